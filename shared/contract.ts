@@ -1,0 +1,94 @@
+import { z } from "zod";
+import type { ErrorName } from "./errors.ts";
+import type { Scope } from "./scopes.ts";
+
+/** One operation of the wire API: the single place its path, shapes and scopes are written. */
+export type Operation = {
+  method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** As published, trailing slash included; the server answers both forms. Path parameters as `:name`. */
+  path: string;
+  summary: string;
+  /** Any one of these suffices. Empty: public, a bad token is still refused. */
+  scopes: readonly Scope[];
+  params?: z.ZodObject;
+  query?: z.ZodObject;
+  body?: z.ZodType;
+  /** Absent: the answer has no body (204, or 202 with `null`). */
+  response?: z.ZodType;
+  /** 200 unless said. */
+  status?: 200 | 201 | 202 | 204;
+  /** Names of the errors it may answer besides 401, 403 and 422. */
+  errors?: readonly ErrorName[];
+  /** True where a signed-in user needs no organization for it (list of organizations). */
+  anyOrganization?: true;
+  /** True where the handler calls the outside world, so it cannot run inside one transaction with its idempotency record. */
+  external?: true;
+  /** The question the command line asks before it goes ahead. */
+  confirm?: string;
+};
+export type Resource = Record<string, Operation>;
+export type Contract = Record<string, Resource>;
+
+type Sent<S> = S extends z.ZodType ? z.input<S> : undefined;
+type Read<S> = S extends z.ZodType ? z.output<S> : undefined;
+type Parts<O extends Operation, K extends "sent" | "read"> = {
+  [P in "params" | "query" | "body" as P extends keyof O ? P : never]: K extends "sent" ? Sent<O[P]> : Read<O[P]>;
+};
+/** What a caller passes, what a handler receives, and what comes back. */
+export type Request<O extends Operation> = Parts<O, "sent">;
+export type Input<O extends Operation> = Parts<O, "read">;
+export type Output<O extends Operation> = O["response"] extends z.ZodType ? z.output<O["response"]> : void;
+
+export type Client<C extends Contract> = {
+  [R in keyof C]: { [K in keyof C[R]]: (input: Request<C[R][K]>) => Promise<Output<C[R][K]>> };
+};
+/** The functions that answer a resource: one for each operation, or it does not compile. */
+export type Service<R extends Resource, Ctx> = { [K in keyof R]: (ctx: Ctx, input: Input<R[K]>) => Promise<Output<R[K]>> };
+
+/** ISO 8601 with an offset on the wire, `Date` in the program. */
+export const instant = z.codec(z.iso.datetime({ offset: true }), z.date(), {
+  decode: (text) => new Date(text),
+  encode: (date) => date.toISOString(),
+});
+
+export const page = <T extends z.ZodType>(item: T) =>
+  z.object({ items: z.array(item), pagination: z.object({ total_count: z.int(), max_page: z.int() }) });
+
+/** `page` from 1; `limit` above 100 is clamped, not refused (API-13). */
+export const paging = z.object({
+  page: z.coerce.number().int().min(1).default(1).describe("Page number, from 1."),
+  limit: z.coerce.number().int().min(1).default(10).transform((limit) => Math.min(limit, 100)).describe("Size of a page; at most 100."),
+});
+
+/** A query value that may be given once or repeated (API-11). Reads as a list. */
+export const many = <T extends z.ZodType>(item: T) =>
+  z.union([item, z.array(item)]).transform((value) => (Array.isArray(value) ? value : [value]) as z.output<T>[]).optional();
+
+/** A yes or no in a query string. */
+export const flag = z.union([z.boolean(), z.stringbool()]).optional();
+
+/** `?metadata[key]=value`: keys are AND, repeated values OR (API-18). */
+export const metadataFilter = z.record(z.string(), many(z.coerce.string())).optional();
+
+/** `?sorting=-created_at&sorting=name`, each key also with a leading `-` (API-15). */
+export const sorting = <const K extends string>(keys: readonly [K, ...K[]], standard: readonly (K | `-${K}`)[]) => {
+  const key = z.enum([...keys, ...keys.map((name) => `-${name}` as const)] as [K | `-${K}`, ...(K | `-${K}`)[]]);
+  return z
+    .union([key, z.array(key)])
+    .transform((value): (K | `-${K}`)[] => (Array.isArray(value) ? value : [value as K | `-${K}`]))
+    .default(() => [...standard]);
+};
+
+export const byId = z.object({ id: z.uuid() });
+/** Ids given as a filter, once or repeated. */
+export const ids = many(z.uuid());
+
+/** At most 50 keys of 1–40 characters; values are text of 1–500 characters, numbers or booleans (API-17). */
+export const metadata = z
+  .record(z.string().min(1).max(40), z.union([z.string().min(1).max(500), z.number(), z.boolean()]))
+  .refine((map) => Object.keys(map).length <= 50, { message: "Metadata can have at most 50 keys." });
+/** Metadata as it is answered. */
+export const metadataOut = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+
+/** Amount in the currency's minor units. */
+export const amount = z.int().describe("Amount in minor units.");

@@ -1,0 +1,46 @@
+/** Every scope (TOK-10). A write scope includes its read scope. */
+export const scopes = [
+  "organizations:read", "organizations:write",
+  "custom_fields:read", "custom_fields:write",
+  "discounts:read", "discounts:write",
+  "checkout_links:read", "checkout_links:write",
+  "checkouts:read", "checkouts:write",
+  "products:read", "products:write",
+  "benefits:read", "benefits:write",
+  "events:read", "events:write",
+  "meters:read", "meters:write",
+  "files:read", "files:write",
+  "subscriptions:read", "subscriptions:write",
+  "customers:read", "customers:write",
+  "customer_meters:read",
+  "customer_sessions:write",
+  "customer_seats:read", "customer_seats:write",
+  "orders:read", "orders:write",
+  "refunds:read", "refunds:write",
+  "payments:read",
+  "metrics:read",
+  "webhooks:read", "webhooks:write",
+  "license_keys:read", "license_keys:write",
+] as const;
+export type Scope = (typeof scopes)[number];
+
+export const isScope = (value: string): value is Scope => (scopes as readonly string[]).includes(value);
+
+/** The scopes a set really gives: what is named, plus the read side of every write scope. */
+export function expandScopes(given: Iterable<string>): Set<Scope> {
+  const held = new Set<Scope>();
+  for (const scope of given) {
+    if (!isScope(scope)) continue;
+    held.add(scope);
+    const read = scope.replace(/:write$/, ":read");
+    if (isScope(read)) held.add(read);
+  }
+  return held;
+}
+
+/** What a member may do on `/v1` by role; several roles (comma-separated) add up. */
+export function scopesOfRole(role: string): Set<Scope> {
+  const roles = role.split(",").map((name) => name.trim());
+  if (roles.includes("owner") || roles.includes("admin")) return new Set(scopes);
+  return new Set(scopes.filter((scope) => scope.endsWith(":read")));
+}
