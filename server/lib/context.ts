@@ -1,0 +1,47 @@
+import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
+import type { Scope } from "../../shared/scopes.ts";
+import type { Config } from "../config.ts";
+import type { Processor } from "../processors/processor.ts";
+import type { Clock } from "./clock.ts";
+import type { Jobs } from "./jobs.ts";
+import type { ClientProfile } from "./profiles.ts";
+
+/** PostgreSQL through either driver. A transaction is one too, so reads take either. */
+export type Database = PgDatabase<PgQueryResultHKT>;
+/** A transaction, and only a transaction: a pool cannot be passed where one is asked for. */
+export type Tx = Parameters<Parameters<Database["transaction"]>[0]>[0];
+
+/** On whose behalf a request is made, and for which single organization. */
+export type Actor = {
+  kind: "anonymous" | "key" | "user" | "system";
+  organization_id: string | null;
+  scopes: ReadonlySet<Scope>;
+  user_id: string | null;
+  key_id: string | null;
+};
+export const anonymous: Actor = { kind: "anonymous", organization_id: null, scopes: new Set(), user_id: null, key_id: null };
+
+export type Log = {
+  info(fields: object, text?: string): void;
+  warn(fields: object, text?: string): void;
+  error(fields: object, text?: string): void;
+};
+
+/** What the whole server shares: made once in main, handed to everything. */
+export type Deps = {
+  db: Database;
+  clock: Clock;
+  config: Config;
+  jobs: Jobs;
+  processor: Processor;
+  log: Log;
+};
+
+/** What an operation works with: the shared parts, who asks, and what their client understands. */
+export type Ctx = Deps & { actor: Actor; client: ClientProfile; ip: string };
+
+/** The organization the request speaks for. The mount has made sure that there is one. */
+export function organizationOf(ctx: { actor: Actor }): string {
+  if (ctx.actor.organization_id === null) throw new Error("An operation without an organization was reached.");
+  return ctx.actor.organization_id;
+}

@@ -1,0 +1,67 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** The data folder cannot be used: one line for the person who starts the server. */
+export class DataFolderError extends Error {
+  override readonly name = "DataFolderError";
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+};
+/** When the process began, where the system tells: a number reused after a crash is not mistaken for its holder. */
+const startOf = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ")[19] ?? "";
+  } catch {
+    // Systems without /proc: the process number alone has to do.
+    return "";
+  }
+};
+
+/** Take the data folder for this process, or say who holds it. Answers how to give it back. */
+export function holdDataFolder(folder: string): { secret: string; release(): void } {
+  const lock = join(folder, "lock");
+  const mine = `${process.pid} ${startOf(process.pid)}`;
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    takeLock(lock, mine, folder);
+    return { secret: keptText(join(folder, "secret")), release: () => rmSync(lock, { force: true }) };
+  } catch (error) {
+    if (error instanceof DataFolderError) throw error;
+    throw new DataFolderError(`The data folder ${folder} cannot be written (${(error as NodeJS.ErrnoException).code}). Choose another with --data-dir.`);
+  }
+}
+
+function takeLock(lock: string, mine: string, folder: string): void {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      writeFileSync(lock, mine, { flag: "wx", mode: 0o600 });
+      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST" || tries > 0) throw error;
+      const [pid = "0", start = ""] = readFileSync(lock, "utf8").split(" ");
+      if (Number(pid) > 0 && isAlive(Number(pid)) && startOf(Number(pid)) === start) {
+        throw new DataFolderError(`The data folder ${folder} is held by another floe (process ${pid}). Stop it, or choose another with --data-dir.`);
+      }
+      // Its holder died without giving it back.
+      rmSync(lock, { force: true });
+    }
+  }
+}
+
+/** Text that is made up once and kept, readable by the owner alone. */
+export function keptText(path: string, make: () => string = () => randomBytes(32).toString("base64url")): string {
+  try {
+    writeFileSync(path, make(), { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+  return readFileSync(path, "utf8").trim();
+}

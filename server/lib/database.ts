@@ -1,0 +1,74 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { PGlite } from "@electric-sql/pglite";
+import { sql } from "drizzle-orm";
+import { drizzle as drizzlePglite } from "drizzle-orm/pglite";
+import { migrate as migratePglite } from "drizzle-orm/pglite/migrator";
+import { drizzle as drizzlePostgres } from "drizzle-orm/postgres-js";
+import { migrate as migratePostgres } from "drizzle-orm/postgres-js/migrator";
+import { type ConstructorOptions, fromPglite } from "pg-boss";
+import postgres from "postgres";
+import type { Database } from "./context.ts";
+
+export type OpenDatabase = {
+  db: Database;
+  /** How the queue reaches the same database. */
+  queue: ConstructorOptions;
+  migrate(folder: string): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** The database cannot be reached or prepared: one line for the person who starts the server. */
+export class DatabaseError extends Error {
+  override readonly name = "DatabaseError";
+}
+
+/** PostgreSQL in this process, its files under `folder`; in memory when given an open PGlite. */
+export async function openEmbedded(folder: string | PGlite): Promise<OpenDatabase> {
+  let pglite: PGlite;
+  if (typeof folder === "string") {
+    const files = join(folder, "database");
+    mkdirSync(files, { recursive: true, mode: 0o700 });
+    pglite = await PGlite.create(files);
+  } else pglite = folder;
+  const db = drizzlePglite({ client: pglite });
+  return {
+    db,
+    queue: { db: fromPglite(pglite), backend: "pglite" },
+    migrate: (migrationsFolder) => migratePglite(db, { migrationsFolder }),
+    close: () => pglite.close(),
+  };
+}
+
+const connections_max = 10;
+const queue_connections_max = 4;
+const migration_lock = 4455;
+
+/** PostgreSQL over the network. */
+export async function openPostgres(url: string): Promise<OpenDatabase> {
+  const client = postgres(url, { max: connections_max, onnotice: () => {}, connect_timeout: 10 });
+  const db = drizzlePostgres({ client });
+  try {
+    await db.execute(sql`select 1`);
+  } catch (error) {
+    await client.end({ timeout: 1 });
+    const cause = (error as { cause?: Error }).cause ?? (error as Error);
+    const { host, pathname } = new URL(url);
+    throw new DatabaseError(`The database ${pathname.slice(1)} at ${host} cannot be reached: ${cause.message || (cause as NodeJS.ErrnoException).code}. Check DATABASE_URL.`);
+  }
+  return {
+    db,
+    queue: { connectionString: url, max: queue_connections_max },
+    async migrate(migrationsFolder) {
+      // Several servers may start at once: one migrates, the others wait for it.
+      const one = postgres(url, { max: 1, onnotice: () => {} });
+      try {
+        await one`select pg_advisory_lock(${migration_lock})`;
+        await migratePostgres(drizzlePostgres({ client: one }), { migrationsFolder });
+      } finally {
+        await one.end({ timeout: 5 });
+      }
+    },
+    close: () => client.end({ timeout: 5 }),
+  };
+}

@@ -1,0 +1,37 @@
+import { randomBytes } from "node:crypto";
+import { crc32 } from "node:zlib";
+import { v7 } from "uuid";
+
+/** A UUID v7: ordered by time, so that indexes stay local. */
+export const newId = (): string => v7();
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const token_random_length = 37;
+const token_checksum_length = 6;
+
+/** `length` characters of [A-Za-z0-9] without modulo bias. */
+export function randomText(length: number): string {
+  let text = "";
+  while (text.length < length) {
+    for (const byte of randomBytes(length * 2)) {
+      if (byte < 248 && text.length < length) text += base62[byte % 62];
+    }
+  }
+  return text;
+}
+
+function checksum(text: string): string {
+  let rest = crc32(text) >>> 0;
+  let digits = "";
+  do {
+    digits = base62[rest % 62] + digits;
+    rest = (rest - (rest % 62)) / 62;
+  } while (rest > 0);
+  return digits.padStart(token_checksum_length, "0");
+}
+
+/** A token of the published form: prefix, 37 random characters, 6 of checksum (TOK-01). */
+export function newToken(prefix: string): string {
+  const random = randomText(token_random_length);
+  return `${prefix}${random}${checksum(random)}`;
+}

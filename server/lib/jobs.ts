@@ -1,0 +1,83 @@
+import { sql } from "drizzle-orm";
+import { type ConstructorOptions, fromDrizzle, PgBoss } from "pg-boss";
+import type { Deps, Tx } from "./context.ts";
+
+/** Every job and its payload. A job is a hint: its handler looks at the rows and checks that there is still work. */
+export type JobPayloads = {
+  "events.dispatch": { event_id: string };
+  "webhooks.deliver": { webhook_event_id: string };
+  "checkouts.settle": { checkout_id: string };
+  "mails.send": { mail_id: string };
+};
+export type JobName = keyof JobPayloads;
+export type JobHandlers = { [N in JobName]: (deps: Deps, payload: JobPayloads[N]) => Promise<void> };
+
+const names: readonly JobName[] = ["events.dispatch", "webhooks.deliver", "checkouts.settle", "mails.send"];
+const poll_seconds = 2;
+const retry_limit = 10;
+
+/** The only door to the queue. */
+export type Jobs = {
+  /** Write a job in the caller's transaction: it exists if and only if the change that asked for it does. */
+  send<N extends JobName>(tx: Tx, name: N, payload: JobPayloads[N]): Promise<void>;
+  /** Work until stopped. */
+  work(deps: Deps, handlers: JobHandlers): Promise<void>;
+  /** Run what is waiting now, until nothing is; answers how many ran. For tests. */
+  drain(deps: Deps, handlers: JobHandlers): Promise<number>;
+  /** Whether the worker was started and has not been stopped. */
+  working(): boolean;
+  stop(): Promise<void>;
+};
+
+/** Start the queue on its own tables. `options` name the database (a connection string, or PGlite through its adapter). */
+export async function openJobs(options: ConstructorOptions, onError: (error: Error) => void): Promise<Jobs> {
+  const boss = new PgBoss({ ...options, schedule: false, useListenNotify: true, monitorVacuum: false, reindex: false });
+  boss.on("error", onError);
+  await boss.start();
+  const known = new Set((await boss.getQueues()).map((queue) => queue.name));
+  for (const name of names) {
+    if (!known.has(name)) {
+      await boss.createQueue(name, { retryLimit: retry_limit, retryBackoff: true, retryDelay: 1, notify: true, expireInSeconds: 120 });
+    }
+  }
+  let working = false;
+  return {
+    async send(tx, name, payload) {
+      await boss.send(name, payload, { db: fromDrizzle(tx as never, sql as never) });
+    },
+    async work(deps, handlers) {
+      working = true;
+      for (const name of names) {
+        await boss.work(name, { batchSize: 10, pollingIntervalSeconds: poll_seconds, perJobResults: false }, async (jobs) => {
+          for (const job of jobs) await handlers[name](deps, job.data as never);
+        });
+      }
+    },
+    async drain(deps, handlers) {
+      let ran = 0;
+      for (let found = true; found; ) {
+        found = false;
+        for (const name of names) {
+          const jobs = (await boss.fetch(name, { batchSize: 50 })) ?? [];
+          for (const job of jobs) {
+            found = true;
+            ran += 1;
+            try {
+              await handlers[name](deps, job.data as never);
+              await boss.complete(name, job.id);
+            } catch (error) {
+              await boss.fail(name, job.id, { message: String(error) });
+              throw error;
+            }
+          }
+        }
+      }
+      return ran;
+    },
+    working: () => working,
+    async stop() {
+      working = false;
+      await boss.stop({ graceful: true, timeout: 5000, close: true });
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import type { SQL } from "drizzle-orm";
+import { and, asc, desc, inArray, or, sql } from "drizzle-orm";
+import type { PgColumn } from "drizzle-orm/pg-core";
+
+export type Paging = { page: number; limit: number };
+
+/** A page as it is answered; `total` is of the whole list (API-14). */
+export const pageOf = <T>(items: T[], total: number, { limit }: Paging) => ({
+  items,
+  pagination: { total_count: total, max_page: (total + limit - 1 - ((total + limit - 1) % limit)) / limit },
+});
+
+export const offsetOf = ({ page, limit }: Paging): number => (page - 1) * limit;
+
+/** Sort keys to an ORDER BY; the id comes last, so that pages never overlap. */
+export function orderBy<K extends string>(sorting: readonly string[], columns: Record<K, PgColumn | SQL>, id: PgColumn): SQL[] {
+  const order = sorting.map((key) => {
+    const down = key.startsWith("-");
+    const column = columns[(down ? key.slice(1) : key) as K];
+    return down ? desc(column) : asc(column);
+  });
+  return [...order, sorting[0]?.startsWith("-") ? desc(id) : asc(id)];
+}
+
+/** The text as a case-insensitive substring pattern; `%`, `_` and `\` are literal (API-16). */
+export const contains = (text: string): string => `%${text.replace(/[\\%_]/g, "\\$&")}%`;
+
+/** `metadata[key]=value`: text form compared, values of one key OR, keys AND (API-18). */
+export function metadataMatches(column: PgColumn, filter: Record<string, string[] | undefined> | undefined): SQL | undefined {
+  if (!filter) return undefined;
+  return and(
+    ...Object.entries(filter).map(([key, values]) => or(...(values ?? []).map((value) => sql`${column} ->> ${key} = ${value}`))),
+  );
+}
+
+/** `column in (values)` when a filter was given; an empty list matches nothing. */
+export const among = (column: PgColumn, values: readonly (string | boolean)[] | undefined): SQL | undefined =>
+  values === undefined ? undefined : inArray(column, [...values] as never[]);

@@ -1,0 +1,35 @@
+import { sql } from "drizzle-orm";
+import { bigint, bigserial, index, integer, jsonb, pgTable, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
+
+/**
+ * What happened, in wire form, written in the transaction of the change itself (the outbox).
+ * `xid` is the writing transaction: readers that tail the table only look below the oldest open transaction,
+ * so that a slow commit is never skipped by a cursor that has already passed its `seq`.
+ */
+export const events = pgTable(
+  "events",
+  {
+    id: uuid().primaryKey(),
+    seq: bigserial({ mode: "number" }).notNull(),
+    xid: bigint({ mode: "bigint" }).notNull().default(sql`(pg_current_xact_id()::text::bigint)`),
+    organization_id: text().notNull(),
+    type: text().notNull(),
+    data: jsonb().notNull(),
+    created_at: timestamp({ withTimezone: true }).notNull(),
+  },
+  (table) => [index("events_tail").on(table.organization_id, table.xid, table.seq)],
+);
+
+/** First answers of POST requests that carried an `Idempotency-Key`, kept for 24 hours. */
+export const idempotencyKeys = pgTable(
+  "idempotency_keys",
+  {
+    subject: text().notNull(),
+    key: text().notNull(),
+    request_hash: text().notNull(),
+    status: integer(),
+    body: jsonb(),
+    created_at: timestamp({ withTimezone: true }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.subject, table.key] }), index("idempotency_keys_age").on(table.created_at)],
+);
