@@ -21,6 +21,19 @@ export type Actor = {
 };
 export const anonymous: Actor = { kind: "anonymous", organization_id: null, scopes: new Set(), user_id: null, key_id: null };
 
+/** Who a request says it is, before it is known for which organization it speaks. */
+export type Identity =
+  | { kind: "anonymous" }
+  | { kind: "invalid" }
+  | { kind: "key"; key_id: string; organization_id: string; scopes: ReadonlySet<Scope> }
+  | {
+      kind: "user";
+      user_id: string;
+      session_id: string;
+      active_organization_id: string | null;
+      memberships: { organization_id: string; role: string }[];
+    };
+
 export type Log = {
   info(fields: object, text?: string): void;
   warn(fields: object, text?: string): void;
