@@ -1,0 +1,225 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import type { Contract, Operation, Resource } from "../shared/contract.ts";
+import type { FlagEntry, GroupEntry, Kind, Manifest, OperationEntry } from "./manifest.ts";
+import { type Look, looks as standardLooks } from "./resources.ts";
+
+type Schema = {
+  type?: string | string[];
+  enum?: unknown[];
+  const?: unknown;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  allOf?: Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: Schema | boolean;
+  description?: string;
+  default?: unknown;
+  $ref?: string;
+  $defs?: Record<string, Schema>;
+};
+
+const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).replaceAll("_", "-");
+
+/** What travels on the wire of a schema: the encoded side of codecs, so instants are text. */
+const wire = (schema: z.ZodType): Schema => z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as Schema;
+
+function resolve(schema: Schema, root: Schema): Schema {
+  if (!schema.$ref) return schema;
+  if (schema.$ref === "#") return root;
+  return root.$defs?.[schema.$ref.replace("#/$defs/", "")] ?? {};
+}
+
+/** The alternatives of a schema, flattened, without null. */
+function variants(schema: Schema, root: Schema): Schema[] {
+  const resolved = resolve(schema, root);
+  const inner = resolved.anyOf ?? resolved.oneOf;
+  return inner ? inner.flatMap((one) => variants(one, root)) : resolved.type === "null" ? [] : [resolved];
+}
+
+/** The properties of an object schema; those of a union are put together, and required only where all require them. */
+function fieldsOf(root: Schema): Map<string, { schema: Schema; required: boolean }> {
+  const objects = variants(root, root)
+    .flatMap((one) => (one.allOf ? one.allOf.flatMap((part) => variants(part, root)) : [one]))
+    .filter((one) => one.properties);
+  const found = new Map<string, { schema: Schema; required: boolean }>();
+  for (const [position, object] of objects.entries()) {
+    for (const [name, schema] of Object.entries(object.properties ?? {})) {
+      const known = found.get(name);
+      const required = object.required?.includes(name) ?? false;
+      if (!known) found.set(name, { schema, required: required && position === 0 });
+      else found.set(name, { schema: { anyOf: [known.schema, schema], description: known.schema.description }, required: known.required && required });
+    }
+    for (const [name, known] of found) if (!object.properties?.[name]) known.required = false;
+  }
+  return found;
+}
+
+const choicesOf = (schemas: Schema[]): string[] => [
+  ...new Set(schemas.flatMap((one) => one.enum ?? (one.const === undefined ? [] : [one.const])).filter((value) => typeof value === "string")),
+];
+
+/** How a flag of this schema is read, and what it may say. */
+function kindOf(schema: Schema, root: Schema): { kind: Kind; choices?: string[] } {
+  const kinds = variants(schema, root);
+  const of = (type: string): Schema[] => kinds.filter((one) => one.type === type);
+  if (of("boolean").length > 0) return { kind: "boolean" };
+  const [array] = of("array");
+  if (array) {
+    const items = variants(array.items ?? {}, root);
+    if (items.some((item) => item.type === "object" || item.type === "array")) return { kind: "json" };
+    const choices = choicesOf(items);
+    return { kind: "list", ...(choices.length > 0 && { choices }) };
+  }
+  if (of("object").length > 0) return { kind: "map" };
+  const choices = choicesOf(kinds);
+  if (choices.length > 0 && choices.length >= kinds.length) return { kind: "text", choices };
+  if (of("string").length > 0) return { kind: "text" };
+  if (of("integer").length > 0) return { kind: "integer" };
+  if (of("number").length > 0) return { kind: "number" };
+  // Nothing is known of an unrepresentable schema: text is what most of them are on the wire.
+  return { kind: kinds.some((one) => one.type) ? "json" : "text" };
+}
+
+function flagsOf(schema: z.ZodType, shorthands: Record<string, string> = {}): FlagEntry[] {
+  const root = wire(schema);
+  return [...fieldsOf(root)]
+    // Which organization is meant is said by --org for every command.
+    .filter(([name]) => name !== "organization_id")
+    .map(([name, field]) => {
+      const { default: standard } = field.schema;
+      const about = field.schema.description ?? variants(field.schema, root).find((one) => one.description)?.description;
+      const description = [about, standard === undefined || standard === null || typeof standard === "object" ? undefined : `(default: ${String(standard)})`]
+        .filter(Boolean)
+        .join(" ");
+      return {
+        name,
+        ...kindOf(field.schema, root),
+        ...(description && { description }),
+        ...(field.required && { required: true as const }),
+        ...(shorthands[name] && { shorthand: shorthands[name] }),
+      };
+    });
+}
+
+/** Every field of an answer, dotted, to the depth that a person would ask for. */
+function answerFields(schema: Schema, root: Schema, depth = 3): string[] {
+  const found = new Set<string>();
+  for (const [name, field] of fieldsOf({ ...schema, $defs: root.$defs })) {
+    found.add(name);
+    if (depth === 0) continue;
+    for (const one of variants(field.schema, root)) {
+      const inner = one.type === "array" ? variants(one.items ?? {}, root) : [one];
+      for (const object of inner) {
+        if (object.properties) for (const path of answerFields(object, root, depth - 1)) found.add(`${name}.${path}`);
+        else if (object.type === "object") found.add(`${name}.*`);
+      }
+    }
+  }
+  return [...found];
+}
+
+const answerOf = (op: Operation): { schema: Schema; root: Schema; list: boolean } | undefined => {
+  if (!op.response) return undefined;
+  const root = wire(op.response);
+  const items = root.properties?.["items"]?.items;
+  return items && root.properties?.["pagination"] ? { schema: resolve(items, root), root, list: true } : { schema: root, root, list: false };
+};
+
+function operationEntry(key: string, name: string, op: Operation, look: Look): OperationEntry {
+  const examples = look.examples?.[name];
+  const confirm = op.confirm ?? (op.method === "DELETE" ? `Delete this ${look.noun}? This cannot be undone.` : undefined);
+  return {
+    name,
+    summary: op.summary,
+    method: op.method,
+    path: op.path,
+    params: Object.keys(op.params?.shape ?? {}),
+    query: op.query ? flagsOf(op.query) : [],
+    ...(op.body && { body: flagsOf(op.body, key === "create" || key === "update" ? look.shorthands : undefined) }),
+    ...(confirm && { confirm }),
+    ...(op.method === "DELETE" && { done: `Deleted the ${look.noun}.` }),
+    ...(answerOf(op)?.list && { list: true as const }),
+    ...(op.anyOrganization && { anyOrganization: true as const }),
+    ...(examples && { examples }),
+  };
+}
+
+/** `archive` and `unarchive` are an update with one field already given. */
+function archiving(update: OperationEntry, field: string, look: Look): OperationEntry[] {
+  const base = { method: update.method, path: update.path, params: update.params, query: [] };
+  return [
+    {
+      ...base,
+      name: "archive",
+      summary: `Archive a ${look.noun}`,
+      preset: { [field]: true },
+      confirm: `Archive this ${look.noun}? It can no longer be bought.`,
+    },
+    { ...base, name: "unarchive", summary: `Bring an archived ${look.noun} back`, preset: { [field]: false } },
+  ];
+}
+
+/** A resource without an entry in `cli/resources.ts` still gets its commands. */
+const plainLook = (name: string): Look => ({ summary: `Manage ${name}`, noun: name.replace(/s$/, ""), columns: ["id:id", "name", "created_at:date"] });
+
+type Group = { entry: GroupEntry; fields: Record<string, string[]> };
+
+function groupOf(key: string, resource: Resource, look: Look): Group {
+  const operations: OperationEntry[] = [];
+  const fields: Record<string, string[]> = {};
+  for (const [operation, op] of Object.entries(resource)) {
+    const name = look.names?.[operation] ?? kebab(operation);
+    if (name === false) continue;
+    const entry = operationEntry(operation, name, op, look);
+    const answer = answerOf(op);
+    if (answer) fields[name] = answerFields(answer.schema, answer.root);
+    operations.push(entry);
+    if (operation === "update" && look.archive) {
+      for (const one of archiving(entry, look.archive, look)) {
+        operations.push(one);
+        fields[one.name] = fields[name] ?? [];
+      }
+    }
+  }
+  return { entry: { name: kebab(key), summary: look.summary, columns: look.columns, ...(look.columnsOf && { columnsOf: look.columnsOf }), operations }, fields };
+}
+
+/** Turn the contract into what the command line needs of it at run time: no schema library, one small entry per resource. */
+export function buildManifest(contract: Contract, looks: Record<string, Look> = standardLooks): Manifest & { groups: Map<string, Group> } {
+  const order = [...Object.keys(looks), ...Object.keys(contract)];
+  const groups = new Map(
+    [...new Set(order)]
+      .filter((key) => contract[key])
+      .map((key) => [kebab(key), groupOf(key, contract[key] ?? {}, looks[key] ?? plainLook(key))] as const)
+      .filter(([, group]) => group.entry.operations.length > 0),
+  );
+  return {
+    groups,
+    index: () => ({ groups: [...groups.values()].map(({ entry }) => ({ name: entry.name, summary: entry.summary })) }),
+    group: (name) => groups.get(name)?.entry,
+    fields: (group, operation) => groups.get(group)?.fields[operation],
+  };
+}
+
+/** Write the manifest as the files that `manifestIn` reads. */
+export async function writeManifest(folder: string, contract: Contract): Promise<void> {
+  const manifest = buildManifest(contract);
+  const { rootHelp } = await import("./program.ts");
+  mkdirSync(folder, { recursive: true });
+  const put = (name: string, content: unknown): void => writeFileSync(join(folder, name), `${JSON.stringify(content)}\n`);
+  put("index.json", manifest.index());
+  put("fields.json", Object.fromEntries([...manifest.groups].map(([name, { fields }]) => [name, fields])));
+  for (const [name, { entry }] of manifest.groups) put(`${name}.json`, entry);
+  // The overview is asked for often and never changes: written here, it needs no parser at run time.
+  writeFileSync(join(folder, "help.txt"), rootHelp(manifest));
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const [folder = "dist/manifest"] = process.argv.slice(2);
+  const { api } = await import("../shared/api/index.ts");
+  await writeManifest(folder, api);
+}

@@ -1,0 +1,2 @@
+/** The environment of the program: this file is its only reader on the side of the command line. */
+export const environment = (): Record<string, string | undefined> => process.env;

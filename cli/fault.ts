@@ -1,0 +1,70 @@
+/** The exit codes, as `floe help exit-codes` prints them. */
+export const exitCodes = {
+  ok: [0, "success"],
+  error: [1, "error: rejected input, wrong settings, or something unexpected"],
+  cancelled: [2, "cancelled: a question was answered with no"],
+  signed_out: [4, "not signed in, or the sign-in has expired"],
+  not_permitted: [5, "not permitted: role or scope is missing"],
+  not_found: [6, "not found"],
+  conflict: [7, "conflict with what is there"],
+  rate_limited: [8, "rate limited, also after trying again"],
+  unreachable: [9, "the server cannot be reached, is too slow, or failed"],
+  changes: [10, "changes are present (plan --exit-code, drift --exit-code)"],
+  usage: [64, "wrong use: unknown flag, or a flag missing where nobody can be asked"],
+  interrupted: [130, "ended by Ctrl-C"],
+  terminated: [143, "ended by SIGTERM"],
+} as const satisfies Record<string, readonly [number, string]>;
+
+export type FaultKind = keyof typeof exitCodes;
+
+/** More about a fault, for the person or the program that reads it. */
+export type FaultParts = {
+  /** The machine's name of it, when the server gave one. */
+  name?: string;
+  /** The next step: a sentence, or a command to type. */
+  hint?: string;
+  /** What is wrong with which flag. */
+  faults?: { flag: string; message: string }[];
+  status?: number;
+  idempotency_key?: string;
+};
+
+/** An end of a command that is not success: what failed, why, and what to do next. */
+export class Fault extends Error {
+  readonly kind: FaultKind;
+  readonly parts: FaultParts;
+  constructor(kind: FaultKind, message: string, parts: FaultParts = {}) {
+    super(message);
+    this.name = "Fault";
+    this.kind = kind;
+    this.parts = parts;
+  }
+  get exitCode(): number {
+    return exitCodes[this.kind][0];
+  }
+}
+
+/** What kind of end an answer of the server is. */
+export function kindOfStatus(status: number): FaultKind {
+  if (status === 401) return "signed_out";
+  if (status === 403) return "not_permitted";
+  if (status === 404 || status === 410) return "not_found";
+  if (status === 409) return "conflict";
+  if (status === 429) return "rate_limited";
+  if (status === 408 || status >= 500) return "unreachable";
+  return "error";
+}
+
+/** A fault as text, or as one JSON object for a program. */
+export function renderFault(fault: Fault, json: boolean, paint: (text: string) => string): string {
+  const { name, hint, faults, status, idempotency_key } = fault.parts;
+  if (json) {
+    const envelope = { error: name ?? fault.kind, message: fault.message, exit_code: fault.exitCode, status, hint, faults, idempotency_key };
+    return `${JSON.stringify(envelope)}\n`;
+  }
+  const lines = [`${paint("floe:")} ${fault.message}`];
+  for (const one of faults ?? []) lines.push(`  ${one.flag}: ${one.message}`);
+  if (hint) lines.push(`  ${hint}`);
+  if (idempotency_key) lines.push(`  It may be repeated safely with --idempotency-key ${idempotency_key}`);
+  return `${lines.join("\n")}\n`;
+}

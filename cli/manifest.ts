@@ -1,0 +1,76 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** How the text of a flag becomes a value of the wire. */
+export type Kind = "text" | "integer" | "number" | "boolean" | "list" | "map" | "json";
+
+/** One field of a request, as a flag. */
+export type FlagEntry = {
+  /** The wire's name: `price_currency`. */
+  name: string;
+  kind: Kind;
+  choices?: string[];
+  description?: string;
+  required?: true;
+  /** The name of the shorthand (`cli/resource/shorthands.ts`) that writes this field instead. */
+  shorthand?: string;
+};
+
+/** One command made from one operation of the contract. */
+export type OperationEntry = {
+  name: string;
+  summary: string;
+  method: "GET" | "POST" | "PATCH" | "DELETE";
+  path: string;
+  params: string[];
+  query: FlagEntry[];
+  body?: FlagEntry[];
+  /** Fields that are always sent: what `archive` means. */
+  preset?: Record<string, unknown>;
+  /** The question asked before it goes ahead. */
+  confirm?: string;
+  /** What is said when it is done and there is nothing to show. */
+  done?: string;
+  list?: true;
+  anyOrganization?: true;
+  examples?: string[];
+};
+
+/** One group of commands, and how its rows look in a table: `name` or `name:kind`. */
+export type GroupEntry = {
+  name: string;
+  summary: string;
+  columns: string[];
+  columnsOf?: Record<string, string[]>;
+  operations: OperationEntry[];
+};
+
+/** The groups that were made from the contract; enough for `floe --help`. */
+export type IndexEntry = { groups: { name: string; summary: string }[] };
+
+/** Where the generated command descriptions come from: files beside the program, or memory in tests. */
+export type Manifest = {
+  index(): IndexEntry;
+  group(name: string): GroupEntry | undefined;
+  /** The fields an operation answers with, dotted: what `--json` can pick from. */
+  fields(group: string, operation: string): string[] | undefined;
+};
+
+const read = (folder: string, name: string): unknown => JSON.parse(readFileSync(join(folder, name), "utf8"));
+
+/** The manifest written by the build; each group is a file of its own, so that one command reads one small file. */
+export function manifestIn(folder: string): Manifest {
+  const groups = (): IndexEntry => read(folder, "index.json") as IndexEntry;
+  return {
+    index: groups,
+    group: (name) => {
+      if (!/^[a-z][a-z-]*$/.test(name)) return undefined;
+      try {
+        return read(folder, `${name}.json`) as GroupEntry;
+      } catch {
+        return undefined;
+      }
+    },
+    fields: (group, operation) => (read(folder, "fields.json") as Record<string, Record<string, string[]>>)[group]?.[operation],
+  };
+}

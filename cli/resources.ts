@@ -1,0 +1,80 @@
+/** One resource of the contract as it looks on the command line. What is not said here follows from the contract. */
+export type Look = {
+  summary: string;
+  /** One of them, in words: "product". */
+  noun: string;
+  /** Columns of a table: `path` or `path:kind`, kind being money, date, flag, price or id. */
+  columns: string[];
+  /** The field of an update that archives, where the resource has one. */
+  archive?: string;
+  /** Other names for operations of the contract; `false` leaves one out. */
+  names?: Record<string, string | false>;
+  /** Field of the wire → shorthand that writes it. */
+  shorthands?: Record<string, string>;
+  /** Columns of an operation whose rows are something else. */
+  columnsOf?: Record<string, string[]>;
+  /** By command. */
+  examples?: Record<string, string[]>;
+};
+
+/** The resources in the order of `floe --help`. */
+export const looks: Record<string, Look> = {
+  products: {
+    summary: "What you sell",
+    noun: "product",
+    columns: ["id:id", "name", "prices:price", "is_archived:flag", "created_at:date"],
+    archive: "is_archived",
+    shorthands: { prices: "price" },
+    examples: {
+      list: ["floe products list", "floe products list --json id,name", "floe products list --all --is-archived false"],
+      create: [
+        "floe products create --name Pro --price 19.00",
+        'floe products create --name "Tip jar" --price 5+        # pay what you want, from 5.00',
+        "floe products create --name Sample --price free",
+      ],
+      update: ['floe products update ID --name "Pro 2"', "floe products update ID --price 25eur"],
+    },
+  },
+  customers: {
+    summary: "Who buys from you",
+    noun: "customer",
+    columns: ["id:id", "email", "name", "external_id", "created_at:date"],
+    examples: {
+      list: ["floe customers list --query ada"],
+      create: ["floe customers create --email ada@example.com --name Ada --external-id user_1"],
+    },
+  },
+  checkouts: {
+    summary: "Pages on which a customer pays",
+    noun: "checkout",
+    columns: ["id:id", "status", "product.name", "customer_email", "total_amount:money", "created_at:date"],
+    examples: { create: ["floe checkouts create --products PRODUCT_ID", "floe checkouts create --products PRODUCT_ID --json url"] },
+  },
+  orders: {
+    summary: "What was sold",
+    noun: "order",
+    columns: ["id:id", "status", "product.name", "customer.email", "total_amount:money", "created_at:date"],
+    examples: { list: ["floe orders list", "floe orders list --all --json id,total_amount,customer.email"] },
+  },
+  payments: {
+    summary: "Attempts to pay",
+    noun: "payment",
+    columns: ["id:id", "status", "method", "amount:money", "order_id:id", "created_at:date"],
+    examples: { list: ["floe payments list --status failed"] },
+  },
+  webhooks: {
+    summary: "Where your events are sent",
+    noun: "webhook endpoint",
+    columns: ["id:id", "url", "events", "enabled:flag", "created_at:date"],
+    columnsOf: { deliveries: ["id:id", "webhook_event.type", "succeeded:flag", "http_code", "created_at:date"] },
+    examples: {
+      create: ["floe webhooks create --url https://example.com/hooks --events order.paid,order.created"],
+      redeliver: ["floe webhooks redeliver EVENT_ID"],
+    },
+  },
+  organizations: {
+    summary: "Your stores, as the API shows them",
+    noun: "organization",
+    columns: ["id:id", "slug", "name", "status", "created_at:date"],
+  },
+};
