@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
 
 /** What is stored of a token: HMAC-SHA-256 with the server's secret, hex (TOK-03). */
 export const hashToken = (secret: string, token: string): string => createHmac("sha256", secret).update(token).digest("hex");
@@ -8,4 +8,22 @@ export function sameText(a: string, b: string): boolean {
   const left = Buffer.from(a);
   const right = Buffer.from(b);
   return left.length === right.length && timingSafeEqual(left, right);
+}
+
+const sealKey = (secret: string) => Buffer.from(hkdfSync("sha256", secret, "", "floe seal v1", 32));
+
+/** Encrypt a text for keeping: AES-256-GCM with a key made from the server's secret. */
+export function seal(secret: string, text: string): string {
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv("aes-256-gcm", sealKey(secret), nonce);
+  const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString("base64url");
+}
+
+/** What `seal` hid; throws when it was changed or sealed with another secret. */
+export function unseal(secret: string, sealed: string): string {
+  const bytes = Buffer.from(sealed, "base64url");
+  const decipher = createDecipheriv("aes-256-gcm", sealKey(secret), bytes.subarray(0, 12));
+  decipher.setAuthTag(bytes.subarray(12, 28));
+  return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString("utf8");
 }

@@ -28,7 +28,8 @@ export const idempotencyKeys = pgTable(
     key: text().notNull(),
     request_hash: text().notNull(),
     status: integer(),
-    body: jsonb(),
+    /** Sealed: an answer may carry a secret that is shown once. */
+    body: text(),
     created_at: timestamp({ withTimezone: true }).notNull(),
   },
   (table) => [primaryKey({ columns: [table.subject, table.key] }), index("idempotency_keys_age").on(table.created_at)],

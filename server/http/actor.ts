@@ -1,0 +1,100 @@
+import type { FastifyRequest } from "fastify";
+import { ApiError, fault, invalid, notFound } from "../../shared/errors.ts";
+import { expandScopes, type Scope, scopesOfRole } from "../../shared/scopes.ts";
+import { type Actor, anonymous, type Identity } from "../lib/context.ts";
+
+export type Identify = (headers: FastifyRequest["headers"]) => Promise<Identity>;
+type Asked = Pick<FastifyRequest, "headers" | "query" | "body" | "params"> & { organizationInPath: boolean };
+
+/** Matches no organization: a filter by a foreign one answers an empty list, not an error (API-11). */
+const nowhere = "00000000-0000-0000-0000-000000000000";
+
+const unauthorized = () => new ApiError("Unauthorized", "Unauthorized", { "WWW-Authenticate": 'Bearer realm="floe"' });
+const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+const fieldOf = (value: unknown, key: string): unknown =>
+  typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+
+/** Refuse a credential that is no good, even where none is needed (API-25). */
+export function checkIdentity(identity: Identity): void {
+  if (identity.kind !== "invalid") return;
+  throw new ApiError("invalid_token", "The access token is malformed, expired, revoked or unknown.", {
+    "WWW-Authenticate": 'Bearer realm="floe", error="invalid_token"',
+  });
+}
+
+/**
+ * Who acts, and for which one organization. A key speaks for its own. A user names it (the `Polar-Organization` header,
+ * the path, `organization_id` in query or body), or it is the session's active one, or the only one.
+ */
+export function actorOf(identity: Identity, asked: Asked): Actor {
+  if (identity.kind === "anonymous" || identity.kind === "invalid") return anonymous;
+  const inBody = text(fieldOf(asked.body, "organization_id"));
+  if (identity.kind === "key") {
+    if (inBody !== undefined && inBody !== identity.organization_id) {
+      const msg = "Setting organization_id is disallowed when using an organization token.";
+      throw invalid(fault(["organization_id"], msg, "organization_token", inBody));
+    }
+    return {
+      kind: "key",
+      organization_id: identity.organization_id,
+      scopes: expandScopes(identity.scopes),
+      user_id: null,
+      key_id: identity.key_id,
+    };
+  }
+  const { memberships } = identity;
+  const member = (id: string) => memberships.find((membership) => membership.organization_id === id);
+  const speakFor = (organization_id: string | null, scopes: Set<Scope>): Actor => ({
+    kind: "user",
+    organization_id,
+    scopes,
+    user_id: identity.user_id,
+    key_id: null,
+  });
+  const as = (found: { organization_id: string; role: string }) => speakFor(found.organization_id, scopesOfRole(found.role));
+  const everywhere = () => new Set(memberships.flatMap(({ role }) => [...scopesOfRole(role)]));
+
+  const inHeader = text(asked.headers["polar-organization"]);
+  if (inHeader !== undefined) {
+    const found = member(inHeader);
+    if (!found) throw notFound();
+    return as(found);
+  }
+  if (asked.organizationInPath) {
+    const found = member(text(fieldOf(asked.params, "id")) ?? "");
+    return found ? as(found) : speakFor(nowhere, everywhere());
+  }
+  if (inBody !== undefined) {
+    const found = member(inBody);
+    if (!found) throw invalid(fault(["organization_id"], "Organization not found.", "value_error", inBody));
+    return as(found);
+  }
+  const inQuery = fieldOf(asked.query, "organization_id");
+  if (inQuery !== undefined) {
+    const found = [inQuery].flat().map((id) => member(String(id))).find((one) => one !== undefined);
+    return found ? as(found) : speakFor(nowhere, everywhere());
+  }
+  const standing = (identity.active_organization_id && member(identity.active_organization_id)) || (memberships.length === 1 && memberships[0]);
+  return standing ? as(standing) : speakFor(null, everywhere());
+}
+
+/** Let the actor through to an operation, or say what is missing: a credential, a scope, an organization. */
+export function admit(actor: Actor, scopes: readonly Scope[], anyOrganization: boolean, method: string): void {
+  if (scopes.length === 0) return;
+  if (actor.kind === "anonymous") throw unauthorized();
+  if (actor.organization_id === null && !anyOrganization) {
+    const where = method === "POST" || method === "PATCH" ? "body" : "query";
+    throw new ApiError("PolarRequestValidationError", [
+      {
+        loc: [where, "organization_id"],
+        type: "missing",
+        msg: "organization_id is required. Send it, or the Polar-Organization header, or choose an active organization.",
+      },
+    ]);
+  }
+  if (!anyOrganization && !scopes.some((scope) => actor.scopes.has(scope))) {
+    throw new ApiError("insufficient_scope", `This needs one of the scopes: ${scopes.join(", ")}.`, {
+      "WWW-Authenticate": `Bearer realm="floe", error="insufficient_scope", scope="${scopes.join(" ")}"`,
+    });
+  }
+}

@@ -1,0 +1,86 @@
+import { createHash } from "node:crypto";
+import { and, eq, isNull, lt, or } from "drizzle-orm";
+import { ApiError } from "../../shared/errors.ts";
+import type { Ctx, Database, Deps } from "../lib/context.ts";
+import { seal, unseal } from "../lib/secrets.ts";
+import { idempotencyKeys } from "../lib/tables.ts";
+
+export type Answer = { status: number; body: unknown };
+export type Keyed = { subject: string; key: string; request: string };
+
+const kept_ms = 24 * 60 * 60 * 1000;
+/** An answer that has not come by then was lost with its process; the request may be tried again. */
+const abandoned_ms = 60 * 1000;
+const key_length_max = 255;
+
+export function checkKey(key: string): string {
+  if (key.length > 0 && key.length <= key_length_max) return key;
+  throw new ApiError("RequestValidationError", [
+    { loc: ["header", "idempotency-key"], msg: `An idempotency key has 1 to ${key_length_max} characters.`, type: "string_length" },
+  ]);
+}
+
+/**
+ * Run `work` once for a key; a repetition within 24 hours gets the first answer. The record of the answer is written in
+ * the same transaction as the change, so a crash leaves both or neither. Work that calls the outside world cannot run in
+ * one transaction: it reserves the key first, and is itself safe to repeat.
+ */
+export async function once(ctx: Ctx, keyed: Keyed, external: boolean, work: (ctx: Ctx) => Promise<Answer>): Promise<Answer & { replayed: boolean }> {
+  const request_hash = createHash("sha256").update(keyed.request).digest("hex");
+  const row = { subject: keyed.subject, key: keyed.key, request_hash, created_at: ctx.clock.now() };
+  const mine = and(eq(idempotencyKeys.subject, keyed.subject), eq(idempotencyKeys.key, keyed.key));
+  const reserve = async (db: Database): Promise<boolean> => {
+    const now = ctx.clock.now().getTime();
+    const stale = or(
+      lt(idempotencyKeys.created_at, new Date(now - kept_ms)),
+      and(isNull(idempotencyKeys.status), lt(idempotencyKeys.created_at, new Date(now - abandoned_ms))),
+    );
+    await db.delete(idempotencyKeys).where(and(mine, stale));
+    const made = await db.insert(idempotencyKeys).values(row).onConflictDoNothing().returning({ key: idempotencyKeys.key });
+    return made.length > 0;
+  };
+  const record = (db: Database, answer: Answer) =>
+    db
+      .update(idempotencyKeys)
+      .set({ status: answer.status, body: seal(ctx.config.secret, JSON.stringify(answer.body ?? null)) })
+      .where(mine);
+
+  if (external) {
+    if (!(await reserve(ctx.db))) return replay();
+    try {
+      const answer = await work(ctx);
+      await record(ctx.db, answer);
+      return { ...answer, replayed: false };
+    } catch (error) {
+      await ctx.db.delete(idempotencyKeys).where(mine);
+      throw error;
+    }
+  }
+  const answer = await ctx.db.transaction(async (tx) => {
+    if (!(await reserve(tx))) return undefined;
+    const made = await work({ ...ctx, db: tx });
+    await record(tx, made);
+    return made;
+  });
+  return answer ? { ...answer, replayed: false } : replay();
+
+  async function replay(): Promise<Answer & { replayed: boolean }> {
+    const [first] = await ctx.db.select().from(idempotencyKeys).where(mine);
+    if (first && first.request_hash !== request_hash) {
+      throw new ApiError("RequestValidationError", [
+        { loc: ["header", "idempotency-key"], msg: "This idempotency key was used with another request.", type: "idempotency_key_reused" },
+      ]);
+    }
+    if (!first || first.status === null || first.body === null) {
+      throw new ApiError("IdempotencyKeyInUse", "The first request with this idempotency key is still being worked on. Try again.");
+    }
+    return { status: first.status, body: JSON.parse(unseal(ctx.config.secret, first.body)), replayed: true };
+  }
+}
+
+/** Forget answers older than a day. */
+export async function sweepIdempotencyKeys(deps: Deps): Promise<number> {
+  const old = new Date(deps.clock.now().getTime() - kept_ms);
+  const gone = await deps.db.delete(idempotencyKeys).where(lt(idempotencyKeys.created_at, old)).returning({ key: idempotencyKeys.key });
+  return gone.length;
+}

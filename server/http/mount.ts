@@ -1,0 +1,95 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import type { Contract, Operation } from "../../shared/contract.ts";
+import { ApiError, type Fault } from "../../shared/errors.ts";
+import type { Actor, Ctx, Deps } from "../lib/context.ts";
+import { adapt, type ClientProfile } from "../lib/profiles.ts";
+import { actorOf, admit, checkIdentity, type Identify } from "./actor.ts";
+import { faultsOf } from "./errors.ts";
+import { checkKey, once } from "./idempotency.ts";
+
+type Handler = (ctx: Ctx, input: never) => Promise<unknown>;
+type Provider = Record<string, Record<string, Handler>>;
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** What the client understands, by its headers. */
+    client: ClientProfile;
+  }
+}
+
+/** Who makes a request to a route outside the contract, let through under the same rules. */
+export async function authenticate(
+  request: FastifyRequest,
+  identify: Identify,
+  op: Pick<Operation, "scopes" | "anyOrganization" | "path">,
+): Promise<Actor> {
+  const identity = await identify(request.headers);
+  checkIdentity(identity);
+  const { headers, query, body, params } = request;
+  const organizationInPath = op.path.startsWith("/v1/organizations/:id");
+  const actor = actorOf(identity, { headers, query, body, params, organizationInPath });
+  admit(actor, op.scopes, op.anyOrganization === true, request.method);
+  return actor;
+}
+
+/** What a request's operation works with. */
+export const contextOf = (deps: Deps, request: FastifyRequest, actor: Actor): Ctx => ({
+  ...deps,
+  actor,
+  client: request.client,
+  ip: request.ip,
+});
+
+/** Give every operation of the contract its route: who, scope, input, handler, answer. */
+export function mount(app: FastifyInstance, contract: Contract, provider: Provider, deps: Deps, identify: Identify): void {
+  for (const [name, resource] of Object.entries(contract)) {
+    for (const [key, op] of Object.entries(resource)) {
+      const handler = provider[name]?.[key];
+      if (!handler) throw new Error(`The provider has no ${name}.${key}.`);
+      app.route({ method: op.method, url: op.path, handler: (request, reply) => answer(op, handler, deps, identify, request, reply) });
+    }
+  }
+}
+
+async function answer(op: Operation, handler: Handler, deps: Deps, identify: Identify, request: FastifyRequest, reply: FastifyReply) {
+  const actor = await authenticate(request, identify, op);
+  const ctx = contextOf(deps, request, actor);
+  const input = readInput(op, request);
+  const work = async (inner: Ctx) => {
+    const result = await handler(inner, input as never);
+    const wire = op.response ? adapt(request.client, z.encode(op.response, result as never)) : null;
+    return { status: op.status ?? 200, body: wire };
+  };
+  const key = request.headers["idempotency-key"];
+  if (op.method !== "POST" || typeof key !== "string") {
+    const made = await work(ctx);
+    return send(reply, made.status, made.body);
+  }
+  const keyed = {
+    subject: actor.organization_id ?? actor.user_id ?? `public:${request.url}`,
+    key: checkKey(key),
+    request: `${request.method} ${request.url}\n${JSON.stringify(request.body ?? null)}`,
+  };
+  const made = await once(ctx, keyed, op.external === true, work);
+  if (made.replayed) reply.header("Idempotency-Replayed", "true");
+  return send(reply, made.status, made.body);
+}
+
+const send = (reply: FastifyReply, status: number, body: unknown) =>
+  status === 204 ? reply.code(204).send() : reply.code(status).type("application/json; charset=utf-8").send(JSON.stringify(body));
+
+function readInput(op: Operation, request: FastifyRequest): Record<string, unknown> {
+  const input: Record<string, unknown> = {};
+  const faults: Fault[] = [];
+  for (const part of ["params", "query", "body"] as const) {
+    const schema = op[part];
+    if (!schema) continue;
+    const value = part === "body" ? (request.body ?? {}) : request[part];
+    const result = schema.safeParse(value);
+    if (result.success) input[part] = result.data;
+    else faults.push(...faultsOf(part === "params" ? "path" : part, result.error.issues, value));
+  }
+  if (faults.length > 0) throw new ApiError("RequestValidationError", faults);
+  return input;
+}
