@@ -14,6 +14,8 @@ const text = (value: unknown): string | undefined => (typeof value === "string" 
 const fieldOf = (value: unknown, key: string): unknown =>
   typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined;
 
+const readOnly = (held: Set<Scope>): Set<Scope> => new Set([...held].filter((scope) => scope.endsWith(":read")));
+
 /** Refuse a credential that is no good, even where none is needed (API-25). */
 export function checkIdentity(identity: Identity): void {
   if (identity.kind !== "invalid") return;
@@ -72,7 +74,8 @@ export function actorOf(identity: Identity, asked: Asked): Actor {
   const inQuery = fieldOf(asked.query, "organization_id");
   if (inQuery !== undefined) {
     const found = [inQuery].flat().map((id) => member(String(id))).find((one) => one !== undefined);
-    return found ? as(found) : speakFor(nowhere, everywhere());
+    // Reading nothing is an empty list; writing there is refused for want of a scope.
+    return found ? as(found) : speakFor(nowhere, readOnly(everywhere()));
   }
   const standing = (identity.active_organization_id && member(identity.active_organization_id)) || (memberships.length === 1 && memberships[0]);
   return standing ? as(standing) : speakFor(null, everywhere());

@@ -1,0 +1,42 @@
+import cors from "@fastify/cors";
+import Fastify, { type FastifyInstance } from "fastify";
+import { api } from "../shared/api/index.ts";
+import type { Auth } from "./auth/auth.ts";
+import { answerError } from "./http/errors.ts";
+import { health } from "./http/health.ts";
+import { mount } from "./http/mount.ts";
+import { openapiOf } from "./http/openapi.ts";
+import { servePages } from "./http/pages.ts";
+import { parseRequests } from "./http/parsing.ts";
+import { parseQuery } from "./http/query.ts";
+import type { Deps } from "./lib/context.ts";
+import { newId } from "./lib/ids.ts";
+import type { Provider } from "./providers/provider.ts";
+
+const body_bytes_max = 10 * 1024 * 1024;
+
+export type AppOptions = { deps: Deps; auth: Auth; provider: Provider; web: string | null; development: boolean };
+
+/** Put the parts together: the only place where they meet. Plugins stand in the order in which they act. */
+export async function buildApp({ deps, auth, provider, web, development }: AppOptions): Promise<FastifyInstance> {
+  const app = Fastify({
+    bodyLimit: body_bytes_max,
+    trustProxy: deps.config.TRUST_PROXY ?? false,
+    genReqId: newId,
+    routerOptions: { ignoreTrailingSlash: true, querystringParser: parseQuery, maxParamLength: 500 },
+  });
+  app.setErrorHandler(answerError(deps.log));
+  app.addHook("onSend", async (request, reply) => void reply.header("X-Request-Id", request.id));
+  health(app, deps);
+  await app.register(async (scope) => auth.routes(scope));
+  await app.register(async (scope) => {
+    // Bearer calls may come from any page; cookies may not (API-30).
+    await scope.register(cors, { origin: "*", methods: ["GET", "POST", "PATCH", "DELETE"], exposedHeaders: ["X-Request-Id", "Polar-Version"] });
+    parseRequests(scope);
+    mount(scope, api, provider, deps, auth.identify);
+    const document = openapiOf(api, deps.config.url);
+    scope.get("/openapi.json", () => document);
+  });
+  if (web) await servePages(app, { root: web, development });
+  return app;
+}

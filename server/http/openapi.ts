@@ -1,0 +1,96 @@
+import { z } from "zod";
+import type { Contract, Operation } from "../../shared/contract.ts";
+import { type ErrorName, statusOf } from "../../shared/errors.ts";
+
+type Json = Record<string, unknown>;
+type JsonSchema = Json & { properties?: Record<string, Json>; required?: string[] };
+
+const schemaOf = (schema: z.ZodType): JsonSchema => {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any", reused: "inline" }) as JsonSchema;
+  return rest;
+};
+
+const errorSchemas: Json = {
+  Error: {
+    type: "object",
+    required: ["error", "detail"],
+    properties: { error: { type: "string" }, detail: { type: "string" } },
+  },
+  ValidationError: {
+    type: "object",
+    required: ["error", "detail"],
+    properties: {
+      error: { type: "string", enum: ["RequestValidationError", "PolarRequestValidationError"] },
+      detail: {
+        type: "array",
+        items: {
+          type: "object",
+          required: ["loc", "msg", "type"],
+          properties: {
+            loc: { type: "array", items: { anyOf: [{ type: "string" }, { type: "integer" }] } },
+            msg: { type: "string" },
+            type: { type: "string" },
+            input: {},
+          },
+        },
+      },
+    },
+  },
+};
+
+const content = (schema: Json) => ({ "application/json": { schema } });
+const refTo = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+/** The contract as an OpenAPI 3.1 document; nothing in it is written by hand. */
+export function openapiOf(contract: Contract, serverUrl: string): Json {
+  const paths: Record<string, Json> = {};
+  for (const [resource, operations] of Object.entries(contract)) {
+    for (const [key, op] of Object.entries(operations)) {
+      const path = op.path.replace(/:(\w+)/g, "{$1}");
+      paths[path] = { ...paths[path], [op.method.toLowerCase()]: describe(resource, key, op) };
+    }
+  }
+  return {
+    openapi: "3.1.0",
+    info: { title: "floe", version: "2026-10", description: "Sell digital products. Speaks Polar's HTTP API." },
+    servers: [{ url: serverUrl }],
+    security: [{ bearer: [] }],
+    tags: Object.keys(contract).map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: { type: "http", scheme: "bearer", description: "An organization's API key, or a session or device token." },
+      },
+      schemas: errorSchemas,
+    },
+  };
+}
+
+function describe(resource: string, key: string, op: Operation): Json {
+  const parameters = (["params", "query"] as const).flatMap((part) => {
+    const schema = op[part] && schemaOf(op[part]);
+    return Object.entries(schema?.properties ?? {}).map(([name, inner]) => ({
+      name,
+      in: part === "params" ? "path" : "query",
+      required: part === "params" || (schema?.required ?? []).includes(name),
+      ...(typeof inner.description === "string" ? { description: inner.description } : {}),
+      ...(name === "metadata" ? { style: "deepObject", explode: true } : {}),
+      schema: inner,
+    }));
+  });
+  const errors: ErrorName[] = [...(op.errors ?? []), ...(op.scopes.length > 0 ? (["Unauthorized", "insufficient_scope"] as const) : [])];
+  const byStatus = Map.groupBy(errors, (name) => statusOf[name]);
+  return {
+    operationId: `${resource}.${key}`,
+    summary: op.summary,
+    tags: [resource],
+    ...(op.scopes.length > 0 ? { description: `Scopes: \`${op.scopes.join("`, `")}\`` } : { security: [] }),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(op.body ? { requestBody: { required: true, content: content(schemaOf(op.body)) } } : {}),
+    responses: {
+      [op.status ?? 200]: { description: "Done.", ...(op.response ? { content: content(schemaOf(op.response)) } : {}) },
+      ...Object.fromEntries([...byStatus].map(([status, names]) => [status, { description: names.join(", "), content: content(refTo("Error")) }])),
+      422: { description: "The request has faults; each with its place.", content: content(refTo("ValidationError")) },
+    },
+  };
+}

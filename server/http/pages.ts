@@ -1,0 +1,69 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import fastifyStatic from "@fastify/static";
+import type { FastifyInstance, FastifyReply } from "fastify";
+
+export type PagesOptions = {
+  /** Folder of the built web app. */
+  root: string;
+  /** True where the demo shop and the mail inbox are served. */
+  development: boolean;
+};
+
+const pages = ["/sign-in", "/sign-up", "/device", "/error", "/checkout/:client_secret", "/checkout/:client_secret/confirmation"];
+const developmentPages = ["/demo", "/mail"];
+
+/** Stripe's script and frames are named because card fields may only come from the processor itself. */
+const policy = (ancestors: string) =>
+  [
+    "default-src 'self'",
+    "script-src 'self' https://js.stripe.com",
+    "frame-src 'self' https://js.stripe.com https://hooks.stripe.com",
+    "connect-src 'self' https://api.stripe.com",
+    "style-src 'self'",
+    "img-src 'self' data: https:",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    `frame-ancestors ${ancestors}`,
+  ].join("; ");
+
+/** Serve the built web app: its files, and one document for every page. Only the checkout may be framed by others. */
+export async function servePages(app: FastifyInstance, { root, development }: PagesOptions): Promise<void> {
+  let html: string | undefined;
+  const document = async (reply: FastifyReply, status: number, ancestors: string) => {
+    html ??= await readFile(join(root, "index.html"), "utf8");
+    return reply
+      .code(status)
+      .type("text/html; charset=utf-8")
+      .header("Content-Security-Policy", policy(ancestors))
+      .header("Referrer-Policy", "strict-origin-when-cross-origin")
+      .header("X-Content-Type-Options", "nosniff")
+      .header("Cache-Control", "no-cache")
+      .send(html);
+  };
+  await app.register(fastifyStatic, {
+    root,
+    index: false,
+    wildcard: false,
+    setHeaders(reply, path) {
+      reply.setHeader("X-Content-Type-Options", "nosniff");
+      // Names under assets/ carry a hash of their content.
+      const hashed = path.includes(`${join(root, "assets")}`);
+      reply.setHeader("Cache-Control", hashed ? "public, max-age=31536000, immutable" : "public, max-age=300");
+      if (path.endsWith("embed.js")) {
+        reply.setHeader("Access-Control-Allow-Origin", "*");
+        reply.setHeader("Cross-Origin-Resource-Policy", "cross-origin");
+      }
+    },
+  });
+  for (const path of [...pages, ...(development ? developmentPages : [])]) {
+    app.get(path, (_request, reply) => document(reply, 200, path.startsWith("/checkout/") ? "*" : "'none'"));
+  }
+  app.get("/", (_request, reply) => reply.redirect(development ? "/demo" : "/sign-in"));
+  app.setNotFoundHandler((request, reply) => {
+    const wantsPage = request.method === "GET" && (request.headers.accept ?? "").includes("text/html") && !/^\/(v1|api)\//.test(request.url);
+    if (wantsPage) return document(reply, 404, "'none'");
+    return reply.code(404).send({ error: "ResourceNotFound", detail: "Not found" });
+  });
+}
