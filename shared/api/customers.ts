@@ -1,0 +1,217 @@
+import { z } from "zod";
+import { byId, flag, ids, instant, metadata, metadataFilter, metadataOut, page, paging, type Resource, sorting } from "../contract.ts";
+import { Address, AddressInput } from "../addresses.ts";
+import { BenefitGrantProperties, benefitTypes } from "./benefits.ts";
+import { customFieldData, email, interval, organizationOf, stored, TaxId, TaxIdInput, unlessNull } from "./fields.ts";
+
+export const Customer = z.object({
+  ...stored,
+  type: z.enum(["individual", "team"]),
+  external_id: z.string().nullable(),
+  email: z.string(),
+  email_verified: z.boolean(),
+  name: z.string().nullable(),
+  billing_name: z.string().nullable(),
+  billing_address: Address.nullable(),
+  tax_id: TaxId.nullable(),
+  locale: z.string().nullable(),
+  organization_id: z.uuid(),
+  default_payment_method_id: z.uuid().nullable(),
+  first_user_event_at: instant.nullable(),
+  deleted_at: instant.nullable(),
+  avatar_url: z.string(),
+  metadata: metadataOut,
+});
+export type Customer = z.output<typeof Customer>;
+
+const StateMeter = z.object({
+  ...stored,
+  meter_id: z.uuid(),
+  consumed_units: z.number(),
+  credited_units: z.int(),
+});
+
+const StateSubscription = z.object({
+  ...stored,
+  custom_field_data: customFieldData,
+  metadata: metadataOut,
+  status: z.enum(["active", "trialing"]),
+  amount: z.int(),
+  currency: z.string(),
+  recurring_interval: interval,
+  current_period_start: instant,
+  current_period_end: instant,
+  trial_start: instant.nullable(),
+  trial_end: instant.nullable(),
+  cancel_at_period_end: z.boolean(),
+  canceled_at: instant.nullable(),
+  started_at: instant.nullable(),
+  ends_at: instant.nullable(),
+  product_id: z.uuid(),
+  discount_id: z.uuid().nullable(),
+  seats: z.int().nullable(),
+  units: z.int().nullable(),
+  meters: z.array(StateMeter.extend({ amount: z.int() })),
+});
+
+const StateGrant = z.object({
+  ...stored,
+  granted_at: instant,
+  benefit_id: z.uuid(),
+  benefit_type: z.enum(benefitTypes),
+  benefit_metadata: metadataOut,
+  properties: BenefitGrantProperties,
+});
+
+/** A customer with all that it holds now (CUS-23). */
+export const CustomerState = Customer.extend({
+  active_subscriptions: z.array(StateSubscription),
+  granted_benefits: z.array(StateGrant),
+  active_meters: z.array(StateMeter.extend({ balance: z.number() })),
+});
+export type CustomerState = z.output<typeof CustomerState>;
+
+const name = z.string().max(256).nullish().describe("Name of the customer.");
+const locale = z.string().max(64).nullish().describe("Language of the customer, as en or pt-BR.");
+const billingAddress = AddressInput.nullish().describe("Billing address.");
+/** The seller's own id of the customer. Bounded because it stands in a unique index. */
+const externalId = z.string().max(512).transform((id) => (id === "" ? null : id)).nullish();
+
+export const CustomerCreate = z.object({
+  email: email.describe("E-mail address, unique among your customers."),
+  name,
+  external_id: externalId.describe("Your own id of the customer, unique; cannot be changed once set."),
+  billing_address: billingAddress,
+  tax_id: TaxIdInput,
+  locale,
+  type: z.enum(["individual", "team"]).default("individual").describe("One person, or a team."),
+  metadata: metadata.default(() => ({})).describe("Your own keys and values."),
+  organization_id: organizationOf,
+});
+
+const writable = {
+  email: unlessNull(email).describe("E-mail address, unique among your customers."),
+  name,
+  billing_address: billingAddress,
+  tax_id: TaxIdInput,
+  locale,
+  metadata: unlessNull(metadata).describe("Your own keys and values; replaces all of them."),
+};
+
+export const CustomerUpdate = z.object({
+  ...writable,
+  external_id: externalId.describe("Your own id of the customer; cannot be changed once set."),
+  type: unlessNull(z.enum(["individual", "team"])).describe("A person can become a team, not the other way."),
+});
+
+/** As `CustomerUpdate`, without the id by which the customer was found (CUS-10). */
+export const CustomerUpdateExternal = z.object(writable);
+
+const byExternalId = z.object({ external_id: z.string().min(1) });
+const deletion = z.object({ anonymize: flag.describe("Also make the personal data unreadable.") });
+
+export const customers = {
+  list: {
+    method: "GET",
+    path: "/v1/customers/",
+    summary: "List customers",
+    scopes: ["customers:read"],
+    query: z.object({
+      ...paging.shape,
+      organization_id: ids.describe("Only of these organizations."),
+      email: z.string().optional().describe("Only the one with this e-mail address."),
+      query: z.string().optional().describe("Part of the e-mail address or name, or start of your own id."),
+      active: flag.describe("Only those with a running subscription, or only those without."),
+      metadata: metadataFilter,
+      sorting: sorting(["created_at", "email", "name"], ["-created_at"]),
+    }),
+    response: page(Customer),
+  },
+  create: {
+    method: "POST",
+    path: "/v1/customers/",
+    summary: "Create a customer",
+    scopes: ["customers:write"],
+    body: CustomerCreate,
+    response: Customer,
+    status: 201,
+  },
+  get: {
+    method: "GET",
+    path: "/v1/customers/:id",
+    summary: "Get a customer",
+    scopes: ["customers:read"],
+    params: byId,
+    response: Customer,
+    errors: ["ResourceNotFound"],
+  },
+  update: {
+    method: "PATCH",
+    path: "/v1/customers/:id",
+    summary: "Update a customer",
+    scopes: ["customers:write"],
+    params: byId,
+    body: CustomerUpdate,
+    response: Customer,
+    errors: ["ResourceNotFound"],
+  },
+  delete: {
+    method: "DELETE",
+    path: "/v1/customers/:id",
+    summary: "Delete a customer",
+    scopes: ["customers:write"],
+    params: byId,
+    query: deletion,
+    status: 204,
+    errors: ["ResourceNotFound"],
+    confirm: "Delete this customer? Its subscriptions end and its benefits are revoked at once.",
+  },
+  getState: {
+    method: "GET",
+    path: "/v1/customers/:id/state",
+    summary: "Get what a customer holds",
+    scopes: ["customers:read"],
+    params: byId,
+    response: CustomerState,
+    errors: ["ResourceNotFound"],
+  },
+  getExternal: {
+    method: "GET",
+    path: "/v1/customers/external/:external_id",
+    summary: "Get a customer by your own id",
+    scopes: ["customers:read"],
+    params: byExternalId,
+    response: Customer,
+    errors: ["ResourceNotFound"],
+  },
+  updateExternal: {
+    method: "PATCH",
+    path: "/v1/customers/external/:external_id",
+    summary: "Update a customer by your own id",
+    scopes: ["customers:write"],
+    params: byExternalId,
+    body: CustomerUpdateExternal,
+    response: Customer,
+    errors: ["ResourceNotFound"],
+  },
+  deleteExternal: {
+    method: "DELETE",
+    path: "/v1/customers/external/:external_id",
+    summary: "Delete a customer by your own id",
+    scopes: ["customers:write"],
+    params: byExternalId,
+    query: deletion,
+    status: 204,
+    errors: ["ResourceNotFound"],
+    confirm: "Delete this customer? Its subscriptions end and its benefits are revoked at once.",
+  },
+  getStateExternal: {
+    method: "GET",
+    path: "/v1/customers/external/:external_id/state",
+    summary: "Get what a customer holds by your own id",
+    scopes: ["customers:read"],
+    params: byExternalId,
+    response: CustomerState,
+    errors: ["ResourceNotFound"],
+  },
+} as const satisfies Resource;

@@ -1,0 +1,230 @@
+import { z } from "zod";
+import { byId, instant, page, paging, type Resource, sorting } from "../contract.ts";
+import { CountryInput, countries } from "../addresses.ts";
+import { currency, email, stored, taxBehaviorOption, unlessNull, webUrl } from "./fields.ts";
+
+const platform = z.enum([
+  "x", "github", "facebook", "instagram", "youtube", "tiktok", "linkedin", "threads", "discord", "other",
+]);
+
+/** The wider list of states: old ones as they are stored, new ones as some clients are told them. */
+const status = z.enum([
+  "created", "onboarding_started", "under_review", "denied", "active",
+  "review", "snoozed", "blocked", "offboarding", "offboarded",
+]);
+
+/** Features that are switched on for an organization. */
+export const OrganizationFeatureSettings = z.object({
+  issue_funding_enabled: z.boolean(),
+  seat_based_pricing_enabled: z.boolean(),
+  wallets_enabled: z.boolean(),
+  member_model_enabled: z.boolean(),
+  checkout_localization_enabled: z.boolean(),
+  overview_metrics: z.array(z.string()).nullable(),
+  reset_proration_behavior_enabled: z.boolean(),
+  off_session_charges_enabled: z.boolean(),
+  meter_cycling_enabled: z.boolean(),
+  slack_benefit_enabled: z.boolean(),
+  preview_access_enabled: z.boolean(),
+  disputes_enabled: z.boolean(),
+  sso_enabled: z.boolean(),
+  dispute_auto_accept_enabled: z.boolean(),
+  compass_enabled: z.boolean(),
+  merchant_migration_enabled: z.boolean(),
+  frame_ancestors_enforced: z.boolean(),
+});
+
+/** How subscriptions of an organization behave. */
+export const OrganizationSubscriptionSettings = z.object({
+  allow_multiple_subscriptions: z.boolean(),
+  allow_customer_updates: z.boolean(),
+  proration_behavior: z.enum(["invoice", "prorate", "next_period"]),
+  benefit_revocation_grace_period: z.int().min(0).max(365),
+  prevent_trial_abuse: z.boolean(),
+});
+
+/** Which mails customers of an organization get. */
+export const OrganizationCustomerEmailSettings = z.object({
+  order_confirmation: z.boolean(),
+  payment_method_expiration_reminder: z.boolean(),
+  subscription_cancellation: z.boolean(),
+  subscription_confirmation: z.boolean(),
+  subscription_cycled: z.boolean(),
+  subscription_cycled_after_trial: z.boolean(),
+  subscription_past_due: z.boolean(),
+  subscription_paused: z.boolean(),
+  subscription_resumed: z.boolean(),
+  subscription_renewal_reminder: z.boolean(),
+  subscription_revoked: z.boolean(),
+  subscription_trial_conversion_reminder: z.boolean(),
+  subscription_uncanceled: z.boolean(),
+  subscription_updated: z.boolean(),
+});
+
+/** What the members of an organization are told. */
+export const OrganizationNotificationSettings = z.object({
+  new_order: z.boolean(),
+  new_subscription: z.boolean(),
+  chargeback_prevention: z.boolean(),
+  subscription_renewal: z.boolean(),
+});
+
+/** What customers may do themselves. */
+export const OrganizationCustomerPortalSettings = z.object({
+  usage: z.object({ show: z.boolean() }),
+  subscription: z.object({ update_seats: z.boolean(), update_plan: z.boolean(), pause: z.boolean() }),
+  customer: z.object({ allow_email_change: z.boolean() }),
+});
+
+/** What a checkout shows of the seller. */
+const publicFields = {
+  ...stored,
+  name: z.string(),
+  slug: z.string(),
+  avatar_url: z.string().nullable(),
+  email: z.string().nullable(),
+  website: z.string().nullable(),
+  socials: z.array(z.object({ platform, url: z.string() })),
+  status,
+  details_submitted_at: instant.nullable(),
+  proration_behavior: z.enum(["invoice", "prorate", "next_period", "reset"]),
+  allow_customer_updates: z.boolean(),
+  feature_settings: OrganizationFeatureSettings,
+  subscription_settings: OrganizationSubscriptionSettings,
+  notification_settings: OrganizationNotificationSettings,
+  customer_email_settings: OrganizationCustomerEmailSettings,
+};
+
+/** The seller as a buyer sees it. The settings are here because older clients do not read a checkout without them. */
+export const CheckoutOrganization = z.object(publicFields);
+export type CheckoutOrganization = z.output<typeof CheckoutOrganization>;
+
+export const Organization = z.object({
+  ...publicFields,
+  onboarding_resubmission_requested_at: instant.nullable(),
+  sso_enforced: z.boolean(),
+  default_presentment_currency: z.string(),
+  default_tax_behavior: taxBehaviorOption,
+  customer_portal_settings: OrganizationCustomerPortalSettings,
+  dispute_settings: z.object({ auto_accept_below_amount: z.int().nullable() }),
+  embed_hosts: z.array(z.string()),
+  embed_hosts_enforced: z.boolean(),
+  country: z.enum(countries).nullable(),
+  account_id: z.string().nullable(),
+  payout_account_id: z.string().nullable(),
+  capabilities: z.object({
+    checkout_payments: z.boolean(),
+    subscription_renewals: z.boolean(),
+    payouts: z.boolean(),
+    refunds: z.boolean(),
+    api_access: z.boolean(),
+    dashboard_access: z.boolean(),
+  }),
+});
+export type Organization = z.output<typeof Organization>;
+
+const about = z.string().max(10_000).nullish();
+const terms = z.array(z.string().max(500)).max(100).optional();
+
+/** Private facts about the business; kept, never shown. */
+const Details = z.object({
+  about,
+  product_description: about,
+  selling_categories: terms,
+  pricing_models: terms,
+  intended_use: about,
+  customer_acquisition: terms,
+  future_annual_revenue: z.int().min(0).nullish(),
+  switching: z.boolean().optional(),
+  switching_from: z.enum(["paddle", "lemon_squeezy", "gumroad", "stripe", "other"]).nullish(),
+  previous_annual_revenue: z.int().min(0).nullish(),
+});
+
+/** The part of the feature settings that a seller may set; keys that are left out keep their value. */
+const FeatureSettingsInput = z.object({
+  seat_based_pricing_enabled: z.boolean().optional().describe("Sell prices per seat; cannot be switched off again."),
+  member_model_enabled: z.boolean().optional().describe("Let a customer have members."),
+  checkout_localization_enabled: z.boolean().optional().describe("Show the checkout in the buyer's language."),
+  overview_metrics: z.array(z.string().max(100)).max(100).nullish().describe("Metrics of the overview, in order."),
+});
+
+/** Settings groups are sent whole; what older clients do not know of keeps its value (ORG-01). */
+const SubscriptionSettingsInput = OrganizationSubscriptionSettings.partial({
+  benefit_revocation_grace_period: true,
+  prevent_trial_abuse: true,
+});
+const CustomerEmailSettingsInput = OrganizationCustomerEmailSettings.partial({
+  payment_method_expiration_reminder: true,
+  subscription_cycled_after_trial: true,
+  subscription_paused: true,
+  subscription_resumed: true,
+  subscription_renewal_reminder: true,
+  subscription_trial_conversion_reminder: true,
+});
+const CustomerPortalSettingsInput = z.object({
+  usage: OrganizationCustomerPortalSettings.shape.usage,
+  subscription: OrganizationCustomerPortalSettings.shape.subscription.partial({ pause: true }),
+  customer: OrganizationCustomerPortalSettings.shape.customer.partial().optional(),
+});
+
+/** `example.com`, `*.example.com`, each with an optional port (CHK-25). */
+const embedHost = z
+  .string()
+  .max(253)
+  .regex(/^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{1,5})?$/i, "Must be a host, as example.com or *.example.com.");
+
+export const OrganizationUpdate = z.object({
+  name: unlessNull(z.string().min(3).max(256).trim().min(1)).describe("Name shown to buyers."),
+  avatar_url: webUrl.nullish().describe("Address of the picture shown to buyers."),
+  email: email.nullish().describe("Public e-mail address for support."),
+  website: webUrl.nullish().describe("Official website."),
+  socials: unlessNull(z.array(z.object({ platform, url: webUrl })).max(50)).describe("Profiles elsewhere."),
+  details: unlessNull(Details).describe("Private facts about the business."),
+  country: unlessNull(CountryInput),
+  feature_settings: unlessNull(FeatureSettingsInput).describe("Features switched on."),
+  subscription_settings: unlessNull(SubscriptionSettingsInput).describe("How subscriptions behave."),
+  customer_email_settings: unlessNull(CustomerEmailSettingsInput).describe("Which mails customers get."),
+  customer_portal_settings: unlessNull(CustomerPortalSettingsInput).describe("What customers may do themselves."),
+  dispute_settings: unlessNull(
+    z.object({ auto_accept_below_amount: z.int().min(1).max(10_000).nullish() }),
+  ).describe("How disputes are answered."),
+  embed_hosts: unlessNull(z.array(embedHost).max(100)).describe("Hosts that may embed the checkout."),
+  default_presentment_currency: unlessNull(currency).describe("Currency of prices that name none."),
+  default_tax_behavior: unlessNull(taxBehaviorOption).describe("Whether prices include tax."),
+  sso_enforced: unlessNull(z.boolean()).describe("Whether members must sign in through single sign-on."),
+});
+
+export const organizations = {
+  list: {
+    method: "GET",
+    path: "/v1/organizations/",
+    summary: "List organizations",
+    scopes: ["organizations:read"],
+    anyOrganization: true,
+    query: z.object({
+      ...paging.shape,
+      slug: z.string().optional().describe("Only the one with this slug."),
+      sorting: sorting(["created_at", "slug", "name", "next_review_threshold", "days_in_status"], ["created_at"]),
+    }),
+    response: page(Organization),
+  },
+  get: {
+    method: "GET",
+    path: "/v1/organizations/:id",
+    summary: "Get an organization",
+    scopes: ["organizations:read"],
+    params: byId,
+    response: Organization,
+    errors: ["ResourceNotFound"],
+  },
+  update: {
+    method: "PATCH",
+    path: "/v1/organizations/:id",
+    summary: "Update an organization",
+    scopes: ["organizations:write"],
+    params: byId,
+    body: OrganizationUpdate,
+    response: Organization,
+    errors: ["NotPermitted", "ResourceNotFound"],
+  },
+} as const satisfies Resource;

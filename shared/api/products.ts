@@ -1,0 +1,161 @@
+import { z } from "zod";
+import { byId, flag, ids, many, metadata, metadataFilter, metadataOut, page, paging, type Resource, sorting } from "../contract.ts";
+import { Benefit, BenefitPublic } from "./benefits.ts";
+import { AttachedCustomField, AttachedCustomFieldInput } from "./custom-fields.ts";
+import { blankToNull, interval, organizationOf, stored, unlessNull } from "./fields.ts";
+import { ProductMedia } from "./files.ts";
+import { ExistingPrice, ProductPrice, ProductPriceCreate } from "./prices.ts";
+
+const visibility = z.enum(["draft", "private", "public"]);
+
+/** What a product says of itself wherever it is shown. */
+export const productFields = {
+  ...stored,
+  name: z.string(),
+  description: z.string().nullable(),
+  visibility,
+  trial_interval: interval.nullable(),
+  trial_interval_count: z.int().nullable(),
+  recurring_interval: interval.nullable(),
+  recurring_interval_count: z.int().nullable(),
+  meter_interval: interval.nullable(),
+  meter_interval_count: z.int().nullable(),
+  is_recurring: z.boolean(),
+  is_archived: z.boolean(),
+  /** False once something was sold: such a product can only be archived. */
+  is_deletable: z.boolean(),
+  organization_id: z.uuid(),
+};
+
+export const Product = z.object({
+  ...productFields,
+  metadata: metadataOut,
+  prices: z.array(ProductPrice),
+  benefits: z.array(Benefit),
+  medias: z.array(ProductMedia),
+  attached_custom_fields: z.array(AttachedCustomField),
+});
+export type Product = z.output<typeof Product>;
+
+/** A product as its buyer sees it. */
+export const CheckoutProduct = z.object({
+  ...productFields,
+  prices: z.array(ProductPrice),
+  benefits: z.array(BenefitPublic),
+  medias: z.array(ProductMedia),
+});
+export type CheckoutProduct = z.output<typeof CheckoutProduct>;
+
+/** A product inside an order or a subscription. */
+export const OrderProduct = z.object({ ...productFields, metadata: metadataOut });
+export type OrderProduct = z.output<typeof OrderProduct>;
+
+const name = z.string().min(3).max(64).trim().min(1).describe("Name of the product, 3 to 64 characters.");
+const description = blankToNull(100_000).nullish().describe("What the product is, in Markdown.");
+const count = z.int().min(1).max(999);
+const trial = {
+  trial_interval: interval.nullish().describe("Unit of the trial period."),
+  trial_interval_count: z.int().min(1).max(1000).nullish().describe("Length of the trial period in that unit."),
+};
+const medias = z.array(z.uuid()).max(100).describe("Files to show, in order.");
+const customFields = z.array(AttachedCustomFieldInput).max(100).describe("Custom fields the checkout asks for.");
+
+/** Adds a fault for each field that only a recurring product may have, and for a trial of which half is missing (PRD-04). */
+function checkTrial(body: { trial_interval?: unknown; trial_interval_count?: unknown }, issues: z.RefinementCtx): void {
+  const missing =
+    body.trial_interval && !body.trial_interval_count
+      ? "trial_interval_count"
+      : body.trial_interval_count && !body.trial_interval
+        ? "trial_interval"
+        : undefined;
+  if (!missing) return;
+  const message = "trial_interval and trial_interval_count must be given together.";
+  issues.addIssue({ code: "custom", path: [missing], message, params: { type: "missing" } });
+}
+
+export const ProductCreate = z
+  .object({
+    name,
+    description,
+    prices: z.array(ProductPriceCreate).min(1).max(100).describe("How it can be paid for; at least one price."),
+    recurring_interval: interval.nullish().describe("How often it is charged; not given for a one-time purchase."),
+    recurring_interval_count: count.nullish().describe("Charge every so many intervals."),
+    ...trial,
+    meter_interval: interval.nullish().describe("How often metered use is charged, if not with the product."),
+    meter_interval_count: count.nullish().describe("Charge metered use every so many intervals."),
+    visibility: visibility.default("public").describe("Who finds it."),
+    medias: medias.nullish().transform((files) => files ?? []),
+    attached_custom_fields: customFields.default(() => []),
+    metadata: metadata.default(() => ({})).describe("Your own keys and values."),
+    organization_id: organizationOf,
+  })
+  .superRefine(checkTrial);
+
+export const ProductUpdate = z.object({
+  name: name.optional(),
+  description,
+  prices: unlessNull(
+    z
+      .array(z.union([ExistingPrice, ProductPriceCreate]))
+      .min(1)
+      .max(100),
+  ).describe("The whole list that is wanted: { id } keeps a price, anything else adds one, what is missing is archived."),
+  recurring_interval: unlessNull(interval).describe("Cannot be changed; the same value is accepted."),
+  recurring_interval_count: unlessNull(count).describe("Cannot be changed; the same value is accepted."),
+  ...trial,
+  is_archived: unlessNull(z.boolean()).describe("Whether it is taken off sale; subscriptions to it go on."),
+  visibility: unlessNull(visibility).describe("Who finds it."),
+  medias: unlessNull(medias),
+  attached_custom_fields: unlessNull(customFields),
+  metadata: unlessNull(metadata).describe("Your own keys and values; replaces all of them."),
+});
+
+export const products = {
+  list: {
+    method: "GET",
+    path: "/v1/products/",
+    summary: "List products",
+    scopes: ["products:read"],
+    query: z.object({
+      ...paging.shape,
+      id: ids.describe("Only these products."),
+      organization_id: ids.describe("Only of these organizations."),
+      query: z.string().optional().describe("Part of the name."),
+      is_archived: flag.describe("Only archived ones, or only those on sale."),
+      is_recurring: flag.describe("Only subscriptions, or only one-time purchases."),
+      benefit_id: ids.describe("Only products that give one of these benefits."),
+      visibility: many(visibility).describe("Only of this visibility."),
+      metadata: metadataFilter,
+      sorting: sorting(["created_at", "name", "price_amount_type", "price_amount"], ["-created_at"]),
+    }),
+    response: page(Product),
+  },
+  get: {
+    method: "GET",
+    path: "/v1/products/:id",
+    summary: "Get a product",
+    scopes: ["products:read"],
+    params: byId,
+    response: Product,
+    errors: ["ResourceNotFound"],
+  },
+  create: {
+    method: "POST",
+    path: "/v1/products/",
+    summary: "Create a product",
+    scopes: ["products:write"],
+    body: ProductCreate,
+    response: Product,
+    status: 201,
+  },
+  update: {
+    method: "PATCH",
+    path: "/v1/products/:id",
+    summary: "Update a product",
+    scopes: ["products:write"],
+    params: byId,
+    body: ProductUpdate,
+    response: Product,
+    errors: ["NotPermitted", "ResourceNotFound"],
+  },
+} as const satisfies Resource;

@@ -1,0 +1,140 @@
+/**
+ * Arithmetic with money. Amounts are whole numbers of a currency's minor unit; rates are basis points. This is the only
+ * file that rounds, so every figure a customer sees is rounded by one of the rules named here.
+ */
+
+/** Every currency a price may be set in. */
+export const currencies = [
+  "aed", "all", "amd", "aoa", "ars", "aud", "awg", "azn", "bam", "bbd", "bdt", "bif", "bmd", "bnd", "bob", "brl", "bsd",
+  "bwp", "bzd", "cad", "cdf", "chf", "clp", "cny", "cop", "crc", "cve", "czk", "djf", "dkk", "dop", "dzd", "egp", "etb",
+  "eur", "fjd", "fkp", "gbp", "gel", "gip", "gmd", "gnf", "gtq", "gyd", "hkd", "hnl", "htg", "huf", "idr", "ils", "inr",
+  "isk", "jmd", "jpy", "kes", "kgs", "khr", "kmf", "krw", "kyd", "kzt", "lak", "lkr", "lrd", "lsl", "mad", "mdl", "mga",
+  "mkd", "mnt", "mop", "mur", "mvr", "mwk", "mxn", "myr", "mzn", "nad", "ngn", "nio", "nok", "npr", "nzd", "pab", "pen",
+  "pgk", "php", "pkr", "pln", "pyg", "qar", "ron", "rsd", "rwf", "sar", "sbd", "scr", "sek", "sgd", "shp", "sos", "srd",
+  "szl", "thb", "tjs", "top", "try", "ttd", "twd", "tzs", "uah", "ugx", "usd", "uyu", "uzs", "vnd", "vuv", "wst", "xaf",
+  "xcd", "xcg", "xof", "xpf", "yer", "zar", "zmw",
+] as const;
+export type Currency = (typeof currencies)[number];
+
+/** Currencies without a minor unit (POL-02). ISK and UGX are not here: both are charged in hundredths. */
+const zeroDecimal: ReadonlySet<string> = new Set([
+  "bif", "clp", "djf", "gnf", "jpy", "kmf", "krw", "mga", "pyg", "rwf", "vnd", "vuv", "xaf", "xof", "xpf",
+]);
+
+/** Smallest amounts worth charging (POL-03); a currency that is not listed uses 50. */
+const minimums: Readonly<Record<string, number>> = {
+  usd: 50, eur: 50, chf: 50, gbp: 40, aud: 70, cad: 70, sgd: 70, nzd: 90, jpy: 80, brl: 250, inr: 6000, sek: 500,
+  nok: 500, dkk: 320, mxn: 900, pln: 200, czk: 1500, huf: 17_500, hkd: 400, krw: 800, idr: 900_000,
+};
+
+/** Largest amounts of the weak currencies (POL-04); a currency that is not listed uses 99,999,999. */
+const maximums: Readonly<Record<string, number>> = { ars: 140_000_000, idr: 1_600_000_000, ngn: 155_000_000 };
+
+/** The least a customer can be charged in a currency, above nothing at all. */
+export const minimumAmount = (currency: string): number => minimums[currency.toLowerCase()] ?? 50;
+/** The most a customer can be charged in a currency at once. */
+export const maximumAmount = (currency: string): number => maximums[currency.toLowerCase()] ?? 99_999_999;
+/** How many digits of an amount stand behind the decimal point: 0 or 2. */
+export const currencyDigits = (currency: string): 0 | 2 => (zeroDecimal.has(currency.toLowerCase()) ? 0 : 2);
+
+const whole = (value: number, what: string): bigint => {
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${what} must be a whole number, not ${value}`);
+  return BigInt(value);
+};
+
+/** `numerator / denominator` rounded half away from zero (POL-01), in exact arithmetic. */
+export function divideHalfAway(numerator: bigint, denominator: bigint): bigint {
+  if (denominator === 0n) throw new RangeError("Division by zero");
+  const negative = numerator < 0n !== denominator < 0n;
+  const top = numerator < 0n ? -numerator : numerator;
+  const bottom = denominator < 0n ? -denominator : denominator;
+  const rounded = (2n * top + bottom) / (2n * bottom);
+  return negative ? -rounded : rounded;
+}
+
+/** `amount` times the fraction `part / total`, rounded half away from zero. */
+export const fractionOf = (amount: number, part: number, total: number): number =>
+  Number(divideHalfAway(whole(amount, "An amount") * whole(part, "A part"), whole(total, "A total")));
+
+/** The share of `amount` that `basis_points` (1/100 of a percent) make, rounded half away from zero. */
+export const percentOf = (amount: number, basis_points: number): number => fractionOf(amount, basis_points, 10_000);
+
+/**
+ * Splits `amount` in proportion to `weights` so that the parts add up to it exactly: each share is cut down to a whole
+ * unit, and what is left goes one unit each to the largest remainders, the later one first among equals (DSC-18:
+ * 100 over [100, 200] gives [33, 67]). Weights that are all zero share equally.
+ */
+export function allocate(amount: number, weights: readonly number[]): number[] {
+  if (weights.length === 0) {
+    if (amount === 0) return [];
+    throw new RangeError("Nothing to allocate an amount to");
+  }
+  const given = weights.map((weight) => whole(weight, "A weight"));
+  if (given.some((weight) => weight < 0n)) throw new RangeError("A weight must not be negative");
+  const even = given.every((weight) => weight === 0n);
+  const parts = even ? given.map(() => 1n) : given;
+  const total = parts.reduce((sum, weight) => sum + weight, 0n);
+  const target = whole(amount, "An amount");
+  const size = target < 0n ? -target : target;
+  const shares = parts.map((weight, index) => ({
+    index,
+    units: (size * weight) / total,
+    rest: (size * weight) % total,
+  }));
+  let left = size - shares.reduce((sum, share) => sum + share.units, 0n);
+  for (const share of [...shares].sort((a, b) => (a.rest === b.rest ? b.index - a.index : a.rest > b.rest ? -1 : 1))) {
+    if (left === 0n) break;
+    share.units += 1n;
+    left -= 1n;
+  }
+  return shares.map(({ units }) => (target < 0n && units !== 0n ? -Number(units) : Number(units)));
+}
+
+/** An amount as people read it: `formatMoney(1900, "usd")` is `$19.00`. */
+export function formatMoney(amount: number, currency: string, locale = "en-US"): string {
+  const digits = currencyDigits(currency);
+  const format = new Intl.NumberFormat(locale, {
+    style: "currency",
+    currency: currency.toUpperCase(),
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
+  return format.format(decimalMoney(amount, currency) as Intl.StringNumericLiteral);
+}
+
+/** An amount as a plain decimal, the form that `parseMoney` reads: `decimalMoney(1900, "usd")` is `19.00`. */
+export function decimalMoney(amount: number, currency: string): string {
+  const digits = currencyDigits(currency);
+  const text = String(whole(amount < 0 ? -amount : amount, "An amount")).padStart(digits + 1, "0");
+  const sign = amount < 0 ? "-" : "";
+  return digits === 0 ? sign + text : `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`;
+}
+
+/**
+ * Reads a decimal amount as typed ("19", "19.5", "19.00") into minor units; undefined if it is not one, or has more
+ * decimals than the currency. The digits are never made a float on the way.
+ */
+export function parseMoney(text: string, currency: string): number | undefined {
+  const match = /^(\d+)(?:\.(\d+))?$/.exec(text.trim());
+  if (!match) return undefined;
+  const [, units = "", decimals = ""] = match;
+  const digits = currencyDigits(currency);
+  if (decimals.length > digits) return undefined;
+  const amount = Number(units + decimals.padEnd(digits, "0"));
+  return Number.isSafeInteger(amount) ? amount : undefined;
+}
+
+/** A number written out in full decimal digits, without the exponent that very small ones are printed with. */
+export function decimalText(value: number | string): string {
+  const [digits = "", exponent] = String(value).toLowerCase().split("e");
+  const sign = digits.startsWith("-") ? "-" : "";
+  const [units = "", decimals = ""] = digits.replace(/^[+-]/, "").split(".");
+  const shift = exponent === undefined ? 0 : Number(exponent);
+  const all = units + decimals;
+  const point = units.length + shift;
+  const padded = point <= 0 ? "0".repeat(1 - point) + all : all.padEnd(point, "0");
+  const at = point <= 0 ? 1 : point;
+  const left = padded.slice(0, at).replace(/^0+(?=\d)/, "");
+  const right = padded.slice(at).replace(/0+$/, "");
+  return sign + (right === "" ? left : `${left}.${right}`);
+}
