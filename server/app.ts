@@ -2,6 +2,8 @@ import cors from "@fastify/cors";
 import Fastify, { type FastifyInstance } from "fastify";
 import { api } from "../shared/api/index.ts";
 import type { Auth } from "./auth/auth.ts";
+import type { DemoStore } from "./demo.ts";
+import { development as developmentRoutes } from "./http/development.ts";
 import { answerError } from "./http/errors.ts";
 import { health } from "./http/health.ts";
 import { mount } from "./http/mount.ts";
@@ -15,10 +17,18 @@ import type { Provider } from "./providers/provider.ts";
 
 const body_bytes_max = 10 * 1024 * 1024;
 
-export type AppOptions = { deps: Deps; auth: Auth; provider: Provider; web: string | null; development: boolean };
+export type AppOptions = {
+  deps: Deps;
+  auth: Auth;
+  provider: Provider;
+  /** Folder of the built web app; null leaves the pages out. */
+  web: string | null;
+  demo: DemoStore | null;
+  development: boolean;
+};
 
 /** Put the parts together: the only place where they meet. Plugins stand in the order in which they act. */
-export async function buildApp({ deps, auth, provider, web, development }: AppOptions): Promise<FastifyInstance> {
+export async function buildApp({ deps, auth, provider, web, demo, development }: AppOptions): Promise<FastifyInstance> {
   const app = Fastify({
     bodyLimit: body_bytes_max,
     trustProxy: deps.config.TRUST_PROXY ?? false,
@@ -37,6 +47,12 @@ export async function buildApp({ deps, auth, provider, web, development }: AppOp
     const document = openapiOf(api, deps.config.url);
     scope.get("/openapi.json", () => document);
   });
+  if (development) {
+    await app.register(async (scope) => {
+      parseRequests(scope);
+      developmentRoutes(scope, deps, provider, demo?.organization_id ?? "");
+    });
+  }
   if (web) await servePages(app, { root: web, development });
   return app;
 }

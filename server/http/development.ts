@@ -1,0 +1,51 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { ApiError, notFound } from "../../shared/errors.ts";
+import { formatMoney } from "../../shared/money.ts";
+import { scopes } from "../../shared/scopes.ts";
+import type { Actor, Deps } from "../lib/context.ts";
+import { listMails } from "../lib/mail.ts";
+import type { Provider } from "../providers/provider.ts";
+import { faultsOf } from "./errors.ts";
+import { contextOf } from "./mount.ts";
+
+const DemoCheckout = z.object({ product_id: z.uuid(), embed_origin: z.url().optional() });
+const demo_products_max = 50;
+const localHost = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
+
+/**
+ * The demo shop's and the mail inbox's data, for an embedded server that only this machine reaches. The Host header is
+ * checked too: a page elsewhere that points its name at this address must not read the inbox.
+ */
+export function development(app: FastifyInstance, deps: Deps, provider: Provider, organization_id: string): void {
+  const actor: Actor = { kind: "system", organization_id, scopes: new Set(scopes), user_id: null, key_id: null };
+  const contextFor = (request: FastifyRequest) => contextOf(deps, request, actor);
+  app.addHook("onRequest", async (request) => {
+    if (!localHost.test(request.headers.host ?? "")) throw notFound();
+  });
+  app.get("/demo/products.json", async (request) => {
+    const query = { page: 1, limit: demo_products_max, is_archived: false, sorting: ["-created_at" as const] };
+    const { items } = await provider.products.list(contextFor(request), { query });
+    return items
+      .filter((product) => !product.is_recurring)
+      .map(({ id, name, description, prices }) => ({ id, name, description, price_label: prices.map(priceLabel).join(" + ") }));
+  });
+  app.post("/demo/checkout", async (request, reply) => {
+    const body = DemoCheckout.safeParse(request.body);
+    if (!body.success) throw new ApiError("RequestValidationError", faultsOf("body", body.error.issues, request.body));
+    const { product_id, embed_origin } = body.data;
+    const checkout = await provider.checkouts.create(contextFor(request), {
+      body: { products: [product_id], embed_origin: embed_origin ?? deps.config.url },
+    });
+    return reply.code(201).send({ url: checkout.url });
+  });
+  app.get("/mail/messages.json", () => listMails(deps.db));
+}
+
+type Price = Awaited<ReturnType<Provider["products"]["list"]>>["items"][number]["prices"][number];
+function priceLabel(price: Price): string {
+  if (price.amount_type === "fixed") return price.price_amount === 0 ? "Free" : formatMoney(price.price_amount, price.price_currency);
+  if (price.amount_type === "custom") return "Pay what you want";
+  if (price.amount_type === "free") return "Free";
+  return price.amount_type;
+}

@@ -1,0 +1,123 @@
+import { existsSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { pino } from "pino";
+import { buildApp } from "./app.ts";
+import { createAuth } from "./auth/auth.ts";
+import { type Config, ConfigError, completeConfig, readSettings } from "./config.ts";
+import { type DemoStore, demoStore } from "./demo.ts";
+import { systemClock } from "./lib/clock.ts";
+import type { Deps } from "./lib/context.ts";
+import { DataFolderError, holdDataFolder } from "./lib/data-folder.ts";
+import { DatabaseError, openEmbedded, openPostgres } from "./lib/database.ts";
+import { openJobs } from "./lib/jobs.ts";
+import { embedded } from "./providers/embedded.ts";
+import { openProcessor } from "./processors/open.ts";
+import { startWorker } from "./worker.ts";
+
+export type Server = { config: Config; address: string; demo: DemoStore | null; close(): Promise<void> };
+
+/** Beside the built server (dist/), or beside the sources. */
+const beside = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const migrationsFolder = () => beside("./migrations");
+const webFolder = (): string | null => [beside("./web"), beside("../dist/web")].find((folder) => existsSync(`${folder}/index.html`)) ?? null;
+
+const slow_stop_ms = 10_000;
+
+/** Start everything, in order: settings, data folder, database, queue, accounts, routes, address, worker. */
+export async function start(given: Record<string, string | undefined> = {}, say: (line: string) => void = () => {}): Promise<Server> {
+  const settings = readSettings(given);
+  const folder = resolve(settings.FLOE_DATA_DIR);
+  const held = settings.DATABASE_URL ? null : holdDataFolder(folder);
+  const closing: (() => Promise<unknown> | void)[] = held ? [() => held.release()] : [];
+  const close = async () => {
+    for (const step of closing.splice(0).reverse()) await step();
+  };
+  try {
+    const config = completeConfig(settings, held?.secret);
+    const log = pino({ level: config.LOG_LEVEL, redact: ["req.headers.authorization", "req.headers.cookie"] }, pino.destination(2));
+    say(config.embedded ? `Opening the embedded database in ${folder} …` : "Connecting to PostgreSQL …");
+    const database = config.DATABASE_URL ? await openPostgres(config.DATABASE_URL) : await openEmbedded(folder);
+    closing.push(() => database.close());
+    await database.migrate(migrationsFolder());
+    const jobs = await openJobs(database.queue, (error) => log.error({ err: error }, "The queue reported a fault."));
+    let worker: { stop(): Promise<void> } | undefined;
+    closing.push(() => worker ? worker.stop() : jobs.stop());
+    const deps: Deps = { db: database.db, clock: systemClock, config, jobs, processor: openProcessor(config, database.db, systemClock), log };
+    const auth = createAuth(deps);
+    const development = config.embedded && config.loopback;
+    const demo = development ? await demoStore(deps, auth, embedded, folder) : null;
+    const app = await buildApp({ deps, auth, provider: embedded, web: webFolder(), demo, development });
+    await listen(app, config);
+    closing.push(() => app.close());
+    worker = await startWorker(deps);
+    const { port } = app.server.address() as AddressInfo;
+    return { config, address: `http://${config.HOST}:${port}`, demo, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function listen(app: Awaited<ReturnType<typeof buildApp>>, config: Config): Promise<void> {
+  try {
+    await app.listen({ host: config.HOST, port: config.PORT });
+  } catch (error) {
+    await app.close();
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EADDRINUSE") throw new ConfigError(`Port ${config.PORT} is in use. Stop what uses it, or choose another with --port.`);
+    if (code === "EACCES") throw new ConfigError(`Port ${config.PORT} may not be used by this user. Choose one above 1023 with --port.`);
+    if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") throw new ConfigError(`${config.HOST} is not an address of this machine (HOST).`);
+    throw error;
+  }
+}
+
+/** Whether a fault is the starter's to mend: it has one clear line, and no stack is shown. */
+const isPlain = (error: unknown): error is Error =>
+  error instanceof ConfigError || error instanceof DataFolderError || error instanceof DatabaseError;
+
+/** `floe serve`: start, say where everything is, and stop cleanly on Ctrl-C. Exit code 1 when it cannot start. */
+export async function serve(given: Record<string, string | undefined> = {}): Promise<void> {
+  const say = (line: string) => process.stderr.write(`${line}\n`);
+  let server: Server;
+  try {
+    server = await start(given, say);
+  } catch (error) {
+    say(isPlain(error) ? `floe: ${error.message}` : `floe: the server could not start.\n${error instanceof Error ? error.stack : String(error)}`);
+    process.exitCode = 1;
+    // Whatever was half opened must not keep the process.
+    setTimeout(() => process.exit(1), 1000).unref();
+    return;
+  }
+  for (const line of welcome(server)) process.stdout.write(`${line}\n`);
+  let stopping = false;
+  const stop = async () => {
+    if (stopping) process.exit(130);
+    stopping = true;
+    say("Stopping …");
+    setTimeout(() => process.exit(1), slow_stop_ms).unref();
+    await server.close();
+    process.exit(0);
+  };
+  process.on("SIGINT", () => void stop());
+  process.on("SIGTERM", () => void stop());
+}
+
+function welcome({ config, demo }: Server): string[] {
+  const lines = [``, `  floe is ready at ${config.url}`];
+  if (demo) {
+    lines.push(
+      ``,
+      `  Demo shop      ${config.url}/demo`,
+      `  Mail inbox     ${config.url}/mail`,
+      `  Demo seller    ${demo.email}`,
+      `  Password       ${demo.password}`,
+      ``,
+      `  Next, in another terminal:`,
+      `    npx floe login${config.PORT === 4455 ? "" : ` --server ${config.url}`}`,
+      `    npx floe products create --name "My first product" --price 19.00`,
+    );
+  }
+  return [...lines, ``];
+}

@@ -1,0 +1,20 @@
+import { checkoutClientService, checkoutService } from "../checkouts/service.ts";
+import { customerService } from "../customers/service.ts";
+import { orderService } from "../orders/service.ts";
+import { organizationService } from "../organizations/service.ts";
+import { paymentService } from "../payments/service.ts";
+import { productService } from "../products/service.ts";
+import { webhookService } from "../webhooks/service.ts";
+import type { Provider } from "./provider.ts";
+
+/** floe's own engine. */
+export const embedded: Provider = {
+  organizations: organizationService,
+  products: productService,
+  customers: customerService,
+  checkouts: checkoutService,
+  checkoutClient: checkoutClientService,
+  orders: orderService,
+  payments: paymentService,
+  webhooks: webhookService,
+};
