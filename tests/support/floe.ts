@@ -1,0 +1,199 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { PGlite } from "@electric-sql/pglite";
+import type { FastifyInstance } from "fastify";
+import { type Api, api } from "../../shared/api/index.ts";
+import { createClient } from "../../shared/client.ts";
+import type { Client } from "../../shared/contract.ts";
+import { buildApp } from "../../server/app.ts";
+import { type Auth, createAuth } from "../../server/auth/auth.ts";
+import { completeConfig, readSettings } from "../../server/config.ts";
+import type { Deps } from "../../server/lib/context.ts";
+import { type OpenDatabase, openEmbedded, openPostgres } from "../../server/lib/database.ts";
+import { newId } from "../../server/lib/ids.ts";
+import { openJobs } from "../../server/lib/jobs.ts";
+import { openProcessor } from "../../server/processors/open.ts";
+import { embedded } from "../../server/providers/embedded.ts";
+import { handlers, startWorker, sweepDue } from "../../server/worker.ts";
+
+const migrations = "server/migrations";
+const cache = "node_modules/.cache/floe-tests";
+
+/** A clock that stands still until it is moved. */
+export class TestClock {
+  time: Date;
+  constructor(time: Date) {
+    this.time = time;
+  }
+  now(): Date {
+    return new Date(this.time);
+  }
+  advance(ms: number): void {
+    this.time = new Date(this.time.getTime() + ms);
+  }
+}
+
+export type Seller = {
+  email: string;
+  password: string;
+  user_id: string;
+  organization_id: string;
+  /** An organization key with every scope. */
+  key: string;
+  /** A session token of the owner. */
+  session: string;
+  client: Client<Api>;
+};
+
+export type Floe = {
+  app: FastifyInstance;
+  url: string;
+  deps: Deps;
+  auth: Auth;
+  clock: TestClock;
+  /** What was logged, for tests that look for secrets there. */
+  logged: string[];
+  /** The typed client, with a bearer token or anonymous. */
+  client(token?: string, headers?: Record<string, string>): Client<Api>;
+  /** One raw request. */
+  request(method: string, path: string, options?: { token?: string; body?: unknown; headers?: Record<string, string> }): Promise<{ status: number; json: never; text: string; headers: Record<string, unknown> }>;
+  seller(name?: string, scopes?: string[]): Promise<Seller>;
+  /** A further key of a seller's organization. */
+  keyOf(seller: Seller, scopes: string[]): Promise<string>;
+  /** Run every job and everything due by the test clock, until there is nothing left to do. */
+  runJobs(): Promise<void>;
+  close(): Promise<void>;
+};
+
+export type FloeOptions = {
+  /** A PostgreSQL to use instead of an embedded database in memory. */
+  databaseUrl?: string;
+  /** Really listen on `url`, for browsers and SDKs. */
+  listen?: boolean;
+  /** Work jobs in the background as the server does, instead of by `runJobs`. */
+  worker?: boolean;
+  /** Use the system's time. */
+  realTime?: boolean;
+  settings?: Record<string, string>;
+  /** Folder of the built web app. */
+  web?: string;
+  development?: boolean;
+  /** Replace shared parts, such as the processor. */
+  replace?: (deps: Deps) => Partial<Deps>;
+};
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      probe.close(() => (address && typeof address === "object" ? resolve(address.port) : reject(new Error("no port"))));
+    });
+  });
+
+/** A migrated database in memory: made once for each state of the migrations, then loaded from its copy. */
+async function memoryDatabase(): Promise<OpenDatabase> {
+  const hash = createHash("sha256");
+  for (const name of readdirSync(migrations).filter((file) => file.endsWith(".sql")).sort()) hash.update(readFileSync(join(migrations, name)));
+  const file = join(cache, `${hash.digest("hex").slice(0, 16)}.tar`);
+  if (existsSync(file)) return openEmbedded(await PGlite.create({ loadDataDir: new Blob([readFileSync(file)]) }));
+  const pglite = await PGlite.create();
+  const database = await openEmbedded(pglite);
+  await database.migrate(migrations);
+  const jobs = await openJobs(database.queue, (error) => console.error(error));
+  await jobs.stop();
+  const dump = await pglite.dumpDataDir("none");
+  mkdirSync(cache, { recursive: true });
+  const partial = `${file}.${process.pid}`;
+  writeFileSync(partial, Buffer.from(await dump.arrayBuffer()));
+  renameSync(partial, file);
+  return pglite.closed ? openEmbedded(await PGlite.create({ loadDataDir: new Blob([readFileSync(file)]) })) : database;
+}
+
+/** A whole floe in this process, its outside world replaced by nothing but the test processor and a movable clock. */
+export async function start(options: FloeOptions = {}): Promise<Floe> {
+  const port = await freePort();
+  const given = { PORT: String(port), FLOE_SECRET: "a secret for tests, long enough to be one", ...options.settings };
+  const settings = readSettings({ ...given, ...(options.databaseUrl ? { DATABASE_URL: options.databaseUrl } : {}) }, {});
+  const config = completeConfig(settings);
+  const database = options.databaseUrl ? await openPostgres(options.databaseUrl) : await memoryDatabase();
+  if (options.databaseUrl) await database.migrate(migrations);
+  const logged: string[] = [];
+  const write = (level: string) => (fields: object, text?: string) => {
+    const error = "err" in fields && fields.err instanceof Error ? `${fields.err.stack} ${String(fields.err.cause ?? "")}` : "";
+    logged.push(`${level} ${text ?? ""} ${JSON.stringify(fields)} ${error}`);
+    if (level === "error" && process.env.FLOE_TEST_LOG) console.error(logged.at(-1));
+  };
+  const log = { info: write("info"), warn: write("warn"), error: write("error") };
+  const jobs = await openJobs(database.queue, (error) => log.error({ err: error }));
+  const clock = new TestClock(new Date());
+  const time = options.realTime || options.worker ? { now: () => new Date() } : clock;
+  const base: Deps = { db: database.db, clock: time, config, jobs, processor: openProcessor(config, database.db, time), log };
+  const deps: Deps = { ...base, ...options.replace?.(base) };
+  const auth = createAuth(deps);
+  const app = await buildApp({ deps, auth, provider: embedded, web: options.web ?? null, demo: null, development: options.development ?? false });
+  if (options.listen) await app.listen({ host: "127.0.0.1", port });
+  else await app.ready();
+  const worker = options.worker ? await startWorker(deps) : undefined;
+
+  const request: Floe["request"] = async (method, path, { token, body, headers = {} } = {}) => {
+    const answer = await app.inject({
+      method: method as "GET",
+      url: path,
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { payload: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    const text = answer.body;
+    const isJson = String(answer.headers["content-type"] ?? "").includes("json") && text.length > 0;
+    return { status: answer.statusCode, json: (isJson ? JSON.parse(text) : undefined) as never, text, headers: answer.headers };
+  };
+  const client: Floe["client"] = (token, headers) =>
+    createClient(api, async (method, url, body) =>
+      request(method, url, { ...(token === undefined ? {} : { token }), ...(headers ? { headers } : {}), ...(body === undefined ? {} : { body }) }),
+    );
+  const keyWith = async (session: string, organizationId: string, scopes?: string[]): Promise<string> => {
+    const made = await request("POST", "/api/auth/api-key/create", { token: session, body: { name: "test", organizationId, ...(scopes ? { scopes } : {}) } });
+    if (made.status >= 300) throw new Error(`No key: ${made.status} ${made.text}`);
+    return (made.json as { key: string }).key;
+  };
+  return {
+    app,
+    url: config.url,
+    deps,
+    auth,
+    clock,
+    logged,
+    client,
+    request,
+    async seller(name = "seller", scopes) {
+      const unique = newId().slice(-12);
+      const account = { email: `${name}-${unique}@example.com`, password: `correct horse ${unique}` };
+      const made = await auth.signUpSeller({ ...account, name, organizationName: `${name} ${unique}`, slug: `${name}-${unique}` });
+      const signIn = await request("POST", "/api/auth/sign-in/email", { body: account, headers: { origin: config.url } });
+      if (signIn.status !== 200) throw new Error(`No session: ${signIn.status} ${signIn.text}`);
+      const session = (signIn.json as { token: string }).token;
+      const key = await keyWith(session, made.organization_id, scopes);
+      return { ...account, ...made, session, key, client: client(key) };
+    },
+    keyOf: (seller, scopes) => keyWith(seller.session, seller.organization_id, scopes),
+    async runJobs() {
+      for (let busy = true; busy; ) {
+        const ran = await jobs.drain(deps, handlers);
+        const touched = await sweepDue(deps);
+        busy = ran + touched > 0;
+      }
+    },
+    async close() {
+      await app.close();
+      await (worker ? worker.stop() : jobs.stop());
+      await database.close();
+    },
+  };
+}
