@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { byId, instant, page, paging, type Resource, sorting } from "../contract.ts";
-import { CountryInput, countries } from "../addresses.ts";
+import { CountryInput } from "../addresses.ts";
+import { countries } from "../countries.ts";
 import { currency, email, stored, taxBehaviorOption, unlessNull, webUrl } from "./fields.ts";
 
 const platform = z.enum([
