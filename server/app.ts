@@ -11,6 +11,7 @@ import { openapiOf } from "./http/openapi.ts";
 import { servePages } from "./http/pages.ts";
 import { parseRequests } from "./http/parsing.ts";
 import { parseQuery } from "./http/query.ts";
+import { reference } from "./http/reference.ts";
 import type { Deps } from "./lib/context.ts";
 import { newId } from "./lib/ids.ts";
 import type { Provider } from "./providers/provider.ts";
@@ -47,6 +48,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     const document = openapiOf(api, deps.config.url);
     scope.get("/openapi.json", () => document);
   });
+  await app.register(reference);
   if (development) {
     await app.register(async (scope) => {
       parseRequests(scope);

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { z } from "zod";
+import { ProductCreate } from "../shared/api/products.ts";
 import { scopes } from "../shared/scopes.ts";
 import type { Auth } from "./auth/auth.ts";
 import { user } from "./auth/tables.ts";
@@ -38,12 +39,11 @@ export async function demoStore(deps: Deps, auth: Auth, provider: Provider, fold
   const listed = await provider.products.list(ctx, { query: { page: 1, limit: 1, sorting: ["created_at"] } });
   if (listed.items.length === 0) {
     await provider.products.create(ctx, {
-      body: {
+      body: ProductCreate.parse({
         name: "Field Guide to Ice",
         description: "A small book on reading drift ice: 84 pages, PDF and EPUB.",
-        metadata: {},
         prices: [{ amount_type: "fixed", price_amount: 1900, price_currency: "usd" }],
-      },
+      }),
     });
   }
   const store = { email: kept.email, password: kept.password, organization_id };

@@ -47,13 +47,13 @@ export async function servePages(app: FastifyInstance, { root, development }: Pa
     index: false,
     wildcard: false,
     setHeaders(reply, path) {
-      reply.setHeader("X-Content-Type-Options", "nosniff");
+      reply.header("X-Content-Type-Options", "nosniff");
       // Names under assets/ carry a hash of their content.
       const hashed = path.includes(`${join(root, "assets")}`);
-      reply.setHeader("Cache-Control", hashed ? "public, max-age=31536000, immutable" : "public, max-age=300");
+      reply.header("Cache-Control", hashed ? "public, max-age=31536000, immutable" : "public, max-age=300");
       if (path.endsWith("embed.js")) {
-        reply.setHeader("Access-Control-Allow-Origin", "*");
-        reply.setHeader("Cross-Origin-Resource-Policy", "cross-origin");
+        reply.header("Access-Control-Allow-Origin", "*");
+        reply.header("Cross-Origin-Resource-Policy", "cross-origin");
       }
     },
   });

@@ -1,0 +1,137 @@
+import { lookup as resolve } from "node:dns";
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import type { LookupFunction } from "node:net";
+import ipaddr from "ipaddr.js";
+import type { Config } from "../config.ts";
+
+/** What may be called, and how names are resolved. */
+export type Reach = {
+  /** True on a developer's own machine: plain http and receivers on localhost are fine there. */
+  private_allowed: boolean;
+  /** How a name becomes addresses; the system's way unless given. */
+  lookup?: LookupFunction;
+};
+
+/** What came back: a status and the beginning of the text, or the reason why nothing did. */
+export type Reply = { http_code: number | null; text: string };
+
+export const timeout_ms = 10_000;
+export const reply_length_max = 2048;
+/** Of UTF-8, no character is longer. */
+const reply_bytes_max = reply_length_max * 4;
+
+/** An address that the server will not call: a sentence for the seller. */
+export class RefusedAddress extends Error {
+  override readonly name = "RefusedAddress";
+}
+
+/** Sellers' addresses may be private only where the server itself can be reached by nobody else. */
+export const reachOf = (config: Pick<Config, "embedded" | "loopback">): Reach => ({ private_allowed: config.embedded && config.loopback });
+
+const globalIpv6 = ipaddr.parseCIDR("2000::/3");
+
+/** Whether an IP address is one of the public internet. Forms that wrap an IPv4 address count as not public. */
+export function isPublicAddress(address: string): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.parse(address);
+  if (parsed.range() !== "unicast") return false;
+  // What is not yet assigned to anyone, and the old `::a.b.c.d` form, also call themselves unicast.
+  return parsed.kind() === "ipv4" || parsed.match(globalIpv6 as [ipaddr.IPv6, number]);
+}
+
+const bareHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+const isLocalName = (host: string): boolean => !host.includes(".") || /\.(localhost|local|internal|lan|home\.arpa|onion)$/i.test(host);
+
+/** Why an address may not be called, as far as its text tells; undefined when nothing speaks against it. */
+export function refusalOf(text: string, reach: Reach): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || (url.protocol !== "https:" && url.protocol !== "http:")) return "This is not a valid web address.";
+  if (reach.private_allowed) return undefined;
+  if (url.protocol !== "https:") return "The address must begin with https://.";
+  const host = bareHost(url);
+  if (ipaddr.isValid(host)) return isPublicAddress(host) ? undefined : "The address must be on the public internet.";
+  return isLocalName(host) ? "The address must have a public host name." : undefined;
+}
+
+/**
+ * A name's addresses, all of them public, or an error. Handed to the socket itself, so that what is checked is what is
+ * connected to: an answer that changes between check and use does not help.
+ */
+const publicLookup =
+  (lookup: LookupFunction): LookupFunction =>
+  (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, found) => {
+      if (error) return callback(error, "", 0);
+      const addresses = Array.isArray(found) ? found : [{ address: found, family: found.includes(":") ? 6 : 4 }];
+      if (addresses.length === 0 || !addresses.every(({ address }) => isPublicAddress(address))) {
+        return callback(new RefusedAddress("The host name leads to an address that is not on the public internet."), "", 0);
+      }
+      const [first] = addresses;
+      return options.all ? callback(null, addresses) : callback(null, first?.address ?? "", first?.family ?? 0);
+    });
+  };
+
+/** As refusalOf, and looks the name up too. A name that cannot be resolved now is let through: sending checks again. */
+export async function checkAddress(text: string, reach: Reach): Promise<string | undefined> {
+  const refusal = refusalOf(text, reach);
+  if (refusal !== undefined || reach.private_allowed) return refusal;
+  const host = bareHost(new URL(text));
+  if (ipaddr.isValid(host)) return undefined;
+  return new Promise((done) => {
+    const slow = setTimeout(() => done(undefined), timeout_ms);
+    publicLookup(reach.lookup ?? resolve)(host, { all: true }, (error) => {
+      clearTimeout(slow);
+      done(error instanceof RefusedAddress ? error.message : undefined);
+    });
+  });
+}
+
+/**
+ * POST a body to a seller's address. Never throws: whatever goes wrong on the way is a reply without a status.
+ * Redirects are answers like any other, not followed; 10 s for everything; 2048 characters are read.
+ */
+export async function post(address: string, headers: Record<string, string>, body: string, reach: Reach): Promise<Reply> {
+  const refusal = refusalOf(address, reach);
+  if (refusal !== undefined) return { http_code: null, text: refusal };
+  const url = new URL(address);
+  const lookup = reach.lookup ?? resolve;
+  const signal = AbortSignal.timeout(timeout_ms);
+  return new Promise((done) => {
+    const failed = (error: Error) => {
+      const text = signal.aborted ? `No answer within ${timeout_ms / 1000} seconds.` : error.message || (error as NodeJS.ErrnoException).code || error.name;
+      done({ http_code: null, text: text.slice(0, reply_length_max) });
+    };
+    const send = url.protocol === "https:" ? requestHttps : requestHttp;
+    const request = send(
+      url,
+      {
+        method: "POST",
+        headers: { ...headers, "content-length": String(Buffer.byteLength(body)) },
+        // No pool: a socket that was opened under another check is never used again.
+        agent: false,
+        lookup: reach.private_allowed ? lookup : publicLookup(lookup),
+        signal,
+      },
+      (response) => {
+        const chunks: Buffer[] = [];
+        let size = 0;
+        const finish = () => {
+          response.destroy();
+          const text = Buffer.concat(chunks).subarray(0, reply_bytes_max).toString("utf8").replaceAll("\0", "");
+          done({ http_code: response.statusCode ?? null, text: text.slice(0, reply_length_max) });
+        };
+        response.on("data", (chunk: Buffer) => {
+          chunks.push(chunk);
+          size += chunk.length;
+          if (size >= reply_bytes_max) finish();
+        });
+        response.on("end", finish);
+        // The status has been seen, but the answer was not heard to its end.
+        response.on("error", failed);
+      },
+    );
+    request.on("error", failed);
+    request.end(body);
+  });
+}
