@@ -21,6 +21,7 @@ const Settings = z.object({
   STRIPE_WEBHOOK_SECRET: optional(z.string().startsWith("whsec_", "must begin with whsec_")),
   POLAR_ACCESS_TOKEN: optional(z.string()),
   POLAR_URL: optional(url),
+  POLAR_ORGANIZATION: optional(z.uuid()),
   GITHUB_CLIENT_ID: optional(z.string()),
   GITHUB_CLIENT_SECRET: optional(z.string()),
   GOOGLE_CLIENT_ID: optional(z.string()),
@@ -57,8 +58,8 @@ export function readSettings(given: Record<string, string | undefined> = {}, env
     const lines = result.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
     throw new ConfigError(`Wrong setting. ${lines.join("; ")}`);
   }
-  if (result.data.FLOE_BILLING === "polar" && !result.data.POLAR_ACCESS_TOKEN) {
-    throw new ConfigError("FLOE_BILLING=polar needs POLAR_ACCESS_TOKEN.");
+  if (result.data.FLOE_BILLING === "polar" && !(result.data.POLAR_ACCESS_TOKEN && result.data.POLAR_ORGANIZATION)) {
+    throw new ConfigError("FLOE_BILLING=polar needs POLAR_ACCESS_TOKEN, and POLAR_ORGANIZATION: the id of the floe organization that may use it.");
   }
   if (Boolean(result.data.STRIPE_SECRET_KEY) !== Boolean(result.data.STRIPE_PUBLISHABLE_KEY)) {
     throw new ConfigError("STRIPE_SECRET_KEY and STRIPE_PUBLISHABLE_KEY go together: set both or neither.");

@@ -13,6 +13,7 @@ import { DataFolderError, holdDataFolder } from "./lib/data-folder.ts";
 import { DatabaseError, openEmbedded, openPostgres } from "./lib/database.ts";
 import { openJobs } from "./lib/jobs.ts";
 import { embedded } from "./providers/embedded.ts";
+import { polarProvider } from "./providers/polar.ts";
 import { openProcessor } from "./processors/open.ts";
 import { startWorker } from "./worker.ts";
 
@@ -47,8 +48,9 @@ export async function start(given: Record<string, string | undefined> = {}, say:
     const deps: Deps = { db: database.db, clock: systemClock, config, jobs, processor: openProcessor(config, database.db, systemClock), log };
     const auth = createAuth(deps);
     const development = config.embedded && config.loopback;
-    const demo = development ? await demoStore(deps, auth, embedded, folder) : null;
-    const app = await buildApp({ deps, auth, provider: embedded, web: webFolder(), demo, development });
+    const provider = config.FLOE_BILLING === "polar" ? polarProvider(config) : embedded;
+    const demo = development && provider === embedded ? await demoStore(deps, auth, embedded, folder) : null;
+    const app = await buildApp({ deps, auth, provider, web: webFolder(), demo, development });
     await listen(app, config);
     closing.push(() => app.close());
     worker = await startWorker(deps);

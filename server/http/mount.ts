@@ -4,6 +4,7 @@ import type { Contract, Operation } from "../../shared/contract.ts";
 import { ApiError, type Fault } from "../../shared/errors.ts";
 import type { Actor, Ctx, Deps } from "../lib/context.ts";
 import { adapt, type ClientProfile } from "../lib/profiles.ts";
+import { Relayed } from "../lib/relayed.ts";
 import { actorOf, admit, checkIdentity, type Identify } from "./actor.ts";
 import { faultsOf } from "./errors.ts";
 import { checkKey, once } from "./idempotency.ts";
@@ -58,6 +59,8 @@ async function answer(op: Operation, handler: Handler, deps: Deps, identify: Ide
   const input = readInput(op, request);
   const work = async (inner: Ctx) => {
     const result = await handler(inner, input as never);
+    // 0: the status is the operation's own.
+    if (result instanceof Relayed) return { status: result.status || (op.status ?? 200), body: result.json };
     const wire = op.response ? adapt(request.client, z.encode(op.response, result as never)) : null;
     return { status: op.status ?? 200, body: wire };
   };

@@ -119,7 +119,7 @@ export async function post(address: string, headers: Record<string, string>, bod
         const finish = () => {
           response.destroy();
           const text = Buffer.concat(chunks).subarray(0, reply_bytes_max).toString("utf8").replaceAll("\0", "");
-          done({ http_code: response.statusCode ?? null, text: text.slice(0, reply_length_max) });
+          done({ http_code: response.statusCode ?? null, text: text.slice(0, reply_length_max).toWellFormed() });
         };
         response.on("data", (chunk: Buffer) => {
           chunks.push(chunk);

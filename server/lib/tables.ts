@@ -16,8 +16,14 @@ export const events = pgTable(
     type: text().notNull(),
     data: jsonb().notNull(),
     created_at: timestamp({ withTimezone: true }).notNull(),
+    /** When the webhook endpoints' copies were written; an event is dispatched together with all before it, in order. */
+    dispatched_at: timestamp({ withTimezone: true }),
   },
-  (table) => [index("events_tail").on(table.organization_id, table.xid, table.seq)],
+  (table) => [
+    index("events_tail").on(table.organization_id, table.xid, table.seq),
+    index("events_undispatched").on(table.organization_id, table.seq).where(sql`${table.dispatched_at} is null`),
+    index("events_subject").on(table.organization_id, sql`(${table.data} ->> 'id')`),
+  ],
 );
 
 /** First answers of POST requests that carried an `Idempotency-Key`, kept for 24 hours. */

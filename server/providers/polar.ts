@@ -1,0 +1,94 @@
+import { createPolar, PolarClientError, PolarRateLimitError } from "@polar-sh/sdk/2026-10";
+import { ApiError, notFound } from "../../shared/errors.ts";
+import type { Config } from "../config.ts";
+import type { Ctx } from "../lib/context.ts";
+import { Relayed } from "../lib/relayed.ts";
+import type { Provider } from "./provider.ts";
+
+const timeout_seconds = 30;
+
+/**
+ * Hosted Polar behind our own routes, accounts and roles. The access token belongs to one organization there, so it
+ * serves the one organization here that the settings name; to any other nothing exists.
+ */
+export function polarProvider(config: Config): Provider {
+  const polar = createPolar({
+    accessToken: config.POLAR_ACCESS_TOKEN ?? "",
+    timeout: timeout_seconds,
+    ...(config.POLAR_URL ? { baseUrl: config.POLAR_URL } : {}),
+  });
+  /** The answer as it came, a refusal included; the contract's types hold because both sides speak the same contract. */
+  const relay = async (ctx: Ctx, ask: () => Promise<unknown>): Promise<never> => {
+    if (ctx.actor.kind !== "anonymous" && ctx.actor.organization_id !== config.POLAR_ORGANIZATION) throw notFound();
+    return answered(ask) as Promise<never>;
+  };
+  return {
+    organizations: {
+      list: (ctx, { query }) => relay(ctx, () => polar.organizations.list({ ...query, sorting: undefined })),
+      get: (ctx, { params }) => relay(ctx, () => polar.organizations.get(params.id)),
+      update: (ctx, { params, body }) => relay(ctx, () => polar.organizations.update(params.id, body as never)),
+    },
+    products: {
+      list: (ctx, { query }) => relay(ctx, () => polar.products.list(query as never)),
+      get: (ctx, { params }) => relay(ctx, () => polar.products.get(params.id)),
+      create: (ctx, { body }) => relay(ctx, () => polar.products.create(body as never)),
+      update: (ctx, { params, body }) => relay(ctx, () => polar.products.update(params.id, body as never)),
+    },
+    customers: {
+      list: (ctx, { query }) => relay(ctx, () => polar.customers.list(query as never)),
+      get: (ctx, { params }) => relay(ctx, () => polar.customers.get(params.id)),
+      create: (ctx, { body }) => relay(ctx, () => polar.customers.create(body as never)),
+      update: (ctx, { params, body }) => relay(ctx, () => polar.customers.update(params.id, body as never)),
+      delete: (ctx, { params, query }) => relay(ctx, () => polar.customers.delete(params.id, query)),
+      getExternal: (ctx, { params }) => relay(ctx, () => polar.customers.getExternal(params.external_id)),
+      updateExternal: (ctx, { params, body }) => relay(ctx, () => polar.customers.updateExternal(params.external_id, body as never)),
+      deleteExternal: (ctx, { params, query }) => relay(ctx, () => polar.customers.deleteExternal(params.external_id, query)),
+      getState: (ctx, { params }) => relay(ctx, () => polar.customers.getState(params.id)),
+      getStateExternal: (ctx, { params }) => relay(ctx, () => polar.customers.getStateExternal(params.external_id)),
+    },
+    checkouts: {
+      list: (ctx, { query }) => relay(ctx, () => polar.checkouts.list(query as never)),
+      get: (ctx, { params }) => relay(ctx, () => polar.checkouts.get(params.id)),
+      create: (ctx, { body }) => relay(ctx, () => polar.checkouts.create(body as never)),
+      update: (ctx, { params, body }) => relay(ctx, () => polar.checkouts.update(params.id, body as never)),
+    },
+    checkoutClient: {
+      get: (ctx, { params }) => relay(ctx, () => polar.checkouts.clientGet(params.client_secret)),
+      update: (ctx, { params, body }) => relay(ctx, () => polar.checkouts.clientUpdate(params.client_secret, body as never)),
+      confirm: (ctx, { params, body }) => relay(ctx, () => polar.checkouts.clientConfirm(params.client_secret, body as never)),
+    },
+    orders: {
+      list: (ctx, { query }) => relay(ctx, () => polar.orders.list(query as never)),
+      get: (ctx, { params }) => relay(ctx, () => polar.orders.get(params.id)),
+      update: (ctx, { params, body }) => relay(ctx, () => polar.orders.update(params.id, body as never)),
+    },
+    payments: {
+      list: (ctx, { query }) => relay(ctx, () => polar.payments.list(query as never)),
+      get: (ctx, { params }) => relay(ctx, () => polar.payments.get(params.id)),
+    },
+    webhooks: {
+      listEndpoints: (ctx, { query }) => relay(ctx, () => polar.webhooks.listWebhookEndpoints(query as never)),
+      createEndpoint: (ctx, { body }) => relay(ctx, () => polar.webhooks.createWebhookEndpoint(body as never)),
+      getEndpoint: (ctx, { params }) => relay(ctx, () => polar.webhooks.getWebhookEndpoint(params.id)),
+      updateEndpoint: (ctx, { params, body }) => relay(ctx, () => polar.webhooks.updateWebhookEndpoint(params.id, body as never)),
+      deleteEndpoint: (ctx, { params }) => relay(ctx, () => polar.webhooks.deleteWebhookEndpoint(params.id)),
+      resetSecret: (ctx, { params }) => relay(ctx, () => polar.webhooks.resetWebhookEndpointSecret(params.id)),
+      listDeliveries: (ctx, { query }) => relay(ctx, () => polar.webhooks.listWebhookDeliveries(query as never)),
+      redeliver: (ctx, { params }) => relay(ctx, () => polar.webhooks.redeliverWebhookEvent(params.id)),
+    },
+  };
+}
+
+async function answered(ask: () => Promise<unknown>): Promise<Relayed | undefined> {
+  try {
+    const json = await ask();
+    return json === undefined ? undefined : new Relayed(0, json);
+  } catch (error) {
+    if (error instanceof PolarRateLimitError) {
+      throw new ApiError("TooManyRequests", "Polar's rate limit is reached.", { "Retry-After": String(error.retryAfter ?? 1) });
+    }
+    // A bad access token is this server's fault, not the caller's.
+    if (error instanceof PolarClientError && error.statusCode !== 401) return new Relayed(error.statusCode, error.error);
+    throw new ApiError("ServiceUnavailable", "Polar could not be asked. Try again.");
+  }
+}

@@ -1,0 +1,92 @@
+import { createHmac } from "node:crypto";
+import { adapt, type ClientProfile } from "../lib/profiles.ts";
+
+export const attempts_max = 10;
+export const disable_after_failures = 10;
+const retry_base_ms = 2000;
+const retry_max_ms = 20 * 60 * 1000;
+/** How long an event waits for the first attempt of those before it (WHK-13). */
+export const order_wait_ms_max = 60 * 1000;
+export const retention_ms = 90 * 24 * 60 * 60 * 1000;
+
+/** The bounds of the pause after attempt `n`, from 1: doubling, between half and whole, at most 20 minutes (WHK-10). */
+export function retryDelay(n: number): { least_ms: number; most_ms: number } {
+  const most_ms = Math.min(retry_base_ms * 2 ** n, retry_max_ms);
+  return { least_ms: most_ms / 2, most_ms };
+}
+
+/** Standard Webhooks' signature, keyed with the bytes of the whole secret, prefix included (WHK-08). */
+export function sign(secret: string, id: string, timestamp: number, body: string): string {
+  return `v1,${createHmac("sha256", Buffer.from(secret, "utf8")).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
+}
+
+/** The headers of one attempt; only the time differs between attempts (WHK-07). */
+export const headersOf = (secret: string, id: string, timestamp: number, body: string): Record<string, string> => ({
+  "content-type": "application/json",
+  "user-agent": "floe webhooks",
+  "webhook-id": id,
+  "webhook-timestamp": String(timestamp),
+  "webhook-signature": sign(secret, id, timestamp, body),
+});
+
+/** The 27 types that clients with closed value lists know. */
+const legacyTypes: ReadonlySet<string> = new Set([
+  "checkout.created", "checkout.updated",
+  "customer.created", "customer.updated", "customer.deleted", "customer.state_changed",
+  "order.created", "order.updated", "order.paid", "order.refunded",
+  "subscription.created", "subscription.updated", "subscription.active", "subscription.canceled",
+  "subscription.uncanceled", "subscription.revoked",
+  "refund.created", "refund.updated",
+  "product.created", "product.updated",
+  "benefit.created", "benefit.updated",
+  "benefit_grant.created", "benefit_grant.cycled", "benefit_grant.updated", "benefit_grant.revoked",
+  "organization.updated",
+]);
+/** Types that throw in the webhook validation of the last clients before versions existed, and of all before. */
+const versionedTypes: ReadonlySet<string> = new Set([
+  "discount.created", "discount.updated", "discount.deleted",
+  "subscription.cycled", "subscription.paused", "subscription.resumed",
+]);
+
+/** Whether a client can read an event of this type: one it does not know throws in its hands. */
+export function knows(profile: Pick<ClientProfile, "generation">, type: string): boolean {
+  if (profile.generation === "legacy") return legacyTypes.has(type);
+  return profile.generation === "versioned" || !versionedTypes.has(type);
+}
+
+/** Of these types, the ones a client can read. */
+export const known = <T extends string>(profile: Pick<ClientProfile, "generation">, types: readonly T[]): T[] =>
+  types.filter((type) => knows(profile, type));
+
+export type Occurrence = { type: string; created_at: Date; data: unknown };
+
+/** The body in the raw format, as text: made once, in the words of the client (WHK-06, WHK-23). */
+export const rawBody = (profile: ClientProfile, { type, created_at, data }: Occurrence): string =>
+  JSON.stringify({ type, timestamp: created_at.toISOString(), data: adapt(profile, data) });
+
+export type Standing = {
+  next_attempt_at: Date | null;
+  is_archived: boolean;
+  payload: string | null;
+  endpoint: { enabled: boolean; deleted_at: Date | null };
+};
+/** What to do with an event whose turn may have come (WHK-12, WHK-15, WHK-16). */
+export function planAttempt(event: Standing, blocked: boolean, now: Date): "nothing" | "drop" | "skip" | "send" {
+  if (event.next_attempt_at === null) return "nothing";
+  if (event.is_archived || event.payload === null || event.endpoint.deleted_at !== null) return "drop";
+  if (!event.endpoint.enabled) return "skip";
+  return blocked || event.next_attempt_at > now ? "nothing" : "send";
+}
+
+/** What an attempt leads to: success, another one, or the end. A failed redelivery takes nothing back (WHK-11, WHK-17). */
+export function planOutcome(event: { attempts: number; succeeded: boolean | null }, http_code: number | null) {
+  const attempts = event.attempts + 1;
+  const delivered = http_code !== null && http_code >= 200 && http_code < 300;
+  if (delivered) return { attempts, delivered, succeeded: true, retry: null };
+  if (attempts < attempts_max) return { attempts, delivered, succeeded: event.succeeded, retry: retryDelay(attempts) };
+  return { attempts, delivered, succeeded: event.succeeded === true, retry: null };
+}
+
+/** Whether an endpoint is given up: its latest ten finished events all failed (WHK-14). */
+export const isDead = (latest: readonly (boolean | null)[]): boolean =>
+  latest.length >= disable_after_failures && latest.slice(0, disable_after_failures).every((succeeded) => succeeded === false);

@@ -1,0 +1,86 @@
+import { sql } from "drizzle-orm";
+import { bigint, boolean, index, integer, jsonb, pgTable, text, timestamp, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import type { ApiVersion, ClientProfile } from "../lib/profiles.ts";
+import { organization } from "../organizations/tables.ts";
+
+const instant = () => timestamp({ withTimezone: true });
+
+/** Where a seller wants to be told, and in which words: those of the client the endpoint was made with. */
+export const webhookEndpoints = pgTable(
+  "webhook_endpoints",
+  {
+    id: uuid().primaryKey(),
+    organization_id: text().notNull().references(() => organization.id, { onDelete: "cascade" }),
+    created_at: instant().notNull(),
+    modified_at: instant(),
+    deleted_at: instant(),
+    url: text().notNull(),
+    name: text(),
+    format: text().$type<"raw" | "discord" | "slack">().notNull(),
+    /** Readable on purpose: it is shown on every read, and signing needs it (WHK-02). */
+    secret: text().notNull(),
+    events: jsonb().$type<string[]>().notNull(),
+    enabled: boolean().notNull().default(true),
+    generation: text().$type<ClientProfile["generation"]>().notNull(),
+    free_price: boolean().notNull(),
+    api_version: text().$type<ApiVersion>().notNull(),
+    /** Nothing that was emitted up to here is sent: it was before the endpoint existed, or while it was switched off. */
+    since_seq: bigint({ mode: "number" }).notNull(),
+  },
+  (table) => [index("webhook_endpoints_list").on(table.organization_id, table.created_at).where(sql`${table.deleted_at} is null`)],
+);
+
+/** One occurrence for one endpoint. The body is written once and never made again (WHK-06). */
+export const webhookEvents = pgTable(
+  "webhook_events",
+  {
+    id: uuid().primaryKey(),
+    organization_id: text().notNull(),
+    endpoint_id: uuid().notNull().references(() => webhookEndpoints.id, { onDelete: "cascade" }),
+    event_id: uuid().notNull(),
+    /** The occurrence's own number: the order of emission, whatever order the fan-out ran in. */
+    seq: bigint({ mode: "number" }).notNull(),
+    created_at: instant().notNull(),
+    modified_at: instant(),
+    type: text().notNull(),
+    payload: text(),
+    /** Null until final: true once an attempt succeeded, false when the attempts are used up (WHK-11). */
+    succeeded: boolean(),
+    skipped: boolean().notNull().default(false),
+    is_archived: boolean().notNull().default(false),
+    /** Attempts of this round; a redelivery begins a new one. */
+    attempts: integer().notNull().default(0),
+    attempted_at: instant(),
+    /** When the next attempt is due; null: nothing to do. A sender that takes the row moves it ahead of itself. */
+    next_attempt_at: instant(),
+    /** When a job was last written for it, so that the sweep does not write one every second. */
+    queued_at: instant(),
+    last_http_code: integer(),
+  },
+  (table) => [
+    uniqueIndex("webhook_events_once").on(table.organization_id, table.event_id, table.endpoint_id),
+    index("webhook_events_order").on(table.endpoint_id, table.seq),
+    index("webhook_events_due").on(table.next_attempt_at).where(sql`${table.next_attempt_at} is not null`),
+    index("webhook_events_age").on(table.created_at).where(sql`not ${table.is_archived}`),
+  ],
+);
+
+/** One attempt, and what came of it. */
+export const webhookDeliveries = pgTable(
+  "webhook_deliveries",
+  {
+    id: uuid().primaryKey(),
+    organization_id: text().notNull(),
+    endpoint_id: uuid().notNull(),
+    webhook_event_id: uuid().notNull().references(() => webhookEvents.id, { onDelete: "cascade" }),
+    created_at: instant().notNull(),
+    modified_at: instant(),
+    succeeded: boolean().notNull(),
+    http_code: integer(),
+    response: text(),
+  },
+  (table) => [
+    index("webhook_deliveries_list").on(table.organization_id, table.created_at),
+    index("webhook_deliveries_event").on(table.webhook_event_id),
+  ],
+);
