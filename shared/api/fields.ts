@@ -48,3 +48,23 @@ export const TaxIdInput = z
   .transform((value) => (typeof value === "string" ? value : (value[0] ?? "")).trim() || null)
   .nullish()
   .describe("Tax number of the customer; needs a billing address with a country.");
+
+const trialCount = z.int().min(1).max(1000);
+/** A trial period as it is sent; both fields or neither, which `checkTrial` sees to. */
+export const trialInput = {
+  trial_interval: interval.nullish().describe("Unit of the trial period."),
+  trial_interval_count: trialCount.nullish().describe("Length of the trial period in that unit."),
+};
+
+/** Adds a fault for a trial of which one half is missing (PRD-04). */
+export function checkTrial(body: { trial_interval?: unknown; trial_interval_count?: unknown }, issues: z.RefinementCtx): void {
+  const hasUnit = Boolean(body.trial_interval);
+  const hasCount = Boolean(body.trial_interval_count);
+  if (hasUnit === hasCount) return;
+  issues.addIssue({
+    code: "custom",
+    path: [hasUnit ? "trial_interval_count" : "trial_interval"],
+    message: "trial_interval and trial_interval_count must be given together.",
+    params: { type: "missing" },
+  });
+}

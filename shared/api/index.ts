@@ -1,12 +1,22 @@
 import type { Contract } from "../contract.ts";
+import { checkoutClient } from "./checkout-client.ts";
+import { checkouts } from "./checkouts.ts";
 import { customers } from "./customers.ts";
+import { orders } from "./orders.ts";
 import { organizations } from "./organizations.ts";
+import { payments } from "./payments.ts";
 import { products } from "./products.ts";
+import { webhooks } from "./webhooks.ts";
 
 /** The whole wire API: every route, typed client, command and OpenAPI entry follows from it. */
 export const api = {
   organizations,
   products,
   customers,
+  checkouts,
+  checkoutClient,
+  orders,
+  payments,
+  webhooks,
 } as const satisfies Contract;
 export type Api = typeof api;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { byId, flag, ids, many, metadata, metadataFilter, metadataOut, page, paging, type Resource, sorting } from "../contract.ts";
 import { Benefit, BenefitPublic } from "./benefits.ts";
 import { AttachedCustomField, AttachedCustomFieldInput } from "./custom-fields.ts";
-import { blankToNull, interval, organizationOf, stored, unlessNull } from "./fields.ts";
+import { blankToNull, checkTrial, interval, organizationOf, stored, trialInput, unlessNull } from "./fields.ts";
 import { ProductMedia } from "./files.ts";
 import { ExistingPrice, ProductPrice, ProductPriceCreate } from "./prices.ts";
 
@@ -53,25 +53,8 @@ export type OrderProduct = z.output<typeof OrderProduct>;
 const name = z.string().min(3).max(64).trim().min(1).describe("Name of the product, 3 to 64 characters.");
 const description = blankToNull(100_000).nullish().describe("What the product is, in Markdown.");
 const count = z.int().min(1).max(999);
-const trial = {
-  trial_interval: interval.nullish().describe("Unit of the trial period."),
-  trial_interval_count: z.int().min(1).max(1000).nullish().describe("Length of the trial period in that unit."),
-};
 const medias = z.array(z.uuid()).max(100).describe("Files to show, in order.");
 const customFields = z.array(AttachedCustomFieldInput).max(100).describe("Custom fields the checkout asks for.");
-
-/** Adds a fault for each field that only a recurring product may have, and for a trial of which half is missing (PRD-04). */
-function checkTrial(body: { trial_interval?: unknown; trial_interval_count?: unknown }, issues: z.RefinementCtx): void {
-  const missing =
-    body.trial_interval && !body.trial_interval_count
-      ? "trial_interval_count"
-      : body.trial_interval_count && !body.trial_interval
-        ? "trial_interval"
-        : undefined;
-  if (!missing) return;
-  const message = "trial_interval and trial_interval_count must be given together.";
-  issues.addIssue({ code: "custom", path: [missing], message, params: { type: "missing" } });
-}
 
 export const ProductCreate = z
   .object({
@@ -80,7 +63,7 @@ export const ProductCreate = z
     prices: z.array(ProductPriceCreate).min(1).max(100).describe("How it can be paid for; at least one price."),
     recurring_interval: interval.nullish().describe("How often it is charged; not given for a one-time purchase."),
     recurring_interval_count: count.nullish().describe("Charge every so many intervals."),
-    ...trial,
+    ...trialInput,
     meter_interval: interval.nullish().describe("How often metered use is charged, if not with the product."),
     meter_interval_count: count.nullish().describe("Charge metered use every so many intervals."),
     visibility: visibility.default("public").describe("Who finds it."),
@@ -91,7 +74,8 @@ export const ProductCreate = z
   })
   .superRefine(checkTrial);
 
-export const ProductUpdate = z.object({
+export const ProductUpdate = z
+  .object({
   name: name.optional(),
   description,
   prices: unlessNull(
@@ -102,13 +86,14 @@ export const ProductUpdate = z.object({
   ).describe("The whole list that is wanted: { id } keeps a price, anything else adds one, what is missing is archived."),
   recurring_interval: unlessNull(interval).describe("Cannot be changed; the same value is accepted."),
   recurring_interval_count: unlessNull(count).describe("Cannot be changed; the same value is accepted."),
-  ...trial,
+  ...trialInput,
   is_archived: unlessNull(z.boolean()).describe("Whether it is taken off sale; subscriptions to it go on."),
   visibility: unlessNull(visibility).describe("Who finds it."),
   medias: unlessNull(medias),
   attached_custom_fields: unlessNull(customFields),
   metadata: unlessNull(metadata).describe("Your own keys and values; replaces all of them."),
-});
+})
+  .superRefine(checkTrial);
 
 export const products = {
   list: {

@@ -1,0 +1,75 @@
+import { z } from "zod";
+import type { Resource } from "../contract.ts";
+import { buyerInput, checkoutFields } from "./checkouts.ts";
+import { unlessNull } from "./fields.ts";
+import { CheckoutOrganization } from "./organizations.ts";
+
+/** A sale in the making, as its buyer sees it. */
+export const CheckoutPublic = z.object({ ...checkoutFields, organization: CheckoutOrganization });
+export type CheckoutPublic = z.output<typeof CheckoutPublic>;
+
+/** The same once it is confirmed. The token opens the customer portal; empty where the buyer has not proved who it is. */
+export const CheckoutPublicConfirmed = CheckoutPublic.extend({
+  status: z.literal("confirmed"),
+  customer_session_token: z.string(),
+});
+export type CheckoutPublicConfirmed = z.output<typeof CheckoutPublicConfirmed>;
+
+const discountCode = z.string().max(256).trim().transform((code) => (code === "" ? null : code)).nullish();
+
+const writable = {
+  product_id: unlessNull(z.uuid()).describe("The product chosen; one of the checkout's."),
+  product_price_id: unlessNull(z.uuid()).describe("The price chosen; one of the checkout's products'."),
+  ...buyerInput,
+  payment_method_type: z.string().max(64).nullish().describe("Payment method chosen, as card."),
+  discount_code: discountCode.describe("Discount code to apply; null takes it away."),
+  allow_trial: unlessNull(z.literal(false)).describe("Buy without the trial."),
+};
+
+export const CheckoutUpdatePublic = z.object(writable);
+
+export const CheckoutConfirm = z.object({
+  ...writable,
+  confirmation_token_id: z.string().max(256).nullish().describe("What the payment form was turned into; needed to pay."),
+});
+
+const byClientSecret = z.object({ client_secret: z.string().min(1) });
+
+/** The buyer's side of a checkout. Knowing the secret is the permission. */
+export const checkoutClient = {
+  get: {
+    method: "GET",
+    path: "/v1/checkouts/client/:client_secret",
+    summary: "Get a checkout by its client secret",
+    scopes: [],
+    params: byClientSecret,
+    response: CheckoutPublic,
+    errors: ["ResourceNotFound", "ExpiredCheckoutError"],
+  },
+  update: {
+    method: "PATCH",
+    path: "/v1/checkouts/client/:client_secret",
+    summary: "Update a checkout by its client secret",
+    scopes: [],
+    params: byClientSecret,
+    body: CheckoutUpdatePublic,
+    response: CheckoutPublic,
+    errors: [
+      "NotOpenCheckout", "AlreadyActiveSubscriptionError", "ResourceNotFound", "CheckoutLocked", "ExpiredCheckoutError",
+    ],
+  },
+  confirm: {
+    method: "POST",
+    path: "/v1/checkouts/client/:client_secret/confirm",
+    summary: "Confirm and pay a checkout by its client secret",
+    scopes: [],
+    params: byClientSecret,
+    body: CheckoutConfirm,
+    response: CheckoutPublicConfirmed,
+    errors: [
+      "PaymentError", "NotOpenCheckout", "AlreadyActiveSubscriptionError", "PaymentNotReady", "ResourceNotFound",
+      "CheckoutLocked", "CheckoutCustomerDeleted", "CheckoutCustomerExternalIdMismatch", "ExpiredCheckoutError",
+    ],
+    external: true,
+  },
+} as const satisfies Resource;

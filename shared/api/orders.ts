@@ -1,0 +1,129 @@
+import { z } from "zod";
+import { byId, ids, instant, many, metadataFilter, metadataOut, page, paging, type Resource, sorting } from "../contract.ts";
+import { Address, AddressInput } from "../addresses.ts";
+import { Customer } from "./customers.ts";
+import { DiscountBase } from "./discounts.ts";
+import { customFieldData, stored, unlessNull } from "./fields.ts";
+import { OrderProduct } from "./products.ts";
+import { OrderSubscription } from "./subscriptions.ts";
+
+export const orderStatuses = ["draft", "pending", "paid", "refunded", "partially_refunded", "void"] as const;
+export const billingReasons = [
+  "purchase", "subscription_create", "subscription_cycle", "subscription_update", "subscription_meter_cycle",
+] as const;
+
+/** One line of an order; its amount is before discount and tax. */
+export const OrderItem = z.object({
+  ...stored,
+  label: z.string(),
+  amount: z.int(),
+  tax_amount: z.int(),
+  proration: z.boolean(),
+  product_price_id: z.uuid().nullable(),
+  start_timestamp: instant.nullable(),
+  end_timestamp: instant.nullable(),
+});
+export type OrderItem = z.output<typeof OrderItem>;
+
+/** A sale, and its invoice. Amounts are as in rule ORD-01. */
+export const Order = z.object({
+  ...stored,
+  status: z.enum(orderStatuses),
+  paid: z.boolean(),
+  subtotal_amount: z.int(),
+  discount_amount: z.int(),
+  net_amount: z.int(),
+  tax_amount: z.int(),
+  total_amount: z.int(),
+  applied_balance_amount: z.int(),
+  due_amount: z.int(),
+  refunded_amount: z.int(),
+  refunded_tax_amount: z.int(),
+  refundable_amount: z.int(),
+  refundable_tax_amount: z.int(),
+  currency: z.string(),
+  billing_reason: z.enum(billingReasons),
+  billing_name: z.string().nullable(),
+  billing_address: Address.nullable(),
+  invoice_number: z.string(),
+  is_invoice_generated: z.boolean(),
+  receipt_number: z.string().nullable(),
+  description: z.string(),
+  seats: z.int().nullable(),
+  units: z.int().nullable(),
+  customer_id: z.uuid(),
+  /** The customer again, under the name that older clients read. */
+  user_id: z.uuid(),
+  product_id: z.uuid(),
+  discount_id: z.uuid().nullable(),
+  subscription_id: z.uuid().nullable(),
+  checkout_id: z.uuid().nullable(),
+  next_payment_attempt_at: instant.nullable(),
+  platform_fee_amount: z.int(),
+  platform_fee_currency: z.string().nullable(),
+  metadata: metadataOut,
+  custom_field_data: customFieldData,
+  customer: Customer,
+  product: OrderProduct,
+  discount: DiscountBase.nullable(),
+  subscription: OrderSubscription.nullable(),
+  items: z.array(OrderItem),
+});
+export type Order = z.output<typeof Order>;
+
+/** Older clients must send both fields, so a null means that the field stays (ORD-25). */
+export const OrderUpdate = z.object({
+  billing_name: unlessNull(z.string().max(256)).describe("Name on the invoice."),
+  billing_address: unlessNull(AddressInput).describe("Address on the invoice; its country and state cannot change."),
+});
+
+export const orders = {
+  list: {
+    method: "GET",
+    path: "/v1/orders/",
+    summary: "List orders",
+    scopes: ["orders:read"],
+    query: z.object({
+      ...paging.shape,
+      organization_id: ids.describe("Only of these organizations."),
+      product_id: ids.describe("Only of these products."),
+      product_billing_type: many(z.enum(["one_time", "recurring"])).describe("Only one-time, or only recurring."),
+      discount_id: ids.describe("Only with one of these discounts."),
+      customer_id: ids.describe("Only of these customers."),
+      external_customer_id: many(z.string()).describe("Only of the customers with these ids of your own."),
+      checkout_id: ids.describe("Only from these checkouts."),
+      subscription_id: ids.describe("Only of these subscriptions."),
+      status: many(z.enum(orderStatuses)).describe("Only in one of these states."),
+      created_after: instant.optional().describe("Only made at or after this time."),
+      created_before: instant.optional().describe("Only made at or before this time."),
+      metadata: metadataFilter,
+      sorting: sorting(
+        [
+          "created_at", "status", "invoice_number", "amount", "net_amount", "customer", "product", "discount",
+          "subscription",
+        ],
+        ["-created_at"],
+      ),
+    }),
+    response: page(Order),
+  },
+  get: {
+    method: "GET",
+    path: "/v1/orders/:id",
+    summary: "Get an order",
+    scopes: ["orders:read"],
+    params: byId,
+    response: Order,
+    errors: ["ResourceNotFound"],
+  },
+  update: {
+    method: "PATCH",
+    path: "/v1/orders/:id",
+    summary: "Update an order",
+    scopes: ["orders:write"],
+    params: byId,
+    body: OrderUpdate,
+    response: Order,
+    errors: ["ResourceNotFound"],
+  },
+} as const satisfies Resource;

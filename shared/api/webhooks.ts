@@ -1,0 +1,162 @@
+import { z } from "zod";
+import { byId, flag, ids, instant, many, page, paging, type Resource } from "../contract.ts";
+import { eventTypes } from "../event-types.ts";
+import { organizationOf, stored, unlessNull, webUrl } from "./fields.ts";
+
+const format = z.enum(["raw", "discord", "slack"]);
+const eventType = z.enum(eventTypes);
+const apiVersion = z.enum(["2026-04", "2026-10", "2027-01"]);
+
+/** Where a seller is told of events. */
+export const WebhookEndpoint = z.object({
+  ...stored,
+  url: z.string(),
+  name: z.string().nullable(),
+  format,
+  secret: z.string(),
+  organization_id: z.uuid(),
+  events: z.array(eventType),
+  enabled: z.boolean(),
+  api_version: z.string(),
+  uses_standard_webhook_signature: z.boolean(),
+});
+export type WebhookEndpoint = z.output<typeof WebhookEndpoint>;
+
+/** One event on its way to one endpoint. `succeeded` is null until that is settled. */
+export const WebhookEvent = z.object({
+  ...stored,
+  type: eventType,
+  api_version: z.string(),
+  last_http_code: z.int().nullable(),
+  succeeded: z.boolean().nullable(),
+  skipped: z.boolean(),
+  payload: z.string().nullable(),
+  is_archived: z.boolean(),
+});
+export type WebhookEvent = z.output<typeof WebhookEvent>;
+
+/** One attempt to deliver an event; without a code when the endpoint was not reached. */
+export const WebhookDelivery = z.object({
+  ...stored,
+  succeeded: z.boolean(),
+  http_code: z.int().nullable(),
+  response: z.string().nullable(),
+  webhook_event: WebhookEvent,
+});
+export type WebhookDelivery = z.output<typeof WebhookDelivery>;
+
+const url = webUrl.describe("Where to send events.");
+const name = z.string().max(256).nullish().describe("Your own name for the endpoint.");
+const events = z
+  .array(eventType)
+  .overwrite((types) => [...new Set(types)])
+  .describe("The events to send, as order.paid.");
+/** Kept as it is given: what counts as enough is the rule of clients that still send their own (WHK-02). */
+const secret = z.string().min(32).max(512).describe("Your own signing secret; one is made if not given.");
+
+export const WebhookEndpointCreate = z.object({
+  url,
+  events,
+  format: format.default("raw").describe("Body of the requests: the event itself, or a message to a chat."),
+  name,
+  secret: unlessNull(secret),
+  enabled: z.boolean().default(true).describe("Whether events are sent."),
+  api_version: unlessNull(apiVersion).describe("Contract version of the events; by default the one you call with."),
+  organization_id: organizationOf,
+});
+
+/** A null leaves a field as it is (WHK-03). */
+export const WebhookEndpointUpdate = z.object({
+  url: unlessNull(url),
+  events: unlessNull(events),
+  format: unlessNull(format).describe("Body of the requests: the event itself, or a message to a chat."),
+  name: unlessNull(z.string().max(256)).describe("Your own name for the endpoint."),
+  secret: unlessNull(secret),
+  enabled: unlessNull(z.boolean()).describe("Whether events are sent."),
+  api_version: unlessNull(apiVersion).describe("Contract version of the events."),
+});
+
+export const webhooks = {
+  listEndpoints: {
+    method: "GET",
+    path: "/v1/webhooks/endpoints",
+    summary: "List webhook endpoints",
+    scopes: ["webhooks:read"],
+    query: z.object({ ...paging.shape, organization_id: ids.describe("Only of these organizations.") }),
+    response: page(WebhookEndpoint),
+  },
+  createEndpoint: {
+    method: "POST",
+    path: "/v1/webhooks/endpoints",
+    summary: "Create a webhook endpoint",
+    scopes: ["webhooks:write"],
+    body: WebhookEndpointCreate,
+    response: WebhookEndpoint,
+    status: 201,
+  },
+  getEndpoint: {
+    method: "GET",
+    path: "/v1/webhooks/endpoints/:id",
+    summary: "Get a webhook endpoint",
+    scopes: ["webhooks:read"],
+    params: byId,
+    response: WebhookEndpoint,
+    errors: ["ResourceNotFound"],
+  },
+  updateEndpoint: {
+    method: "PATCH",
+    path: "/v1/webhooks/endpoints/:id",
+    summary: "Update a webhook endpoint",
+    scopes: ["webhooks:write"],
+    params: byId,
+    body: WebhookEndpointUpdate,
+    response: WebhookEndpoint,
+    errors: ["ResourceNotFound"],
+  },
+  deleteEndpoint: {
+    method: "DELETE",
+    path: "/v1/webhooks/endpoints/:id",
+    summary: "Delete a webhook endpoint",
+    scopes: ["webhooks:write"],
+    params: byId,
+    status: 204,
+    errors: ["ResourceNotFound"],
+    confirm: "Delete this webhook endpoint? Events that were not delivered yet are dropped.",
+  },
+  resetSecret: {
+    method: "PATCH",
+    path: "/v1/webhooks/endpoints/:id/secret",
+    summary: "Make a new signing secret for a webhook endpoint",
+    scopes: ["webhooks:write"],
+    params: byId,
+    response: WebhookEndpoint,
+    errors: ["ResourceNotFound"],
+    confirm: "Replace the signing secret? Receivers that check with the old one will refuse events.",
+  },
+  listDeliveries: {
+    method: "GET",
+    path: "/v1/webhooks/deliveries",
+    summary: "List webhook deliveries",
+    scopes: ["webhooks:read"],
+    query: z.object({
+      ...paging.shape,
+      endpoint_id: ids.describe("Only to these endpoints."),
+      start_timestamp: instant.optional().describe("Only at or after this time."),
+      end_timestamp: instant.optional().describe("Only at or before this time."),
+      succeeded: flag.describe("Only those that succeeded, or only those that failed."),
+      query: z.string().optional().describe("Part of the event's content."),
+      http_code_class: z.enum(["2xx", "3xx", "4xx", "5xx"]).optional().describe("Only answered with such a code."),
+      event_type: many(eventType).describe("Only of these event types."),
+    }),
+    response: page(WebhookDelivery),
+  },
+  redeliver: {
+    method: "POST",
+    path: "/v1/webhooks/events/:id/redeliver",
+    summary: "Send an event again",
+    scopes: ["webhooks:write"],
+    params: byId,
+    status: 202,
+    errors: ["ResourceNotFound"],
+  },
+} as const satisfies Resource;

@@ -1,0 +1,25 @@
+import { Checkout } from "./api/checkouts.ts";
+import { Customer, CustomerState } from "./api/customers.ts";
+import { Order } from "./api/orders.ts";
+import { Organization } from "./api/organizations.ts";
+import { Product } from "./api/products.ts";
+
+export { type EventType, eventTypes, eventTypesOf } from "./event-types.ts";
+
+/** What each event carries: the object as its own operation answers it (WHK-23). */
+export const payloads = {
+  "checkout.created": Checkout,
+  "checkout.updated": Checkout,
+  "checkout.expired": Checkout,
+  "customer.created": Customer,
+  "customer.updated": Customer,
+  "customer.deleted": Customer,
+  "customer.state_changed": CustomerState,
+  "order.created": Order,
+  "order.updated": Order,
+  "order.paid": Order,
+  "order.refunded": Order,
+  "product.created": Product,
+  "product.updated": Product,
+  "organization.updated": Organization,
+} as const;
