@@ -4,6 +4,8 @@ import { api } from "../shared/api/index.ts";
 import type { Auth } from "./auth/auth.ts";
 import type { DemoStore } from "./demo.ts";
 import { development as developmentRoutes } from "./http/development.ts";
+import { createForUser } from "./checkouts/service.ts";
+import { checkoutSession } from "./http/checkout-session.ts";
 import { answerError } from "./http/errors.ts";
 import { health } from "./http/health.ts";
 import { mount } from "./http/mount.ts";
@@ -44,6 +46,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     // Bearer calls may come from any page; cookies may not (API-30).
     await scope.register(cors, { origin: "*", methods: ["GET", "POST", "PATCH", "DELETE"], exposedHeaders: ["X-Request-Id", "Polar-Version"] });
     parseRequests(scope);
+    checkoutSession(scope, deps, auth.identify, createForUser);
     mount(scope, api, provider, deps, auth.identify);
     const document = openapiOf(api, deps.config.url);
     scope.get("/openapi.json", () => document);

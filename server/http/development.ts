@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
+import { CheckoutCreate } from "../../shared/api/checkouts.ts";
 import { ApiError, notFound } from "../../shared/errors.ts";
 import { formatMoney } from "../../shared/money.ts";
 import { scopes } from "../../shared/scopes.ts";
@@ -35,7 +36,7 @@ export function development(app: FastifyInstance, deps: Deps, provider: Provider
     if (!body.success) throw new ApiError("RequestValidationError", faultsOf("body", body.error.issues, request.body));
     const { product_id, embed_origin } = body.data;
     const checkout = await provider.checkouts.create(contextFor(request), {
-      body: { products: [product_id], embed_origin: embed_origin ?? deps.config.url },
+      body: CheckoutCreate.parse({ products: [product_id], embed_origin: embed_origin ?? deps.config.url }),
     });
     return reply.code(201).send({ url: checkout.url });
   });

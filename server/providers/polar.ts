@@ -1,4 +1,5 @@
-import { createPolar, PolarClientError, PolarRateLimitError } from "@polar-sh/sdk/2026-10";
+import { PolarClientError, PolarRateLimitError } from "@polar-sh/sdk";
+import { createPolar } from "@polar-sh/sdk/2026-10";
 import { ApiError, notFound } from "../../shared/errors.ts";
 import type { Config } from "../config.ts";
 import type { Ctx } from "../lib/context.ts";

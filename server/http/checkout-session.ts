@@ -1,0 +1,50 @@
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { ApiError } from "../../shared/errors.ts";
+import type { Ctx, Deps } from "../lib/context.ts";
+import { anonymous } from "../lib/context.ts";
+import { checkIdentity, type Identify } from "./actor.ts";
+import { faultsOf } from "./errors.ts";
+import { contextOf } from "./mount.ts";
+
+const scalar = z.union([z.string(), z.number(), z.boolean()]);
+
+/** What a product's own page sends to start a paid checkout for the person who is signed in there. */
+export const CheckoutRequest = z
+  .object({
+    products: z.union([z.uuid(), z.array(z.uuid()).min(1)]).optional(),
+    slug: z.string().min(1).optional(),
+    referenceId: z.string().min(1).max(500).optional(),
+    customFieldData: z.record(z.string(), scalar).optional(),
+    metadata: z.record(z.string().min(1).max(40), scalar).optional(),
+    allowDiscountCodes: z.boolean().optional(),
+    discountId: z.uuid().optional(),
+    redirect: z.boolean().default(true),
+    embedOrigin: z.url({ protocol: /^https?$/ }).optional(),
+  })
+  .refine((body) => body.products !== undefined || body.slug !== undefined, { path: ["products"], message: "Name products or a slug." });
+export type CheckoutRequest = z.output<typeof CheckoutRequest>;
+
+/** Makes the checkout of a request, its customer linked to the user by `external_id`. */
+export type CreateForUser = (ctx: Ctx, request: CheckoutRequest, user_id: string | null) => Promise<{ url: string }>;
+
+/** `POST /api/auth/checkout`: answers `{ url, redirect }`, or the account side's error shape, `{ code, message }`. */
+export function checkoutSession(app: FastifyInstance, deps: Deps, identify: Identify, create: CreateForUser): void {
+  app.post("/api/auth/checkout", async (request, reply) => {
+    try {
+      const body = CheckoutRequest.safeParse(request.body);
+      if (!body.success) throw new ApiError("RequestValidationError", faultsOf("body", body.error.issues, request.body));
+      const identity = await identify(request.headers);
+      checkIdentity(identity);
+      const user = identity.kind === "user" ? identity : null;
+      const organization_id = user?.active_organization_id ?? null;
+      const actor = user ? { ...anonymous, kind: "user" as const, user_id: user.user_id, organization_id } : anonymous;
+      const { url } = await create(contextOf(deps, request, actor), body.data, user?.user_id ?? null);
+      return await reply.send({ url, redirect: body.data.redirect });
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      const code = error.status === 422 ? "VALIDATION_ERROR" : error.error;
+      return reply.code(error.status === 422 ? 400 : error.status).send({ code, message: error.message });
+    }
+  });
+}
