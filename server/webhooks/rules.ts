@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { type EventType, eventTypesOf } from "../../shared/event-types.ts";
 import { adapt, type ClientProfile } from "../lib/profiles.ts";
 
 export const attempts_max = 10;
@@ -15,6 +16,8 @@ export function retryDelay(n: number): { least_ms: number; most_ms: number } {
   return { least_ms: most_ms / 2, most_ms };
 }
 
+export const unixSeconds = (time: Date): number => (time.getTime() - (time.getTime() % 1000)) / 1000;
+
 /** Standard Webhooks' signature, keyed with the bytes of the whole secret, prefix included (WHK-08). */
 export function sign(secret: string, id: string, timestamp: number, body: string): string {
   return `v1,${createHmac("sha256", Buffer.from(secret, "utf8")).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
@@ -29,34 +32,13 @@ export const headersOf = (secret: string, id: string, timestamp: number, body: s
   "webhook-signature": sign(secret, id, timestamp, body),
 });
 
-/** The 27 types that clients with closed value lists know. */
-const legacyTypes: ReadonlySet<string> = new Set([
-  "checkout.created", "checkout.updated",
-  "customer.created", "customer.updated", "customer.deleted", "customer.state_changed",
-  "order.created", "order.updated", "order.paid", "order.refunded",
-  "subscription.created", "subscription.updated", "subscription.active", "subscription.canceled",
-  "subscription.uncanceled", "subscription.revoked",
-  "refund.created", "refund.updated",
-  "product.created", "product.updated",
-  "benefit.created", "benefit.updated",
-  "benefit_grant.created", "benefit_grant.cycled", "benefit_grant.updated", "benefit_grant.revoked",
-  "organization.updated",
-]);
-/** Types that throw in the webhook validation of the last clients before versions existed, and of all before. */
-const versionedTypes: ReadonlySet<string> = new Set([
-  "discount.created", "discount.updated", "discount.deleted",
-  "subscription.cycled", "subscription.paused", "subscription.resumed",
-]);
-
 /** Whether a client can read an event of this type: one it does not know throws in its hands. */
-export function knows(profile: Pick<ClientProfile, "generation">, type: string): boolean {
-  if (profile.generation === "legacy") return legacyTypes.has(type);
-  return profile.generation === "versioned" || !versionedTypes.has(type);
-}
+export const knows = (profile: Pick<ClientProfile, "generation">, type: string): boolean =>
+  (eventTypesOf[profile.generation] as ReadonlySet<string>).has(type);
 
 /** Of these types, the ones a client can read. */
-export const known = <T extends string>(profile: Pick<ClientProfile, "generation">, types: readonly T[]): T[] =>
-  types.filter((type) => knows(profile, type));
+export const known = (profile: Pick<ClientProfile, "generation">, types: readonly string[]): EventType[] =>
+  types.filter((type): type is EventType => knows(profile, type));
 
 export type Occurrence = { type: string; created_at: Date; data: unknown };
 

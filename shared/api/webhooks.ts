@@ -93,6 +93,8 @@ export const webhooks = {
     body: WebhookEndpointCreate,
     response: WebhookEndpoint,
     status: 201,
+    // The host name is looked up.
+    external: true,
   },
   getEndpoint: {
     method: "GET",

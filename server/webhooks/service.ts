@@ -1,0 +1,165 @@
+import { and, eq, gte, inArray, lte, type SQL, sql } from "drizzle-orm";
+import { type EventType, eventTypesOf } from "../../shared/event-types.ts";
+import type { WebhookDelivery, WebhookEndpoint, webhooks } from "../../shared/api/webhooks.ts";
+import type { Service } from "../../shared/contract.ts";
+import { fault, invalid, notFound } from "../../shared/errors.ts";
+import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
+import { newId, newToken } from "../lib/ids.ts";
+import { checkAddress, reachOf } from "../lib/outbound.ts";
+import { among, contains, offsetOf, pageOf } from "../lib/page.ts";
+import type { ApiVersion, ClientProfile } from "../lib/profiles.ts";
+import { known } from "./rules.ts";
+import * as store from "./store.ts";
+import { webhookDeliveries, webhookEndpoints, webhookEvents } from "./tables.ts";
+
+const secret_prefix = "polar_whs_";
+
+/** The endpoint as this client can read it: event types that it does not know are left out. */
+function shown(client: ClientProfile, row: store.EndpointRow): WebhookEndpoint {
+  // The signing key is the secret's text itself, not what it decodes to.
+  const uses_standard_webhook_signature = false;
+  const events = known(client, known(store.profileOfEndpoint(row), row.events));
+  return { ...row, events, uses_standard_webhook_signature };
+}
+
+/** A version asked for by name counts more than the headers the endpoint is made with. */
+const pinned = (client: ClientProfile, asked: ApiVersion | undefined) =>
+  asked
+    ? { generation: "versioned" as const, free_price: false, api_version: asked }
+    : { generation: client.generation, free_price: client.free_price, api_version: client.version };
+
+/** Refuse an address that will not be called. Looks the name up, so never inside a transaction of its own. */
+async function checkUrl(ctx: Ctx, url: string, at: "url" | "enabled"): Promise<void> {
+  const refusal = await checkAddress(url, reachOf(ctx.config));
+  if (refusal !== undefined) throw invalid(fault([at], refusal, "value_error", at === "url" ? url : undefined));
+}
+
+async function changeEndpoint(
+  ctx: Ctx,
+  id: string,
+  change: (tx: Tx, row: store.EndpointRow) => Promise<Partial<typeof webhookEndpoints.$inferInsert>>,
+): Promise<WebhookEndpoint> {
+  return ctx.db.transaction(async (tx) => {
+    const row = await store.lockEndpoint(tx, organizationOf(ctx), id);
+    if (!row) throw notFound();
+    const patch = await change(tx, row);
+    if (Object.keys(patch).length === 0) return shown(ctx.client, row);
+    const [changed] = await tx
+      .update(webhookEndpoints)
+      .set({ ...patch, modified_at: ctx.clock.now() })
+      .where(eq(webhookEndpoints.id, row.id))
+      .returning();
+    return shown(ctx.client, changed ?? row);
+  });
+}
+
+const codes: Record<"2xx" | "3xx" | "4xx" | "5xx", [number, number]> = {
+  "2xx": [200, 299],
+  "3xx": [300, 399],
+  "4xx": [400, 499],
+  "5xx": [500, 599],
+};
+
+/** Webhook endpoints, what was sent to them, and sending it again. */
+export const webhookService: Service<typeof webhooks, Ctx> = {
+  async listEndpoints(ctx, { query }) {
+    const { rows, total } = await store.findEndpoints(ctx.db, organizationOf(ctx), query.limit, offsetOf(query));
+    return pageOf(rows.map((row) => shown(ctx.client, row)), total, query);
+  },
+
+  async createEndpoint(ctx, { body }) {
+    const { url, events, format, enabled } = body;
+    await checkUrl(ctx, url, "url");
+    return ctx.db.transaction(async (tx) => {
+      const row = {
+        id: newId(),
+        organization_id: organizationOf(ctx),
+        created_at: ctx.clock.now(),
+        url,
+        name: body.name ?? null,
+        format,
+        events,
+        enabled,
+        secret: body.secret ?? newToken(secret_prefix),
+        since_seq: await store.findLatestSeq(tx),
+        ...pinned(ctx.client, body.api_version),
+      };
+      const [made] = await tx.insert(webhookEndpoints).values(row).returning();
+      if (!made) throw new Error("An endpoint was inserted and not returned.");
+      return shown(ctx.client, made);
+    });
+  },
+
+  async getEndpoint(ctx, { params }) {
+    const row = await store.findEndpoint(ctx.db, organizationOf(ctx), params.id);
+    if (!row) throw notFound();
+    return shown(ctx.client, row);
+  },
+
+  async updateEndpoint(ctx, { params, body }) {
+    const current = await store.findEndpoint(ctx.db, organizationOf(ctx), params.id);
+    if (!current) throw notFound();
+    if (body.url !== undefined) await checkUrl(ctx, body.url, "url");
+    else if (body.enabled === true && !current.enabled) await checkUrl(ctx, current.url, "enabled");
+    return changeEndpoint(ctx, params.id, async (tx, row) => {
+      const { api_version, ...given } = body;
+      const patch: Partial<typeof webhookEndpoints.$inferInsert> = Object.fromEntries(
+        Object.entries(given).filter(([, value]) => value !== undefined),
+      );
+      // What happened while it was off is not made up for.
+      if (body.enabled === true && !row.enabled) patch.since_seq = await store.findLatestSeq(tx);
+      return { ...patch, ...(api_version ? pinned(ctx.client, api_version) : {}) };
+    });
+  },
+
+  async deleteEndpoint(ctx, { params }) {
+    await changeEndpoint(ctx, params.id, async () => ({ deleted_at: ctx.clock.now() }));
+  },
+
+  resetSecret: (ctx, { params }) => changeEndpoint(ctx, params.id, async () => ({ secret: newToken(secret_prefix) })),
+
+  async listDeliveries(ctx, { query }) {
+    const [delivery, event] = [webhookDeliveries, webhookEvents];
+    const [least, most] = query.http_code_class ? codes[query.http_code_class] : [];
+    // A client with closed value lists cannot read a page that holds a type it does not know.
+    const readable = ctx.client.generation === "versioned" ? undefined : among(event.type, [...eventTypesOf[ctx.client.generation]]);
+    const where: (SQL | undefined)[] = [
+      eq(delivery.organization_id, organizationOf(ctx)),
+      among(delivery.endpoint_id, query.endpoint_id),
+      query.start_timestamp && gte(delivery.created_at, query.start_timestamp),
+      query.end_timestamp && lte(delivery.created_at, query.end_timestamp),
+      query.succeeded === undefined ? undefined : eq(delivery.succeeded, query.succeeded),
+      query.query === undefined ? undefined : sql`${event.payload} ilike ${`%${contains(query.query)}%`}`,
+      least === undefined || most === undefined ? undefined : and(gte(delivery.http_code, least), lte(delivery.http_code, most)),
+      among(event.type, query.event_type),
+      readable,
+    ];
+    const { rows, total } = await store.findDeliveries(ctx.db, { where: and(...where), limit: query.limit, offset: offsetOf(query) });
+    const versions = await versionsOf(ctx, rows.map((row) => row.event.endpoint_id));
+    const items = rows.map((row) => deliveryOf(row, versions.get(row.event.endpoint_id) ?? ctx.client.version));
+    return pageOf(items, total, query);
+  },
+
+  async redeliver(ctx, { params }) {
+    await ctx.db.transaction(async (tx) => {
+      const found = await store.lockWebhookEvent(tx, params.id);
+      const foreign = found?.event.organization_id !== organizationOf(ctx);
+      if (!found || foreign || found.event.is_archived || found.endpoint.deleted_at !== null) throw notFound();
+      const now = ctx.clock.now();
+      const again = { skipped: false, attempts: 0, next_attempt_at: now, queued_at: now, modified_at: now };
+      await tx.update(webhookEvents).set(again).where(eq(webhookEvents.id, params.id));
+      await ctx.jobs.send(tx, "webhooks.deliver", { webhook_event_id: params.id });
+    });
+  },
+};
+
+async function versionsOf(ctx: Ctx, endpoint_ids: string[]): Promise<Map<string, string>> {
+  if (endpoint_ids.length === 0) return new Map();
+  const { id, api_version } = webhookEndpoints;
+  const rows = await ctx.db.select({ id, api_version }).from(webhookEndpoints).where(inArray(id, endpoint_ids));
+  return new Map(rows.map((row) => [row.id, row.api_version]));
+}
+
+function deliveryOf({ delivery, event }: Awaited<ReturnType<typeof store.findDeliveries>>["rows"][number], api_version: string): WebhookDelivery {
+  return { ...delivery, webhook_event: { ...event, type: event.type as EventType, api_version } };
+}
