@@ -1,0 +1,91 @@
+import type { Api } from "../shared/api/index.ts";
+import type { Output } from "../shared/contract.ts";
+import type { Fault } from "../shared/errors.ts";
+
+/** An answer as JSON carries it: instants are text. */
+export type Wire<T> = T extends Date
+  ? string
+  : T extends readonly (infer Item)[]
+    ? Wire<Item>[]
+    : T extends object
+      ? { [K in keyof T]: Wire<T[K]> }
+      : T;
+
+export type Checkout = Wire<Output<Api["checkoutClient"]["get"]>>;
+export type CheckoutConfirmed = Wire<Output<Api["checkoutClient"]["confirm"]>>;
+
+/** What went wrong; `status` 0 is a server that could not be reached. */
+export type Failure = { status: number; error: string; detail: string; faults: Fault[] };
+export type Result<T> = { ok: true; value: T } | { ok: false; failure: Failure };
+
+type Answer = { error?: unknown; detail?: unknown; message?: unknown; code?: unknown; error_description?: unknown };
+
+const sentence = (...candidates: unknown[]): string =>
+  candidates.find((candidate): candidate is string => typeof candidate === "string" && candidate !== "") ??
+  "Something went wrong. Please try again.";
+
+/** One call to the server that serves this page. Never throws: a refusal is a value, an unreachable server too. */
+export async function call<T>(method: "GET" | "POST" | "PATCH", path: string, body?: unknown): Promise<Result<T>> {
+  try {
+    const response = await fetch(path, {
+      method,
+      credentials: "include",
+      headers: { accept: "application/json", ...(body === undefined ? {} : { "content-type": "application/json" }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const json: unknown = text === "" ? null : JSON.parse(text);
+    if (response.ok) return { ok: true, value: json as T };
+    const answer = (json ?? {}) as Answer;
+    const faults = Array.isArray(answer.detail) ? (answer.detail as Fault[]) : [];
+    return {
+      ok: false,
+      failure: {
+        status: response.status,
+        error: typeof answer.error === "string" ? answer.error : "",
+        detail: sentence(answer.detail, answer.message, answer.error_description, faults[0]?.msg),
+        faults,
+      },
+    };
+  } catch {
+    const detail = "The server cannot be reached. Check your connection and try again.";
+    return { ok: false, failure: { status: 0, error: "", detail, faults: [] } };
+  }
+}
+
+const at = (client_secret: string): string => `/v1/checkouts/client/${encodeURIComponent(client_secret)}`;
+const testProcessor = "/v1/payment-processor/test";
+
+export type Card = { number: string; exp_month: number; exp_year: number; cvc: string };
+
+/** Everything the checkout page asks the server. */
+export const checkouts = {
+  get: (secret: string) => call<Checkout>("GET", at(secret)),
+  update: (secret: string, patch: object) => call<Checkout>("PATCH", at(secret), patch),
+  confirm: (secret: string, body: object) => call<CheckoutConfirmed>("POST", `${at(secret)}/confirm`, body),
+  streamUrl: (secret: string): string => `${at(secret)}/stream`,
+  /** Hands the card to the processor, so that it never passes through the checkout. */
+  tokenizeTestCard: (card: Card, billing_name: string) =>
+    call<{ id: string }>("POST", `${testProcessor}/confirmation-tokens`, { card, billing_name }),
+  authenticateTest: (intent_client_secret: string, approved: boolean) =>
+    call<unknown>("POST", `${testProcessor}/intents/${encodeURIComponent(intent_client_secret)}/authenticate`, { approved }),
+};
+
+export type Session = { user: { id: string; name: string; email: string } };
+
+/** Accounts, by the authentication service's own paths. */
+export const accounts = {
+  session: () => call<Session | null>("GET", "/api/auth/get-session"),
+  signIn: (body: { email: string; password: string }) => call<unknown>("POST", "/api/auth/sign-in/email", body),
+  signUp: (body: { name: string; email: string; password: string }) => call<unknown>("POST", "/api/auth/sign-up/email", body),
+  signOut: () => call<unknown>("POST", "/api/auth/sign-out", {}),
+};
+
+export type DeviceRequest = { user_code: string; status: string; client_id?: string | null; scope?: string | null };
+
+/** The approval of a device that asks to be signed in. */
+export const devices = {
+  find: (user_code: string) => call<DeviceRequest>("GET", `/api/auth/device?user_code=${encodeURIComponent(user_code)}`),
+  approve: (userCode: string) => call<unknown>("POST", "/api/auth/device/approve", { userCode }),
+  deny: (userCode: string) => call<unknown>("POST", "/api/auth/device/deny", { userCode }),
+};

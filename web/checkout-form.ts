@@ -1,0 +1,111 @@
+import { parseMoney } from "../shared/money.ts";
+import type { Checkout, Failure } from "./api.ts";
+import { cardFaults } from "./card.ts";
+
+/** Everything the buyer can enter, as typed. */
+export type Values = {
+  email: string;
+  name: string;
+  amount: string;
+  discount_code: string;
+  country: string;
+  line1: string;
+  line2: string;
+  city: string;
+  postal_code: string;
+  state: string;
+  card_number: string;
+  card_expiry: string;
+  card_cvc: string;
+};
+export type FieldName = keyof Values;
+/** Faults by field; `card` for a refusal of the card as a whole, `form` for what belongs to no field. */
+export type Faults = Partial<Record<FieldName | "card" | "form", string>>;
+export type AddressField = "country" | "line1" | "line2" | "city" | "postal_code" | "state";
+export const addressFields: readonly AddressField[] = ["country", "line1", "line2", "city", "postal_code", "state"];
+
+const labels: Partial<Record<FieldName, string>> = {
+  email: "your e-mail address",
+  name: "your name",
+  country: "your country",
+  line1: "your street and number",
+  line2: "the second line",
+  city: "your city",
+  postal_code: "your postal code",
+  state: "your state",
+  amount: "an amount",
+  discount_code: "a code",
+};
+const missing = (field: FieldName): string => `Enter ${labels[field] ?? "this"}.`;
+
+/** Where on the form a fault of the server belongs; the last part of its place that is known decides. */
+const fieldOf: Readonly<Record<string, FieldName>> = {
+  customer_email: "email",
+  customer_name: "name",
+  customer_billing_name: "name",
+  billing_name: "name",
+  amount: "amount",
+  discount_code: "discount_code",
+  customer_billing_address: "country",
+  country: "country",
+  line1: "line1",
+  line2: "line2",
+  city: "city",
+  postal_code: "postal_code",
+  state: "state",
+  confirmation_token_id: "card_number",
+  number: "card_number",
+  exp_month: "card_expiry",
+  exp_year: "card_expiry",
+  cvc: "card_cvc",
+};
+
+/** A refusal of the server, as faults of the form. */
+export function faultsOf(failure: Failure): Faults {
+  const faults: Faults = {};
+  for (const { loc, msg, type } of failure.faults) {
+    const place = [...loc].reverse().find((part) => typeof part === "string" && Object.hasOwn(fieldOf, part));
+    const field = typeof place === "string" ? fieldOf[place] : undefined;
+    if (field === undefined) faults.form ??= msg;
+    else faults[field] ??= type === "missing" ? missing(field) : msg;
+  }
+  if (failure.faults.length > 0) return faults;
+  return failure.status === 400 && failure.error === "PaymentError" ? { card: failure.detail } : { form: failure.detail };
+}
+
+export const isCustomPrice = (checkout: Checkout): boolean =>
+  priceOf(checkout)?.amount_type === "custom";
+
+/** The price of the chosen product that the amount follows from. */
+export function priceOf(checkout: Checkout) {
+  const list = (checkout.product_id && checkout.prices?.[checkout.product_id]) || checkout.product?.prices || [];
+  return list.find((price) => price.id === checkout.product_price_id) ?? list[0];
+}
+
+/** Whether a field of the address is asked for at all: only where there is something to pay for. */
+export const asks = (checkout: Checkout, field: AddressField): boolean =>
+  checkout.is_payment_form_required && checkout.billing_address_fields[field] !== "disabled";
+
+/** What is plainly missing or mistyped; the server has the last word. */
+export function check(values: Values, checkout: Checkout, { own_card_form }: { own_card_form: boolean }): Faults {
+  const faults: Faults = {};
+  if (!checkout.customer_id) {
+    if (values.email.trim() === "") faults.email = missing("email");
+    else if (!/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(values.email.trim())) faults.email = "Write it like name@example.com.";
+  }
+  if (values.name.trim() === "") faults.name = missing("name");
+  if (isCustomPrice(checkout) && parseMoney(values.amount, checkout.currency) === undefined) faults.amount = missing("amount");
+  for (const field of addressFields) {
+    if (asks(checkout, field) && checkout.billing_address_fields[field] === "required" && values[field].trim() === "") {
+      faults[field] = missing(field);
+    }
+  }
+  return checkout.is_payment_form_required && own_card_form ? { ...faults, ...cardFaults(values) } : faults;
+}
+
+/** The address as it is sent: country, and of the rest what was asked for and entered. */
+export function addressOf(values: Values, checkout: Checkout): Partial<Record<AddressField, string>> | undefined {
+  if (values.country === "") return undefined;
+  const given = addressFields.filter((field) => asks(checkout, field) && values[field].trim() !== "");
+  return Object.fromEntries([["country", values.country], ...given.map((field) => [field, values[field].trim()])]);
+}

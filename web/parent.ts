@@ -1,0 +1,22 @@
+import type { Checkout } from "./api.ts";
+
+/** What a checkout in a frame says to the page around it. The shape is the peer's, so that its script understands us. */
+type Message = { event: "loaded" | "close" | "confirmed" } | { event: "success"; successURL: string; redirect: boolean };
+
+/** Whether this page stands in a seller's overlay. */
+export const isEmbedded = (): boolean => document.documentElement.dataset["embed"] !== undefined;
+
+/** The origin the seller named when the checkout was made. The address of this page says one too, but anyone can write that. */
+function allowedOrigin({ embed_origin }: Pick<Checkout, "embed_origin">): string | undefined {
+  if (!embed_origin || !URL.canParse(embed_origin)) return undefined;
+  const { protocol, origin } = new URL(embed_origin);
+  return protocol === "https:" || protocol === "http:" ? origin : undefined;
+}
+
+/** Tells the page around this one; false where there is none or the checkout names no origin for it. */
+export function tellParent(checkout: Pick<Checkout, "embed_origin">, message: Message): boolean {
+  const origin = allowedOrigin(checkout);
+  if (!isEmbedded() || origin === undefined) return false;
+  window.parent.postMessage({ type: "POLAR_CHECKOUT", ...message }, origin);
+  return true;
+}

@@ -1,0 +1,48 @@
+import { useEffect, useRef, useState } from "react";
+import { checkouts, type Failure } from "../api.ts";
+import { Button } from "./Button.tsx";
+import { Notice } from "./Notice.tsx";
+
+/** The bank's question that a test card with 3-D Secure brings up; a real processor asks it with a window of its own. */
+export function Challenge({ intent_client_secret, answered }: { intent_client_secret: string; answered: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [busy, setBusy] = useState<"approve" | "decline">();
+  const [failure, setFailure] = useState<Failure>();
+
+  useEffect(() => {
+    const element = dialog.current;
+    if (!element?.open) element?.showModal();
+    return () => element?.close();
+  }, []);
+
+  const answer = async (approved: boolean): Promise<void> => {
+    setBusy(approved ? "approve" : "decline");
+    const result = await checkouts.authenticateTest(intent_client_secret, approved);
+    setBusy(undefined);
+    if (result.ok) answered();
+    else setFailure(result.failure);
+  };
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby="challenge-title"
+      // The bank's question needs an answer: Escape gives none.
+      onCancel={(event) => event.preventDefault()}
+      onClose={({ currentTarget }) => currentTarget.isConnected && currentTarget.showModal()}
+    >
+      <div className="stack">
+        <h2 id="challenge-title">Your bank asks you to approve this payment</h2>
+        <p className="soft">This is a test card, so no bank is asked. Choose what it would have answered.</p>
+        {failure && <Notice tone="fault">{failure.detail}</Notice>}
+        <div className="row">
+          <Button busy={busy === "approve"} onClick={() => void answer(true)}>
+            Approve
+          </Button>
+          <Button quiet busy={busy === "decline"} onClick={() => void answer(false)}>
+            Decline
+          </Button>
+        </div>
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,64 @@
+import { type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, useId } from "react";
+
+type Common = {
+  label: string;
+  error?: string | undefined;
+  hint?: string | undefined;
+  optional?: boolean;
+  /** Id of a text elsewhere that explains this field's fault too. */
+  faultId?: string | undefined;
+};
+type Described = { id: string; "aria-invalid": true | undefined; "aria-describedby": string | undefined };
+
+function Frame({ label, error, hint, optional = false, faultId, children }: Common & { children: (ids: Described) => ReactNode }) {
+  const id = useId();
+  const message = error ?? hint;
+  const describing = [message ? `${id}-message` : "", faultId ?? ""].filter((name) => name !== "").join(" ");
+  return (
+    <div className="field">
+      <label htmlFor={id}>
+        {label}
+        {optional && <span className="optional"> (optional)</span>}
+      </label>
+      {children({ id, "aria-invalid": error || faultId ? true : undefined, "aria-describedby": describing || undefined })}
+      {message && (
+        <p id={`${id}-message`} className={error ? "message fault" : "message"}>
+          {message}
+        </p>
+      )}
+    </div>
+  );
+}
+
+type FieldProps = Common & Omit<InputHTMLAttributes<HTMLInputElement>, "id"> & { aside?: ReactNode };
+
+/** A labelled input whose fault or hint stands on the line below it, a line that is always kept free. */
+export function Field({ label, error, hint, optional, faultId, aside, required, ...input }: FieldProps) {
+  return (
+    <Frame label={label} error={error} hint={hint} optional={optional ?? false} faultId={faultId}>
+      {(described) => (
+        <span className="control">
+          <input {...input} {...described} aria-required={required || undefined} />
+          {aside}
+        </span>
+      )}
+    </Frame>
+  );
+}
+
+type SelectProps = Common & Omit<SelectHTMLAttributes<HTMLSelectElement>, "id">;
+
+/** A labelled choice; see Field. */
+export function SelectField({ label, error, hint, optional, faultId, children, required, ...select }: SelectProps) {
+  return (
+    <Frame label={label} error={error} hint={hint} optional={optional ?? false} faultId={faultId}>
+      {(described) => (
+        <span className="control select">
+          <select {...select} {...described} aria-required={required || undefined}>
+            {children}
+          </select>
+        </span>
+      )}
+    </Frame>
+  );
+}

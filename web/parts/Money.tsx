@@ -1,0 +1,6 @@
+import { formatMoney } from "../../shared/money.ts";
+
+/** An amount in minor units, in the reader's own way of writing it. */
+export function Money({ amount, currency }: { amount: number; currency: string }) {
+  return <span className="money">{formatMoney(amount, currency, navigator.language)}</span>;
+}

@@ -1,0 +1,82 @@
+import { Component, type ReactNode, useEffect } from "react";
+import { Link } from "../router.tsx";
+import { Button } from "./Button.tsx";
+
+/** The sign of the house: three pieces of ice on the water. */
+export function Mark({ size = 28 }: { size?: number }) {
+  return (
+    <svg viewBox="0 0 32 32" width={size} height={size} aria-hidden="true">
+      <rect width="32" height="32" fill="#0b2a35" />
+      <path d="M5 19 13 7l4 6-3 6z" fill="#e9f6f7" />
+      <path d="m15 19 6-9 6 9z" fill="#8fd6dd" />
+      <path d="M5 21h22l-5 4H9z" fill="#2f8c99" />
+    </svg>
+  );
+}
+
+/** Names the browser's tab for as long as the page is shown. */
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+}
+
+type Props = { title: string; wide?: boolean; links?: { href: string; text: string }[]; children: ReactNode };
+
+/** The page around everything but the checkout. */
+export function Shell({ title, wide = false, links = [], children }: Props) {
+  useTitle(`${title} · floe`);
+  return (
+    <div className={wide ? "shell wide" : "shell"}>
+      <header>
+        <a className="mark" href="/">
+          <Mark /> floe
+        </a>
+        {links.length > 0 && (
+          <nav aria-label="Pages">
+            {links.map(({ href, text }) => (
+              <Link key={href} href={href} aria-current={location.pathname === href ? "page" : undefined}>
+                {text}
+              </Link>
+            ))}
+          </nav>
+        )}
+      </header>
+      <main>{children}</main>
+      <footer>
+        <span>Sold from this server, by floe.</span>
+      </footer>
+    </div>
+  );
+}
+
+/** What stands while a page is on its way: the ground, and for longer waits a word. */
+export function Frame() {
+  return (
+    <div className="shell" aria-busy="true">
+      <span className="hidden" role="status">
+        Loading…
+      </span>
+    </div>
+  );
+}
+
+/** Catches a page that could not be loaded or failed while drawing, and offers to load it anew. */
+export class Boundary extends Component<{ children: ReactNode }, { failed: boolean }> {
+  override state = { failed: false };
+  static getDerivedStateFromError(): { failed: boolean } {
+    return { failed: true };
+  }
+  override render() {
+    if (!this.state.failed) return this.props.children;
+    return (
+      <Shell title="Something broke">
+        <div className="card stack">
+          <h1>This page could not be shown</h1>
+          <p>The server may have been updated while the page was open.</p>
+          <Button onClick={() => location.reload()}>Load it again</Button>
+        </div>
+      </Shell>
+    );
+  }
+}

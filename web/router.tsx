@@ -1,0 +1,76 @@
+import { type AnchorHTMLAttributes, type ComponentType, lazy, Suspense, useSyncExternalStore } from "react";
+
+type Page = ComponentType<{ params: Record<string, string> }>;
+export type Route = { path: string; load: () => Promise<{ default: Page }> };
+
+const listeners = new Set<() => void>();
+const subscribe = (listener: () => void): (() => void) => {
+  listeners.add(listener);
+  addEventListener("popstate", listener);
+  return () => {
+    listeners.delete(listener);
+    removeEventListener("popstate", listener);
+  };
+};
+
+/** Goes to a path of this app without loading the page again; the query (theme, embedding) is kept unless one is given. */
+export function navigate(path: string, { replace = false } = {}): void {
+  const target = path.includes("?") ? path : path + location.search;
+  if (replace) history.replaceState(null, "", target);
+  else history.pushState(null, "", target);
+  scrollTo(0, 0);
+  for (const listener of listeners) listener();
+}
+
+/** A link within the app. */
+export function Link({ href, ...rest }: AnchorHTMLAttributes<HTMLAnchorElement> & { href: string }) {
+  return (
+    <a
+      {...rest}
+      href={href}
+      onClick={(event) => {
+        if (event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
+        event.preventDefault();
+        navigate(href);
+      }}
+    />
+  );
+}
+
+/** The path's parameters where it fits the pattern (`/checkout/:client_secret`), else undefined. */
+export function match(pattern: string, path: string): Record<string, string> | undefined {
+  const wanted = pattern.split("/");
+  const given = path.replace(/\/+$/, "").split("/");
+  if (pattern === "/" ? path !== "/" : wanted.length !== given.length) return undefined;
+  const params: Record<string, string> = {};
+  for (const [index, part] of wanted.entries()) {
+    const value = given[index] ?? "";
+    if (part.startsWith(":") && value) params[part.slice(1)] = value;
+    else if (part !== value) return undefined;
+  }
+  return params;
+}
+
+/** A path of this very site to go to next, from a query parameter; anything that leads elsewhere becomes `fallback`. */
+export function safePath(next: string | null, fallback = "/"): string {
+  if (!next?.startsWith("/")) return fallback;
+  const target = new URL(next, location.origin);
+  return target.origin === location.origin ? target.pathname + target.search + target.hash : fallback;
+}
+
+/** Makes the component that shows the page of the current path; each page is loaded when it is first shown. */
+export function router(routes: readonly Route[], missing: Route["load"], waiting: ComponentType) {
+  const pages = routes.map(({ path, load }) => ({ path, Component: lazy(load) }));
+  const Missing = lazy(missing);
+  const Waiting = waiting;
+  return function Router() {
+    const path = useSyncExternalStore(subscribe, () => location.pathname);
+    const found = pages.map(({ path: pattern, Component }) => ({ Component, params: match(pattern, path) })).find(({ params }) => params);
+    const Component = found?.Component ?? Missing;
+    return (
+      <Suspense fallback={<Waiting />}>
+        <Component key={path} params={found?.params ?? {}} />
+      </Suspense>
+    );
+  };
+}

@@ -1,0 +1,135 @@
+import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
+import { type Checkout, checkouts, type Result } from "./api.ts";
+import { digitsOf, readExpiry } from "./card.ts";
+import { addressOf, check, type Faults, faultsOf, type Values } from "./checkout-form.ts";
+import { tellParent } from "./parent.ts";
+import type { StripeHandle } from "./parts/StripeCard.tsx";
+import type { useCheckout } from "./use-checkout.ts";
+import { awaitEnd, sellerPage } from "./watch.ts";
+
+const declined = "The payment was declined. You have not been charged; try again or use another card.";
+
+/** Stripe's key, where the server takes payments through Stripe; its absence means the test processor's own form. */
+export const stripeKey = (checkout: Checkout): string | undefined =>
+  checkout.payment_processor_metadata["publishable_key"] || undefined;
+
+/** The buyer's challenge that is still to be answered, by the intent's secret. */
+const challengeOf = ({ status, payment_processor_metadata: { intent_status, intent_client_secret } }: Checkout) =>
+  status === "confirmed" && intent_status === "requires_action" ? intent_client_secret : undefined;
+
+type Options = {
+  values: Values;
+  order: Pick<ReturnType<typeof useCheckout>, "take" | "load" | "settled"> & { checkout: Checkout };
+  stripe: RefObject<StripeHandle | null>;
+  faulty: (faults: Faults) => void;
+  finished: () => void;
+};
+
+/** Carries a purchase from the button to its end: card to the processor, confirmation, challenge, outcome. */
+export function usePurchase({ values, order, stripe, faulty, finished }: Options) {
+  const { checkout, take, load, settled } = order;
+  const [sending, setSending] = useState(false);
+  const [answered, setAnswered] = useState<string>();
+  const token = useRef<string | null>(null);
+  const callbacks = useRef({ faulty, finished, take, checkout });
+  useEffect(() => {
+    callbacks.current = { faulty, finished, take, checkout };
+  });
+
+  const intent = challengeOf(checkout);
+  const challenge = intent !== undefined && intent !== answered ? intent : undefined;
+  const waiting = checkout.status === "confirmed" && challenge === undefined;
+  const secret = checkout.client_secret;
+
+  /** The end of a purchase: on to the seller's page or to ours, or back to the form. */
+  const conclude = useCallback((ended: Checkout): void => {
+    const { faulty: report, finished: done, take: keep } = callbacks.current;
+    if (ended.status === "succeeded") {
+      const next = sellerPage(ended, token.current);
+      const successURL = next ?? ended.success_url;
+      const told = tellParent(ended, { event: "success", successURL, redirect: next !== null });
+      // The page around us goes there instead, where there is one that listens.
+      if (next !== null && !told && window.parent === window) location.assign(next);
+      else done();
+      return;
+    }
+    keep(ended);
+    if (ended.status === "open") {
+      // The overlay may be closed again: to the page around us it is as if it had just loaded.
+      tellParent(ended, { event: "loaded" });
+      report({ card: declined });
+    }
+  }, []);
+
+  useEffect(() => {
+    if (checkout.status === "succeeded") conclude(callbacks.current.checkout);
+    else if (waiting) return awaitEnd(secret, conclude);
+    return undefined;
+  }, [checkout.status, waiting, secret, conclude]);
+
+  useEffect(() => {
+    const publishable_key = stripeKey(callbacks.current.checkout);
+    if (!challenge || !publishable_key) return;
+    // Stripe asks in a window of its own. After a reload its card form is gone, so it is opened anew for the question.
+    void import("./stripe.ts").then(async ({ openStripe }) => {
+      await (await openStripe(publishable_key)).handleNextAction({ clientSecret: challenge });
+      setAnswered(challenge);
+    });
+  }, [challenge]);
+
+  const tokenize = async (): Promise<Result<{ id: string }> | { faults: Faults }> => {
+    const address = addressOf(values, checkout) ?? {};
+    if (stripeKey(checkout)) {
+      const blank = { line1: "", line2: "", city: "", postal_code: "", state: "" };
+      const email = values.email || checkout.customer_email;
+      const details = { name: values.name.trim(), email, phone: "", address: { ...blank, ...address } };
+      const made = await stripe.current?.token(details);
+      if (made && "id" in made) return { ok: true, value: made };
+      return { faults: { card: made?.fault ?? "The card form is still loading. Please try again." } };
+    }
+    const expiry = readExpiry(values.card_expiry) ?? { exp_month: 0, exp_year: 0 };
+    const card = { number: digitsOf(values.card_number), ...expiry, cvc: values.card_cvc };
+    return checkouts.tokenizeTestCard(card, values.name.trim());
+  };
+
+  const send = async (): Promise<void> => {
+    await settled();
+    const body: Record<string, unknown> = { customer_name: values.name.trim() };
+    if (!checkout.customer_id) body["customer_email"] = values.email.trim();
+    const customer_billing_address = addressOf(values, checkout);
+    if (customer_billing_address) body["customer_billing_address"] = customer_billing_address;
+    if (checkout.is_payment_form_required) {
+      const made = await tokenize();
+      if ("faults" in made) return faulty(made.faults);
+      if (!made.ok) return faulty(faultsOf(made.failure));
+      body["confirmation_token_id"] = made.value.id;
+    }
+    const answer = await checkouts.confirm(secret, body);
+    if (answer.ok) {
+      token.current = answer.value.customer_session_token;
+      tellParent(answer.value, { event: "confirmed" });
+      take(answer.value);
+    } else if (answer.failure.status === 410 || answer.failure.error === "NotOpenCheckout") {
+      // It ended elsewhere, in another tab for example: show how.
+      await load();
+    } else faulty(faultsOf(answer.failure));
+  };
+
+  const submit = async (): Promise<void> => {
+    if (sending) return;
+    const faults = check(values, checkout, { own_card_form: !stripeKey(checkout) });
+    faulty(faults);
+    if (Object.keys(faults).length > 0) return;
+    setSending(true);
+    await send();
+    setSending(false);
+  };
+
+  return {
+    submit,
+    /** From the press of the button until the outcome is known. */
+    busy: sending || checkout.status === "confirmed",
+    challenge: stripeKey(checkout) ? undefined : challenge,
+    answer: () => setAnswered(intent),
+  };
+}

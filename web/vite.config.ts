@@ -1,0 +1,43 @@
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import react from "@vitejs/plugin-react";
+import { transform } from "esbuild";
+import { defineConfig, type Plugin } from "vite";
+
+/** The seller's script is one classic file of its own, so that a page can load it with a plain script tag. */
+const sellerScript: Plugin = {
+  name: "seller-script",
+  apply: "build",
+  async generateBundle() {
+    const source = await readFile(fileURLToPath(new URL("embed.ts", import.meta.url)), "utf8");
+    const { code } = await transform(source, { loader: "ts", format: "iife", minify: true, target: "es2022" });
+    this.emitFile({ type: "asset", fileName: "embed.js", source: code });
+  },
+};
+
+export default defineConfig({
+  root: fileURLToPath(new URL(".", import.meta.url)),
+  base: "/",
+  plugins: [react(), sellerScript],
+  build: {
+    outDir: "../dist/web",
+    emptyOutDir: true,
+    target: "es2022",
+    // One style sheet and one file for everything that pages share: a page is then at most four requests.
+    cssCodeSplit: false,
+    // Small files would become data: addresses, which the content security policy has no need to allow otherwise.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: "app", test: /node_modules|\/shared\/money|\/web\/(main|router|api|parts\/(Shell|Button|Field|Ghost|Money|Notice))\./ },
+            // The page after a purchase comes with the purchase, so that showing it cannot fail once the money is taken.
+            { name: "sale", test: /\/shared\/countries|\/web\/(pages\/(checkout|confirmation)|parts\/(?!Stripe)|card|checkout-form|parent|use-|watch)/ },
+          ],
+        },
+      },
+    },
+  },
+});

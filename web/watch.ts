@@ -1,0 +1,95 @@
+import { type Checkout, checkouts } from "./api.ts";
+
+const pollDelayMs = 2000;
+/** How long a buyer waits for the seller's server to have heard of the sale before going there all the same. */
+const deliveryWaitMs = 5000;
+
+/**
+ * Reports the checkout each time something happened to it, until stopped. Listens to the event stream, and asks every
+ * two seconds while that is not to be had. `delivered` says that the seller's own server knows as well.
+ */
+export function follow(secret: string, heard: (checkout: Checkout, delivered: boolean) => void): () => void {
+  let stopped = false;
+  let delivered = false;
+  let asking = false;
+  let again = false;
+  let timer: ReturnType<typeof setInterval> | undefined;
+
+  const ask = async (): Promise<void> => {
+    if (asking) {
+      again = true;
+      return;
+    }
+    asking = true;
+    const answer = await checkouts.get(secret);
+    asking = false;
+    if (stopped) return;
+    if (answer.ok) heard(answer.value, delivered);
+    if (again) {
+      again = false;
+      void ask();
+    }
+  };
+  const poll = (): void => {
+    timer ??= setInterval(() => void ask(), pollDelayMs);
+  };
+
+  const stream = new EventSource(checkouts.streamUrl(secret));
+  stream.onopen = () => {
+    clearInterval(timer);
+    timer = undefined;
+    // What happened before the stream was open is not sent again.
+    void ask();
+  };
+  stream.onmessage = ({ data }: MessageEvent<string>) => {
+    const { key, payload } = JSON.parse(data) as { key?: string; payload?: { status?: string } };
+    if (key === "checkout.webhook_event_delivered" && payload?.status === "succeeded") delivered = true;
+    if (key !== undefined) void ask();
+  };
+  stream.onerror = () => {
+    poll();
+    void ask();
+  };
+  return () => {
+    stopped = true;
+    clearInterval(timer);
+    stream.close();
+  };
+}
+
+/** The page that this server shows after a purchase, unless the seller named one. */
+const ownConfirmation = (checkout: Checkout): string => `/checkout/${checkout.client_secret}/confirmation`;
+
+/** The seller's own page to go to after a purchase; null where ours is meant. */
+export function sellerPage(checkout: Checkout, customer_session_token: string | null): string | null {
+  if (!URL.canParse(checkout.success_url)) return null;
+  const url = new URL(checkout.success_url);
+  if (!/^https?:$/.test(url.protocol) || url.pathname === ownConfirmation(checkout)) return null;
+  if (customer_session_token) url.searchParams.set("customer_session_token", customer_session_token);
+  return url.href;
+}
+
+/**
+ * Calls `done` once the checkout has ended, one way or the other: succeeded, open again after a refused payment, or
+ * over. A success that leads to the seller's page waits a little until the seller's server was told.
+ */
+export function awaitEnd(secret: string, done: (checkout: Checkout) => void): () => void {
+  let patience: ReturnType<typeof setTimeout> | undefined;
+  let ended = false;
+  const end = (checkout: Checkout): void => {
+    if (ended) return;
+    ended = true;
+    stop();
+    done(checkout);
+  };
+  const unfollow = follow(secret, (checkout, delivered) => {
+    if (checkout.status === "confirmed") return;
+    if (checkout.status !== "succeeded" || delivered || sellerPage(checkout, null) === null) end(checkout);
+    else patience ??= setTimeout(() => end(checkout), deliveryWaitMs);
+  });
+  const stop = (): void => {
+    clearTimeout(patience);
+    unfollow();
+  };
+  return stop;
+}
