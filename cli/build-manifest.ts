@@ -189,12 +189,15 @@ function groupOf(key: string, resource: Resource, look: Look): Group {
 }
 
 /** Turn the contract into what the command line needs of it at run time: no schema library, one small entry per resource. */
-export function buildManifest(contract: Contract, looks: Record<string, Look> = standardLooks): Manifest & { groups: Map<string, Group> } {
+export function buildManifest(contract: Contract, looks: Record<string, Look | false> = standardLooks): Manifest & { groups: Map<string, Group> } {
   const order = [...Object.keys(looks), ...Object.keys(contract)];
   const groups = new Map(
     [...new Set(order)]
-      .filter((key) => contract[key])
-      .map((key) => [kebab(key), groupOf(key, contract[key] ?? {}, looks[key] ?? plainLook(key))] as const)
+      .flatMap((key) => {
+        const look = looks[key] ?? plainLook(key);
+        const resource = contract[key];
+        return look && resource && looks[key] !== false ? [[kebab(key), groupOf(key, resource, look)] as const] : [];
+      })
       .filter(([, group]) => group.entry.operations.length > 0),
   );
   return {

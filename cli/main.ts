@@ -22,7 +22,9 @@ async function main(argv: string[]): Promise<void> {
   }
   const [{ run }, { manifestIn }, { processIo }] = await Promise.all([import("./program.ts"), import("./manifest.ts"), import("./io.ts")]);
   const io = processIo();
-  process.exitCode = await run(argv, io, manifestIn(join(here, "manifest")), version());
+  const code = await run(argv, io, manifestIn(join(here, "manifest")), version());
+  // A server that could not start has said so itself, in process.exitCode.
+  if (code !== 0) process.exitCode = code;
 }
 
 void main(process.argv.slice(2));

@@ -17,8 +17,8 @@ export type Look = {
   examples?: Record<string, string[]>;
 };
 
-/** The resources in the order of `floe --help`. */
-export const looks: Record<string, Look> = {
+/** The resources in the order of `floe --help`; `false` has no commands. */
+export const looks: Record<string, Look | false> = {
   products: {
     summary: "What you sell",
     noun: "product",
@@ -39,6 +39,7 @@ export const looks: Record<string, Look> = {
     summary: "Who buys from you",
     noun: "customer",
     columns: ["id:id", "email", "name", "external_id", "created_at:date"],
+    names: { getState: "state", getStateExternal: "state-external" },
     examples: {
       list: ["floe customers list --query ada"],
       create: ["floe customers create --email ada@example.com --name Ada --external-id user_1"],
@@ -66,6 +67,16 @@ export const looks: Record<string, Look> = {
     summary: "Where your events are sent",
     noun: "webhook endpoint",
     columns: ["id:id", "url", "events", "enabled:flag", "created_at:date"],
+    names: {
+      listEndpoints: "list",
+      getEndpoint: "get",
+      createEndpoint: "create",
+      updateEndpoint: "update",
+      deleteEndpoint: "delete",
+      resetSecret: "reset-secret",
+      listDeliveries: "deliveries",
+      redeliver: "redeliver",
+    },
     columnsOf: { deliveries: ["id:id", "webhook_event.type", "succeeded:flag", "http_code", "created_at:date"] },
     examples: {
       create: ["floe webhooks create --url https://example.com/hooks --events order.paid,order.created"],
@@ -77,4 +88,6 @@ export const looks: Record<string, Look> = {
     noun: "organization",
     columns: ["id:id", "slug", "name", "status", "created_at:date"],
   },
+  // What a checkout page in a browser calls with its own secret.
+  checkoutClient: false,
 };

@@ -1,0 +1,156 @@
+/** Calls to the server: who asks, for which organization, and when to try again. */
+import { urlOf } from "../shared/client.ts";
+import type { Context } from "./context.ts";
+import { Fault, kindOfStatus } from "./fault.ts";
+import { type Answer, send, Unreachable } from "./http.ts";
+
+/** One call. `path` as the contract writes it, with `:name` for parameters. */
+export type Call = {
+  method: string;
+  path: string;
+  params?: Record<string, unknown>;
+  query?: Record<string, unknown>;
+  body?: unknown;
+  /** False where the operation is about the person, not an organization. */
+  organization?: boolean;
+  /** False where nobody needs to be signed in. */
+  auth?: boolean;
+  /** This token, whatever the settings say. */
+  token?: string;
+  idempotencyKey?: string;
+  /** Form a Fault from an answer that is not a success; undefined for the usual one. */
+  explain?: (answer: Answer, body: unknown) => Fault | undefined;
+};
+
+const attemptsMax = 3;
+const waitMsMax = 60_000;
+
+const parse = (text: string): unknown => {
+  if (text.trim() === "") return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+};
+
+/** The headers that say who asks. */
+export async function authHeaders(context: Context, organization = true, given?: string): Promise<Record<string, string>> {
+  const { apiKey, credential } = context.settings();
+  const token = given ?? apiKey ?? credential?.token;
+  if (!token) {
+    throw new Fault("signed_out", `you are not signed in at ${context.settings().server}`, {
+      name: "signed_out",
+      hint: "Run: floe login   (or set FLOE_API_KEY)",
+    });
+  }
+  // A header of a token with a line break in it would be two headers.
+  if (/[^\x21-\x7e]/.test(token)) throw new Fault("usage", "the API key contains characters that a key never has");
+  const chosen = organization ? await context.organization() : undefined;
+  return { authorization: `Bearer ${token}`, ...(chosen && { "polar-organization": chosen }) };
+}
+
+type Body = { error?: unknown; detail?: unknown; message?: unknown; error_description?: unknown; code?: unknown };
+type Place = { loc?: (string | number)[]; msg?: string };
+
+const flagOf = (loc: (string | number)[]): string => {
+  const [where, ...path] = loc;
+  const [first, ...rest] = path;
+  if (first === undefined) return String(where);
+  if (where === "path") return `<${first}>`;
+  const flag = `--${String(first).replaceAll("_", "-")}`;
+  return rest.length > 0 ? `${flag} (${rest.join(".")})` : flag;
+};
+
+/** A fault from an answer that is not a success, with the next step where there is one. */
+export function faultOf(answer: Answer, server: string): Fault {
+  const body = (parse(answer.text) ?? {}) as Body;
+  const { status } = answer;
+  const kind = kindOfStatus(status);
+  const name = typeof body.error === "string" ? body.error : typeof body.code === "string" ? body.code : undefined;
+  const said = [body.detail, body.error_description, body.message].find((text) => typeof text === "string");
+  const hints: Record<string, string> = {
+    signed_out: "Run: floe login   (or check FLOE_API_KEY)",
+    not_permitted: "Ask an owner of the organization, or use a key that has the scope.",
+    rate_limited: `Try again${answer.headers["retry-after"] ? ` in ${answer.headers["retry-after"]} s` : " later"}.`,
+  };
+  const parts = { status, ...(name && { name }), ...(hints[kind] && { hint: hints[kind] }) };
+  if (Array.isArray(body.detail)) {
+    const faults = (body.detail as Place[]).map((one) => ({ flag: flagOf(one.loc ?? []), message: one.msg ?? "" }));
+    return new Fault(kind, faults.length === 1 ? "the server does not accept one value" : "the server does not accept some values", { ...parts, faults });
+  }
+  if (status >= 300 && status < 400) {
+    return new Fault("error", `${server} answers with a redirect to ${answer.headers.location ?? "somewhere else"}`, { status, hint: "Give that address with --server." });
+  }
+  const plain: Record<string, string> = {
+    signed_out: "the sign-in is not accepted: it has expired or was revoked",
+    unreachable: `the server failed (${status})`,
+  };
+  return new Fault(kind, said !== undefined ? String(said) : (plain[kind] ?? `the server answered ${status}`), parts);
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
+  });
+
+/** How long to wait before the next attempt, or undefined when there should be none. */
+function waitFor(attempt: number, safe: boolean, result: Answer | Unreachable): number | undefined {
+  if (attempt >= attemptsMax) return undefined;
+  // Half of the wait is chance, so that many clients do not come back together.
+  const backoff = 250 * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
+  if (result instanceof Unreachable) {
+    // A refused connection or an unknown host will not be different in a moment; a dropped one may be.
+    return safe && /ECONNRESET|EPIPE|socket hang up/.test(result.code) ? backoff : undefined;
+  }
+  const { status } = result;
+  const asked = Number(result.headers["retry-after"]);
+  const wait = Number.isFinite(asked) && asked >= 0 ? asked * 1000 : backoff;
+  if (wait > waitMsMax) return undefined;
+  // 429 and a key in use say that nothing was done.
+  if (status === 429) return wait;
+  const inUse = status === 409 && attempt > 1 && result.text.includes("IdempotencyKeyInUse");
+  return (safe && status >= 500) || inUse ? wait : undefined;
+}
+
+/** Make a call and answer the parsed body and the headers. Throws a Fault for anything that is not a success. */
+export async function call(context: Context, made: Call): Promise<{ status: number; body: unknown }> {
+  const { server, timeoutMs } = context.settings();
+  const auth = made.auth === false ? {} : await authHeaders(context, made.organization, made.token);
+  const key = made.method === "POST" ? (made.idempotencyKey ?? process.getBuiltinModule("node:crypto").randomUUID()) : undefined;
+  const body = made.body === undefined ? undefined : JSON.stringify(made.body);
+  const headers = {
+    accept: "application/json",
+    "user-agent": `floe-cli/${context.version}`,
+    ...auth,
+    ...(body !== undefined && { "content-type": "application/json" }),
+    ...(key && { "idempotency-key": key }),
+  };
+  const url = new URL(server + urlOf(made.path, { params: made.params ?? {}, query: made.query ?? {} }));
+  const safe = made.method === "GET" || key !== undefined;
+  for (let attempt = 1; ; attempt++) {
+    const started = performance.now();
+    const result = await send({ method: made.method, url, headers, body, timeoutMs, env: context.io.env, signal: context.io.signal }).catch((error: unknown) => {
+      if (error instanceof Unreachable) return error;
+      throw error;
+    });
+    context.debug(`${made.method} ${url.href} → ${result instanceof Unreachable ? result.code : result.status} in ${Math.trunc(performance.now() - started)} ms`);
+    if (!(result instanceof Unreachable) && result.status >= 200 && result.status < 300) {
+      const parsed = parse(result.text);
+      if (parsed === undefined && result.text.trim() !== "") {
+        throw new Fault("error", `${server} did not answer with JSON`, { hint: "Is this the address of a floe server?" });
+      }
+      return { status: result.status, body: parsed };
+    }
+    const wait = waitFor(attempt, safe, result);
+    if (wait !== undefined) {
+      await pause(wait, context.io.signal);
+      if (!context.io.signal.aborted) continue;
+    }
+    const fault = result instanceof Unreachable ? result : (made.explain?.(result, parse(result.text)) ?? faultOf(result, server));
+    // Whether a write that got no answer was done is not known; the key makes asking again safe.
+    if (key && fault.kind === "unreachable") throw new Fault(fault.kind, fault.message, { ...fault.parts, idempotency_key: key });
+    throw fault;
+  }
+}

@@ -1,0 +1,69 @@
+/** `floe api`: any request, with the sign-in and the retries of every other command. */
+import { type Command, InvalidArgumentError } from "commander";
+import { urlOf } from "../../shared/client.ts";
+import type { Context } from "../context.ts";
+import { Fault } from "../fault.ts";
+import { readJson, readValue } from "../resource/flags.ts";
+import { pick } from "../resource/show.ts";
+
+type Options = { field?: Record<string, unknown>; data?: unknown; idempotencyKey?: string; dryRun?: boolean };
+const methods = ["GET", "POST", "PATCH", "PUT", "DELETE"];
+
+export function add(root: Command, contextOf: (command: Command) => Context): void {
+  const command = root
+    .command("api")
+    .description("Send any request to the server and print the answer.")
+    .argument("<method>", methods.join(", "), (text) => {
+      const method = text.toUpperCase();
+      if (!methods.includes(method)) throw new InvalidArgumentError(`is none of ${methods.join(", ")}.`);
+      return method;
+    })
+    .argument("<path>", "as /v1/products/")
+    .option("-F, --field <key=value>", "a field of the body, or of the query for GET; may be repeated", (text, before) =>
+      readValue({ name: "field", kind: "map" }, text, before) as Record<string, unknown>,
+    )
+    .option("--data <json|@file|->", "the body as JSON, from a file, or from standard input", (text) => readJson(text))
+    .option("--idempotency-key <key>", "repeat an earlier request safely")
+    .option("--dry-run", "show the request instead of sending it")
+    .addHelpText("after", "\nExamples:\n  floe api GET /v1/products/ -F limit=3\n  floe api POST /v1/products/ --data @product.json\n  echo '{\"name\":\"Pro\"}' | floe api PATCH /v1/products/ID --data -");
+  command.action((method: string, path: string, options: Options) => request(contextOf(command), method, path, options));
+}
+
+/** The path on our own server; a token is never sent to another. */
+function ownPath(text: string, server: string): string {
+  if (text.startsWith("/") && !text.startsWith("//")) return text;
+  if (text === server || text.startsWith(`${server}/`)) return text.slice(server.length) || "/";
+  throw new Fault("usage", `${text} is not a path on ${server}`, { hint: "Write the path alone: floe api GET /v1/products/" });
+}
+
+async function request(context: Context, method: string, given: string, options: Options): Promise<void> {
+  const { server, apiKey, credential } = context.settings();
+  const path = ownPath(given, server);
+  const { field, data } = options;
+  if (data !== undefined && method === "GET") throw new Fault("usage", "GET has no body", { hint: "Give fields of the query with -F key=value" });
+  if (method === "GET" && field && path.includes("?")) throw new Fault("usage", "give the query in the path or with --field, not both");
+  if (field && data !== undefined && (typeof data !== "object" || data === null || Array.isArray(data))) {
+    throw new Fault("usage", "--data that is no object cannot be joined with --field");
+  }
+  const body = method === "GET" ? undefined : (data ?? field) === undefined ? undefined : field ? { ...(data as object | undefined), ...field } : data;
+  if (options.dryRun) {
+    const url = server + (method === "GET" && field ? urlOf(path, { query: field }) : path);
+    return context.print(`${JSON.stringify({ method, url, ...(body !== undefined && { body }) }, null, 2)}\n`);
+  }
+  // Organizations may be unknown to who only asks for something public; then none is named.
+  const signedIn = Boolean(apiKey ?? credential);
+  const { org, organization } = context.settings();
+  const answer = await context.call({
+    method,
+    path: path.replaceAll(":", "%3A"),
+    ...(method === "GET" && field && { query: field }),
+    ...(body !== undefined && { body }),
+    auth: signedIn,
+    organization: signedIn && Boolean(org ?? organization),
+    ...(options.idempotencyKey && { idempotencyKey: options.idempotencyKey }),
+  });
+  if (answer === undefined) return;
+  const { json } = context.globals;
+  const shown = typeof json === "string" && json !== "" ? pick(answer, json.split(",")) : answer;
+  context.print(`${JSON.stringify(shown, null, 2)}\n`);
+}

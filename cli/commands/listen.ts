@@ -1,0 +1,136 @@
+/** `floe listen`: events of the organization, as signed webhooks, to a program on this machine. */
+import { createHash } from "node:crypto";
+import { type Command, InvalidArgumentError } from "commander";
+import type { Context } from "../context.ts";
+import { Fault } from "../fault.ts";
+import { cursorOf } from "../listen/cursor.ts";
+import type { StreamEvent } from "../listen/events.ts";
+import { type Delivery, forward, type Outcome, parseTarget } from "../listen/forward.ts";
+import { follow } from "../listen/stream.ts";
+import { plain } from "../ui/theme.ts";
+
+type Options = { forwardTo?: string; events?: string[]; retry: number; latest?: boolean; printSecret?: boolean };
+
+export function add(root: Command, contextOf: (command: Command) => Context): void {
+  const command = root
+    .command("listen")
+    .description("Forward events to a program on this machine, signed as a webhook. What happens while it is not running is forwarded when it starts again.")
+    .option("--forward-to <url>", "where to send them: http://localhost:3000/hooks")
+    .option("--events <a,b>", "only these: order.paid,order.created", (text) => text.split(",").filter(Boolean))
+    .option("--retry <number>", "send again so many times what is not accepted", count, 0)
+    .option("--latest", "do not forward what was missed")
+    .option("--print-secret", "print the signing secret and exit")
+    .addHelpText("after", "\nExamples:\n  floe listen --forward-to http://localhost:3000/hooks\n  floe listen --events order.paid --forward-to 3000/hooks\n  floe listen --json                                      # one JSON object per line");
+  command.action((options: Options) => listen(contextOf(command), options));
+}
+
+function count(text: string): number {
+  if (!/^\d{1,2}$/.test(text)) throw new InvalidArgumentError("is a whole number up to 99.");
+  return Number(text);
+}
+
+/** The names of events that exist, as far as the description of `webhooks create` tells. */
+function checkEvents(context: Context, events: string[] | undefined): void {
+  const create = context.manifest.group("webhooks")?.operations.find(({ name }) => name === "create");
+  const known = create?.body?.find(({ name }) => name === "events")?.choices;
+  const unknown = (events ?? []).filter((one) => known && !known.includes(one));
+  if (unknown.length > 0) throw new Fault("usage", `there is no event ${unknown.join(", ")}`, { hint: `There are: ${known?.join(", ")}` });
+}
+
+const time = (): string => new Date().toTimeString().slice(0, 8);
+/** Older than this when it comes: it happened while nobody listened. */
+const missedAfterSeconds = 5;
+
+async function listen(context: Context, options: Options): Promise<void> {
+  checkEvents(context, options.events);
+  const target = options.forwardTo === undefined ? undefined : parseTarget(options.forwardTo);
+  const { server, apiKey, timeoutMs } = context.settings();
+  const organization = (await context.organization()) ?? createHash("sha256").update(apiKey ?? "").digest("hex");
+  const saved = cursorOf(context.io.env, [server, organization, target?.href ?? ""]);
+  let cursor = options.latest ? undefined : saved.read();
+  const resuming = cursor !== undefined;
+  let secret = "";
+  let replayed = 0;
+  const paint = context.paint.err();
+  const settle = (id: string | undefined): void => {
+    if (id === undefined || id === cursor) return;
+    cursor = id;
+    if (!options.printSecret) saved.write(id);
+  };
+
+  const hello = (event: StreamEvent): void => {
+    const said = parse<{ secret?: string }>(event.data);
+    if (options.printSecret) {
+      context.print(`${said.secret ?? ""}\n`);
+      throw new Done();
+    }
+    if (said.secret && said.secret !== secret) {
+      secret = said.secret;
+      context.say(`Signing secret: ${paint.strong(plain(secret))}\n`);
+    }
+    // Where the stream begins; with it, what happens before the first delivery is not lost either.
+    if (cursor === undefined) settle(event.id);
+  };
+
+  const deliver = async (event: StreamEvent): Promise<void> => {
+    const delivery = parse<Delivery>(event.data);
+    const wanted = !options.events || options.events.includes(delivery.type);
+    const age = Date.now() / 1000 - delivery.timestamp;
+    if (resuming && age > missedAfterSeconds) replayed++;
+    const outcome = wanted && target ? await forward(target, delivery, { retries: options.retry, timeoutMs, signal: context.io.signal }) : undefined;
+    if (wanted) report(context, delivery, target, outcome, age > missedAfterSeconds);
+    // Only now: an event that was cut off on its way comes again.
+    settle(event.id);
+  };
+
+  try {
+    await follow(context, {
+      cursor: () => cursor,
+      onEvent: async (event) => {
+        if (event.event === "hello") return hello(event);
+        if (event.event === "delivery") return deliver(event);
+        // A kind of event that a newer server may send: it counts as seen.
+        return settle(event.id);
+      },
+      onOpen: (again) => {
+        if (options.printSecret) return;
+        const to = target ? `, forwarding to ${target.href}` : "";
+        context.say(again ? `${time()}  Connected again.\n` : `${paint.good("Listening")} at ${server}${to}. Ctrl-C stops.\n`);
+        if (!again && resuming) context.say("Going on where the last one stopped; what was missed comes first.\n");
+      },
+      onLost: (reason, waitMs) => context.say(`${time()}  ${paint.warn("Connection lost")} (${reason}); trying again in ${(Math.trunc(waitMs / 100) / 10).toString()} s.\n`),
+    });
+  } catch (error) {
+    if (error instanceof Done) return;
+    if (replayed > 0) context.debug(`${replayed} had been missed and were forwarded.`);
+    throw error;
+  }
+}
+
+/** The one thing that was wanted is done. It is a Fault so that every loop on the way lets it through. */
+class Done extends Fault {
+  constructor() {
+    super("ok", "done");
+  }
+}
+
+function parse<T>(data: string): T {
+  try {
+    return JSON.parse(data) as T;
+  } catch {
+    throw new Fault("error", "the server sent an event that is not JSON", { hint: "Is this the address of a floe server?" });
+  }
+}
+
+function report(context: Context, delivery: Delivery, target: URL | undefined, outcome: Outcome | undefined, missed: boolean): void {
+  const { id, type, timestamp } = delivery;
+  if (context.json) {
+    const forwarded = target ? { forward_to: target.href, ...outcome } : { body: parse<unknown>(delivery.body) };
+    return context.print(`${JSON.stringify({ id, type, timestamp, missed, ...forwarded })}\n`);
+  }
+  const paint = context.paint.err();
+  const { status, error, duration_ms } = outcome ?? {};
+  const answer = error ? paint.bad(error) : status === undefined ? "" : status < 300 ? paint.good(String(status)) : paint.bad(String(status));
+  const tail = outcome ? `  → ${answer}  ${paint.dim(`${duration_ms} ms`)}` : "";
+  context.say(`${time()}  ${plain(type)}  ${paint.dim(plain(id))}${missed ? paint.dim("  (missed)") : ""}${tail}\n`);
+}

@@ -1,0 +1,128 @@
+/** `floe login`: sign in by a code that is confirmed in a browser, on this machine or another (RFC 8628). */
+import type { Command } from "commander";
+import { type Context, makeContext, type Organization, organizationsOf, pickOrganization } from "../context.ts";
+import { Fault } from "../fault.ts";
+import type { Credential } from "../settings.ts";
+import { plain } from "../ui/theme.ts";
+
+const client_id = "floe-cli";
+const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
+const slowDownSeconds = 5;
+const intervalSecondsMax = 30;
+
+type Code = {
+  device_code: string;
+  user_code: string;
+  verification_uri: string;
+  verification_uri_complete?: string;
+  expires_in: number;
+  interval?: number;
+};
+type Token = { access_token: string; expires_in?: number };
+type Session = { user?: { id?: string; email?: string; name?: string } } | null;
+
+export function add(root: Command, contextOf: (command: Command) => Context): void {
+  const command = root
+    .command("login")
+    .description("Sign in: prints a code, opens the browser, and waits until the code is confirmed there.")
+    .option("--no-browser", "do not open a browser")
+    .addHelpText("after", "\nExamples:\n  floe login\n  floe login --server https://floe.example.com --org acme\n  floe login --no-browser");
+  command.action((options: { browser: boolean }) => login(contextOf(command), options.browser));
+}
+
+async function login(context: Context, browser: boolean): Promise<void> {
+  const { server, profile } = context.settings();
+  const code = (await context.call({ method: "POST", path: "/api/auth/device/code", body: { client_id }, auth: false })) as Code;
+  const paint = context.paint.err();
+  const page = code.verification_uri_complete ?? code.verification_uri;
+  context.say(`Open   ${paint.link(plain(page))}\nCode   ${paint.strong(plain(code.user_code))}\n`);
+  // First the text, then the browser: where none can be opened, the text is all there is.
+  if (browser && context.interactive && /^https?:\/\//.test(page)) {
+    await context.io.openBrowser(page).catch(() => context.say("The browser could not be opened; open the address yourself.\n"));
+  }
+  const token = await waiting(context, () => poll(context, code));
+  const session = (await context.call({ method: "GET", path: "/api/auth/get-session", organization: false, token: token.access_token })) as Session;
+  const { user } = session ?? {};
+  const credential: Credential = {
+    token: token.access_token,
+    ...(user && { user: { ...(user.id && { id: user.id }), ...(user.email && { email: user.email }), ...(user.name && { name: user.name }) } }),
+    ...(token.expires_in && { expires_at: new Date(Date.now() + token.expires_in * 1000).toISOString() }),
+  };
+  const { writeCredential, writeProfile } = await import("../settings-write.ts");
+  writeCredential(context.io.env, profile, server, credential);
+  await writeProfile(context.io.env, profile, { server });
+  context.say(`${paint.good("Signed in")} at ${server}${user?.email ? ` as ${plain(user.email)}` : ""}.\n`);
+  if (context.settings().apiKey) context.say("FLOE_API_KEY is set and is used before this sign-in.\n");
+  const fresh = makeContext(context.io, context.manifest, context.version, context.globals);
+  const chosen = await chooseOrganization(fresh);
+  await writeProfile(context.io.env, profile, { server, ...(chosen ? { organization: chosen } : {}) });
+  if (chosen) context.say(`Organization: ${plain(chosen.name)} (${chosen.slug}).\n`);
+  if (context.globals.json !== undefined) context.print(`${JSON.stringify({ server, profile, user: user ?? null, organization: chosen ?? null }, null, 2)}\n`);
+}
+
+/** Wait with a spinner where somebody watches. */
+async function waiting(context: Context, work: () => Promise<Token>): Promise<Token> {
+  if (!context.interactive) {
+    context.say("Waiting for the code to be confirmed …\n");
+    return work();
+  }
+  const { spin } = await import("../ui/index.ts");
+  return spin(context.io, "Waiting for the code to be confirmed", work);
+}
+
+const pause = (seconds: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, seconds * 1000);
+    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
+  });
+
+const expired = (): Fault => new Fault("signed_out", "the code has expired before it was confirmed", { name: "expired_token", hint: "Run floe login again." });
+
+/** Ask until the code is confirmed, denied or expired. */
+async function poll(context: Context, code: Code): Promise<Token> {
+  let seconds = code.interval ?? 5;
+  const ends = Date.now() + code.expires_in * 1000;
+  while (Date.now() < ends) {
+    await pause(seconds, context.io.signal);
+    try {
+      const body = { grant_type, device_code: code.device_code, client_id };
+      return (await context.call({ method: "POST", path: "/api/auth/device/token", body, auth: false })) as Token;
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      const { name } = error.parts;
+      if (name === "authorization_pending") continue;
+      if (name === "slow_down") {
+        seconds += slowDownSeconds;
+        context.debug(`The server asks to wait ${seconds} s between questions.`);
+      } else if (error.kind === "unreachable" || error.kind === "rate_limited") {
+        // A network that comes and goes is no reason to make the person start again.
+        seconds = Math.min(seconds * 2, intervalSecondsMax);
+      } else if (name === "access_denied") {
+        throw new Fault("not_permitted", "the sign-in was denied in the browser", { name });
+      } else if (name === "expired_token") throw expired();
+      else throw error;
+    }
+  }
+  throw expired();
+}
+
+/** The only organization, the one that was named, or the one that the person picks. */
+async function chooseOrganization(context: Context): Promise<Organization | undefined> {
+  const all = await organizationsOf(context);
+  const { org } = context.settings();
+  const short = ({ id, name, slug }: Organization): Organization => ({ id, name, slug });
+  if (org !== undefined) return short(pickOrganization(all, org));
+  const [only, ...others] = all;
+  if (!only) {
+    context.say("You have no organization yet. Make one: floe orgs create NAME\n");
+    return undefined;
+  }
+  if (others.length === 0) return short(only);
+  if (context.interactive) {
+    const { askChoice } = await import("../ui/index.ts");
+    const slug = await askChoice(context.io, "Which organization?", all.map((one) => ({ value: one.slug, label: `${plain(one.name)} (${one.slug})` })));
+    if (slug !== undefined) return short(pickOrganization(all, slug));
+  }
+  context.say(`You are in several organizations: ${all.map((one) => one.slug).join(", ")}. Choose one: floe orgs use SLUG\n`);
+  return undefined;
+}

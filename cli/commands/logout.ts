@@ -1,0 +1,27 @@
+/** `floe logout`: end the session on the server, and forget it here. */
+import type { Command } from "commander";
+import type { Context } from "../context.ts";
+import { Fault } from "../fault.ts";
+import { readCredential } from "../settings.ts";
+
+export function add(root: Command, contextOf: (command: Command) => Context): void {
+  const command = root.command("logout").description("Sign out at the server of this profile and forget the sign-in.");
+  command.action(() => logout(contextOf(command)));
+}
+
+async function logout(context: Context): Promise<void> {
+  const { profile, server } = context.settings();
+  const credential = readCredential(context.io.env, profile, server);
+  if (!credential) return context.say(`You were not signed in at ${server}.\n`);
+  let left = "";
+  try {
+    await context.call({ method: "POST", path: "/api/auth/sign-out", body: {}, organization: false, token: credential.token });
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    // Expired is as good as ended; otherwise the token may live on, which its owner should know.
+    if (error.kind !== "signed_out") left = ` The server could not be told (${error.message}); the session ends there when it expires.`;
+  }
+  const { writeCredential } = await import("../settings-write.ts");
+  writeCredential(context.io.env, profile, server, undefined);
+  context.say(`Signed out at ${server}.${left}\n`);
+}

@@ -1,0 +1,78 @@
+/** `floe orgs`: the organizations of the person who is signed in. */
+import type { Command } from "commander";
+import { type Context, type Organization, organizationsOf, personOf, pickOrganization } from "../context.ts";
+import { Fault } from "../fault.ts";
+import { askedFields, showList, showOne } from "../resource/show.ts";
+
+const fields = ["id", "name", "slug", "current"];
+const columns = ["slug", "name", "id:id", "current:flag"];
+
+export function add(root: Command, contextOf: (command: Command) => Context): void {
+  const group = root.command("orgs").description("List, choose and create organizations").helpCommand(false);
+  const list = group.command("list").description("List your organizations");
+  list.action(() => showAll(contextOf(list)));
+  const use = group.command("use").description("Choose the organization of this profile").argument("[slug]", "its slug or id");
+  use.addHelpText("after", "\nExamples:\n  floe orgs use acme");
+  use.action((slug: string | undefined) => choose(contextOf(use), slug));
+  const create = group.command("create").description("Create an organization and choose it").argument("[name]", "its name");
+  create.option("--slug <slug>", "its name in addresses; made from the name if not given");
+  create.addHelpText("after", '\nExamples:\n  floe orgs create "Acme Tools"\n  floe orgs create Acme --slug acme-tools');
+  create.action((name: string | undefined, options: { slug?: string }) => make(contextOf(create), name, options.slug));
+}
+
+const short = ({ id, name, slug }: Organization): Organization => ({ id, name, slug });
+
+async function showAll(context: Context): Promise<void> {
+  const asked = askedFields(context.globals.json, fields);
+  const all = await organizationsOf(context);
+  const current = context.settings().organization?.id;
+  showList(context, all.map((one) => ({ ...short(one), current: one.id === current })), columns, asked);
+}
+
+async function keep(context: Context, chosen: Organization): Promise<void> {
+  const { profile, server } = context.settings();
+  const { writeProfile } = await import("../settings-write.ts");
+  await writeProfile(context.io.env, profile, { server, organization: short(chosen) });
+}
+
+async function choose(context: Context, named: string | undefined): Promise<void> {
+  const all = await organizationsOf(context);
+  let slug = named ?? context.settings().org;
+  if (slug === undefined) {
+    if (!context.interactive) throw new Fault("usage", "which organization? Its slug is missing", { hint: `Yours: ${all.map((one) => one.slug).join(", ") || "none"}` });
+    const { askChoice } = await import("../ui/index.ts");
+    slug = await askChoice(context.io, "Which organization?", all.map((one) => ({ value: one.slug, label: `${one.name} (${one.slug})` })));
+    if (slug === undefined) throw new Fault("cancelled", "nothing was changed");
+  }
+  const chosen = pickOrganization(all, slug);
+  await keep(context, chosen);
+  context.say(`Organization: ${chosen.name} (${chosen.slug}).\n`);
+}
+
+const slugOf = (name: string): string =>
+  name
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/[\u0300-\u036f]/g, "")
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "");
+
+async function make(context: Context, given: string | undefined, slug: string | undefined): Promise<void> {
+  const { token } = personOf(context);
+  let name = given;
+  if (name === undefined) {
+    if (!context.interactive) throw new Fault("usage", "the name is missing", { hint: "For example: floe orgs create Acme" });
+    const { askForm } = await import("../ui/index.ts");
+    const answers = await askForm(context.io, "Create an organization", [
+      { name: "name", label: "name", hint: "", check: (text) => (text.trim() === "" ? "is required" : undefined) },
+    ]);
+    if (!answers) throw new Fault("cancelled", "nothing was changed");
+    name = answers["name"] ?? "";
+  }
+  const body = { name, slug: slug ?? slugOf(name) };
+  if (body.slug === "") throw new Fault("usage", `no slug can be made from "${name}"`, { hint: "Give one: --slug my-store" });
+  const made = (await context.call({ method: "POST", path: "/api/auth/organization/create", body, organization: false, token })) as Organization;
+  await keep(context, made);
+  context.say(`Created ${made.name} (${made.slug}); it is the organization of this profile now.\n`);
+  showOne(context, { ...short(made), current: true });
+}

@@ -1,0 +1,58 @@
+/** `floe serve`: the server in this process. Every setting of the environment is a flag here too. */
+import { type Command, Option } from "commander";
+import type { Context } from "../context.ts";
+
+type Setting = { name: string; flag: string; about: string; choices?: string[] };
+
+const settings: Setting[] = [
+  { name: "HOST", flag: "--host <address>", about: "the address to listen on (127.0.0.1)" },
+  { name: "PORT", flag: "--port <number>", about: "the port to listen on (4455)" },
+  { name: "FLOE_URL", flag: "--url <url>", about: "the address under which others reach it" },
+  { name: "FLOE_DATA_DIR", flag: "--data-dir <folder>", about: "where the embedded database is kept (.floe)" },
+  { name: "DATABASE_URL", flag: "--database-url <url>", about: "a PostgreSQL database, instead of the embedded one" },
+  { name: "FLOE_SECRET", flag: "--secret <text>", about: "the secret of the server; required with --database-url" },
+  { name: "FLOE_BILLING", flag: "--billing <how>", about: "who keeps the books", choices: ["embedded", "polar"] },
+  { name: "TRUST_PROXY", flag: "--trust-proxy <addresses>", about: "proxies whose X-Forwarded-* headers are believed" },
+  { name: "SMTP_URL", flag: "--smtp-url <url>", about: "where mail is sent" },
+  { name: "MAIL_FROM", flag: "--mail-from <address>", about: "who mail is from" },
+  { name: "STRIPE_SECRET_KEY", flag: "--stripe-secret-key <key>", about: "take payments through Stripe" },
+  { name: "STRIPE_PUBLISHABLE_KEY", flag: "--stripe-publishable-key <key>", about: "the public key that goes with it" },
+  { name: "STRIPE_WEBHOOK_SECRET", flag: "--stripe-webhook-secret <secret>", about: "the secret of Stripe's webhooks" },
+  { name: "POLAR_ACCESS_TOKEN", flag: "--polar-access-token <token>", about: "the token for --billing polar" },
+  { name: "POLAR_URL", flag: "--polar-url <url>", about: "the address of Polar's API" },
+  { name: "GITHUB_CLIENT_ID", flag: "--github-client-id <id>", about: "sign-in with GitHub" },
+  { name: "GITHUB_CLIENT_SECRET", flag: "--github-client-secret <secret>", about: "its secret" },
+  { name: "GOOGLE_CLIENT_ID", flag: "--google-client-id <id>", about: "sign-in with Google" },
+  { name: "GOOGLE_CLIENT_SECRET", flag: "--google-client-secret <secret>", about: "its secret" },
+  { name: "DISCORD_CLIENT_ID", flag: "--discord-client-id <id>", about: "sign-in with Discord" },
+  { name: "DISCORD_CLIENT_SECRET", flag: "--discord-client-secret <secret>", about: "its secret" },
+  { name: "LOG_LEVEL", flag: "--log-level <level>", about: "how much is logged", choices: ["silent", "error", "warn", "info", "debug"] },
+];
+
+/** The flags that were given, by the names of their settings. */
+export function settingsOf(options: Record<string, unknown>, command: Command): Record<string, string | undefined> {
+  const attributes = new Map(command.options.map((option) => [option.flags, option.attributeName()]));
+  return Object.fromEntries(
+    settings.flatMap(({ name, flag }) => {
+      const value = options[attributes.get(flag) ?? ""];
+      return typeof value === "string" ? [[name, value]] : [];
+    }),
+  );
+}
+
+export function add(root: Command, _contextOf: (command: Command) => Context): void {
+  const command = root.command("serve").description("Run the server. Flags win over the environment; secrets are better kept in the environment.");
+  for (const { name, flag, about, choices } of settings) {
+    const option = new Option(flag, `${about} (${name})`);
+    if (choices) option.choices(choices);
+    command.addOption(option);
+  }
+  command.addHelpText("after", "\nExamples:\n  floe serve\n  floe serve --port 8080 --data-dir /var/lib/floe\n  DATABASE_URL=postgres://… FLOE_SECRET=… floe serve --host 0.0.0.0 --url https://floe.example.com");
+  command.action(async (options: Record<string, unknown>) => {
+    // The server stops in its own way, with grace: the signals are its own from here.
+    process.removeAllListeners("SIGINT");
+    process.removeAllListeners("SIGTERM");
+    const { serve } = await import("../../server/main.ts");
+    await serve(settingsOf(options, command));
+  });
+}

@@ -1,0 +1,119 @@
+/** The stream of deliveries, connected again and again until it is stopped. */
+import type { IncomingMessage } from "node:http";
+import { authHeaders, faultOf } from "../client.ts";
+import type { Context } from "../context.ts";
+import { Fault, kindOfStatus } from "../fault.ts";
+import { open, Unreachable } from "../http.ts";
+import { eventReader, type StreamEvent } from "./events.ts";
+
+/** How patient a listener is. */
+export type Patience = { silenceMs: number; giveUpMs: number; backoffMs: number; backoffMsMax: number };
+/** The server says something every 15 s; after three times nothing the connection is dead, whatever the system thinks. */
+export const patience: Patience = { silenceMs: 45_000, giveUpMs: 300_000, backoffMs: 500, backoffMsMax: 10_000 };
+
+type Watch = {
+  /** The id to go on after. */
+  cursor(): string | undefined;
+  onEvent(event: StreamEvent): Promise<void>;
+  onOpen(again: boolean): void;
+  onLost(reason: string, waitMs: number): void;
+};
+
+const path = "/v1/webhooks/listen";
+
+async function connect(context: Context, cursor: string | undefined): Promise<{ response: IncomingMessage; stop: () => void }> {
+  const { server, timeoutMs } = context.settings();
+  const headers = {
+    accept: "text/event-stream",
+    "user-agent": `floe-cli/${context.version}`,
+    ...(await authHeaders(context)),
+    ...(cursor !== undefined && { "last-event-id": cursor }),
+  };
+  const opening = open({ method: "GET", url: new URL(server + path), headers, timeoutMs, env: context.io.env, signal: context.io.signal });
+  let timer: NodeJS.Timeout | undefined;
+  const slow = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Unreachable("ETIMEDOUT", `${server} did not answer within ${timeoutMs / 1000} s`));
+      opening.then(({ stop }) => stop()).catch(() => undefined);
+    }, timeoutMs);
+  });
+  const { response, stop } = await Promise.race([opening, slow]).finally(() => clearTimeout(timer));
+  const status = response.statusCode ?? 0;
+  if (status === 200) return { response, stop };
+  let text = "";
+  response.setEncoding("utf8");
+  for await (const part of response) text += part as string;
+  throw faultOf({ status, headers: response.headers, text }, server);
+}
+
+/** Read events until the connection ends. Silence is measured only while waiting, not while an event is handled. */
+async function readAll(response: IncomingMessage, watch: Watch, silenceMs: number): Promise<string> {
+  const reader = eventReader();
+  response.setEncoding("utf8");
+  let timer: NodeJS.Timeout | undefined;
+  const arm = (): void => {
+    timer = setTimeout(() => response.destroy(new Error("nothing was heard")), silenceMs);
+  };
+  try {
+    arm();
+    for await (const part of response) {
+      clearTimeout(timer);
+      for (const event of reader.push(part as string)) await watch.onEvent(event);
+      arm();
+    }
+    return "the server closed it";
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    return (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+  } finally {
+    clearTimeout(timer);
+    response.destroy();
+  }
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
+  });
+
+const stopped = (signal: AbortSignal): Fault => new Fault(signal.reason === "SIGTERM" ? "terminated" : "interrupted", "stopped listening");
+
+/** Follow the stream for good. Ends by a Fault: stopped, refused, or out of reach for too long. */
+export async function follow(context: Context, watch: Watch, limits: Patience = patience): Promise<never> {
+  const { signal } = context.io;
+  let lostAt: number | undefined;
+  let attempt = 0;
+  let connected = false;
+  for (;;) {
+    let reason: string;
+    try {
+      const { response } = await connect(context, watch.cursor());
+      watch.onOpen(connected);
+      connected = true;
+      lostAt = undefined;
+      attempt = 0;
+      reason = await readAll(response, watch, limits.silenceMs);
+    } catch (error) {
+      if (signal.aborted) throw stopped(signal);
+      if (!(error instanceof Fault)) throw error;
+      // Refused is refused; a server that is away, restarting or busy may come back, once it had been there.
+      const passing = error.kind === "unreachable" || error.kind === "rate_limited" || kindOfStatus(error.parts.status ?? 0) === "unreachable";
+      if (!connected || !passing) throw error;
+      reason = error.message;
+    }
+    if (signal.aborted) throw stopped(signal);
+    const now = performance.now();
+    lostAt ??= now;
+    if (now - lostAt >= limits.giveUpMs) {
+      throw new Fault("unreachable", `${context.settings().server} could not be reached again for ${limits.giveUpMs / 60_000} minutes`, {
+        hint: "Start floe listen again: it goes on where it stopped.",
+      });
+    }
+    const waitMs = Math.min(limits.backoffMs * 2 ** attempt, limits.backoffMsMax) * (0.5 + Math.random() / 2);
+    attempt++;
+    watch.onLost(reason, waitMs);
+    await pause(waitMs, signal);
+    if (signal.aborted) throw stopped(signal);
+  }
+}

@@ -1,0 +1,186 @@
+/** argv → exit code. Only the commands of the group that was called are made. */
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { commands } from "./commands/all.ts";
+import { type Context, makeContext } from "./context.ts";
+import { exitCodes, Fault, renderFault } from "./fault.ts";
+import type { Io } from "./io.ts";
+import type { Manifest } from "./manifest.ts";
+import { addOperation } from "./resource/command.ts";
+import { bindOptionalValues, optionalValues } from "./resource/flags.ts";
+import type { Globals } from "./settings.ts";
+import { painter } from "./ui/theme.ts";
+
+const headings = { start: "Start:", sell: "Sell:", develop: "Develop:" } as const;
+
+const seconds = (text: string): number => {
+  const value = Number(text);
+  if (!(value > 0 && value <= 3600)) throw new InvalidArgumentError("is a number of seconds, up to 3600.");
+  return value;
+};
+
+const globalOptions = (): Option[] => [
+  new Option("--server <url>", "the server to talk to (FLOE_SERVER)"),
+  new Option("--org <slug>", "the organization, by slug or id (FLOE_ORG)"),
+  new Option("--profile <name>", "the profile to use (FLOE_PROFILE)"),
+  new Option("--api-key-file <file>", "read the API key from a file, - is standard input (FLOE_API_KEY)"),
+  new Option("--json [fields]", "JSON on stdout; some fields only: --json id,customer.email"),
+  new Option("--color <when>", "colour").choices(["auto", "always", "never"]),
+  new Option("--timeout <seconds>", "how long a request may take (30)").argParser(seconds),
+  new Option("--debug", "say each request on stderr"),
+];
+const takesValue = new Set(["--server", "--org", "--profile", "--api-key-file", "--color", "--timeout"]);
+
+/** The first words of a command line that are no flags: `["products", "list"]`. */
+function words(argv: string[]): string[] {
+  const found: string[] = [];
+  for (let at = 0; at < argv.length && found.length < 2; at++) {
+    const word = argv[at] ?? "";
+    if (word === "--") break;
+    if (takesValue.has(word)) at++;
+    else if (!word.startsWith("-")) found.push(word);
+    // A flag of a command may take a value that is not known yet; the words stand before it.
+    else if (found.length > 0) break;
+  }
+  return found;
+}
+
+const globalsOf = (command: Command): Globals => {
+  const { server, org, profile, apiKeyFile, json, color, timeout, debug } = command.optsWithGlobals<Globals>();
+  return {
+    ...(server !== undefined && { server }),
+    ...(org !== undefined && { org }),
+    ...(profile !== undefined && { profile }),
+    ...(apiKeyFile !== undefined && { apiKeyFile }),
+    ...(json !== undefined && { json: json || true }),
+    ...(color !== undefined && { color }),
+    ...(timeout !== undefined && { timeout }),
+    ...(debug !== undefined && { debug }),
+  };
+};
+
+/** The parser without commands. Errors are not printed by it: they have one place, in `run`. */
+function bare(write: (text: string) => void): Command {
+  const root = new Command("floe")
+    .description("Sell digital products from the terminal.")
+    .usage("<command> [flags]")
+    .exitOverride()
+    .showSuggestionAfterError()
+    .configureHelp({ showGlobalOptions: false })
+    .configureOutput({ writeOut: write, writeErr: write, outputError: () => undefined })
+    .helpCommand(false);
+  for (const option of globalOptions()) root.addOption(option);
+  return root;
+}
+
+/** Flags of every command are accepted before and after it, and told once, in `floe --help`. */
+function acceptGlobals(command: Command): void {
+  for (const option of globalOptions()) {
+    const taken = command.options.some(({ long }) => long === option.long);
+    if (!taken) command.addOption(option.hideHelp());
+  }
+  for (const child of command.commands) acceptGlobals(child);
+}
+
+/** Every command by name and one line: for the overview, and to suggest the one that was meant. */
+function addStubs(root: Command, manifest: Manifest): void {
+  const add = (name: string, summary: string, heading: string): void => {
+    root.command(name).description(summary).helpGroup(heading);
+  };
+  for (const [name, { summary, heading }] of Object.entries(commands)) if (heading === "start") add(name, summary, headings.start);
+  for (const { name, summary } of manifest.index().groups) add(name, summary, headings.sell);
+  for (const [name, { summary, heading }] of Object.entries(commands)) if (heading === "develop") add(name, summary, headings.develop);
+}
+
+/** What `floe --help` prints. */
+export function rootHelp(manifest: Manifest): string {
+  const root = bare(() => undefined).version("", "-V, --version", "print the version");
+  addStubs(root, manifest);
+  root.configureHelp({ helpWidth: 80 });
+  return `${root.helpInformation()}
+Examples:
+  floe login
+  floe products create --name Pro --price 19.00
+  floe orders list --json id,total_amount
+  floe listen --forward-to http://localhost:3000/hooks
+
+floe COMMAND --help tells more about a command; floe help exit-codes lists the exit codes.
+`;
+}
+
+async function addCalled(root: Command, manifest: Manifest, called: string[], contextOf: (command: Command) => Context): Promise<Map<string, RegExp>> {
+  const [name = "", verb] = called;
+  const known = commands[name];
+  if (known) {
+    const { add } = await known.load();
+    add(root, contextOf);
+    return optionalValues([]);
+  }
+  const group = manifest.group(name);
+  if (!group) {
+    addStubs(root, manifest);
+    return optionalValues([]);
+  }
+  const parent = root.command(group.name).description(group.summary).helpCommand(false);
+  const op = group.operations.find((one) => one.name === verb);
+  for (const one of op ? [op] : group.operations) addOperation(parent, group, one, contextOf);
+  return optionalValues(op ? [...op.query, ...(op.body ?? [])] : []);
+}
+
+/** Help that was asked for is data; help that stands for an answer is a usage error. */
+function asFault(error: CommanderError, argv: string[]): Fault {
+  const message = error.message.replace(/^error: /, "");
+  const [first, ...more] = message.split("\n");
+  const called = words(argv);
+  const about = called.length > 0 && error.code !== "commander.unknownCommand" ? `floe ${called.join(" ")} --help` : "floe --help";
+  const suggestion = more.join(" ").trim();
+  return new Fault("usage", first ?? message, { hint: [suggestion, `See: ${about}`].filter(Boolean).join("  ") });
+}
+
+/** Run one command line and answer the exit code. This is the one place where a fault becomes text. */
+export async function run(argv: string[], io: Io, manifest: Manifest, version: string): Promise<number> {
+  const json = argv.some((word) => word === "--json" || word.startsWith("--json="));
+  const color = argv[argv.indexOf("--color") + 1];
+  let helped = "";
+  try {
+    const root = bare((text) => {
+      helped += text;
+    }).version(version, "-V, --version", "print the version");
+    const called = words(argv);
+    if (called[0] === "help") return help(argv, io, manifest, version);
+    const flags = await addCalled(root, manifest, called, (command) => makeContext(io, manifest, version, globalsOf(command)));
+    for (const command of root.commands) acceptGlobals(command);
+    await root.parseAsync(bindOptionalValues(argv, flags), { from: "user" });
+    return exitCodes.ok[0];
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) {
+      io.stdout.write(helped);
+      return exitCodes.ok[0];
+    }
+    // A group without a command: its help is the best answer, but nothing was done.
+    if (error instanceof CommanderError && error.code === "commander.help") {
+      io.stderr.write(helped);
+      return exitCodes.usage[0];
+    }
+    const fault = toFault(error, argv);
+    io.stderr.write(renderFault(fault, json, painter(io.env, color, io.stderr).bad));
+    return fault.exitCode;
+  }
+}
+
+function toFault(error: unknown, argv: string[]): Fault {
+  if (error instanceof Fault) return error;
+  if (error instanceof CommanderError) return asFault(error, argv);
+  const { code, message } = error as NodeJS.ErrnoException;
+  return new Fault("error", message || String(error), { name: code ?? "unexpected", hint: "floe --debug shows each request." });
+}
+
+async function help(argv: string[], io: Io, manifest: Manifest, version: string): Promise<number> {
+  const topic = argv.filter((word) => word !== "help");
+  if (topic[0] === "exit-codes") {
+    for (const [code, meaning] of Object.values(exitCodes)) io.stdout.write(`${String(code).padStart(3)}  ${meaning}\n`);
+    return exitCodes.ok[0];
+  }
+  if (topic.length > 0) return run([...topic, "--help"], io, manifest, version);
+  io.stdout.write(rootHelp(manifest));
+  return exitCodes.ok[0];
+}

@@ -1,0 +1,55 @@
+/** Answers on stdout: a table or the fields for a person, JSON for a program. */
+import type { Context } from "../context.ts";
+import { Fault } from "../fault.ts";
+import { renderDetail, renderTable } from "../ui/table.ts";
+
+type Row = Record<string, unknown>;
+
+const matches = (known: string, asked: string): boolean =>
+  known === asked || (known.endsWith(".*") && asked.startsWith(known.slice(0, -1))) || known.startsWith(`${asked}.`);
+
+/** The fields asked for by `--json a,b.c`, checked against those there are. */
+export function askedFields(asked: string | true | undefined, known: string[] | undefined): string[] | undefined {
+  if (asked === undefined || asked === true || asked === "") return undefined;
+  const fields = asked.split(",").filter(Boolean);
+  const unknown = known ? fields.filter((field) => !known.some((one) => matches(one, field))) : [];
+  if (unknown.length > 0) {
+    throw new Fault("usage", `there is no field ${unknown.join(", ")}`, { hint: `There are: ${(known ?? []).filter((one) => !one.includes(".")).join(", ")}` });
+  }
+  return fields;
+}
+
+function pickOne(value: unknown, path: string[]): unknown {
+  const [key, ...rest] = path;
+  if (key === undefined) return value;
+  if (Array.isArray(value)) return value.map((one) => pickOne(one, path));
+  if (typeof value !== "object" || value === null) return null;
+  return { [key]: pickOne((value as Row)[key] ?? null, rest) };
+}
+
+function merge(one: unknown, other: unknown): unknown {
+  if (Array.isArray(one) && Array.isArray(other)) return one.map((item, index) => merge(item, other[index]));
+  const both = [one, other].every((value) => typeof value === "object" && value !== null && !Array.isArray(value));
+  if (!both) return other;
+  const merged: Row = { ...(one as Row) };
+  for (const [key, value] of Object.entries(other as Row)) merged[key] = key in merged ? merge(merged[key], value) : value;
+  return merged;
+}
+
+/** An object with only these fields, nested as they were. */
+export const pick = (value: unknown, fields: string[]): unknown =>
+  fields.map((field) => pickOne(value, field.split("."))).reduce((all, one) => merge(all, one), {});
+
+const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
+/** Show rows. */
+export function showList(context: Context, rows: unknown[], columns: string[], fields?: string[]): void {
+  if (context.json) return context.print(json(fields ? rows.map((row) => pick(row, fields)) : rows));
+  if (rows.length === 0) return context.say("There are none.\n");
+  context.print(renderTable(rows, columns, context.paint.out(), context.io.stdout.columns ?? 80));
+}
+
+/** Show one object. */
+export function showOne(context: Context, row: unknown, fields?: string[]): void {
+  context.print(context.json ? json(fields ? pick(row, fields) : row) : renderDetail(row, context.paint.out()));
+}

@@ -1,0 +1,41 @@
+/** Writing settings: apart from reading them, because only a few commands do it and `conf` takes time to load. */
+import { chmodSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Config, type Credential, type Credentials, type Profile, readSettingsFile, settingsFolder } from "./settings.ts";
+
+type Env = Record<string, string | undefined>;
+
+/** The folder, closed to other users. One that was made by somebody else, on purpose more open, is closed too: it holds tokens. */
+function ownFolder(env: Env): string {
+  const folder = settingsFolder(env);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (process.platform !== "win32" && (statSync(folder).mode & 0o077) !== 0) chmodSync(folder, 0o700);
+  return folder;
+}
+
+/** Change one profile, and make it the one in use where none is. */
+export async function writeProfile(env: Env, name: string, change: Profile): Promise<void> {
+  const cwd = ownFolder(env);
+  const config = readSettingsFile(env, "config.json") as Config;
+  const { default: Conf } = await import("conf");
+  const store = new Conf<Required<Config>>({ cwd, configName: "config", configFileMode: 0o600, accessPropertiesByDotNotation: false });
+  store.set("profiles", { ...config.profiles, [name]: { ...config.profiles?.[name], ...change } });
+  if (!config.profile) store.set("profile", name);
+}
+
+/** Keep or forget (`undefined`) the credential of one profile on one server: a new file, readable by nobody else, put in place at once. */
+export function writeCredential(env: Env, profile: string, server: string, credential: Credential | undefined): void {
+  const folder = ownFolder(env);
+  const all = readSettingsFile(env, "credentials.json") as Credentials;
+  const { [server]: _, ...others } = all[profile] ?? {};
+  const next: Credentials = { ...all, [profile]: credential ? { ...others, [server]: credential } : others };
+  const path = join(folder, "credentials.json");
+  const fresh = `${path}.${process.pid}.new`;
+  try {
+    writeFileSync(fresh, `${JSON.stringify(next, null, 2)}\n`, { mode: 0o600, flag: "wx", flush: true });
+    renameSync(fresh, path);
+  } catch (error) {
+    rmSync(fresh, { force: true });
+    throw error;
+  }
+}

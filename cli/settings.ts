@@ -1,0 +1,136 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Fault } from "./fault.ts";
+
+/** The organization a profile works for. */
+export type Chosen = { id: string; slug: string; name: string };
+/** One named set of defaults. */
+export type Profile = { server?: string; organization?: Chosen };
+/** `config.json`: nothing in it is secret. */
+export type Config = { profile?: string; profiles?: Record<string, Profile> };
+/** What a sign-in left behind. It belongs to one server and is never sent to another. */
+export type Credential = { token: string; user?: { id?: string; email?: string; name?: string }; expires_at?: string };
+/** `credentials.json`: profile → server → credential. */
+export type Credentials = Record<string, Record<string, Credential>>;
+
+/** The flags that every command takes. */
+export type Globals = {
+  server?: string;
+  org?: string;
+  profile?: string;
+  apiKeyFile?: string;
+  json?: string | true;
+  color?: string;
+  timeout?: number;
+  debug?: boolean;
+};
+
+type Env = Record<string, string | undefined>;
+
+/** Where floe keeps its settings for this user. */
+export function settingsFolder(env: Env): string {
+  if (env["FLOE_CONFIG_DIR"]) return env["FLOE_CONFIG_DIR"];
+  const home = env["HOME"] ?? env["USERPROFILE"] ?? ".";
+  if (env["XDG_CONFIG_HOME"]) return join(env["XDG_CONFIG_HOME"], "floe");
+  return env["APPDATA"] ? join(env["APPDATA"], "floe") : join(home, ".config", "floe");
+}
+
+/** A file of the settings folder; an empty object where there is none. */
+export function readSettingsFile(env: Env, name: string): object {
+  const path = join(settingsFolder(env), name);
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return {};
+    throw new Fault("error", `cannot read ${path}: ${code ?? String(error)}`, { hint: "Check who owns the file." });
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null) return value;
+  } catch {
+    // Told below: a broken file must not be taken for an empty one, and then overwritten.
+  }
+  throw new Fault("error", `${path} is not JSON`, { hint: "Repair or remove it." });
+}
+
+const isLoopback = (host: string): boolean =>
+  host === "localhost" || host.endsWith(".localhost") || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
+
+/** Check the address of a server; a token must not travel in clear text to another machine. */
+export function parseServer(text: string): string {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw new Fault("usage", `"${text}" is not an address of a server`, { hint: "For example: --server https://floe.example.com" });
+  }
+  if (url.protocol === "http:" && !isLoopback(url.hostname)) {
+    throw new Fault("usage", `${text} is not encrypted; http is only for this machine`, { hint: "Use https." });
+  }
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    throw new Fault("usage", `"${text}" must begin with https:// (or http:// on this machine)`);
+  }
+  if (url.username || url.password) throw new Fault("usage", "the address of a server carries no user or password");
+  return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+}
+
+/** What is in force for this run: flag over environment over profile over default. */
+export type Settings = {
+  profile: string;
+  server: string;
+  /** From an API key; the organization goes with it. */
+  apiKey?: string;
+  /** From a sign-in. */
+  credential?: Credential;
+  /** As given by `--org` or `FLOE_ORG`: an id or a slug. */
+  org?: string;
+  /** The organization of the profile, where the server is the profile's. */
+  organization?: Chosen;
+  timeoutMs: number;
+  /** What was given twice and differs: said once on stderr. */
+  notes: string[];
+};
+
+function readKeyFile(path: string): string {
+  try {
+    return readFileSync(path === "-" ? 0 : path, "utf8").trim();
+  } catch (error) {
+    throw new Fault("usage", `cannot read --api-key-file ${path}: ${(error as NodeJS.ErrnoException).code ?? ""}`);
+  }
+}
+
+/** What a sign-in of this profile at this server left behind. */
+export const readCredential = (env: Env, profile: string, server: string): Credential | undefined =>
+  (readSettingsFile(env, "credentials.json") as Credentials)[profile]?.[server];
+
+/** Work out the settings from flags, environment and profile. */
+export function readSettings(env: Env, globals: Globals): Settings {
+  const notes: string[] = [];
+  const choose = (flag: string, given: string | undefined, variable: string): string | undefined => {
+    const fromEnv = env[variable] || undefined;
+    if (given !== undefined && fromEnv !== undefined && given !== fromEnv) notes.push(`${flag} is used, not ${variable}, which differs`);
+    return given ?? fromEnv;
+  };
+  const config = readSettingsFile(env, "config.json") as Config;
+  const profile = choose("--profile", globals.profile, "FLOE_PROFILE") ?? config.profile ?? "default";
+  const saved = config.profiles?.[profile] ?? {};
+  const server = parseServer(choose("--server", globals.server, "FLOE_SERVER") ?? saved.server ?? "http://localhost:4455");
+  const fromFile = globals.apiKeyFile === undefined ? undefined : readKeyFile(globals.apiKeyFile);
+  if (fromFile === "") throw new Fault("usage", `--api-key-file ${globals.apiKeyFile} is empty`);
+  const apiKey = choose("--api-key-file", fromFile, "FLOE_API_KEY");
+  const org = choose("--org", globals.org, "FLOE_ORG");
+  const credential = apiKey ? undefined : readCredential(env, profile, server);
+  const atHome = saved.organization && parseServer(saved.server ?? "http://localhost:4455") === server;
+  return {
+    profile,
+    server,
+    ...(apiKey && { apiKey }),
+    ...(credential && { credential }),
+    ...(org && { org }),
+    ...(atHome && { organization: saved.organization }),
+    timeoutMs: (globals.timeout ?? 30) * 1000,
+    notes,
+  };
+}
