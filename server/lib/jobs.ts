@@ -15,6 +15,7 @@ export type JobHandlers = { [N in JobName]: (deps: Deps, payload: JobPayloads[N]
 const names: readonly JobName[] = ["events.dispatch", "webhooks.deliver", "checkouts.settle", "mails.send"];
 const poll_seconds = 2;
 const retry_limit = 10;
+const no_job = "00000000-0000-0000-0000-000000000000";
 
 /** The only door to the queue. */
 export type Jobs = {
@@ -40,6 +41,9 @@ export async function openJobs(options: ConstructorOptions, onError: (error: Err
       await boss.createQueue(name, { retryLimit: retry_limit, retryBackoff: true, retryDelay: 1, notify: true, expireInSeconds: 120 });
     }
   }
+  // Sending looks the queue up once, on the queue's own connection; inside a transaction of an embedded database that
+  // look-up would wait for the very transaction that it is part of. So every queue is looked up now.
+  for (const name of names) await boss.findJobs(name, { id: no_job });
   let working = false;
   return {
     async send(tx, name, payload) {
