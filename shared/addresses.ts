@@ -13,7 +13,13 @@ export const Address = z.object({
 export type Address = z.output<typeof Address>;
 
 const line = (text: string) =>
-  z.string().max(500).trim().transform((value) => (value === "" ? null : value)).nullish().describe(text);
+  z
+    .string()
+    .max(500)
+    .trim()
+    .transform((value) => (value === "" ? null : value))
+    .nullish()
+    .describe(text);
 
 /** A country as it is sent: two letters in any case, and one that may be sold to. */
 export const CountryInput = z

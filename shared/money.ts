@@ -3,45 +3,7 @@
  * file that rounds, so every figure a customer sees is rounded by one of the rules named here.
  */
 
-/** Every currency a price may be set in. */
-export const currencies = [
-  "aed", "all", "amd", "aoa", "ars", "aud", "awg", "azn", "bam", "bbd", "bdt", "bif", "bmd", "bnd", "bob", "brl", "bsd",
-  "bwp", "bzd", "cad", "cdf", "chf", "clp", "cny", "cop", "crc", "cve", "czk", "djf", "dkk", "dop", "dzd", "egp", "etb",
-  "eur", "fjd", "fkp", "gbp", "gel", "gip", "gmd", "gnf", "gtq", "gyd", "hkd", "hnl", "htg", "huf", "idr", "ils", "inr",
-  "isk", "jmd", "jpy", "kes", "kgs", "khr", "kmf", "krw", "kyd", "kzt", "lak", "lkr", "lrd", "lsl", "mad", "mdl", "mga",
-  "mkd", "mnt", "mop", "mur", "mvr", "mwk", "mxn", "myr", "mzn", "nad", "ngn", "nio", "nok", "npr", "nzd", "pab", "pen",
-  "pgk", "php", "pkr", "pln", "pyg", "qar", "ron", "rsd", "rwf", "sar", "sbd", "scr", "sek", "sgd", "shp", "sos", "srd",
-  "szl", "thb", "tjs", "top", "try", "ttd", "twd", "tzs", "uah", "ugx", "usd", "uyu", "uzs", "vnd", "vuv", "wst", "xaf",
-  "xcd", "xcg", "xof", "xpf", "yer", "zar", "zmw",
-] as const;
-export type Currency = (typeof currencies)[number];
-
-/** Currencies without a minor unit (POL-02). ISK and UGX are not here: both are charged in hundredths. */
-const zeroDecimal: ReadonlySet<string> = new Set([
-  "bif", "clp", "djf", "gnf", "jpy", "kmf", "krw", "mga", "pyg", "rwf", "vnd", "vuv", "xaf", "xof", "xpf",
-]);
-
-/** Smallest amounts worth charging (POL-03); a currency that is not listed uses 50. */
-const minimums: Readonly<Record<string, number>> = {
-  aed: 200, all: 5000, amd: 20_000, aoa: 50_000, ars: 75_000, aud: 70, awg: 100, azn: 100, bam: 100, bbd: 200,
-  bdt: 7000, bif: 2000, bmd: 100, bnd: 100, bob: 500, brl: 250, bsd: 100, bwp: 1000, bzd: 200, cad: 70, cdf: 200_000,
-  clp: 500, cny: 500, cop: 200_000, crc: 30_000, cve: 5000, czk: 1500, djf: 100, dkk: 320, dop: 4000, dzd: 7000,
-  egp: 3000, etb: 8000, fjd: 200, fkp: 100, gbp: 40, gel: 200, gip: 100, gmd: 4000, gnf: 5000, gtq: 500, gyd: 20_000,
-  hkd: 400, hnl: 2000, htg: 7000, huf: 17_500, idr: 900_000, ils: 150, inr: 6000, isk: 7000, jmd: 8000, jpy: 80,
-  kes: 7000, kgs: 5000, khr: 300_000, kmf: 500, krw: 800, kyd: 100, kzt: 30_000, lak: 2_000_000, lkr: 20_000,
-  lrd: 10_000, lsl: 1000, mad: 500, mdl: 1000, mga: 3000, mkd: 5000, mnt: 200_000, mop: 500, mur: 5000, mvr: 800,
-  mwk: 100_000, mxn: 900, myr: 200, mzn: 5000, nad: 1000, ngn: 70_000, nio: 2000, nok: 500, npr: 8000, nzd: 90,
-  pab: 100, pen: 200, pgk: 300, php: 3500, pkr: 20_000, pln: 200, pyg: 4000, qar: 200, ron: 250, rsd: 6000, rwf: 1000,
-  sar: 200, sbd: 400, scr: 800, sek: 500, sgd: 70, shp: 100, sos: 50_000, srd: 2000, szl: 1000, thb: 2000, tjs: 500,
-  top: 200, try: 3000, ttd: 400, twd: 2000, tzs: 200_000, uah: 3000, ugx: 200_000, uyu: 2000, uzs: 700_000,
-  vnd: 20_000, vuv: 100, wst: 200, xaf: 500, xcd: 200, xcg: 100, xof: 500, xpf: 100, yer: 20_000, zar: 900, zmw: 1000,
-};
-
-/** Largest amounts of the weak currencies (POL-04); a currency that is not listed uses 99,999,999. */
-const maximums: Readonly<Record<string, number>> = {
-  ars: 140_000_000, cdf: 280_000_000, cop: 400_000_000, idr: 1_600_000_000, khr: 400_000_000, lak: 2_100_000_000,
-  mnt: 350_000_000, mwk: 175_000_000, ngn: 155_000_000, tzs: 250_000_000, ugx: 370_000_000, uzs: 1_250_000_000,
-};
+import { maximums, minimums, zeroDecimal } from "./currencies.ts";
 
 /** The least a customer can be charged in a currency, above nothing at all. */
 export const minimumAmount = (currency: string): number => minimums[currency.toLowerCase()] ?? 50;

@@ -3,7 +3,12 @@ import { instant, metadataOut } from "../contract.ts";
 import { stored } from "./fields.ts";
 
 export const benefitTypes = [
-  "custom", "discord", "github_repository", "downloadables", "license_keys", "meter_credit",
+  "custom",
+  "discord",
+  "github_repository",
+  "downloadables",
+  "license_keys",
+  "meter_credit",
 ] as const;
 
 const repositoryPermission = z.enum(["pull", "triage", "push", "maintain", "admin"]);
@@ -56,8 +61,15 @@ export const Benefit = z.discriminatedUnion("type", [
 ]);
 export type Benefit = z.output<typeof Benefit>;
 
-/** A benefit as a buyer may see it: without its properties. */
-export const BenefitPublic = z.object({ ...common, type: z.enum(benefitTypes) });
+/** A benefit as a buyer may see it: without its properties, but for what a credit is worth. */
+export const BenefitPublic = z.discriminatedUnion("type", [
+  z.object({ ...common, type: z.enum(benefitTypes).exclude(["meter_credit"]) }),
+  z.object({
+    ...common,
+    type: z.literal("meter_credit"),
+    properties: z.object({ units: z.int(), meter_id: z.uuid() }),
+  }),
+]);
 export type BenefitPublic = z.output<typeof BenefitPublic>;
 
 /**

@@ -15,7 +15,12 @@ export const CheckoutPublicConfirmed = CheckoutPublic.extend({
 });
 export type CheckoutPublicConfirmed = z.output<typeof CheckoutPublicConfirmed>;
 
-const discountCode = z.string().max(256).trim().transform((code) => (code === "" ? null : code)).nullish();
+const discountCode = z
+  .string()
+  .max(256)
+  .trim()
+  .transform((code) => (code === "" ? null : code))
+  .nullish();
 
 const writable = {
   product_id: unlessNull(z.uuid()).describe("The product chosen; one of the checkout's."),
@@ -30,7 +35,11 @@ export const CheckoutUpdatePublic = z.object(writable);
 
 export const CheckoutConfirm = z.object({
   ...writable,
-  confirmation_token_id: z.string().max(256).nullish().describe("What the payment form was turned into; needed to pay."),
+  confirmation_token_id: z
+    .string()
+    .max(256)
+    .nullish()
+    .describe("What the payment form was turned into; needed to pay."),
 });
 
 const byClientSecret = z.object({ client_secret: z.string().min(1) });
@@ -55,7 +64,11 @@ export const checkoutClient = {
     body: CheckoutUpdatePublic,
     response: CheckoutPublic,
     errors: [
-      "NotOpenCheckout", "AlreadyActiveSubscriptionError", "ResourceNotFound", "CheckoutLocked", "ExpiredCheckoutError",
+      "NotOpenCheckout",
+      "AlreadyActiveSubscriptionError",
+      "ResourceNotFound",
+      "CheckoutLocked",
+      "ExpiredCheckoutError",
     ],
   },
   confirm: {
@@ -67,8 +80,15 @@ export const checkoutClient = {
     body: CheckoutConfirm,
     response: CheckoutPublicConfirmed,
     errors: [
-      "PaymentError", "NotOpenCheckout", "AlreadyActiveSubscriptionError", "PaymentNotReady", "ResourceNotFound",
-      "CheckoutLocked", "CheckoutCustomerDeleted", "CheckoutCustomerExternalIdMismatch", "ExpiredCheckoutError",
+      "PaymentError",
+      "NotOpenCheckout",
+      "AlreadyActiveSubscriptionError",
+      "PaymentNotReady",
+      "ResourceNotFound",
+      "CheckoutLocked",
+      "CheckoutCustomerDeleted",
+      "CheckoutCustomerExternalIdMismatch",
+      "ExpiredCheckoutError",
     ],
     external: true,
   },

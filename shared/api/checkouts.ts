@@ -3,7 +3,17 @@ import { byId, ids, instant, many, metadata, metadataOut, page, paging, type Res
 import { Address, AddressInput } from "../addresses.ts";
 import { AttachedCustomField } from "./custom-fields.ts";
 import { CheckoutDiscount } from "./discounts.ts";
-import { checkTrial, currency, customFieldData, email, interval, stored, trialInput, unlessNull, webUrl } from "./fields.ts";
+import {
+  checkTrial,
+  currency,
+  customFieldData,
+  email,
+  interval,
+  stored,
+  trialInput,
+  unlessNull,
+  webUrl,
+} from "./fields.ts";
 import { ProductPrice, ProductPriceCreate } from "./prices.ts";
 import { CheckoutProduct } from "./products.ts";
 
@@ -89,7 +99,7 @@ export const Checkout = z.object({
   /** The same again, under its older name. */
   customer_external_id: z.string().nullable(),
   subscription_id: z.uuid().nullable(),
-  customer_metadata: metadataOut,
+  customer_metadata: z.record(z.string(), z.union([z.string(), z.int(), z.boolean()])),
 });
 export type Checkout = z.output<typeof Checkout>;
 
@@ -129,6 +139,19 @@ const sellerInput = {
   currency: currency.nullish().describe("Currency, three letters."),
 };
 
+/** Metadata for the customer. Whole numbers only: older clients cannot read a checkout that holds a fraction here. */
+const customerMetadata = metadata.superRefine((map, issues) => {
+  for (const [key, value] of Object.entries(map)) {
+    if (typeof value !== "number" || Number.isSafeInteger(value)) continue;
+    issues.addIssue({
+      code: "custom",
+      path: [key],
+      message: "Must be a whole number.",
+      params: { type: "int_from_float" },
+    });
+  }
+});
+
 /** A checkout is for a list of products, or by older ways for one product or one price (CHK-01). */
 export const CheckoutCreate = z
   .object({
@@ -150,7 +173,9 @@ export const CheckoutCreate = z
     customer_external_id: z.string().max(512).nullish().describe("Older name of external_customer_id."),
     subscription_id: z.uuid().nullish().describe("The free subscription that is upgraded."),
     metadata: metadata.default(() => ({})).describe("Your own keys and values; copied to the order."),
-    customer_metadata: metadata.default(() => ({})).describe("Your own keys and values; merged into the customer."),
+    customer_metadata: customerMetadata
+      .default(() => ({}))
+      .describe("Your own keys and values, numbers whole; merged into the customer."),
   })
   .superRefine((body, issues) => {
     const { products, product_id, product_price_id } = body;
@@ -172,7 +197,9 @@ export const CheckoutUpdate = z
     require_billing_address: unlessNull(z.boolean()).describe("Whether the whole billing address is asked for."),
     allow_trial: unlessNull(z.boolean()).describe("Whether a trial of the product applies."),
     metadata: unlessNull(metadata).describe("Your own keys and values; replaces all of them."),
-    customer_metadata: unlessNull(metadata).describe("Your own keys and values for the customer; replaces all."),
+    customer_metadata: unlessNull(customerMetadata).describe(
+      "Your own keys and values for the customer; replaces all.",
+    ),
   })
   .superRefine(checkTrial);
 

@@ -1,5 +1,17 @@
 import { z } from "zod";
-import { byId, flag, ids, instant, metadata, metadataFilter, metadataOut, page, paging, type Resource, sorting } from "../contract.ts";
+import {
+  byId,
+  flag,
+  ids,
+  instant,
+  metadata,
+  metadataFilter,
+  metadataOut,
+  page,
+  paging,
+  type Resource,
+  sorting,
+} from "../contract.ts";
 import { Address, AddressInput } from "../addresses.ts";
 import { BenefitGrantProperties, benefitTypes } from "./benefits.ts";
 import { customFieldData, email, interval, organizationOf, stored, TaxId, TaxIdInput, unlessNull } from "./fields.ts";
@@ -75,7 +87,11 @@ const name = z.string().max(256).nullish().describe("Name of the customer.");
 const locale = z.string().max(64).nullish().describe("Language of the customer, as en or pt-BR.");
 const billingAddress = AddressInput.nullish().describe("Billing address.");
 /** The seller's own id of the customer. Bounded because it stands in a unique index. */
-const externalId = z.string().max(512).transform((id) => (id === "" ? null : id)).nullish();
+const externalId = z
+  .string()
+  .max(512)
+  .transform((id) => (id === "" ? null : id))
+  .nullish();
 
 export const CustomerCreate = z.object({
   email: email.describe("E-mail address, unique among your customers."),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { instant } from "../contract.ts";
-import { currencies } from "../money.ts";
+import { currencies } from "../currencies.ts";
 
 /** What every stored object answers with; `modified_at` is null until it is first changed. */
 export const stored = { id: z.uuid(), created_at: instant, modified_at: instant.nullable() };
@@ -11,7 +11,10 @@ export const unlessNull = <T extends z.ZodType>(schema: T) =>
 
 /** Text whose blank form means none. */
 export const blankToNull = (max = 10_000) =>
-  z.string().max(max).transform((text) => (text.trim() === "" ? null : text));
+  z
+    .string()
+    .max(max)
+    .transform((text) => (text.trim() === "" ? null : text));
 
 /** An http or https address, as long as browsers agree on. */
 export const webUrl = z.url({ protocol: /^https?$/ }).max(2083);
@@ -29,13 +32,82 @@ export const customFieldData = z.record(z.string(), z.union([z.string(), z.int()
 
 /** Formats of tax numbers; the second member of a customer's `tax_id`. */
 export const taxIdFormats = [
-  "ad_nrt", "ae_trn", "ar_cuit", "au_abn", "au_arn", "bg_uic", "bh_vat", "bo_tin", "br_cnpj", "br_cpf", "ca_bn",
-  "ca_gst_hst", "ca_pst_bc", "ca_pst_mb", "ca_pst_sk", "ca_qst", "ch_uid", "ch_vat", "cl_tin", "cn_tin", "co_nit",
-  "cr_tin", "de_stn", "do_rcn", "ec_ruc", "eg_tin", "es_cif", "eu_oss_vat", "eu_vat", "gb_vat", "ge_vat", "hk_br",
-  "hr_oib", "hu_tin", "id_npwp", "il_vat", "in_gst", "is_vat", "jp_cn", "jp_rn", "jp_trn", "ke_pin", "kr_brn", "kz_bin",
-  "li_uid", "mk_vat", "mu_tan", "mx_rfc", "my_frp", "my_itn", "my_sst", "ng_tin", "no_vat", "no_voec", "nz_gst",
-  "om_vat", "pe_ruc", "ph_tin", "ro_tin", "rs_pib", "ru_inn", "ru_kpp", "sa_vat", "sg_gst", "sg_uen", "si_tin",
-  "sv_nit", "th_vat", "tr_tin", "tw_vat", "ua_vat", "us_ein", "uy_ruc", "ve_rif", "vn_tin", "za_vat",
+  "ad_nrt",
+  "ae_trn",
+  "ar_cuit",
+  "au_abn",
+  "au_arn",
+  "bg_uic",
+  "bh_vat",
+  "bo_tin",
+  "br_cnpj",
+  "br_cpf",
+  "ca_bn",
+  "ca_gst_hst",
+  "ca_pst_bc",
+  "ca_pst_mb",
+  "ca_pst_sk",
+  "ca_qst",
+  "ch_uid",
+  "ch_vat",
+  "cl_tin",
+  "cn_tin",
+  "co_nit",
+  "cr_tin",
+  "de_stn",
+  "do_rcn",
+  "ec_ruc",
+  "eg_tin",
+  "es_cif",
+  "eu_oss_vat",
+  "eu_vat",
+  "gb_vat",
+  "ge_vat",
+  "hk_br",
+  "hr_oib",
+  "hu_tin",
+  "id_npwp",
+  "il_vat",
+  "in_gst",
+  "is_vat",
+  "jp_cn",
+  "jp_rn",
+  "jp_trn",
+  "ke_pin",
+  "kr_brn",
+  "kz_bin",
+  "li_uid",
+  "mk_vat",
+  "mu_tan",
+  "mx_rfc",
+  "my_frp",
+  "my_itn",
+  "my_sst",
+  "ng_tin",
+  "no_vat",
+  "no_voec",
+  "nz_gst",
+  "om_vat",
+  "pe_ruc",
+  "ph_tin",
+  "ro_tin",
+  "rs_pib",
+  "ru_inn",
+  "ru_kpp",
+  "sa_vat",
+  "sg_gst",
+  "sg_uen",
+  "si_tin",
+  "sv_nit",
+  "th_vat",
+  "tr_tin",
+  "tw_vat",
+  "ua_vat",
+  "us_ein",
+  "uy_ruc",
+  "ve_rif",
+  "vn_tin",
+  "za_vat",
 ] as const;
 export type TaxIdFormat = (typeof taxIdFormats)[number];
 
@@ -57,7 +129,10 @@ export const trialInput = {
 };
 
 /** Adds a fault for a trial of which one half is missing (PRD-04). */
-export function checkTrial(body: { trial_interval?: unknown; trial_interval_count?: unknown }, issues: z.RefinementCtx): void {
+export function checkTrial(
+  body: { trial_interval?: unknown; trial_interval_count?: unknown },
+  issues: z.RefinementCtx,
+): void {
   const hasUnit = Boolean(body.trial_interval);
   const hasCount = Boolean(body.trial_interval_count);
   if (hasUnit === hasCount) return;

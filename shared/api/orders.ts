@@ -1,5 +1,16 @@
 import { z } from "zod";
-import { byId, ids, instant, many, metadataFilter, metadataOut, page, paging, type Resource, sorting } from "../contract.ts";
+import {
+  byId,
+  ids,
+  instant,
+  many,
+  metadataFilter,
+  metadataOut,
+  page,
+  paging,
+  type Resource,
+  sorting,
+} from "../contract.ts";
 import { Address, AddressInput } from "../addresses.ts";
 import { Customer } from "./customers.ts";
 import { DiscountBase } from "./discounts.ts";
@@ -9,7 +20,11 @@ import { OrderSubscription } from "./subscriptions.ts";
 
 export const orderStatuses = ["draft", "pending", "paid", "refunded", "partially_refunded", "void"] as const;
 export const billingReasons = [
-  "purchase", "subscription_create", "subscription_cycle", "subscription_update", "subscription_meter_cycle",
+  "purchase",
+  "subscription_create",
+  "subscription_cycle",
+  "subscription_update",
+  "subscription_meter_cycle",
 ] as const;
 
 /** One line of an order; its amount is before discount and tax. */
@@ -99,7 +114,14 @@ export const orders = {
       metadata: metadataFilter,
       sorting: sorting(
         [
-          "created_at", "status", "invoice_number", "amount", "net_amount", "customer", "product", "discount",
+          "created_at",
+          "status",
+          "invoice_number",
+          "amount",
+          "net_amount",
+          "customer",
+          "product",
+          "discount",
           "subscription",
         ],
         ["-created_at"],

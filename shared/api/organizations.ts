@@ -5,13 +5,30 @@ import { countries } from "../countries.ts";
 import { currency, email, stored, taxBehaviorOption, unlessNull, webUrl } from "./fields.ts";
 
 const platform = z.enum([
-  "x", "github", "facebook", "instagram", "youtube", "tiktok", "linkedin", "threads", "discord", "other",
+  "x",
+  "github",
+  "facebook",
+  "instagram",
+  "youtube",
+  "tiktok",
+  "linkedin",
+  "threads",
+  "discord",
+  "other",
 ]);
 
 /** The wider list of states: old ones as they are stored, new ones as some clients are told them. */
 const status = z.enum([
-  "created", "onboarding_started", "under_review", "denied", "active",
-  "review", "snoozed", "blocked", "offboarding", "offboarded",
+  "created",
+  "onboarding_started",
+  "under_review",
+  "denied",
+  "active",
+  "review",
+  "snoozed",
+  "blocked",
+  "offboarding",
+  "offboarded",
 ]);
 
 /** Features that are switched on for an organization. */
@@ -40,7 +57,7 @@ export const OrganizationSubscriptionSettings = z.object({
   allow_multiple_subscriptions: z.boolean(),
   allow_customer_updates: z.boolean(),
   proration_behavior: z.enum(["invoice", "prorate", "next_period"]),
-  benefit_revocation_grace_period: z.int().min(0).max(365),
+  benefit_revocation_grace_period: z.int(),
   prevent_trial_abuse: z.boolean(),
 });
 
@@ -150,10 +167,9 @@ const FeatureSettingsInput = z.object({
 });
 
 /** Settings groups are sent whole; what older clients do not know of keeps its value (ORG-01). */
-const SubscriptionSettingsInput = OrganizationSubscriptionSettings.partial({
-  benefit_revocation_grace_period: true,
-  prevent_trial_abuse: true,
-});
+const SubscriptionSettingsInput = OrganizationSubscriptionSettings.extend({
+  benefit_revocation_grace_period: z.int().min(0).max(365).optional(),
+}).partial({ prevent_trial_abuse: true });
 const CustomerEmailSettingsInput = OrganizationCustomerEmailSettings.partial({
   payment_method_expiration_reminder: true,
   subscription_cycled_after_trial: true,
@@ -186,9 +202,9 @@ export const OrganizationUpdate = z.object({
   subscription_settings: unlessNull(SubscriptionSettingsInput).describe("How subscriptions behave."),
   customer_email_settings: unlessNull(CustomerEmailSettingsInput).describe("Which mails customers get."),
   customer_portal_settings: unlessNull(CustomerPortalSettingsInput).describe("What customers may do themselves."),
-  dispute_settings: unlessNull(
-    z.object({ auto_accept_below_amount: z.int().min(1).max(10_000).nullish() }),
-  ).describe("How disputes are answered."),
+  dispute_settings: unlessNull(z.object({ auto_accept_below_amount: z.int().min(1).max(10_000).nullish() })).describe(
+    "How disputes are answered.",
+  ),
   embed_hosts: unlessNull(z.array(embedHost).max(100)).describe("Hosts that may embed the checkout."),
   default_presentment_currency: unlessNull(currency).describe("Currency of prices that name none."),
   default_tax_behavior: unlessNull(taxBehaviorOption).describe("Whether prices include tax."),

@@ -4,7 +4,12 @@ import { stored } from "./fields.ts";
 
 export const paymentStatuses = ["pending", "succeeded", "failed"] as const;
 export const paymentTriggers = [
-  "purchase", "subscription_cycle", "retry_dunning", "retry_customer", "retry_payment_method_update", "retry_admin",
+  "purchase",
+  "subscription_cycle",
+  "retry_dunning",
+  "retry_customer",
+  "retry_payment_method_update",
+  "retry_admin",
 ] as const;
 
 const common = {

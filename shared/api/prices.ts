@@ -70,8 +70,12 @@ const priced = {
 /** At most 5 digits before the point and 12 behind it, and above zero (PRD-11). */
 const unitAmount = z
   .union([z.number(), z.string().max(40)])
-  .transform((value) => (typeof value === "number" || /^\s*\+?\d*\.?\d+\s*$/.test(value) ? decimalText(String(value).trim()) : value))
-  .pipe(z.string().regex(/^(?=.*[1-9])\d{1,5}(\.\d{1,12})?$/, "Must be above 0, with at most 5 digits and 12 decimals."))
+  .transform((value) =>
+    typeof value === "number" || /^\s*\+?\d*\.?\d+\s*$/.test(value) ? decimalText(String(value).trim()) : value,
+  )
+  .pipe(
+    z.string().regex(/^(?=.*[1-9])\d{1,5}(\.\d{1,12})?$/, "Must be above 0, with at most 5 digits and 12 decimals."),
+  )
   .describe("Price of one unit in minor units of the currency; a decimal.");
 
 const SeatTierInput = z.object({
@@ -90,9 +94,24 @@ export const ProductPriceCreate = z.discriminatedUnion("amount_type", [
   z.object({
     amount_type: z.literal("custom"),
     ...priced,
-    minimum_amount: z.int().min(0).nullish().transform((amount) => amount ?? 50).describe("Least the buyer may pay."),
-    maximum_amount: z.int().min(1).nullish().transform((amount) => amount ?? null).describe("Most the buyer may pay."),
-    preset_amount: z.int().min(0).nullish().transform((amount) => amount ?? null).describe("Amount shown at first."),
+    minimum_amount: z
+      .int()
+      .min(0)
+      .nullish()
+      .transform((amount) => amount ?? 50)
+      .describe("Least the buyer may pay."),
+    maximum_amount: z
+      .int()
+      .min(1)
+      .nullish()
+      .transform((amount) => amount ?? null)
+      .describe("Most the buyer may pay."),
+    preset_amount: z
+      .int()
+      .min(0)
+      .nullish()
+      .transform((amount) => amount ?? null)
+      .describe("Amount shown at first."),
   }),
   z.object({ amount_type: z.literal("free"), ...priced }),
   z.object({

@@ -1,5 +1,17 @@
 import { z } from "zod";
-import { byId, flag, ids, many, metadata, metadataFilter, metadataOut, page, paging, type Resource, sorting } from "../contract.ts";
+import {
+  byId,
+  flag,
+  ids,
+  many,
+  metadata,
+  metadataFilter,
+  metadataOut,
+  page,
+  paging,
+  type Resource,
+  sorting,
+} from "../contract.ts";
 import { Benefit, BenefitPublic } from "./benefits.ts";
 import { AttachedCustomField, AttachedCustomFieldInput } from "./custom-fields.ts";
 import { blankToNull, checkTrial, interval, organizationOf, stored, trialInput, unlessNull } from "./fields.ts";
@@ -22,13 +34,13 @@ export const productFields = {
   meter_interval_count: z.int().nullable(),
   is_recurring: z.boolean(),
   is_archived: z.boolean(),
-  /** False once something was sold: such a product can only be archived. */
-  is_deletable: z.boolean(),
   organization_id: z.uuid(),
 };
 
 export const Product = z.object({
   ...productFields,
+  /** False once something was sold: such a product can only be archived. */
+  is_deletable: z.boolean(),
   metadata: metadataOut,
   prices: z.array(ProductPrice),
   benefits: z.array(Benefit),
@@ -76,23 +88,25 @@ export const ProductCreate = z
 
 export const ProductUpdate = z
   .object({
-  name: name.optional(),
-  description,
-  prices: unlessNull(
-    z
-      .array(z.union([ExistingPrice, ProductPriceCreate]))
-      .min(1)
-      .max(100),
-  ).describe("The whole list that is wanted: { id } keeps a price, anything else adds one, what is missing is archived."),
-  recurring_interval: unlessNull(interval).describe("Cannot be changed; the same value is accepted."),
-  recurring_interval_count: unlessNull(count).describe("Cannot be changed; the same value is accepted."),
-  ...trialInput,
-  is_archived: unlessNull(z.boolean()).describe("Whether it is taken off sale; subscriptions to it go on."),
-  visibility: unlessNull(visibility).describe("Who finds it."),
-  medias: unlessNull(medias),
-  attached_custom_fields: unlessNull(customFields),
-  metadata: unlessNull(metadata).describe("Your own keys and values; replaces all of them."),
-})
+    name: name.optional(),
+    description,
+    prices: unlessNull(
+      z
+        .array(z.union([ExistingPrice, ProductPriceCreate]))
+        .min(1)
+        .max(100),
+    ).describe(
+      "The whole list that is wanted: { id } keeps a price, anything else adds one, what is missing is archived.",
+    ),
+    recurring_interval: unlessNull(interval).describe("Cannot be changed; the same value is accepted."),
+    recurring_interval_count: unlessNull(count).describe("Cannot be changed; the same value is accepted."),
+    ...trialInput,
+    is_archived: unlessNull(z.boolean()).describe("Whether it is taken off sale; subscriptions to it go on."),
+    visibility: unlessNull(visibility).describe("Who finds it."),
+    medias: unlessNull(medias),
+    attached_custom_fields: unlessNull(customFields),
+    metadata: unlessNull(metadata).describe("Your own keys and values; replaces all of them."),
+  })
   .superRefine(checkTrial);
 
 export const products = {

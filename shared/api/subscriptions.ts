@@ -11,7 +11,14 @@ export const OrderSubscription = z.object({
   recurring_interval: interval,
   recurring_interval_count: z.int(),
   status: z.enum([
-    "incomplete", "incomplete_expired", "trialing", "active", "past_due", "canceled", "unpaid", "paused",
+    "incomplete",
+    "incomplete_expired",
+    "trialing",
+    "active",
+    "past_due",
+    "canceled",
+    "unpaid",
+    "paused",
   ]),
   current_period_start: instant,
   current_period_end: instant,
@@ -36,8 +43,14 @@ export const OrderSubscription = z.object({
   units: z.int().nullable(),
   customer_cancellation_reason: z
     .enum([
-      "customer_service", "low_quality", "missing_features", "switched_service", "too_complex", "too_expensive",
-      "unused", "other",
+      "customer_service",
+      "low_quality",
+      "missing_features",
+      "switched_service",
+      "too_complex",
+      "too_expensive",
+      "unused",
+      "other",
     ])
     .nullable(),
   customer_cancellation_comment: z.string().nullable(),

@@ -1,0 +1,183 @@
+import { describe, expect, test } from "vitest";
+import type { z } from "zod";
+import { AddressInput } from "../../shared/addresses.ts";
+import { api } from "../../shared/api/index.ts";
+
+const id = "0197a1f0-4b1c-7c3e-8a11-5d1f6b0c9e21";
+const pathsOf = (result: z.ZodSafeParseResult<unknown>) =>
+  result.error?.issues.map((issue) => issue.path.join(".")) ?? [];
+
+describe("product bodies", () => {
+  const create = api.products.create.body;
+  const update = api.products.update.body;
+  const fixed = { amount_type: "fixed", price_amount: 1900 } as const;
+  test("a name is measured first and trimmed then, and is never blank", () => {
+    expect(create.parse({ name: " ab", prices: [fixed] }).name).toBe("ab");
+    expect(pathsOf(create.safeParse({ name: "   ", prices: [fixed] }))).toEqual(["name"]);
+    expect(pathsOf(create.safeParse({ name: "ab", prices: [fixed] }))).toEqual(["name"]);
+    expect(pathsOf(create.safeParse({ name: "x".repeat(65), prices: [fixed] }))).toEqual(["name"]);
+  });
+  test("a blank description is none", () => {
+    expect(create.parse({ name: "Pro", description: "  ", prices: [fixed] }).description).toBeNull();
+    expect(update.parse({ description: "" })).toEqual({ description: null });
+  });
+  test("an explicit null name is refused, a null for what cannot be none changes nothing", () => {
+    expect(pathsOf(update.safeParse({ name: null }))).toEqual(["name"]);
+    expect(update.parse({ is_archived: null, prices: null, metadata: null })).toEqual({});
+  });
+  test("half a trial is refused at the missing half", () => {
+    expect(pathsOf(create.safeParse({ name: "Pro", prices: [fixed], trial_interval: "day" }))).toEqual([
+      "trial_interval_count",
+    ]);
+    expect(pathsOf(update.safeParse({ trial_interval_count: 7 }))).toEqual(["trial_interval"]);
+    expect(update.parse({ trial_interval: null, trial_interval_count: null })).toEqual({
+      trial_interval: null,
+      trial_interval_count: null,
+    });
+  });
+  test("a kept price is reduced to its id, whatever else is sent with it", () => {
+    expect(update.parse({ prices: [{ id, ...fixed }, fixed] }).prices).toEqual([{ id }, fixed]);
+  });
+  test.each([
+    [0.3, "0.3"],
+    ["0.30", "0.3"],
+    [1e-7, "0.0000001"],
+    ["12345.000000000001", "12345.000000000001"],
+    [7, "7"],
+  ])("a unit amount of %s is kept exactly", (sent, kept) => {
+    const prices = [{ amount_type: "metered_unit" as const, meter_id: id, unit_amount: sent }];
+    expect(create.parse({ name: "Use", prices }).prices[0]).toMatchObject({ unit_amount: kept });
+  });
+  test.each([0, -1, "0.0", "1e3", "123456", "0.1234567890123", "", "abc", ".", null])(
+    "a unit amount of %s is refused",
+    (sent) => {
+      const prices = [{ amount_type: "metered_unit", meter_id: id, unit_amount: sent }];
+      expect(pathsOf(create.safeParse({ name: "Use", prices }))).toEqual(["prices.0.unit_amount"]);
+    },
+  );
+  test.each([1.5, "1900", -1, null])("a price amount of %s is refused", (price_amount) => {
+    expect(pathsOf(create.safeParse({ name: "Pro", prices: [{ amount_type: "fixed", price_amount }] }))).toEqual([
+      "prices.0.price_amount",
+    ]);
+  });
+});
+
+describe("addresses", () => {
+  const parsed = (sent: object) => AddressInput.parse(sent);
+  test.each([
+    ["us", "ny"],
+    ["US", "US-NY"],
+    ["us", " us-ny "],
+  ])("%s %s is US-NY", (country, state) => {
+    expect(parsed({ country, state })).toMatchObject({ country: "US", state: "US-NY" });
+  });
+  test("Canada keeps its own California", () => {
+    expect(parsed({ country: "CA", state: "QC" }).state).toBe("CA-QC");
+    expect(pathsOf(AddressInput.safeParse({ country: "CA", state: "CA" }))).toEqual(["state"]);
+    expect(parsed({ country: "US", state: "CA" }).state).toBe("US-CA");
+  });
+  test("an unknown state is refused where states are known, and free text elsewhere", () => {
+    expect(pathsOf(AddressInput.safeParse({ country: "US", state: "XX" }))).toEqual(["state"]);
+    expect(pathsOf(AddressInput.safeParse({ country: "US", state: "constructor" }))).toEqual(["state"]);
+    expect(parsed({ country: "DE", state: "Bayern" }).state).toBe("Bayern");
+  });
+  test.each(["CU", "IR", "KP", "SY", "RU", "XX", "D", "Germany"])("%s is refused as a country", (country) => {
+    expect(pathsOf(AddressInput.safeParse({ country }))).toEqual(["country"]);
+  });
+  test("empty lines are none, and every field is there", () => {
+    expect(parsed({ country: "fr", line1: "", city: " Paris " })).toEqual({
+      country: "FR",
+      line1: null,
+      line2: null,
+      city: "Paris",
+      postal_code: null,
+      state: null,
+    });
+  });
+});
+
+describe("checkout bodies", () => {
+  const create = api.checkouts.create.body;
+  test("something to buy must be named, once each", () => {
+    expect(pathsOf(create.safeParse({}))).toEqual(["products"]);
+    expect(pathsOf(create.safeParse({ products: [] }))).toEqual(["products"]);
+    expect(pathsOf(create.safeParse({ products: [id, id] }))).toEqual(["products"]);
+    for (const body of [{ products: [id] }, { product_id: id }, { product_price_id: id }])
+      expect(create.safeParse(body).success).toBe(true);
+  });
+  test("the defaults are those that older clients always send", () => {
+    expect(create.parse({ product_id: id })).toMatchObject({
+      allow_discount_codes: true,
+      require_billing_address: false,
+      allow_trial: true,
+    });
+  });
+  test("the placeholder of the success address is kept, also when a browser escaped it", () => {
+    const url = (success_url: string) => create.parse({ product_id: id, success_url }).success_url;
+    expect(url("https://x.test/?id={CHECKOUT_ID}")).toBe("https://x.test/?id={CHECKOUT_ID}");
+    expect(url("https://x.test/?id=%7BCHECKOUT_ID%7D")).toBe("https://x.test/?id={CHECKOUT_ID}");
+    expect(url("https://x.test/{CHECKOUT_ID.__class__}")).toBe("https://x.test/{CHECKOUT_ID.__class__}");
+    expect(pathsOf(create.safeParse({ product_id: id, success_url: "javascript:alert(1)" }))).toEqual(["success_url"]);
+  });
+  test("customer metadata takes no fraction, which older clients could not read back", () => {
+    expect(create.parse({ product_id: id, customer_metadata: { n: 3 }, metadata: { n: 0.5 } })).toMatchObject({
+      customer_metadata: { n: 3 },
+    });
+    for (const n of [0.5, 1e300])
+      expect(pathsOf(create.safeParse({ product_id: id, customer_metadata: { n } }))).toEqual(["customer_metadata.n"]);
+  });
+  test("a buyer can decline a trial, never grant one", () => {
+    expect(api.checkoutClient.update.body.parse({ allow_trial: false })).toEqual({ allow_trial: false });
+    expect(pathsOf(api.checkoutClient.update.body.safeParse({ allow_trial: true }))).toEqual(["allow_trial"]);
+  });
+});
+
+describe("other bodies and queries", () => {
+  test("a tax number is read alone or as the pair that answers carry", () => {
+    const read = (tax_id: string | (string | null)[] | null) => api.customers.update.body.parse({ tax_id }).tax_id;
+    expect(read(["FR61954506077", "eu_vat"])).toBe("FR61954506077");
+    expect(read("FR61954506077")).toBe("FR61954506077");
+    expect(read("")).toBeNull();
+    expect(read(null)).toBeNull();
+  });
+  test("an order update by an older client, which sends every field, keeps what it sends as null", () => {
+    expect(api.orders.update.body.parse({ billing_name: null, billing_address: null })).toEqual({});
+  });
+  test("a slug cannot be changed, and a settings group may lack what older clients do not know", () => {
+    const settings = {
+      allow_multiple_subscriptions: true,
+      allow_customer_updates: true,
+      proration_behavior: "invoice" as const,
+    };
+    expect(api.organizations.update.body.parse({ slug: "other", subscription_settings: settings } as object)).toEqual({
+      subscription_settings: settings,
+    });
+    expect(
+      pathsOf(api.organizations.update.body.safeParse({ subscription_settings: { allow_customer_updates: true } })),
+    ).not.toEqual([]);
+  });
+  test("a webhook endpoint names each event once, and only events there are", () => {
+    const events = ["order.paid", "order.paid"] as const;
+    expect(api.webhooks.createEndpoint.body.parse({ url: "https://x.test/", events: [...events] })).toMatchObject({
+      events: ["order.paid"],
+      format: "raw",
+      enabled: true,
+    });
+    expect(
+      pathsOf(api.webhooks.createEndpoint.body.safeParse({ url: "https://x.test/", events: ["order.eaten"] })),
+    ).toEqual(["events.0"]);
+  });
+  test("a list reads single and repeated filters alike, clamps its limit and refuses an unknown sorting", () => {
+    const query = api.orders.list.query;
+    expect(query.parse({ status: "paid", limit: "500", product_id: [id] })).toEqual({
+      page: 1,
+      limit: 100,
+      status: ["paid"],
+      product_id: [id],
+      sorting: ["-created_at"],
+    });
+    expect(pathsOf(query.safeParse({ sorting: "colour" }))).toEqual(["sorting"]);
+    expect(pathsOf(query.safeParse({ page: "0" }))).toEqual(["page"]);
+    expect(pathsOf(query.safeParse({ created_after: "yesterday" }))).toEqual(["created_after"]);
+  });
+});

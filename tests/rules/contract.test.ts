@@ -1,0 +1,242 @@
+import type { models } from "@polar-sh/sdk/2027-01";
+import fc from "fast-check";
+import { describe, expect, expectTypeOf, test } from "vitest";
+import { z } from "zod";
+import { adapt, profileOf } from "../../server/lib/profiles.ts";
+import { Address } from "../../shared/addresses.ts";
+import { Benefit, BenefitPublic } from "../../shared/api/benefits.ts";
+import { CheckoutPublic, CheckoutPublicConfirmed } from "../../shared/api/checkout-client.ts";
+import { Checkout } from "../../shared/api/checkouts.ts";
+import { AttachedCustomField } from "../../shared/api/custom-fields.ts";
+import { Customer, CustomerState } from "../../shared/api/customers.ts";
+import { CheckoutDiscount } from "../../shared/api/discounts.ts";
+import { ProductMedia } from "../../shared/api/files.ts";
+import { api } from "../../shared/api/index.ts";
+import { Order, OrderItem } from "../../shared/api/orders.ts";
+import { CheckoutOrganization, Organization } from "../../shared/api/organizations.ts";
+import { Payment } from "../../shared/api/payments.ts";
+import { ProductPrice } from "../../shared/api/prices.ts";
+import { CheckoutProduct, OrderProduct, Product } from "../../shared/api/products.ts";
+import { OrderSubscription } from "../../shared/api/subscriptions.ts";
+import { WebhookDelivery, WebhookEndpoint, WebhookEvent } from "../../shared/api/webhooks.ts";
+import type { Operation } from "../../shared/contract.ts";
+import { eventTypes, eventTypesOf, payloads } from "../../shared/events.ts";
+import { isScope } from "../../shared/scopes.ts";
+import wireFields from "../fixtures/wire-fields.json" with { type: "json" };
+import { type Json, wireSchema, wireValue } from "../support/samples.ts";
+import { closedEventTypes, readers38, readers49 } from "../support/strict-clients.ts";
+
+const operations: [string, Operation][] = Object.entries(api).flatMap(([resource, all]) =>
+  Object.entries(all).map(([name, operation]): [string, Operation] => [`${resource}.${name}`, operation]),
+);
+
+describe("every operation", () => {
+  test.each(operations.filter(([, operation]) => operation.method === "PATCH" && operation.body))(
+    "%s reads an empty body as no change at all",
+    (_, { body }) => expect(Object.keys(body?.parse({}) as object)).toEqual([]),
+  );
+  test.each(operations)("%s names its path parameters, its scopes and a summary", (_, operation) => {
+    const named = [...operation.path.matchAll(/:(\w+)/g)].map(([, key]) => key);
+    expect(Object.keys(operation.params?.shape ?? {})).toEqual(named);
+    expect(operation.scopes.every(isScope)).toBe(true);
+    expect(operation.summary).not.toBe("");
+    const writes = operation.method !== "GET" && operation.scopes.length > 0;
+    expect(operation.scopes.every((scope) => scope.endsWith(writes ? ":write" : ":read"))).toBe(true);
+  });
+  test("has a path and method of its own", () => {
+    const routes = operations.map(([, { method, path }]) => `${method} ${path}`);
+    expect(new Set(routes).size).toBe(routes.length);
+  });
+  test.each(operations)("%s can be described as JSON Schema", (_, { params, query, body, response }) => {
+    for (const schema of [params, query, body, response]) if (schema) expect(wireSchema(schema)).toBeTypeOf("object");
+  });
+  test.each(operations.filter(([, { body }]) => body instanceof z.ZodObject))(
+    "%s explains each field of its body",
+    (_, { body }) => {
+      const fields = Object.entries((body as z.ZodObject).shape);
+      const silent = fields.filter(([, field]) => !described(field as z.ZodType)).map(([name]) => name);
+      expect(silent).toEqual([]);
+    },
+  );
+});
+
+/** A description counts wherever in its wrappings a field carries it. */
+function described(field: z.ZodType): boolean {
+  if (field.description) return true;
+  const inner = field.def as { innerType?: z.ZodType; in?: z.ZodType };
+  const next = inner.innerType ?? inner.in;
+  return next ? described(next) : false;
+}
+
+const priceOf = (kind: string) => {
+  const option = ProductPrice.options.find((one) => one.shape.amount_type.value === kind);
+  if (!option) throw new Error(`No price kind ${kind}`);
+  return option;
+};
+const [CardPayment, GenericPayment] = Payment.options;
+const [FixedDiscount, PercentageDiscount] = CheckoutDiscount.options;
+const SeatTiers = priceOf("seat_based").shape as unknown as { seat_tiers: z.ZodObject<{ tiers: z.ZodArray }> };
+const state = CustomerState.shape;
+
+const shapes: Record<keyof typeof wireFields, z.ZodType> = {
+  Address,
+  Customer,
+  OrderCustomer: Order.shape.customer,
+  CustomerState,
+  CustomerStateSubscription: state.active_subscriptions.element,
+  CustomerStateSubscriptionMeter: state.active_subscriptions.element.shape.meters.element,
+  CustomerStateBenefitGrant: state.granted_benefits.element,
+  CustomerStateMeter: state.active_meters.element,
+  Product,
+  CheckoutProduct,
+  OrderProduct,
+  ProductPriceFixed: priceOf("fixed"),
+  ProductPriceCustom: priceOf("custom"),
+  ProductPriceFree: priceOf("free"),
+  ProductPriceMeteredUnit: priceOf("metered_unit"),
+  ProductPriceSeatBased: priceOf("seat_based"),
+  ProductPriceMeter: (priceOf("metered_unit").shape as unknown as { meter: z.ZodObject }).meter,
+  ProductPriceSeatTiers: SeatTiers.seat_tiers,
+  ProductPriceSeatTier: SeatTiers.seat_tiers.shape.tiers.element as z.ZodType,
+  BenefitPublic: BenefitPublic.options[0],
+  Benefit: Benefit.options[4],
+  ProductMediaFileRead: ProductMedia,
+  AttachedCustomField,
+  CheckoutDiscountFixedRepeatDuration: FixedDiscount,
+  CheckoutDiscountPercentageOnceForeverDuration: PercentageDiscount,
+  Checkout,
+  CheckoutPublic,
+  CheckoutPublicConfirmed,
+  CheckoutOrganization,
+  CheckoutBillingAddressFields: Checkout.shape.billing_address_fields,
+  Order,
+  OrderItem,
+  OrderSubscription,
+  Organization,
+  OrganizationFeatureSettings: Organization.shape.feature_settings,
+  OrganizationSubscriptionSettings: Organization.shape.subscription_settings,
+  OrganizationNotificationSettings: Organization.shape.notification_settings,
+  OrganizationCustomerEmailSettings: Organization.shape.customer_email_settings,
+  OrganizationSocialLink: Organization.shape.socials.element,
+  CardPayment,
+  GenericPayment,
+  WebhookEndpoint,
+  WebhookEvent,
+  WebhookDelivery,
+};
+const canBeNull = (schema: Json): boolean =>
+  [schema.type].flat().includes("null") || [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].some(canBeNull);
+/** Fields that stand only where they mean something, in a shape that joins several of the published ones. */
+const conditional = new Set(["CheckoutDiscountFixedRepeatDuration.duration_in_months"]);
+
+describe("answers", () => {
+  test.each(Object.keys(shapes) as (keyof typeof shapes)[])(
+    "%s has every published field, always, and null only where every client takes it",
+    (name) => {
+      const ours = wireSchema(shapes[name]);
+      for (const written of wireFields[name].split(" ")) {
+        const [field = ""] = written.split(/[~?]/);
+        const schema = ours.properties?.[field];
+        expect(schema, field).toBeDefined();
+        if (!schema || conditional.has(`${name}.${field}`)) continue;
+        expect(ours.required, field).toContain(field);
+        if (!written.includes("~")) expect(canBeNull(schema), field).toBe(false);
+      }
+    },
+  );
+});
+
+const answers = {
+  Product,
+  Organization,
+  Customer,
+  CustomerState,
+  Checkout,
+  CheckoutPublic,
+  CheckoutPublicConfirmed,
+  Order,
+  Payment,
+  WebhookEndpoint,
+  WebhookDelivery,
+};
+const names = Object.keys(answers) as (keyof typeof answers)[];
+const profileNamed = (agent: string) => {
+  const profile = profileOf({ "user-agent": agent });
+  if (!profile) throw new Error(`No profile for ${agent}`);
+  return profile;
+};
+const profile38 = profileNamed("speakeasy-sdk/typescript 0.38.1 2.727.9 0.1.0 @polar-sh/sdk");
+const profile49 = profileNamed("speakeasy-sdk/typescript 0.49.0 2.918.3 2026-04 @polar-sh/sdk");
+/** Rows with these words are kept from old clients as a whole, or are never stored. */
+const newWords = new Set<unknown>([
+  "draft",
+  "void",
+  "paused",
+  "review",
+  "snoozed",
+  "blocked",
+  "offboarding",
+  "offboarded",
+  ...eventTypes.filter((type) => !eventTypesOf.legacy.has(type)),
+]);
+const few = { numRuns: 60 };
+
+describe("any answer", () => {
+  test.each(names)("%s survives being read and written again", (name) => {
+    fc.assert(
+      fc.property(wireValue(answers[name]), (wire) => {
+        expect(z.encode(answers[name] as z.ZodType, z.decode(answers[name] as z.ZodType, wire))).toEqual(wire);
+      }),
+      few,
+    );
+  });
+  test.each(names)("%s is read by the closed client 0.38.1", (name) => {
+    fc.assert(
+      fc.property(wireValue(answers[name], newWords), (wire) => {
+        expect(readers38[name].safeParse(adapt(profile38, wire)).error).toBeUndefined();
+      }),
+      few,
+    );
+  });
+  test.each(names)("%s is read by the open client 0.49.0", (name) => {
+    fc.assert(
+      fc.property(wireValue(answers[name]), (wire) => {
+        expect(readers49[name].safeParse(adapt(profile49, wire)).error).toBeUndefined();
+      }),
+      few,
+    );
+  });
+});
+
+/** What the current client is promised, once the values it does not know have been adapted. */
+test("answers have the types that the current client 1.0.1 declares", () => {
+  type Sent<S extends z.ZodType> = z.input<S>;
+  type Price = Exclude<Sent<typeof ProductPrice>, { amount_type: "free" }>;
+  type Priced<T> = Omit<T, "prices" | "product" | "products" | "product_price" | "organization">;
+  type Known<T> = Omit<T, "status">;
+  expectTypeOf<Sent<typeof Customer>>().toExtend<
+    models.CustomerIndividual | models.CustomerTeam | Omit<models.CustomerIndividual, "type">
+  >();
+  expectTypeOf<Price>().toExtend<models.ProductPrice>();
+  expectTypeOf<Priced<Sent<typeof Product>>>().toExtend<Priced<models.Product>>();
+  expectTypeOf<Priced<Sent<typeof CheckoutProduct>>>().toExtend<Priced<models.CheckoutProduct>>();
+  expectTypeOf<Known<Sent<typeof Organization>>>().toExtend<Known<models.Organization>>();
+  expectTypeOf<Known<Sent<typeof CheckoutOrganization>>>().toExtend<models.CheckoutOrganization>();
+  expectTypeOf<Priced<Sent<typeof Checkout>>>().toExtend<Priced<models.Checkout>>();
+  expectTypeOf<Priced<Sent<typeof CheckoutPublicConfirmed>>>().toExtend<Priced<models.CheckoutPublicConfirmed>>();
+  expectTypeOf<Sent<typeof Order>>().toExtend<models.Order>();
+  expectTypeOf<Sent<typeof Payment>>().toExtend<models.CardPayment | models.GenericPayment>();
+  expectTypeOf<Sent<typeof WebhookEndpoint>>().toExtend<models.WebhookEndpoint>();
+  expectTypeOf<Sent<typeof WebhookDelivery>>().toExtend<models.WebhookDelivery>();
+});
+
+describe("event types", () => {
+  test("every type with a payload is a type, and all 42 are known to the current client", () => {
+    expect(Object.keys(payloads).filter((type) => !(eventTypes as readonly string[]).includes(type))).toEqual([]);
+    expect(new Set(eventTypes).size).toBe(42);
+    expectTypeOf<(typeof eventTypes)[number]>().toEqualTypeOf<models.WebhookEventType>();
+  });
+  test("the closed client is sent exactly the types it lists", () => {
+    expect([...eventTypesOf.legacy].sort()).toEqual([...closedEventTypes].sort());
+  });
+});
