@@ -8,15 +8,20 @@ import { createForUser } from "./checkouts/service.ts";
 import { checkoutSession } from "./http/checkout-session.ts";
 import { answerError } from "./http/errors.ts";
 import { health } from "./http/health.ts";
+import { listenStream } from "./http/listen.ts";
 import { mount } from "./http/mount.ts";
 import { openapiOf } from "./http/openapi.ts";
 import { servePages } from "./http/pages.ts";
 import { parseRequests } from "./http/parsing.ts";
 import { parseQuery } from "./http/query.ts";
 import { reference } from "./http/reference.ts";
+import { checkoutStream } from "./http/stream.ts";
 import type { Deps } from "./lib/context.ts";
 import { newId } from "./lib/ids.ts";
+import { openTail } from "./lib/tail.ts";
 import type { Provider } from "./providers/provider.ts";
+import { rawBody, sign, unixSeconds } from "./webhooks/rules.ts";
+import { findTold } from "./webhooks/store.ts";
 
 const body_bytes_max = 10 * 1024 * 1024;
 
@@ -41,6 +46,8 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
   app.setErrorHandler(answerError(deps.log));
   app.addHook("onSend", async (request, reply) => void reply.header("X-Request-Id", request.id));
   health(app, deps);
+  const tail = openTail(deps);
+  app.addHook("preClose", async () => tail.close());
   await app.register(async (scope) => auth.routes(scope));
   await app.register(async (scope) => {
     // Bearer calls may come from any page; cookies may not (API-30).
@@ -48,6 +55,13 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     parseRequests(scope);
     checkoutSession(scope, deps, auth.identify, createForUser);
     mount(scope, api, provider, deps, auth.identify);
+    const streams = { deps, tail, identify: auth.identify };
+    checkoutStream(scope, {
+      ...streams,
+      find: (ctx, client_secret) => provider.checkoutClient.get(ctx, { params: { client_secret } }),
+      told: (event_ids) => findTold(deps.db, event_ids),
+    });
+    listenStream(scope, { ...streams, bodyOf: rawBody, sign, unixSeconds });
     const document = openapiOf(api, deps.config.url);
     scope.get("/openapi.json", () => document);
   });

@@ -1,0 +1,96 @@
+import { createHmac } from "node:crypto";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { instant, many } from "../../shared/contract.ts";
+import { ApiError } from "../../shared/errors.ts";
+import { type EventType, eventTypes, eventTypesOf } from "../../shared/event-types.ts";
+import { type Deps, organizationOf } from "../lib/context.ts";
+import { apiVersions, type ClientProfile } from "../lib/profiles.ts";
+import { type Cursor, cursorText, parseCursor, type Tail } from "../lib/tail.ts";
+import type { Identify } from "./actor.ts";
+import { faultsOf } from "./errors.ts";
+import { authenticate } from "./mount.ts";
+import { sendEvents, sseMessage } from "./sse.ts";
+
+/** How often a stream makes sure that its listener may still listen. */
+const check_ms_standard = 60_000;
+
+export type ListenOptions = {
+  deps: Deps;
+  tail: Tail;
+  identify: Identify;
+  /** The body of an event for this client, as an endpoint of the raw format would get it. */
+  bodyOf(client: ClientProfile, event: { type: string; created_at: Date; data: unknown }): string;
+  sign(secret: string, id: string, timestamp: number, body: string): string;
+  unixSeconds(time: Date): number;
+  check_ms?: number;
+};
+
+const operation = { path: "/v1/webhooks/listen", scopes: ["webhooks:read"] as const };
+const newest: ClientProfile = { generation: "versioned", free_price: false, version: apiVersions[apiVersions.length - 1] ?? "2026-04" };
+/** A listener that does not say what it understands is a person at a terminal, not an old client. */
+const profileOf = (headers: Record<string, unknown>, client: ClientProfile): ClientProfile =>
+  headers["polar-version"] !== undefined || /speakeasy-sdk/.test(String(headers["user-agent"] ?? "")) ? client : newest;
+
+const place = z.string().transform((text, issues) => {
+  const cursor = parseCursor(text);
+  if (cursor) return cursor;
+  issues.addIssue("This is not a cursor.");
+  return z.NEVER;
+});
+const types = many(z.string())
+  .transform((given) => given?.flatMap((text) => text.split(",")).map((text) => text.trim()).filter((text) => text !== ""))
+  .pipe(z.array(z.enum(eventTypes)).optional());
+const Query = z.object({ cursor: place.optional(), events: types, replay_since: instant.optional() });
+
+/** The key that signs what `floe listen` forwards: its own for each organization, and always the same. */
+export const listenSecret = (secret: string, organization_id: string): string =>
+  `polar_whs_${createHmac("sha256", secret).update(`listen:${organization_id}`).digest("hex")}`;
+
+/**
+ * `GET /v1/webhooks/listen`: every event of the organization as an endpoint of the raw format would get it, signed.
+ * Each message carries its place; `Last-Event-ID` or `cursor` goes on after it and misses nothing.
+ */
+export function listenStream(app: FastifyInstance, options: ListenOptions): void {
+  const { deps, tail, identify } = options;
+  app.get(operation.path, async (request, reply) => {
+    const organization_id = organizationOf({ actor: await authenticate(request, identify, operation) });
+    const last = request.headers["last-event-id"];
+    const asked = { ...(request.query as object), ...(typeof last === "string" && last !== "" ? { cursor: last } : {}) };
+    const parsed = Query.safeParse(asked);
+    if (!parsed.success) throw new ApiError("RequestValidationError", faultsOf("query", parsed.error.issues, asked));
+    const client = profileOf(request.headers, request.client);
+    const now = await tail.now();
+    const from = await startOf(parsed.data, now, tail, organization_id);
+    const wanted = (type: string): boolean => {
+      const one = type as EventType;
+      return (parsed.data.events?.includes(one) ?? true) && eventTypesOf[client.generation].has(one);
+    };
+    const secret = listenSecret(deps.config.secret, organization_id);
+    return sendEvents({ request, reply, log: deps.log }, async (send, gone) => {
+      const refused = new AbortController();
+      const check = setInterval(() => {
+        authenticate(request, identify, operation).catch((error) => error instanceof ApiError && refused.abort());
+      }, options.check_ms ?? check_ms_standard);
+      try {
+        await send(sseMessage({ secret, organization_id }, { id: cursorText(from), event: "hello" }));
+        for await (const event of tail.follow(organization_id, from, AbortSignal.any([gone, refused.signal]))) {
+          if (!wanted(event.type)) continue;
+          const body = options.bodyOf(client, event);
+          const timestamp = options.unixSeconds(deps.clock.now());
+          const signature = options.sign(secret, event.id, timestamp, body);
+          const data = { id: event.id, type: event.type, created_at: event.created_at, timestamp, body, signature };
+          await send(sseMessage(data, { id: cursorText(event), event: "delivery" }));
+        }
+      } finally {
+        clearInterval(check);
+      }
+    });
+  });
+}
+
+async function startOf(query: z.output<typeof Query>, now: Cursor, tail: Tail, organization_id: string): Promise<Cursor> {
+  // A place that lies ahead is of another database; waiting for it would be for ever.
+  if (query.cursor) return query.cursor.xid > now.xid ? now : query.cursor;
+  return query.replay_since ? tail.since(organization_id, query.replay_since) : now;
+}

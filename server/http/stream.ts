@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { and, desc, eq, sql } from "drizzle-orm";
+import type { FastifyInstance } from "fastify";
+import { anonymous, type Ctx, type Deps } from "../lib/context.ts";
+import { newId } from "../lib/ids.ts";
+import { events } from "../lib/tables.ts";
+import type { Tail, TailedEvent } from "../lib/tail.ts";
+import { checkIdentity, type Identify } from "./actor.ts";
+import { contextOf } from "./mount.ts";
+import { type Send, sendEvents, sseMessage } from "./sse.ts";
+
+const lifetime_ms_standard = 10 * 60 * 1000;
+const told_poll_ms = 250;
+/** A page waits some seconds for the seller to be told; later than that nobody is in a hurry. */
+const told_polls_quick = 80;
+const told_poll_slow_ms = 2000;
+
+export type StreamOptions = {
+  deps: Deps;
+  tail: Tail;
+  identify: Identify;
+  /** The checkout of a client secret, or 404, or 410 when it has expired: as the buyer's own read answers. */
+  find(ctx: Ctx, client_secret: string): Promise<{ id: string; status: string; organization_id: string }>;
+  /** Of these events, the ones the seller has been told of (WHK-19). */
+  told(event_ids: string[]): Promise<string[]>;
+  lifetime_ms?: number;
+};
+
+const fieldOf = (data: unknown, key: string): unknown =>
+  typeof data === "object" && data !== null ? (data as Record<string, unknown>)[key] : undefined;
+
+/** The news of one checkout as its page hears it (CHK-60). */
+function keyOf(event: TailedEvent, checkout_id: string): string | undefined {
+  const isIts = fieldOf(event.data, "checkout_id") === checkout_id;
+  if (event.type === "order.created") return isIts ? "checkout.order_created" : undefined;
+  if (event.type === "subscription.created") return isIts ? "checkout.subscription_created" : undefined;
+  const changed = event.type === "checkout.updated" || event.type === "checkout.expired";
+  return changed && fieldOf(event.data, "id") === checkout_id ? "checkout.updated" : undefined;
+}
+
+const message = (id: string, key: string, payload: object): string => sseMessage({ id, key, payload });
+
+/** `GET /v1/checkouts/client/{client_secret}/stream`: what becomes of a checkout, as server-sent events (CHK-60, CHK-61). */
+export function checkoutStream(app: FastifyInstance, options: StreamOptions): void {
+  const { deps, tail, identify } = options;
+  app.get<{ Params: { client_secret: string } }>("/v1/checkouts/client/:client_secret/stream", async (request, reply) => {
+    checkIdentity(await identify(request.headers));
+    // The place is taken before the checkout is read: what happens in between is said twice rather than not at all.
+    const from = await tail.now();
+    const checkout = await options.find(contextOf(deps, request, anonymous), request.params.client_secret);
+    const latest = await latestUpdate(deps, checkout.organization_id, checkout.id);
+    return sendEvents({ request, reply, log: deps.log }, async (send, gone) => {
+      const over = AbortSignal.timeout(options.lifetime_ms ?? lifetime_ms_standard);
+      const signal = AbortSignal.any([gone, over]);
+      /** Events the seller is still to be told of: the latest of each status. */
+      const untold = new Map<string, string>();
+      if (checkout.status === "succeeded") await send(message(newId(), "checkout.order_created", {}));
+      await send(message(latest?.id ?? newId(), "checkout.updated", { status: checkout.status }));
+      if (latest?.status === checkout.status) untold.set(checkout.status, latest.id);
+      const telling = tellDelivered(options, untold, send, signal);
+      for await (const event of tail.follow(checkout.organization_id, from, signal)) {
+        const key = event.seq > (latest?.seq ?? 0) ? keyOf(event, checkout.id) : undefined;
+        if (key === undefined) continue;
+        const status = String(fieldOf(event.data, "status"));
+        await send(message(event.id, key, key === "checkout.updated" ? { status } : {}));
+        if (event.type === "checkout.updated") untold.set(status, event.id);
+      }
+      if (over.aborted && !gone.aborted) await send(sseMessage({ type: "reconnect" }));
+      await telling;
+    });
+  });
+}
+
+/** Watch the rows until the seller was told, whichever process does the telling. */
+async function tellDelivered({ told, deps }: StreamOptions, untold: Map<string, string>, send: Send, signal: AbortSignal): Promise<void> {
+  for (let polls = 0; !signal.aborted; polls = untold.size === 0 ? 0 : polls + 1) {
+    try {
+      const done = untold.size === 0 ? [] : await told([...untold.values()]);
+      for (const [status, id] of [...untold]) {
+        if (!done.includes(id)) continue;
+        untold.delete(status);
+        await send(message(newId(), "checkout.webhook_event_delivered", { status }));
+      }
+    } catch (error) {
+      if (!signal.aborted) deps.log.warn({ err: error }, "Deliveries could not be looked at; it will be tried again.");
+    }
+    await sleep(polls > told_polls_quick ? told_poll_slow_ms : told_poll_ms, undefined, { signal }).catch(() => {});
+  }
+}
+
+async function latestUpdate(deps: Deps, organization_id: string, checkout_id: string) {
+  const status = sql<string>`${events.data} ->> 'status'`;
+  const [row] = await deps.db
+    .select({ id: events.id, seq: events.seq, status })
+    .from(events)
+    .where(
+      and(eq(events.organization_id, organization_id), eq(sql`(${events.data} ->> 'id')`, checkout_id), eq(events.type, "checkout.updated")),
+    )
+    .orderBy(desc(events.seq))
+    .limit(1);
+  return row;
+}
