@@ -1,32 +1,52 @@
 import { join } from "node:path";
 import { build, type Plugin } from "esbuild";
 
-/** Parts that stay files of their own: they are large, and loaded only when a person is asked something or a server is started. */
-const apart: Record<string, string> = { "ui/index.ts": "./cli-ui.js", "server/main.ts": "./server.js" };
+/** Parts that stay files of their own, since they are large and not always needed. */
+const apart: Record<string, string> = {
+  "./command-line.ts": "./cli-main.cjs",
+  "../ui/index.ts": "./cli-ui.js",
+  "../../server/main.ts": "./server.js",
+};
 
 const keepApart: Plugin = {
   name: "keep-apart",
   setup(plugin) {
-    plugin.onResolve({ filter: /(ui\/index|server\/main)\.ts$/ }, ({ path, kind }) => {
-      const place = Object.keys(apart).find((name) => path.endsWith(name));
-      return kind === "dynamic-import" && place ? { path: apart[place], external: true } : undefined;
-    });
+    plugin.onResolve({ filter: /\.ts$/ }, ({ path, kind }) => (kind === "dynamic-import" && apart[path] ? { path: apart[path], external: true } : undefined));
   },
 };
 
-/** Bundle the command line: one CommonJS file for every command, and one module that holds Ink and React. */
+/**
+ * commander loads node:child_process, for commands that are programs of their own. We have none, and it would cost a
+ * tenth of the start-up time of a command.
+ */
+const withoutChildProcess: Plugin = {
+  name: "without-child-process",
+  setup(plugin) {
+    plugin.onResolve({ filter: /^node:child_process$/ }, ({ importer }) => (importer.includes("commander") ? { path: "none", namespace: "none" } : undefined));
+    plugin.onLoad({ filter: /.*/, namespace: "none" }, () => ({ contents: "module.exports = {};" }));
+  },
+};
+
+/** Bundle the command line: `cli.cjs` that answers --version and --help, `cli-main.cjs` for every command, and Ink apart. */
 export async function bundleCli(root: string, dist: string, version: string): Promise<void> {
   const common = { bundle: true, platform: "node", target: "node22", minify: true, legalComments: "none", logLevel: "warning" } as const;
+  // CommonJS, because starting the loader of modules costs more than reading the file.
+  const commonjs = { ...common, format: "cjs", define: { "import.meta.dirname": "__dirname", FLOE_VERSION: JSON.stringify(version) } } as const;
   await Promise.all([
     build({
-      ...common,
+      ...commonjs,
       entryPoints: [join(root, "cli/main.ts")],
       outfile: join(dist, "cli.cjs"),
-      // CommonJS, because starting the loader of modules costs more than reading the file.
-      format: "cjs",
-      define: { "import.meta.dirname": "__dirname", FLOE_VERSION: JSON.stringify(version) },
-      external: ["conf", "open"],
+      // Its one import() becomes a require(), which needs no loader of modules either.
+      supported: { "dynamic-import": false },
       plugins: [keepApart],
+    }),
+    build({
+      ...commonjs,
+      entryPoints: [join(root, "cli/command-line.ts")],
+      outfile: join(dist, "cli-main.cjs"),
+      external: ["conf", "open"],
+      plugins: [keepApart, withoutChildProcess],
     }),
     build({
       ...common,

@@ -130,12 +130,12 @@ export async function call(context: Context, made: Call): Promise<{ status: numb
   const url = new URL(server + urlOf(made.path, { params: made.params ?? {}, query: made.query ?? {} }));
   const safe = made.method === "GET" || key !== undefined;
   for (let attempt = 1; ; attempt++) {
-    const started = performance.now();
+    const started = Date.now();
     const result = await send({ method: made.method, url, headers, body, timeoutMs, env: context.io.env, signal: context.io.signal }).catch((error: unknown) => {
       if (error instanceof Unreachable) return error;
       throw error;
     });
-    context.debug(`${made.method} ${url.href} → ${result instanceof Unreachable ? result.code : result.status} in ${Math.trunc(performance.now() - started)} ms`);
+    context.debug(`${made.method} ${url.href} → ${result instanceof Unreachable ? result.code : result.status} in ${Date.now() - started} ms`);
     if (!(result instanceof Unreachable) && result.status >= 200 && result.status < 300) {
       const parsed = parse(result.text);
       if (parsed === undefined && result.text.trim() !== "") {

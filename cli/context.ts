@@ -77,7 +77,9 @@ export function makeContext(io: Io, manifest: Manifest, version: string, globals
     version,
     manifest,
     globals,
-    interactive: isInteractive(io),
+    get interactive() {
+      return isInteractive(io);
+    },
     json: globals.json !== undefined || !io.stdout.isTTY,
     settings() {
       if (!settings) {

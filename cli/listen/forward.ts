@@ -28,8 +28,8 @@ export async function forward(target: URL, delivery: Delivery, options: { retrie
     "webhook-timestamp": String(delivery.timestamp),
     "webhook-signature": delivery.signature,
   };
-  const started = performance.now();
-  const took = (): number => Math.trunc(performance.now() - started);
+  const started = Date.now();
+  const took = (): number => Date.now() - started;
   for (let attempt = 1; ; attempt++) {
     let outcome: Outcome;
     try {

@@ -103,7 +103,7 @@ export async function follow(context: Context, watch: Watch, limits: Patience = 
       reason = error.message;
     }
     if (signal.aborted) throw stopped(signal);
-    const now = performance.now();
+    const now = Date.now();
     lostAt ??= now;
     if (now - lostAt >= limits.giveUpMs) {
       throw new Fault("unreachable", `${context.settings().server} could not be reached again for ${limits.giveUpMs / 60_000} minutes`, {

@@ -55,14 +55,17 @@ export function humanize(value: unknown, kind: string | undefined, row: unknown)
   return plain(String(value));
 }
 
-const segments = new Intl.Segmenter();
+let segmenter: Intl.Segmenter | undefined;
+/** The characters of a text as they are seen. Made when it is needed: it brings the tables of ICU with it. */
+const segmentsOf = (text: string): Iterable<Intl.SegmentData> => (segmenter ??= new Intl.Segmenter()).segment(text);
+
 const wide = /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
 
 /** How many columns of a terminal a text takes. */
 export function widthOf(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of segments.segment(text)) width += wide.test(segment) ? 2 : 1;
+  for (const { segment } of segmentsOf(text)) width += wide.test(segment) ? 2 : 1;
   return width;
 }
 
@@ -70,7 +73,7 @@ function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let kept = "";
   let used = 0;
-  for (const { segment } of segments.segment(text)) {
+  for (const { segment } of segmentsOf(text)) {
     const next = wide.test(segment) ? 2 : 1;
     if (used + next > width - 1) break;
     kept += segment;
