@@ -1,16 +1,21 @@
-import { integer, jsonb, pgTable, text, timestamp, uniqueIndex } from "drizzle-orm/pg-core";
+import { boolean, integer, jsonb, pgTable, text, timestamp, uniqueIndex } from "drizzle-orm/pg-core";
 import { sql } from "drizzle-orm";
 import type { z } from "zod";
 import type {
+  Organization,
   OrganizationCustomerEmailSettings,
+  OrganizationCustomerPortalSettings,
   OrganizationFeatureSettings,
   OrganizationNotificationSettings,
   OrganizationSubscriptionSettings,
+  OrganizationUpdate,
 } from "../../shared/api/organizations.ts";
+import type { Country } from "../../shared/countries.ts";
 
 /**
  * An organization is one row for accounts and billing. The camelCase columns are the account side's own; the others are
- * billing's and have defaults, so that an organization is complete from the moment the account side inserts it.
+ * billing's and have defaults, so that an organization is complete from the moment the account side inserts it. A group
+ * of settings holds what was set; what is missing has the default that `rules.ts` names.
  */
 export const organization = pgTable(
   "organization",
@@ -24,15 +29,20 @@ export const organization = pgTable(
     modified_at: timestamp({ withTimezone: true }),
     email: text(),
     website: text(),
-    socials: jsonb().$type<{ platform: string; url: string }[]>().notNull().default([]),
-    status: text().notNull().default("created"),
+    socials: jsonb().$type<Organization["socials"]>().notNull().default([]),
+    status: text().$type<Organization["status"]>().notNull().default("created"),
+    details: jsonb().$type<NonNullable<z.output<typeof OrganizationUpdate>["details"]>>(),
     details_submitted_at: timestamp({ withTimezone: true }),
-    country: text(),
+    country: text().$type<Country>(),
     default_presentment_currency: text().notNull().default("usd"),
+    default_tax_behavior: text().$type<Organization["default_tax_behavior"]>().notNull().default("location"),
     feature_settings: jsonb().$type<Partial<z.output<typeof OrganizationFeatureSettings>>>().notNull().default({}),
     subscription_settings: jsonb().$type<Partial<z.output<typeof OrganizationSubscriptionSettings>>>().notNull().default({}),
     notification_settings: jsonb().$type<Partial<z.output<typeof OrganizationNotificationSettings>>>().notNull().default({}),
     customer_email_settings: jsonb().$type<Partial<z.output<typeof OrganizationCustomerEmailSettings>>>().notNull().default({}),
+    customer_portal_settings: jsonb().$type<Partial<z.output<typeof OrganizationCustomerPortalSettings>>>().notNull().default({}),
+    embed_hosts: jsonb().$type<string[]>().notNull().default([]),
+    sso_enforced: boolean().notNull().default(false),
     invoice_next_number: integer().notNull().default(1),
     blocked_at: timestamp({ withTimezone: true }),
   },

@@ -1,0 +1,162 @@
+import type { z } from "zod";
+import type { CheckoutOrganization, Organization, OrganizationUpdate } from "../../shared/api/organizations.ts";
+import { type Fault, fault } from "../../shared/errors.ts";
+import type { organization } from "./tables.ts";
+
+export type OrganizationRow = typeof organization.$inferSelect;
+type Update = z.output<typeof OrganizationUpdate>;
+
+/** What holds for an organization that has set nothing (the ORG table). */
+const standard = {
+  feature_settings: {
+    issue_funding_enabled: false,
+    seat_based_pricing_enabled: false,
+    wallets_enabled: false,
+    member_model_enabled: false,
+    checkout_localization_enabled: false,
+    overview_metrics: null,
+    reset_proration_behavior_enabled: false,
+    off_session_charges_enabled: false,
+    meter_cycling_enabled: false,
+    slack_benefit_enabled: false,
+    preview_access_enabled: false,
+    disputes_enabled: false,
+    sso_enabled: false,
+    dispute_auto_accept_enabled: false,
+    compass_enabled: false,
+    merchant_migration_enabled: false,
+    frame_ancestors_enforced: false,
+  },
+  subscription_settings: {
+    allow_multiple_subscriptions: false,
+    allow_customer_updates: true,
+    proration_behavior: "prorate",
+    benefit_revocation_grace_period: 0,
+    prevent_trial_abuse: false,
+  },
+  notification_settings: { new_order: true, new_subscription: true, chargeback_prevention: true, subscription_renewal: true },
+  customer_email_settings: {
+    order_confirmation: true,
+    payment_method_expiration_reminder: true,
+    subscription_cancellation: true,
+    subscription_confirmation: true,
+    subscription_cycled: true,
+    subscription_cycled_after_trial: true,
+    subscription_past_due: true,
+    subscription_paused: true,
+    subscription_resumed: true,
+    subscription_renewal_reminder: true,
+    subscription_revoked: true,
+    subscription_trial_conversion_reminder: true,
+    subscription_uncanceled: true,
+    subscription_updated: true,
+  },
+  customer_portal_settings: {
+    usage: { show: true },
+    subscription: { update_seats: true, update_plan: true, pause: false },
+    customer: { allow_email_change: false },
+  },
+} as const satisfies Pick<
+  Organization,
+  "feature_settings" | "subscription_settings" | "notification_settings" | "customer_email_settings" | "customer_portal_settings"
+>;
+
+/** The seller as a buyer sees it in a checkout. */
+export function checkoutOrganizationOut(row: OrganizationRow): CheckoutOrganization {
+  const subscription_settings = { ...standard.subscription_settings, ...row.subscription_settings };
+  return {
+    id: row.id,
+    created_at: row.createdAt,
+    modified_at: row.modified_at,
+    name: row.name,
+    slug: row.slug,
+    avatar_url: row.logo,
+    email: row.email,
+    website: row.website,
+    socials: row.socials,
+    status: row.status,
+    details_submitted_at: row.details_submitted_at,
+    proration_behavior: subscription_settings.proration_behavior,
+    allow_customer_updates: subscription_settings.allow_customer_updates,
+    feature_settings: { ...standard.feature_settings, ...row.feature_settings },
+    subscription_settings,
+    notification_settings: { ...standard.notification_settings, ...row.notification_settings },
+    customer_email_settings: { ...standard.customer_email_settings, ...row.customer_email_settings },
+  };
+}
+
+/** The seller as it sees itself: every group of settings complete. */
+export function organizationOut(row: OrganizationRow): Organization {
+  const shown = checkoutOrganizationOut(row);
+  const open = isReadyForPayment(row);
+  return {
+    ...shown,
+    onboarding_resubmission_requested_at: null,
+    sso_enforced: row.sso_enforced,
+    default_presentment_currency: row.default_presentment_currency,
+    default_tax_behavior: row.default_tax_behavior,
+    customer_portal_settings: { ...standard.customer_portal_settings, ...row.customer_portal_settings },
+    dispute_settings: { auto_accept_below_amount: null },
+    embed_hosts: row.embed_hosts,
+    embed_hosts_enforced: shown.feature_settings.frame_ancestors_enforced,
+    country: row.country,
+    account_id: null,
+    payout_account_id: null,
+    capabilities: {
+      checkout_payments: open,
+      subscription_renewals: open,
+      payouts: open,
+      refunds: open,
+      api_access: open,
+      dashboard_access: open,
+    },
+  };
+}
+
+/** Whether a paid checkout can be confirmed: on one's own server always, unless the organization is blocked (ORG-05). */
+export const isReadyForPayment = (row: Pick<OrganizationRow, "blocked_at">): boolean => row.blocked_at === null;
+
+/** `DEMO-0001`: the slug in capitals, and at least four digits (ORD-19, ORG-10). */
+export const invoiceNumber = (slug: string, number: number): string => `${slug.toUpperCase()}-${String(number).padStart(4, "0")}`;
+
+/** Every fault of an update of this organization. */
+export function checkUpdate(row: OrganizationRow, body: Update): Fault[] {
+  const faults: Fault[] = [];
+  const had = { ...standard.feature_settings, ...row.feature_settings };
+  // Seats that were sold would be left without their rules (ORG-08).
+  if (had.seat_based_pricing_enabled && body.feature_settings?.seat_based_pricing_enabled === false) {
+    const msg = "Seat-based pricing cannot be disabled once enabled.";
+    faults.push(fault(["feature_settings", "seat_based_pricing_enabled"], msg, "value_error", false));
+  }
+  if (body.sso_enforced && !had.sso_enabled) {
+    faults.push(fault(["sso_enforced"], "Single sign-on is not set up for this organization.", "value_error", true));
+  }
+  return faults;
+}
+
+/** The columns that an update changes: absent stays, a group of settings keeps what it does not name (ORG-01). */
+export function planUpdate(row: OrganizationRow, body: Update, now: Date): Partial<OrganizationRow> {
+  const { avatar_url, details, dispute_settings: _, customer_portal_settings: portal, ...plain } = body;
+  const patch: Partial<OrganizationRow> = { ...defined(plain) };
+  if (avatar_url !== undefined) patch.logo = avatar_url;
+  if (details !== undefined) {
+    patch.details = { ...row.details, ...details };
+    patch.details_submitted_at = row.details_submitted_at ?? now;
+  }
+  for (const group of ["feature_settings", "subscription_settings", "customer_email_settings"] as const) {
+    const sent = body[group];
+    if (sent !== undefined) Object.assign(patch, { [group]: { ...row[group], ...defined(sent) } });
+  }
+  if (portal !== undefined) {
+    const had = { ...standard.customer_portal_settings, ...row.customer_portal_settings };
+    patch.customer_portal_settings = {
+      usage: portal.usage,
+      subscription: { ...had.subscription, ...defined(portal.subscription) },
+      customer: { ...had.customer, ...defined(portal.customer ?? {}) },
+    };
+  }
+  return patch;
+}
+
+const defined = <T extends object>(fields: T): T =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;

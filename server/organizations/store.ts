@@ -1,0 +1,71 @@
+import { and, asc, count, eq, inArray, type SQL, sql } from "drizzle-orm";
+import { member } from "../auth/tables.ts";
+import type { Database, Tx } from "../lib/context.ts";
+import { offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { invoiceNumber, type OrganizationRow } from "./rules.ts";
+import { organization } from "./tables.ts";
+
+type Filter = Paging & { slug?: string | undefined; sorting: readonly string[] };
+
+/** Of whom organizations are listed: those a user is a member of, or one by its id. */
+export type Whose = { user_id: string } | { organization_id: string };
+
+const sortable = {
+  created_at: organization.createdAt,
+  slug: organization.slug,
+  name: organization.name,
+  // No organization is under review here, so all have the same threshold and have been in their state since they exist.
+  next_review_threshold: sql`0::int`,
+  days_in_status: sql`-extract(epoch from ${organization.createdAt})`,
+};
+
+/** One page of organizations, and how many there are. */
+export async function listOrganizations(db: Database, whose: Whose, { slug, sorting, ...paging }: Filter) {
+  const mine: SQL =
+    "user_id" in whose
+      ? inArray(organization.id, db.select({ id: member.organizationId }).from(member).where(eq(member.userId, whose.user_id)))
+      : eq(organization.id, whose.organization_id);
+  const where = and(mine, slug === undefined ? undefined : eq(sql`lower(${organization.slug})`, slug.toLowerCase()));
+  const items = await db
+    .select()
+    .from(organization)
+    .where(where)
+    .orderBy(...orderBy(sorting, sortable, organization.id))
+    .limit(paging.limit)
+    .offset(offsetOf(paging));
+  const [row] = await db.select({ total: count() }).from(organization).where(where);
+  return { items, total: row?.total ?? 0 };
+}
+
+/** An organization by its id. */
+export async function findOrganization(db: Database, id: string): Promise<OrganizationRow | undefined> {
+  const [row] = await db.select().from(organization).where(eq(organization.id, id));
+  return row;
+}
+
+/** An organization, kept from changing until the transaction ends. */
+export async function lockOrganization(tx: Tx, id: string): Promise<OrganizationRow | undefined> {
+  const [row] = await tx.select().from(organization).where(eq(organization.id, id)).orderBy(asc(organization.id)).for("update");
+  return row;
+}
+
+/** Change columns of an organization. */
+export async function updateOrganization(tx: Tx, id: string, patch: Partial<OrganizationRow>): Promise<OrganizationRow> {
+  const [row] = await tx.update(organization).set(patch).where(eq(organization.id, id)).returning();
+  if (!row) throw new Error(`The organization ${id} is gone.`);
+  return row;
+}
+
+/**
+ * The next invoice number of an organization. Its row stays locked until the transaction ends, so the numbers of
+ * committed orders have no gap and no double (ORD-19).
+ */
+export async function nextInvoiceNumber(tx: Tx, organization_id: string): Promise<string> {
+  const [row] = await tx
+    .update(organization)
+    .set({ invoice_next_number: sql`${organization.invoice_next_number} + 1` })
+    .where(eq(organization.id, organization_id))
+    .returning({ slug: organization.slug, next: organization.invoice_next_number });
+  if (!row) throw new Error(`The organization ${organization_id} is gone.`);
+  return invoiceNumber(row.slug, row.next - 1);
+}
