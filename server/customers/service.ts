@@ -1,0 +1,111 @@
+import type { z } from "zod";
+import type { Customer, CustomerState, CustomerUpdate, customers } from "../../shared/api/customers.ts";
+import type { Service } from "../../shared/contract.ts";
+import { invalid, notFound } from "../../shared/errors.ts";
+import { type Ctx, type Database, type Deps, organizationOf, type Tx } from "../lib/context.ts";
+import { emit } from "../lib/events.ts";
+import { newId } from "../lib/ids.ts";
+import { pageOf } from "../lib/page.ts";
+import { hashToken } from "../lib/secrets.ts";
+import { checkTaxId, checkUnique, type CustomerRow, customerOut, planAnonymization, planUpdate } from "./rules.ts";
+import * as store from "./store.ts";
+
+const tries_max = 3;
+
+/** Everything a customer holds now. Subscriptions, grants and meters are not sold yet, so there are none to list. */
+export async function stateOf(_db: Database, row: CustomerRow): Promise<CustomerState> {
+  return { ...customerOut(row), active_subscriptions: [], granted_benefits: [], active_meters: [] };
+}
+
+/** Tell that a customer changed: the change itself, then what it holds (CUS-25, WHK-42). */
+export async function emitCustomer(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  type: "customer.created" | "customer.updated" | "customer.deleted",
+  row: CustomerRow,
+): Promise<void> {
+  await emit(tx, ctx, row.organization_id, type, customerOut(row));
+  await emit(tx, ctx, row.organization_id, "customer.state_changed", await stateOf(tx, row));
+}
+
+/**
+ * Do it in a transaction, and again if a parallel one took the same e-mail address or external id in between: the second
+ * time its check finds the clash and says so, as it would have without the race (CUS-03).
+ */
+async function orClash<T>(ctx: Ctx, work: (tx: Tx) => Promise<T>): Promise<T> {
+  for (let left = tries_max; ; left -= 1) {
+    try {
+      return await ctx.db.transaction(work);
+    } catch (error) {
+      if (left <= 1 || !store.isTaken(error)) throw error;
+    }
+  }
+}
+
+async function find(ctx: Ctx, key: store.CustomerKey): Promise<CustomerRow> {
+  const row = await store.findCustomer(ctx.db, organizationOf(ctx), key);
+  if (!row) throw notFound();
+  return row;
+}
+
+const change = (ctx: Ctx, key: store.CustomerKey, body: Partial<z.output<typeof CustomerUpdate>>): Promise<Customer> =>
+  orClash(ctx, async (tx) => {
+    const row = await store.lockCustomer(tx, organizationOf(ctx), key);
+    if (!row || row.deleted_at !== null) throw notFound();
+    const { patch, faults } = planUpdate(row, body);
+    const { email, external_id } = patch;
+    const wanted = { ...(email === undefined ? {} : { email }), ...(external_id === undefined ? {} : { external_id }) };
+    const others = await store.findOthers(tx, row.organization_id, { ...wanted, id: row.id });
+    faults.push(...checkUnique(wanted, others));
+    if (faults.length > 0) throw invalid(...faults);
+    const same = Object.keys(patch).length === 0;
+    const changed = same ? row : await store.updateCustomer(tx, row.id, { ...patch, modified_at: ctx.clock.now() });
+    await emitCustomer(tx, ctx, "customer.updated", changed);
+    return customerOut(changed);
+  });
+
+const remove = (ctx: Ctx, key: store.CustomerKey, anonymize = false): Promise<void> =>
+  ctx.db.transaction(async (tx) => {
+    const row = await store.lockCustomer(tx, organizationOf(ctx), key);
+    // Making a deleted customer unreadable can be asked for later, and again (CUS-20).
+    if (!row || (row.deleted_at !== null && !anonymize)) throw notFound();
+    const now = ctx.clock.now();
+    const unreadable = anonymize ? planAnonymization(row, (text) => hashToken(ctx.config.secret, text), now) : {};
+    if (row.deleted_at !== null) {
+      if (Object.keys(unreadable).length > 0) await store.updateCustomer(tx, row.id, { ...unreadable, modified_at: now });
+      return;
+    }
+    const gone = { deleted_at: now, modified_at: now, external_id: null, deleted_external_id: row.external_id };
+    await emitCustomer(tx, ctx, "customer.deleted", await store.updateCustomer(tx, row.id, { ...unreadable, ...gone }));
+  });
+
+/** The customers of the API. */
+export const customerService: Service<typeof customers, Ctx> = {
+  async list(ctx, { query }) {
+    const { items, total } = await store.listCustomers(ctx.db, organizationOf(ctx), query);
+    return pageOf(items.map(customerOut), total, query);
+  },
+  create: (ctx, { body }) =>
+    orClash(ctx, async (tx) => {
+      const organization_id = organizationOf(ctx);
+      const { organization_id: _, tax_id, external_id = null, billing_address = null, name = null, locale = null, ...given } = body;
+      const wanted = { email: given.email, external_id };
+      const faults = checkUnique(wanted, await store.findOthers(tx, organization_id, wanted));
+      const taxId = tax_id ? checkTaxId(tax_id, billing_address?.country) : null;
+      if (taxId !== null && "loc" in taxId) throw invalid(...faults, taxId);
+      if (faults.length > 0) throw invalid(...faults);
+      const values = { ...given, id: newId(), organization_id, created_at: ctx.clock.now(), external_id, billing_address, name, locale, tax_id: taxId };
+      const row = await store.insertCustomer(tx, values);
+      if (!row) throw new store.Taken();
+      await emitCustomer(tx, ctx, "customer.created", row);
+      return customerOut(row);
+    }),
+  get: async (ctx, { params }) => customerOut(await find(ctx, params)),
+  update: (ctx, { params, body }) => change(ctx, params, body),
+  delete: (ctx, { params, query }) => remove(ctx, params, query.anonymize),
+  getState: async (ctx, { params }) => stateOf(ctx.db, await find(ctx, params)),
+  getExternal: async (ctx, { params }) => customerOut(await find(ctx, params)),
+  updateExternal: (ctx, { params, body }) => change(ctx, params, body),
+  deleteExternal: (ctx, { params, query }) => remove(ctx, params, query.anonymize),
+  getStateExternal: async (ctx, { params }) => stateOf(ctx.db, await find(ctx, params)),
+};

@@ -1,0 +1,106 @@
+import { and, count, eq, ilike, isNull, ne, or, type SQL, sql } from "drizzle-orm";
+import type { Database, Tx } from "../lib/context.ts";
+import { among, contains, metadataMatches, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import type { CustomerRow } from "./rules.ts";
+import { customers } from "./tables.ts";
+
+type Filter = Paging & {
+  organization_id?: string[] | undefined;
+  email?: string | undefined;
+  query?: string | undefined;
+  active?: boolean | undefined;
+  metadata?: Record<string, string[] | undefined> | undefined;
+  sorting: readonly string[];
+};
+
+/** How a customer is named in a path: by our id or by the seller's own. */
+export type CustomerKey = { id: string } | { external_id: string };
+
+const sortable = { created_at: customers.created_at, email: customers.email, name: customers.name };
+const sameEmail = (email: string): SQL => eq(sql`lower(${customers.email})`, email.toLowerCase());
+const living = (organization_id: string) => and(eq(customers.organization_id, organization_id), isNull(customers.deleted_at));
+const startsWith = (text: string): string => contains(text).slice(1);
+
+/** One page of customers, and how many there are (CUS-22). */
+export async function listCustomers(db: Database, organization_id: string, filter: Filter) {
+  const { query, active } = filter;
+  const where = and(
+    living(organization_id),
+    among(customers.organization_id, filter.organization_id),
+    filter.email === undefined ? undefined : sameEmail(filter.email),
+    query === undefined
+      ? undefined
+      : or(
+          ilike(customers.email, contains(query)),
+          ilike(customers.name, contains(query)),
+          sql`${customers.external_id} like ${startsWith(query)}`,
+        ),
+    // Nobody has a running subscription yet.
+    active ? sql`false` : undefined,
+    metadataMatches(customers.metadata, filter.metadata),
+  );
+  const items = await db
+    .select()
+    .from(customers)
+    .where(where)
+    .orderBy(...orderBy(filter.sorting, sortable, customers.id))
+    .limit(filter.limit)
+    .offset(offsetOf(filter));
+  const [row] = await db.select({ total: count() }).from(customers).where(where);
+  return { items, total: row?.total ?? 0 };
+}
+
+const keyed = (key: CustomerKey): SQL => ("id" in key ? eq(customers.id, key.id) : eq(customers.external_id, key.external_id));
+
+/** A customer that was not deleted. */
+export async function findCustomer(db: Database, organization_id: string, key: CustomerKey): Promise<CustomerRow | undefined> {
+  const [row] = await db.select().from(customers).where(and(living(organization_id), keyed(key)));
+  return row;
+}
+
+/** A customer that was not deleted, by e-mail address in any case. */
+export async function findCustomerByEmail(db: Database, organization_id: string, email: string): Promise<CustomerRow | undefined> {
+  const [row] = await db.select().from(customers).where(and(living(organization_id), sameEmail(email)));
+  return row;
+}
+
+/** A customer, deleted or not, kept from changing until the transaction ends. */
+export async function lockCustomer(tx: Tx, organization_id: string, key: CustomerKey): Promise<CustomerRow | undefined> {
+  const [row] = await tx.select().from(customers).where(and(eq(customers.organization_id, organization_id), keyed(key))).for("update");
+  return row;
+}
+
+/** Other customers that have this e-mail address or this external id. */
+export async function findOthers(
+  db: Database,
+  organization_id: string,
+  { email, external_id, id }: { email?: string; external_id?: string | null; id?: string },
+): Promise<CustomerRow[]> {
+  const same = or(email === undefined ? undefined : sameEmail(email), external_id ? eq(customers.external_id, external_id) : undefined);
+  if (!same) return [];
+  return db.select().from(customers).where(and(living(organization_id), id === undefined ? undefined : ne(customers.id, id), same));
+}
+
+/** Add a customer; undefined when a parallel one has just taken the e-mail address or the external id. */
+export async function insertCustomer(tx: Tx, values: typeof customers.$inferInsert): Promise<CustomerRow | undefined> {
+  const [row] = await tx.insert(customers).values(values).onConflictDoNothing().returning();
+  return row;
+}
+
+/** Change columns of a customer. The caller holds its lock, or says what else makes that safe. */
+export async function updateCustomer(tx: Tx, id: string, patch: Partial<CustomerRow>): Promise<CustomerRow> {
+  const [row] = await tx.update(customers).set(patch).where(eq(customers.id, id)).returning();
+  if (!row) throw new Error(`The customer ${id} is gone.`);
+  return row;
+}
+
+/** A unique value was found taken without the database refusing the change. */
+export class Taken extends Error {
+  readonly code = "23505";
+}
+
+/** Whether a change failed because another row has the same unique value. */
+export function isTaken(error: unknown): boolean {
+  const codeOf = (thrown: unknown) => (typeof thrown === "object" && thrown !== null && "code" in thrown ? thrown.code : undefined);
+  return (codeOf(error) ?? codeOf(error instanceof Error ? error.cause : undefined)) === "23505";
+}

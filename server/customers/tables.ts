@@ -1,0 +1,43 @@
+import { sql } from "drizzle-orm";
+import { boolean, index, jsonb, pgTable, text, timestamp, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import type { Address } from "../../shared/addresses.ts";
+import type { Customer } from "../../shared/api/customers.ts";
+import { organization } from "../organizations/tables.ts";
+
+const instant = () => timestamp({ withTimezone: true });
+
+/** Who buys. Deleting keeps the row, because orders and payments go on naming it (CUS-18). */
+export const customers = pgTable(
+  "customers",
+  {
+    id: uuid().primaryKey(),
+    organization_id: text().notNull().references(() => organization.id, { onDelete: "cascade" }),
+    created_at: instant().notNull(),
+    modified_at: instant(),
+    deleted_at: instant(),
+    type: text().$type<Customer["type"]>().notNull().default("individual"),
+    external_id: text(),
+    /** As given; compared in lower case (CUS-01). */
+    email: text().notNull(),
+    email_verified: boolean().notNull().default(false),
+    name: text(),
+    billing_name: text(),
+    billing_address: jsonb().$type<Address>(),
+    tax_id: jsonb().$type<NonNullable<Customer["tax_id"]>>(),
+    locale: text(),
+    default_payment_method_id: uuid(),
+    first_user_event_at: instant(),
+    metadata: jsonb().$type<Customer["metadata"]>().notNull().default({}),
+    /** What `external_id` was before the deletion freed it (CUS-17). */
+    deleted_external_id: text(),
+    anonymized_at: instant(),
+  },
+  (table) => [
+    uniqueIndex("customers_email").on(table.organization_id, sql`lower(${table.email})`).where(sql`${table.deleted_at} is null`),
+    uniqueIndex("customers_external_id").on(table.organization_id, table.external_id),
+    index("customers_by_creation").on(table.organization_id, table.created_at, table.id).where(sql`${table.deleted_at} is null`),
+    index("customers_by_email").on(table.organization_id, table.email, table.id).where(sql`${table.deleted_at} is null`),
+    index("customers_by_name").on(table.organization_id, table.name, table.id).where(sql`${table.deleted_at} is null`),
+    index("customers_metadata").using("gin", sql`${table.metadata} jsonb_path_ops`),
+  ],
+);
