@@ -1,4 +1,15 @@
-import { describe, expect, test } from "vitest";
+import type { models } from "@polar-sh/sdk/2027-01";
+import { CheckoutConfirmStripe$outboundSchema } from "polar-sdk-0.38/models/components/checkoutconfirmstripe.js";
+import { CheckoutCreate$outboundSchema as CheckoutCreate38 } from "polar-sdk-0.38/models/components/checkoutcreate.js";
+import { CustomerCreate$outboundSchema as CustomerCreate38 } from "polar-sdk-0.38/models/components/customercreate.js";
+import { OrderUpdate$outboundSchema } from "polar-sdk-0.38/models/components/orderupdate.js";
+import { OrganizationUpdate$outboundSchema } from "polar-sdk-0.38/models/components/organizationupdate.js";
+import { ProductCreate$outboundSchema as ProductCreate38 } from "polar-sdk-0.38/models/components/productcreate.js";
+import { WebhookEndpointCreate$outboundSchema } from "polar-sdk-0.38/models/components/webhookendpointcreate.js";
+import { CheckoutCreate$outboundSchema as CheckoutCreate49 } from "polar-sdk-0.49/models/components/checkoutcreate.js";
+import { CustomerCreate$outboundSchema as CustomerCreate49 } from "polar-sdk-0.49/models/components/customercreate.js";
+import { ProductCreate$outboundSchema as ProductCreate49 } from "polar-sdk-0.49/models/components/productcreate.js";
+import { describe, expect, expectTypeOf, test } from "vitest";
 import type { z } from "zod";
 import { AddressInput } from "../../shared/addresses.ts";
 import { api } from "../../shared/api/index.ts";
@@ -179,5 +190,102 @@ describe("other bodies and queries", () => {
     expect(pathsOf(query.safeParse({ sorting: "colour" }))).toEqual(["sorting"]);
     expect(pathsOf(query.safeParse({ page: "0" }))).toEqual(["page"]);
     expect(pathsOf(query.safeParse({ created_after: "yesterday" }))).toEqual(["created_after"]);
+  });
+});
+
+describe("what the published clients send is read", () => {
+  const products = api.products.create.body;
+  test("a product with each kind of price, by 0.38.1", () => {
+    const sent = ProductCreate38.parse({
+      name: "Pro",
+      recurringInterval: "month",
+      prices: [
+        { amountType: "fixed", priceAmount: 1900 },
+        { amountType: "free" },
+        { amountType: "custom", minimumAmount: null, presetAmount: 500 },
+        { amountType: "metered_unit", meterId: id, unitAmount: 0.25 },
+        { amountType: "seat_based", seatTiers: { tiers: [{ minSeats: 1, pricePerSeat: 700 }] } },
+      ],
+    });
+    expect(products.parse(sent)).toMatchObject({
+      name: "Pro",
+      recurring_interval: "month",
+      prices: [
+        { amount_type: "fixed", price_currency: "usd", price_amount: 1900 },
+        { amount_type: "free" },
+        { amount_type: "custom", minimum_amount: 50, preset_amount: 500, maximum_amount: null },
+        { amount_type: "metered_unit", unit_amount: "0.25", cap_amount: null },
+        { amount_type: "seat_based", seat_tiers: { seat_tier_type: "volume", tiers: [{ min_seats: 1 }] } },
+      ],
+    });
+  });
+  test("a one-time product, by 0.49.0", () => {
+    const sent = ProductCreate49.parse({ name: "Pro", prices: [{ amountType: "fixed", priceAmount: 0 }] });
+    expect(products.parse(sent).prices).toEqual([{ amount_type: "fixed", price_amount: 0 }]);
+  });
+  test("a customer with its tax number, by both", () => {
+    const old = CustomerCreate38.parse({
+      email: "a@b.co",
+      taxId: ["FR61954506077", "eu_vat"],
+      billingAddress: { country: "FR" },
+    });
+    const recent = CustomerCreate49.parse({
+      email: "a@b.co",
+      taxId: "FR61954506077",
+      billingAddress: { country: "FR" },
+    });
+    for (const sent of [old, recent])
+      expect(api.customers.create.body.parse(sent)).toMatchObject({ tax_id: "FR61954506077", type: "individual" });
+  });
+  test("a checkout, by 0.38.1 and 0.49.0", () => {
+    const forms = [
+      CheckoutCreate38.parse({ products: [id], customerMetadata: { n: 1 } }),
+      CheckoutCreate38.parse({ products: [id], customFieldData: { size: "L", at: new Date(0), none: null } }),
+      CheckoutCreate49.parse({ products: [id], currency: "eur" }),
+    ];
+    for (const sent of forms)
+      expect(pathsOf(api.checkouts.create.body.safeParse(JSON.parse(JSON.stringify(sent))))).toEqual([]);
+  });
+  test("a confirmation, an order, an organization and an endpoint, by 0.38.1", () => {
+    expect(
+      api.checkoutClient.confirm.body.parse(
+        CheckoutConfirmStripe$outboundSchema.parse({ confirmationTokenId: "pm_card_visa" }),
+      ),
+    ).toEqual({
+      confirmation_token_id: "pm_card_visa",
+    });
+    expect(
+      api.orders.update.body.parse(OrderUpdate$outboundSchema.parse({ billingName: "Ada", billingAddress: null })),
+    ).toEqual({ billing_name: "Ada" });
+    const settings = { newOrder: true, newSubscription: false };
+    expect(
+      api.organizations.update.body.parse(
+        OrganizationUpdate$outboundSchema.parse({ notificationSettings: settings, name: "Acme" }),
+      ),
+    ).toEqual({ name: "Acme" });
+    const endpoint = { url: "https://x.test/", format: "raw", secret: "s".repeat(32), events: ["order.paid"] };
+    expect(api.webhooks.createEndpoint.body.parse(WebhookEndpointCreate$outboundSchema.parse(endpoint))).toMatchObject(
+      endpoint,
+    );
+  });
+  test("every body that the current client 1.0.1 can form has a type we accept", () => {
+    type Sent<S extends z.ZodType> = z.input<S>;
+    type Known<T> = Omit<T, "prices" | "units" | "min_units" | "max_units">;
+    expectTypeOf<Known<models.ProductCreateOneTime>>().toExtend<Known<Sent<typeof products>>>();
+    expectTypeOf<Known<models.ProductCreateRecurring>>().toExtend<Known<Sent<typeof products>>>();
+    expectTypeOf<Known<models.ProductUpdate>>().toExtend<
+      Known<Omit<Sent<typeof api.products.update.body>, "name"> & { name?: string | null }>
+    >();
+    expectTypeOf<models.CustomerIndividualCreate>().toExtend<Sent<typeof api.customers.create.body>>();
+    expectTypeOf<models.CustomerUpdate>().toExtend<Sent<typeof api.customers.update.body>>();
+    expectTypeOf<models.CustomerUpdateExternalID>().toExtend<Sent<typeof api.customers.updateExternal.body>>();
+    expectTypeOf<Known<models.CheckoutCreate>>().toExtend<Known<Sent<typeof api.checkouts.create.body>>>();
+    expectTypeOf<models.CheckoutUpdate>().toExtend<Sent<typeof api.checkouts.update.body>>();
+    expectTypeOf<models.CheckoutUpdatePublic>().toExtend<Sent<typeof api.checkoutClient.update.body>>();
+    expectTypeOf<models.CheckoutConfirmStripe>().toExtend<Sent<typeof api.checkoutClient.confirm.body>>();
+    expectTypeOf<models.OrderUpdate>().toExtend<Sent<typeof api.orders.update.body>>();
+    expectTypeOf<models.OrganizationUpdate>().toExtend<Sent<typeof api.organizations.update.body>>();
+    expectTypeOf<models.WebhookEndpointCreate>().toExtend<Sent<typeof api.webhooks.createEndpoint.body>>();
+    expectTypeOf<models.WebhookEndpointUpdate>().toExtend<Sent<typeof api.webhooks.updateEndpoint.body>>();
   });
 });
