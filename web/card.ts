@@ -71,14 +71,14 @@ export function cardFaults(card: { card_number: string; card_expiry: string; car
   else if (!checks(digits)) faults.card_number = "This card number is not valid.";
 
   const expiry = readExpiry(card.card_expiry);
-  if (card.card_expiry.trim() === "") faults.card_expiry = "Enter the expiry date.";
-  else if (!expiry) faults.card_expiry = "Write it as MM / YY.";
+  if (card.card_expiry.trim() === "") faults.card_expiry = "Enter the date.";
+  else if (!expiry) faults.card_expiry = "Use MM / YY.";
   else if (expiry.exp_year * 12 + expiry.exp_month < today.getFullYear() * 12 + today.getMonth() + 1) {
-    faults.card_expiry = "This date has passed.";
+    faults.card_expiry = "It has expired.";
   }
 
   const security = digitsOf(card.card_cvc);
-  if (security === "") faults.card_cvc = "Enter the security code.";
+  if (security === "") faults.card_cvc = "Enter the code.";
   else if (security.length < 3 || security.length > 4 || (digits !== "" && security.length < cvc)) {
     faults.card_cvc = `It has ${cvc} digits.`;
   }

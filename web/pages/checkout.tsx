@@ -2,6 +2,7 @@ import { type FormEvent, lazy, Suspense, useEffect, useRef, useState } from "rea
 import { decimalMoney, formatMoney, minimumAmount, parseMoney } from "../../shared/money.ts";
 import type { Checkout } from "../api.ts";
 import { type Faults, faultsOf, isCustomPrice, priceOf, type Values } from "../checkout-form.ts";
+import { language } from "../language.ts";
 import { isEmbedded, tellParent } from "../parent.ts";
 import { Address } from "../parts/Address.tsx";
 import { Button } from "../parts/Button.tsx";
@@ -43,7 +44,7 @@ const valuesOf = (checkout: Checkout): Values => {
 
 /** What the button promises. */
 function buttonText(checkout: Checkout): string {
-  if (checkout.is_payment_required) return `Pay ${formatMoney(checkout.total_amount, checkout.currency, navigator.language)}`;
+  if (checkout.is_payment_required) return `Pay ${formatMoney(checkout.total_amount, checkout.currency, language)}`;
   if (checkout.trial_end) return "Start the trial";
   return checkout.is_payment_setup_required ? "Subscribe" : "Get it for free";
 }
@@ -126,7 +127,7 @@ function Form({ order }: { order: Order }) {
               label={`Amount in ${checkout.currency.toUpperCase()}`}
               name="amount"
               inputMode="decimal"
-              hint={`At least ${formatMoney(least, checkout.currency, navigator.language)}.`}
+              hint={`At least ${formatMoney(least, checkout.currency, language)}.`}
               required
               value={values.amount}
               error={faults.amount}

@@ -1,6 +1,7 @@
 import { useMemo } from "react";
 import { hasStates, sellableCountries, statesOf } from "../../shared/countries.ts";
 import type { AddressField } from "../checkout-form.ts";
+import { language } from "../language.ts";
 import { Field, SelectField } from "./Field.tsx";
 
 type Mode = "required" | "optional" | "disabled";
@@ -15,7 +16,7 @@ type Props = {
 
 function useCountries(): { code: string; name: string }[] {
   return useMemo(() => {
-    const names = new Intl.DisplayNames([navigator.language, "en"], { type: "region" });
+    const names = new Intl.DisplayNames([language, "en"], { type: "region" });
     return sellableCountries
       .map((code) => ({ code, name: names.of(code) ?? code }))
       .sort((a, b) => a.name.localeCompare(b.name));

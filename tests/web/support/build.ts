@@ -1,0 +1,11 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { build } from "vite";
+
+/** Builds the web app as it is shipped, into a folder of its own. */
+export async function buildWeb(): Promise<{ dist: string; remove(): Promise<void> }> {
+  const dist = await mkdtemp(join(tmpdir(), "floe-web-"));
+  await build({ configFile: "web/vite.config.ts", logLevel: "error", build: { outDir: dist, emptyOutDir: true } });
+  return { dist, remove: () => rm(dist, { recursive: true, force: true }) };
+}

@@ -1,0 +1,33 @@
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import chromium from "@sparticuz/chromium";
+import { type Browser, chromium as launcher, type Page } from "playwright-core";
+
+/** A headless Chromium that comes with the packages, so that tests need no browser installed. */
+export async function openChromium(): Promise<Browser> {
+  return launcher.launch({
+    executablePath: await chromium.executablePath(),
+    args: [...chromium.args.filter((arg) => !/^--(headless|single-process|disable-web-security|disable-site-isolation|disable-features)/.test(arg)), "--no-sandbox"],
+    headless: true,
+  });
+}
+
+type Violation = { id: string; impact: string | null; help: string; nodes: { html: string; failureSummary?: string }[] };
+
+/** What axe finds serious or critical on a page, frames included, as readable lines. */
+export async function seriousFaults(page: Page): Promise<string[]> {
+  const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+  const found: string[] = [];
+  for (const frame of page.frames()) {
+    if (frame.url() === "about:srcdoc") continue;
+    await frame.evaluate(axe);
+    const violations = await frame.evaluate(async () => {
+      const { axe: run } = window as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
+      return (await run.run()).violations;
+    });
+    for (const { id, impact, nodes } of violations) {
+      if (impact === "serious" || impact === "critical") found.push(`${id}: ${nodes.map(({ html }) => html).join(" | ")}`);
+    }
+  }
+  return found;
+}
