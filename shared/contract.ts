@@ -68,7 +68,10 @@ export const many = <T extends z.ZodType>(item: T) =>
 export const flag = z.union([z.boolean(), z.stringbool()]).optional();
 
 /** `?metadata[key]=value`: keys are AND, repeated values OR (API-18). */
-export const metadataFilter = z.record(z.string(), many(z.coerce.string())).optional();
+export const metadataFilter = z
+  .record(z.string(), many(z.coerce.string()))
+  .optional()
+  .describe("Only with these values in the metadata.");
 
 /** `?sorting=-created_at&sorting=name`, each key also with a leading `-` (API-15). */
 export const sorting = <const K extends string>(keys: readonly [K, ...K[]], standard: readonly (K | `-${K}`)[]) => {
@@ -76,7 +79,8 @@ export const sorting = <const K extends string>(keys: readonly [K, ...K[]], stan
   return z
     .union([key, z.array(key)])
     .transform((value): (K | `-${K}`)[] => (Array.isArray(value) ? value : [value as K | `-${K}`]))
-    .default(() => [...standard]);
+    .default(() => [...standard])
+    .describe("Order of the list; a leading - turns it round.");
 };
 
 export const byId = z.object({ id: z.uuid() });

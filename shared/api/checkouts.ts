@@ -103,7 +103,7 @@ export const Checkout = z.object({
 });
 export type Checkout = z.output<typeof Checkout>;
 
-const amount = z.int().min(0).describe("Amount in minor units, where the buyer may choose it.");
+const amount = z.int().min(0).nullish().describe("Amount in minor units, where the buyer may choose it.");
 const seats = z.int().min(1).max(10_000);
 const ipAddress = z.union([z.ipv4(), z.ipv6()]);
 const embedOrigin = z.string().max(2083).nullish().describe("Origin of the page that embeds the checkout.");
@@ -117,7 +117,7 @@ const returnUrl = webUrl.nullish().describe("Where the back button leads.");
 /** What seller and buyer may both fill in. Null clears a field, except where only a whole value makes sense. */
 export const buyerInput = {
   custom_field_data: unlessNull(customFieldData).describe("Answers to the custom fields, by their slug."),
-  amount: amount.nullish(),
+  amount,
   seats: seats.nullish().describe("Number of seats."),
   is_business_customer: unlessNull(z.boolean()).describe("Whether a business buys."),
   customer_name: z.string().max(256).nullish().describe("Name of the buyer."),

@@ -6,8 +6,10 @@ import { currencies } from "../currencies.ts";
 export const stored = { id: z.uuid(), created_at: instant, modified_at: instant.nullable() };
 
 /** An update treats an explicit null of this field as if it were not sent. */
-export const unlessNull = <T extends z.ZodType>(schema: T) =>
-  schema.nullish().transform((value) => (value === null ? undefined : value) as z.output<T> | undefined);
+export function unlessNull<T extends z.ZodType>(schema: T) {
+  const field = schema.nullish().transform((value) => (value === null ? undefined : value) as z.output<T> | undefined);
+  return schema.description ? field.describe(schema.description) : field;
+}
 
 /** Text whose blank form means none. */
 export const blankToNull = (max = 10_000) =>

@@ -79,7 +79,10 @@ export const ProductCreate = z
     meter_interval: interval.nullish().describe("How often metered use is charged, if not with the product."),
     meter_interval_count: count.nullish().describe("Charge metered use every so many intervals."),
     visibility: visibility.default("public").describe("Who finds it."),
-    medias: medias.nullish().transform((files) => files ?? []),
+    medias: medias
+      .nullish()
+      .transform((files) => files ?? [])
+      .describe("Files to show, in order."),
     attached_custom_fields: customFields.default(() => []),
     metadata: metadata.default(() => ({})).describe("Your own keys and values."),
     organization_id: organizationOf,

@@ -5,6 +5,7 @@ import { z } from "zod";
 /** The part of a JSON Schema that the contract's answers use. */
 export type Json = {
   type?: string | string[];
+  description?: string;
   const?: unknown;
   enum?: unknown[];
   anyOf?: Json[];
