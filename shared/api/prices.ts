@@ -98,8 +98,8 @@ export const ProductPriceCreate = z.discriminatedUnion("amount_type", [
       .int()
       .min(0)
       .nullish()
-      .transform((amount) => amount ?? 50)
-      .describe("Least the buyer may pay."),
+      .transform((amount) => amount ?? null)
+      .describe("Least the buyer may pay; by default the least that is charged in the currency."),
     maximum_amount: z
       .int()
       .min(1)

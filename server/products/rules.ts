@@ -1,0 +1,107 @@
+import type { ProductPrice, ProductPriceCreate } from "../../shared/api/prices.ts";
+import type { CheckoutProduct, OrderProduct, Product } from "../../shared/api/products.ts";
+import type { productPrices, products } from "./tables.ts";
+
+export type PriceRow = typeof productPrices.$inferSelect;
+export type PriceInsert = typeof productPrices.$inferInsert;
+export type ProductRow = typeof products.$inferSelect;
+/** A product with its prices on sale, in the order in which they are shown. */
+export type PricedProduct = ProductRow & { prices: PriceRow[] };
+
+const amountOf = (amount: number | null): number => {
+  if (amount === null) throw new Error("A price lacks the amount of its kind.");
+  return amount;
+};
+
+/** A price as it is answered; its type and interval mirror its product (PRD-36). */
+export function priceOut(row: PriceRow, product: Pick<ProductRow, "recurring_interval">): ProductPrice {
+  const common = {
+    id: row.id,
+    created_at: row.created_at,
+    modified_at: row.modified_at,
+    source: row.source,
+    is_archived: row.is_archived,
+    product_id: row.product_id,
+    type: product.recurring_interval === null ? ("one_time" as const) : ("recurring" as const),
+    recurring_interval: product.recurring_interval,
+    price_currency: row.price_currency,
+    tax_behavior: row.tax_behavior,
+  };
+  switch (row.amount_type) {
+    case "fixed":
+      return { ...common, amount_type: "fixed", price_amount: amountOf(row.price_amount) };
+    case "custom": {
+      const { maximum_amount, preset_amount } = row;
+      return { ...common, amount_type: "custom", minimum_amount: amountOf(row.minimum_amount), maximum_amount, preset_amount };
+    }
+    case "free":
+      return { ...common, amount_type: "free" };
+    case "seat_based": {
+      if (row.seat_tiers === null) throw new Error("A seat-based price lacks its tiers.");
+      return { ...common, amount_type: "seat_based", seat_tiers: row.seat_tiers };
+    }
+    case "metered_unit":
+      throw new Error("There is a metered price, but there are no meters.");
+  }
+}
+
+const shown = (row: ProductRow) => {
+  const { metadata: _, ...fields } = row;
+  return { ...fields, is_recurring: row.recurring_interval !== null };
+};
+
+/** A product as its seller sees it. */
+export function productOut(row: PricedProduct): Product {
+  return {
+    ...checkoutProductOut(row),
+    // No operation deletes a product, sold or not (PRD-28).
+    is_deletable: false,
+    metadata: row.metadata,
+    benefits: [],
+    attached_custom_fields: [],
+  };
+}
+
+/** A product as its buyer sees it. */
+export function checkoutProductOut({ prices, ...row }: PricedProduct): CheckoutProduct {
+  return { ...shown(row), prices: prices.map((price) => priceOut(price, row)), benefits: [], medias: [] };
+}
+
+/** A product inside an order. */
+export const orderProductOut = (row: ProductRow): OrderProduct => ({ ...shown(row), metadata: row.metadata });
+
+/** The columns of a new price, from what was sent. */
+export function planPrice(
+  price: ProductPriceCreate,
+  place: { id: string; organization_id: string; product_id: string; created_at: Date; source: PriceRow["source"] },
+  defaults: { currency: string; minimumAmount(currency: string): number },
+): PriceInsert {
+  const currency = price.price_currency ?? defaults.currency;
+  const common = { ...place, amount_type: price.amount_type, price_currency: currency, tax_behavior: price.tax_behavior ?? null };
+  switch (price.amount_type) {
+    case "fixed":
+      return { ...common, price_amount: price.price_amount };
+    case "custom": {
+      const { minimum_amount, maximum_amount, preset_amount } = price;
+      return { ...common, minimum_amount: minimum_amount ?? defaults.minimumAmount(currency), maximum_amount, preset_amount };
+    }
+    case "free":
+      return common;
+    case "metered_unit": {
+      const { meter_id, unit_amount, cap_amount } = price;
+      return { ...common, meter_id, unit_amount, cap_amount };
+    }
+    case "seat_based":
+      return { ...common, seat_tiers: planTiers(price.seat_tiers) };
+  }
+}
+
+type TiersCreate = Extract<ProductPriceCreate, { amount_type: "seat_based" }>["seat_tiers"];
+
+/** Tiers in the order of their seats; the first and the last bound how many can be bought (SEAT-02). */
+export function planTiers({ seat_tier_type, tiers }: TiersCreate): NonNullable<PriceRow["seat_tiers"]> {
+  const sorted = [...tiers]
+    .sort((a, b) => a.min_seats - b.min_seats)
+    .map(({ min_seats, max_seats, price_per_seat }) => ({ min_seats, max_seats: max_seats ?? null, price_per_seat }));
+  return { seat_tier_type, tiers: sorted, minimum_seats: sorted[0]?.min_seats ?? 1, maximum_seats: sorted.at(-1)?.max_seats ?? null };
+}

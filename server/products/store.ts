@@ -1,0 +1,129 @@
+import { and, count, eq, getTableColumns, ilike, inArray, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
+import type { Database, Tx } from "../lib/context.ts";
+import { among, contains, metadataMatches, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import type { PricedProduct, PriceInsert, PriceRow, ProductRow } from "./rules.ts";
+import { productPrices, products } from "./tables.ts";
+
+type Filter = Paging & {
+  id?: string[] | undefined;
+  organization_id?: string[] | undefined;
+  query?: string | undefined;
+  is_archived?: boolean | undefined;
+  is_recurring?: boolean | undefined;
+  benefit_id?: string[] | undefined;
+  visibility?: string[] | undefined;
+  metadata?: Record<string, string[] | undefined> | undefined;
+  sorting: readonly string[];
+};
+
+const onSale = sql`not ${productPrices.is_archived} and ${productPrices.source} = 'catalog'`;
+
+/** The prices of the product in the same row, so that a page of products is one statement: static ones first (PRD-24). */
+const prices = sql<PriceRow[]>`(
+  select coalesce(json_agg(p order by p.amount_type = 'metered_unit', p.created_at, p.id), '[]')
+  from ${productPrices} p where p.product_id = ${products.id} and not p.is_archived and p.source = 'catalog'
+)`.mapWith((list: unknown) => (list as (Omit<PriceRow, "created_at" | "modified_at"> & { created_at: string; modified_at: string | null })[]).map(readPrice));
+
+const readPrice = (row: Omit<PriceRow, "created_at" | "modified_at"> & { created_at: string; modified_at: string | null }): PriceRow => ({
+  ...row,
+  created_at: new Date(row.created_at),
+  modified_at: row.modified_at === null ? null : new Date(row.modified_at),
+});
+
+const priced = { ...getTableColumns(products), prices };
+
+/** A product is sorted by its oldest price: what a custom one begins at, and free ones before all (PRD-35). */
+const oldest = (value: SQL) =>
+  sql`(select ${value} from ${productPrices} where ${productPrices.product_id} = ${products.id} and ${onSale} order by ${productPrices.created_at}, ${productPrices.id} limit 1)`;
+const sortable = {
+  created_at: products.created_at,
+  name: products.name,
+  price_amount_type: oldest(sql`${productPrices.amount_type}`),
+  price_amount: oldest(sql`case ${productPrices.amount_type}
+    when 'fixed' then ${productPrices.price_amount}
+    when 'custom' then coalesce(${productPrices.minimum_amount}, -1)
+    when 'seat_based' then (${productPrices.seat_tiers} -> 'tiers' -> 0 ->> 'price_per_seat')::int
+    when 'free' then -2
+    else 0 end`),
+};
+
+/** One page of products with their prices, and how many products there are. */
+export async function listProducts(db: Database, organization_id: string, filter: Filter) {
+  const { query, is_archived, is_recurring } = filter;
+  const where = and(
+    eq(products.organization_id, organization_id),
+    among(products.organization_id, filter.organization_id),
+    among(products.id, filter.id),
+    query === undefined ? undefined : ilike(products.name, contains(query)),
+    is_archived === undefined ? undefined : eq(products.is_archived, is_archived),
+    is_recurring === undefined ? undefined : is_recurring ? isNotNull(products.recurring_interval) : isNull(products.recurring_interval),
+    // No product gives a benefit yet.
+    filter.benefit_id === undefined ? undefined : sql`false`,
+    among(products.visibility, filter.visibility),
+    metadataMatches(products.metadata, filter.metadata),
+  );
+  const items: PricedProduct[] = await db
+    .select(priced)
+    .from(products)
+    .where(where)
+    .orderBy(...orderBy(filter.sorting, sortable, products.id))
+    .limit(filter.limit)
+    .offset(offsetOf(filter));
+  const [row] = await db.select({ total: count() }).from(products).where(where);
+  return { items, total: row?.total ?? 0 };
+}
+
+/** These products of an organization with their prices on sale, archived products too, in no order. */
+export async function findProducts(db: Database, organization_id: string, ids: readonly string[]): Promise<PricedProduct[]> {
+  if (ids.length === 0) return [];
+  return db
+    .select(priced)
+    .from(products)
+    .where(and(eq(products.organization_id, organization_id), inArray(products.id, [...ids])));
+}
+
+/** One product with its prices on sale. */
+export async function findProduct(db: Database, organization_id: string, id: string): Promise<PricedProduct | undefined> {
+  const [row] = await findProducts(db, organization_id, [id]);
+  return row;
+}
+
+/** A price by its id, archived or made for one checkout too: what was bought stays readable (PRD-23). */
+export async function findPrice(db: Database, organization_id: string, id: string): Promise<PriceRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(productPrices)
+    .where(and(eq(productPrices.organization_id, organization_id), eq(productPrices.id, id)));
+  return row;
+}
+
+/** A product, kept from changing until the transaction ends. */
+export async function lockProduct(tx: Tx, organization_id: string, id: string): Promise<ProductRow | undefined> {
+  const [row] = await tx
+    .select()
+    .from(products)
+    .where(and(eq(products.organization_id, organization_id), eq(products.id, id)))
+    .for("update");
+  return row;
+}
+
+/** Add a product. */
+export async function insertProduct(tx: Tx, values: typeof products.$inferInsert): Promise<void> {
+  await tx.insert(products).values(values);
+}
+
+/** Change columns of a product that the caller has locked. */
+export async function updateProduct(tx: Tx, id: string, patch: Partial<ProductRow>): Promise<void> {
+  await tx.update(products).set(patch).where(eq(products.id, id));
+}
+
+/** Add prices. */
+export async function insertPrices(tx: Tx, values: PriceInsert[]): Promise<void> {
+  if (values.length > 0) await tx.insert(productPrices).values(values);
+}
+
+/** Take prices off sale; whoever bought at one of them keeps it (PRD-22). */
+export async function archivePrices(tx: Tx, ids: readonly string[], now: Date): Promise<void> {
+  if (ids.length === 0) return;
+  await tx.update(productPrices).set({ is_archived: true, modified_at: now }).where(inArray(productPrices.id, [...ids]));
+}

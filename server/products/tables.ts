@@ -1,0 +1,65 @@
+import { sql } from "drizzle-orm";
+import { boolean, index, integer, jsonb, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import type { ProductPrice } from "../../shared/api/prices.ts";
+import type { Product } from "../../shared/api/products.ts";
+import { organization } from "../organizations/tables.ts";
+
+const instant = () => timestamp({ withTimezone: true });
+type Interval = Product["recurring_interval"];
+type Seats = Extract<ProductPrice, { amount_type: "seat_based" }>["seat_tiers"];
+
+/** What is sold. There is no deleting, only archiving (PRD-28). */
+export const products = pgTable(
+  "products",
+  {
+    id: uuid().primaryKey(),
+    organization_id: text().notNull().references(() => organization.id, { onDelete: "cascade" }),
+    created_at: instant().notNull(),
+    modified_at: instant(),
+    name: text().notNull(),
+    description: text(),
+    visibility: text().$type<Product["visibility"]>().notNull().default("public"),
+    /** Null for a one-time purchase (PRD-02). */
+    recurring_interval: text().$type<Interval>(),
+    recurring_interval_count: integer(),
+    trial_interval: text().$type<Interval>(),
+    trial_interval_count: integer(),
+    meter_interval: text().$type<Interval>(),
+    meter_interval_count: integer(),
+    is_archived: boolean().notNull().default(false),
+    metadata: jsonb().$type<Product["metadata"]>().notNull().default({}),
+  },
+  (table) => [
+    index("products_by_creation").on(table.organization_id, table.created_at, table.id),
+    index("products_by_name").on(table.organization_id, table.name, table.id),
+    index("products_metadata").using("gin", sql`${table.metadata} jsonb_path_ops`),
+  ],
+);
+
+/** A way to pay for a product. Nothing of it ever changes but `is_archived`: what was bought is paid as it was bought (PRD-22). */
+export const productPrices = pgTable(
+  "product_prices",
+  {
+    id: uuid().primaryKey(),
+    organization_id: text().notNull().references(() => organization.id, { onDelete: "cascade" }),
+    product_id: uuid().notNull().references(() => products.id, { onDelete: "cascade" }),
+    created_at: instant().notNull(),
+    modified_at: instant(),
+    /** `ad_hoc` prices were made for one checkout and belong to no list. */
+    source: text().$type<ProductPrice["source"]>().notNull().default("catalog"),
+    is_archived: boolean().notNull().default(false),
+    amount_type: text().$type<ProductPrice["amount_type"]>().notNull(),
+    price_currency: text().notNull(),
+    tax_behavior: text().$type<ProductPrice["tax_behavior"]>(),
+    price_amount: integer(),
+    minimum_amount: integer(),
+    maximum_amount: integer(),
+    preset_amount: integer(),
+    /** A decimal as text: it is never a float (PRD-11). */
+    unit_amount: text(),
+    cap_amount: integer(),
+    meter_id: uuid(),
+    seat_tiers: jsonb().$type<Seats>(),
+  },
+  (table) => [index("product_prices_of_product").on(table.product_id, table.created_at, table.id)],
+);
