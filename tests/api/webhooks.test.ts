@@ -1,0 +1,533 @@
+import { eq } from "drizzle-orm";
+import { Webhook } from "standardwebhooks";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { WebhookEndpoint } from "../../shared/api/webhooks.ts";
+import { newId } from "../../server/lib/ids.ts";
+import { events } from "../../server/lib/tables.ts";
+import { webhookJobs } from "../../server/webhooks/jobs.ts";
+import { webhookDeliveries, webhookEndpoints, webhookEvents } from "../../server/webhooks/tables.ts";
+import { type Floe, type Seller, start } from "../support/floe.ts";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
+
+const sdk38 = { "user-agent": "speakeasy-sdk/typescript 0.38.1 2.727.9 0.1.0 @polar-sh/sdk" };
+const sdk49 = { "user-agent": "speakeasy-sdk/typescript 0.49.0 2.918.3 2026-04 @polar-sh/sdk" };
+const sdk1 = { "polar-version": "2026-10" };
+
+let floe: Floe;
+let seller: Seller;
+let receiver: Receiver;
+beforeAll(async () => {
+  floe = await start();
+});
+afterAll(() => floe.close());
+beforeEach(async () => {
+  seller = await floe.seller();
+  receiver = await startReceiver();
+  // What setting up a seller has caused is not what is looked at.
+  await floe.runJobs();
+});
+afterEach(() => receiver.close());
+
+/** Something happens: an event and its job in one transaction, as a domain writes them. */
+async function happen(type: string, data: object = { id: newId() }, of = seller): Promise<string> {
+  const id = newId();
+  await floe.deps.db.transaction(async (tx) => {
+    await tx.insert(events).values({ id, organization_id: of.organization_id, type, data, created_at: floe.clock.now() });
+    await floe.deps.jobs.send(tx, "events.dispatch", { event_id: id });
+  });
+  return id;
+}
+const endpoint = (body: object = {}, headers: Record<string, string> = sdk1, of = seller): Promise<WebhookEndpoint> =>
+  floe.client(of.key, headers).webhooks.createEndpoint({ body: { url: receiver.url, format: "raw", events: ["product.created", "product.updated"], ...body } });
+const copies = (endpoint_id: string) =>
+  floe.deps.db.select().from(webhookEvents).where(eq(webhookEvents.endpoint_id, endpoint_id)).orderBy(webhookEvents.seq);
+const only = <T>(list: T[]): T => {
+  expect(list).toHaveLength(1);
+  return list[0] as T;
+};
+const hour_ms = 60 * 60 * 1000;
+
+describe("endpoints", () => {
+  test("are made with a secret of their own, 201, and listed newest first (WHK-01, WHK-02)", async () => {
+    const answer = await floe.request("POST", "/v1/webhooks/endpoints", {
+      token: seller.key,
+      headers: sdk1,
+      body: { url: receiver.url, format: "raw", events: ["order.paid", "order.paid"], name: "Mine" },
+    });
+    expect(answer.status).toBe(201);
+    expect(answer.json).toMatchObject({
+      name: "Mine", enabled: true, events: ["order.paid"], organization_id: seller.organization_id, api_version: "2026-10",
+      modified_at: null, uses_standard_webhook_signature: false, secret: expect.stringMatching(/^polar_whs_[A-Za-z0-9]{43}$/),
+    });
+    for (const column of ["since_seq", "deleted_at", "generation", "free_price"]) expect(answer.json).not.toHaveProperty(column);
+    floe.clock.advance(1000);
+    const second = await endpoint();
+    const list = await seller.client.webhooks.listEndpoints({ query: {} });
+    expect(list.items.map(({ id }) => id)).toEqual([second.id, (answer.json as { id: string }).id]);
+    expect(list.pagination).toEqual({ total_count: 2, max_page: 1 });
+  });
+
+  test("keep a secret that is long enough and get a new one on request (WHK-02)", async () => {
+    const secret = "my own secret of at least thirty-two characters";
+    const made = await endpoint({ secret });
+    expect(made.secret).toBe(secret);
+    const reset = await seller.client.webhooks.resetSecret({ params: { id: made.id } });
+    expect(reset.secret).toMatch(/^polar_whs_/);
+    const again = await seller.client.webhooks.getEndpoint({ params: { id: made.id } });
+    expect(again.secret).toBe(reset.secret);
+    await expect(endpoint({ secret: "too short" })).rejects.toMatchObject({ status: 422 });
+  });
+
+  test("are changed by what is given; null leaves a field as it is (WHK-03)", async () => {
+    const made = await endpoint({ name: "Before" });
+    const nothing = { url: null, name: null, format: null, events: null, enabled: null, secret: null };
+    const same = await floe.request("PATCH", `/v1/webhooks/endpoints/${made.id}`, { token: seller.key, headers: sdk1, body: nothing });
+    expect(same.json).toMatchObject({ url: made.url, name: "Before", format: "raw", events: made.events, enabled: true, secret: made.secret, modified_at: null });
+    const changed = await floe.client(seller.key, sdk1).webhooks.updateEndpoint({ params: { id: made.id }, body: { enabled: false, events: ["order.paid"] } });
+    expect(changed).toMatchObject({ enabled: false, events: ["order.paid"], name: "Before", url: made.url, modified_at: expect.any(Date) });
+  });
+
+  test("are gone once deleted, and of others never seen (WHK-01, API-22)", async () => {
+    const made = await endpoint();
+    const other = await floe.seller("other");
+    const params = { id: made.id };
+    await expect(other.client.webhooks.getEndpoint({ params })).rejects.toMatchObject({ status: 404 });
+    await expect(other.client.webhooks.updateEndpoint({ params, body: { name: "x" } })).rejects.toMatchObject({ status: 404 });
+    await expect(other.client.webhooks.deleteEndpoint({ params })).rejects.toMatchObject({ status: 404 });
+    await expect(other.client.webhooks.resetSecret({ params })).rejects.toMatchObject({ status: 404 });
+    await seller.client.webhooks.deleteEndpoint({ params });
+    await expect(seller.client.webhooks.getEndpoint({ params })).rejects.toMatchObject({ status: 404 });
+    await expect(seller.client.webhooks.deleteEndpoint({ params })).rejects.toMatchObject({ status: 404 });
+    expect((await seller.client.webhooks.listEndpoints({ query: {} })).items).toEqual([]);
+    expect(await floe.deps.db.select().from(webhookEndpoints).where(eq(webhookEndpoints.id, made.id))).toHaveLength(1);
+  });
+
+  test("need webhooks:write, to read webhooks:read (WHK-04)", async () => {
+    const reader = floe.client(await floe.keyOf(seller, ["webhooks:read"]));
+    expect((await reader.webhooks.listEndpoints({ query: {} })).items).toEqual([]);
+    const body = { url: receiver.url, format: "raw" as const, events: ["order.paid" as const] };
+    await expect(reader.webhooks.createEndpoint({ body })).rejects.toMatchObject({ status: 403 });
+    await expect(floe.client().webhooks.createEndpoint({ body })).rejects.toMatchObject({ status: 401 });
+  });
+
+  test.each([
+    { url: "no address" }, { url: "ftp://example.com/" }, { url: 1 }, { format: "xml" }, { events: ["made.up"] }, { events: "order.paid" },
+    { enabled: "perhaps" }, { url: `https://example.com/${"x".repeat(2083)}` }, { api_version: "1999-01" },
+  ])("refuse %o with 422", async (wrong) => {
+    const body = { url: receiver.url, format: "raw", events: ["order.paid"], ...wrong };
+    const answer = await floe.request("POST", "/v1/webhooks/endpoints", { token: seller.key, body });
+    expect(answer.status).toBe(422);
+    expect(answer.json).toMatchObject({ detail: [{ loc: expect.arrayContaining(["body", Object.keys(wrong)[0]]) }] });
+  });
+});
+
+describe("an event", () => {
+  test("is sent signed, with its headers, and the attempt is recorded (WHK-06..08, WHK-11)", async () => {
+    const made = await endpoint();
+    await happen("product.created", { id: "p1", name: "Ö – 😀" });
+    await floe.runJobs();
+    const { headers, body, json } = only(receiver.received);
+    expect(headers).toMatchObject({ "content-type": "application/json", "user-agent": "floe webhooks" });
+    expect(headers["webhook-timestamp"]).toBe(String(Math.floor(floe.clock.now().getTime() / 1000)));
+    expect(new Webhook(Buffer.from(made.secret).toString("base64")).verify(body, headers as Record<string, string>)).toEqual(json);
+    expect(json).toEqual({ type: "product.created", timestamp: floe.clock.now().toISOString(), data: { id: "p1", name: "Ö – 😀" } });
+    const delivery = only((await seller.client.webhooks.listDeliveries({ query: {} })).items);
+    expect(delivery).toMatchObject({
+      succeeded: true, http_code: 200, response: "noted",
+      webhook_event: { id: headers["webhook-id"], type: "product.created", succeeded: true, last_http_code: 200, payload: body, skipped: false, is_archived: false },
+    });
+  });
+
+  test("of a real change reaches the endpoint", async () => {
+    await endpoint();
+    const product = await seller.client.products.create({ body: { name: "Ebook", prices: [{ amount_type: "fixed", price_amount: 1900, price_currency: "usd" }] } });
+    await floe.runJobs();
+    expect(only(receiver.received).json).toMatchObject({ type: "product.created", data: { id: product.id, name: "Ebook" } });
+  });
+
+  test("makes one copy for each endpoint that is there, on and listening, however often it is dispatched (WHK-05)", async () => {
+    const first = await endpoint();
+    const off = await endpoint({ enabled: false });
+    const elsewhere = await endpoint({ events: ["order.paid"] });
+    const gone = await endpoint();
+    await seller.client.webhooks.deleteEndpoint({ params: { id: gone.id } });
+    const other = await floe.seller("other");
+    const foreign = await endpoint({}, sdk1, other);
+    const event_id = await happen("product.created");
+    const late = await endpoint();
+    await floe.runJobs();
+    await floe.deps.db.update(events).set({ dispatched_at: null }).where(eq(events.id, event_id));
+    await webhookJobs["events.dispatch"](floe.deps, { event_id });
+    await webhookJobs["events.dispatch"](floe.deps, { event_id });
+    await floe.runJobs();
+    expect(await copies(first.id)).toHaveLength(1);
+    for (const { id } of [off, elsewhere, gone, foreign, late]) expect(await copies(id)).toEqual([]);
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  test("goes out in the order of emission, whatever order the jobs run in (WHK-13)", async () => {
+    const made = await endpoint();
+    const ids = [];
+    for (const type of ["product.created", "product.updated", "product.updated"]) ids.push(await happen(type, { id: newId(), number: ids.length }));
+    for (const event_id of [...ids].reverse()) await webhookJobs["events.dispatch"](floe.deps, { event_id });
+    const rows = await copies(made.id);
+    expect(rows.map(({ event_id }) => event_id)).toEqual(ids);
+    for (const { id } of [...rows].reverse()) await webhookJobs["webhooks.deliver"](floe.deps, { webhook_event_id: id });
+    await floe.runJobs();
+    expect(receiver.received.map(({ json }) => json.data.number)).toEqual([0, 1, 2]);
+  });
+
+  test("that failed its first attempt blocks none behind it (WHK-13)", async () => {
+    receiver.answer((number) => (number === 1 ? 500 : 200));
+    const made = await endpoint();
+    await happen("product.created", { id: "1" });
+    await happen("product.updated", { id: "2" });
+    await floe.runJobs();
+    expect(receiver.types()).toEqual(["product.created", "product.updated"]);
+    expect((await copies(made.id)).map(({ succeeded }) => succeeded)).toEqual([null, true]);
+  });
+
+  test("waits at most a minute for the first attempt of one that got lost (WHK-13)", async () => {
+    const made = await endpoint();
+    await happen("product.created", { id: "1" });
+    await webhookJobs["events.dispatch"](floe.deps, { event_id: await happen("product.updated", { id: "2" }) });
+    const [first, second] = await copies(made.id);
+    // As if the first one's sender hung: taken, not reported.
+    const far = new Date(floe.clock.now().getTime() + 24 * hour_ms);
+    await floe.deps.db.update(webhookEvents).set({ next_attempt_at: far }).where(eq(webhookEvents.id, first?.id ?? ""));
+    await webhookJobs["webhooks.deliver"](floe.deps, { webhook_event_id: second?.id ?? "" });
+    expect(receiver.received).toEqual([]);
+    floe.clock.advance(61_000);
+    await floe.runJobs();
+    expect(receiver.types()).toEqual(["product.updated"]);
+  });
+
+  test("is tried ten times with the same bytes and id, then counted as failed (WHK-06, WHK-10, WHK-11)", async () => {
+    receiver.answer(503);
+    const made = await endpoint();
+    await happen("product.created");
+    await floe.runJobs();
+    expect(receiver.received).toHaveLength(1);
+    floe.clock.advance(1999);
+    await floe.runJobs();
+    expect(receiver.received).toHaveLength(1);
+    for (let attempt = 2; attempt <= 10; attempt += 1) {
+      expect(only(await copies(made.id))).toMatchObject({ succeeded: null, attempts: attempt - 1, last_http_code: 503 });
+      floe.clock.advance(20 * 60 * 1000);
+      await floe.runJobs();
+      expect(receiver.received).toHaveLength(attempt);
+    }
+    floe.clock.advance(24 * hour_ms);
+    await floe.runJobs();
+    expect(receiver.received).toHaveLength(10);
+    expect(only(await copies(made.id))).toMatchObject({ succeeded: false, attempts: 10, next_attempt_at: null });
+    expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
+    expect(new Set(receiver.received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
+    expect(new Set(receiver.received.map(({ headers }) => headers["webhook-timestamp"])).size).toBe(10);
+    const list = await seller.client.webhooks.listDeliveries({ query: { limit: 100 } });
+    expect(list.items.map(({ succeeded, http_code }) => [succeeded, http_code])).toEqual(Array(10).fill([false, 503]));
+    // One failed event is no reason to give an endpoint up (WHK-14).
+    expect((await seller.client.webhooks.getEndpoint({ params: { id: made.id } })).enabled).toBe(true);
+  });
+
+  test("keeps its body when the object or the endpoint changes before it is sent, and is signed with the secret of now (WHK-02, WHK-06)", async () => {
+    receiver.answer((number) => (number === 1 ? 500 : 200));
+    const made = await endpoint();
+    await happen("product.created", { id: "1", name: "As it was" });
+    await floe.runJobs();
+    await seller.client.webhooks.updateEndpoint({ params: { id: made.id }, body: { format: "slack" } });
+    const { secret } = await seller.client.webhooks.resetSecret({ params: { id: made.id } });
+    floe.clock.advance(10_000);
+    await floe.runJobs();
+    const [first, second] = receiver.received;
+    expect(second?.body).toBe(first?.body);
+    const headers = second?.headers as Record<string, string>;
+    const key = Buffer.from(secret).toString("base64");
+    expect(new Webhook(key).sign(headers["webhook-id"] ?? "", new Date(Number(headers["webhook-timestamp"]) * 1000), second?.body ?? "")).toBe(headers["webhook-signature"]);
+  });
+
+  test("is sent again under the same id when the process dies between sending and recording (WHK-07)", async () => {
+    const made = await endpoint();
+    await happen("product.created");
+    const { db } = floe.deps;
+    let transactions = 0;
+    const dying = new Proxy(db, {
+      get(target, key, self) {
+        if (key !== "transaction") return Reflect.get(target, key, self);
+        return (work: never) => {
+          transactions += 1;
+          if (transactions === 2) throw new Error("The process dies here.");
+          return target.transaction(work);
+        };
+      },
+    });
+    await webhookJobs["events.dispatch"](floe.deps, { event_id: only(await db.select().from(events).where(eq(events.organization_id, seller.organization_id))).id });
+    const { id } = only(await copies(made.id));
+    await expect(webhookJobs["webhooks.deliver"]({ ...floe.deps, db: dying }, { webhook_event_id: id })).rejects.toThrow("dies");
+    expect(receiver.received).toHaveLength(1);
+    // While its sender may still be at work nobody else sends it.
+    floe.clock.advance(30_000);
+    await floe.runJobs();
+    expect(receiver.received).toHaveLength(1);
+    floe.clock.advance(31_000);
+    await floe.runJobs();
+    expect(receiver.received.map(({ headers }) => headers["webhook-id"])).toEqual([id, id]);
+    expect(only(await copies(made.id))).toMatchObject({ succeeded: true, attempts: 1 });
+    floe.clock.advance(hour_ms);
+    await floe.runJobs();
+    expect(receiver.received).toHaveLength(2);
+  });
+
+  test("that succeeded is not sent by a stray job (WHK-12)", async () => {
+    const made = await endpoint();
+    await happen("product.created");
+    await floe.runJobs();
+    await webhookJobs["webhooks.deliver"](floe.deps, { webhook_event_id: only(await copies(made.id)).id });
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  test("at a receiver that is not there is a failure without a code (WHK-09)", async () => {
+    await endpoint();
+    await receiver.close();
+    await happen("product.created");
+    await floe.runJobs();
+    const delivery = only((await seller.client.webhooks.listDeliveries({ query: {} })).items);
+    expect(delivery).toMatchObject({ succeeded: false, http_code: null, response: expect.stringContaining("ECONNREFUSED"), webhook_event: { last_http_code: null } });
+  });
+});
+
+describe("redelivery", () => {
+  test("sends again after success, and its failure takes nothing back (WHK-17)", async () => {
+    const made = await endpoint();
+    await happen("product.created");
+    await floe.runJobs();
+    const { id } = only(await copies(made.id));
+    const answer = await floe.request("POST", `/v1/webhooks/events/${id}/redeliver`, { token: seller.key });
+    expect([answer.status, answer.text]).toEqual([202, "null"]);
+    await floe.runJobs();
+    expect(receiver.received).toHaveLength(2);
+    expect(receiver.received[1]?.body).toBe(receiver.received[0]?.body);
+    receiver.answer(500);
+    await seller.client.webhooks.redeliver({ params: { id } });
+    for (let round = 0; round < 12; round += 1) {
+      await floe.runJobs();
+      floe.clock.advance(20 * 60 * 1000);
+    }
+    expect(receiver.received).toHaveLength(12);
+    expect(only(await copies(made.id))).toMatchObject({ succeeded: true, last_http_code: 500 });
+  });
+
+  test("of unknown, foreign, archived or deleted is 404 (WHK-16, WHK-17)", async () => {
+    const made = await endpoint();
+    await happen("product.created");
+    await floe.runJobs();
+    const params = { id: only(await copies(made.id)).id };
+    await expect(seller.client.webhooks.redeliver({ params: { id: newId() } })).rejects.toMatchObject({ status: 404 });
+    await expect((await floe.seller("other")).client.webhooks.redeliver({ params })).rejects.toMatchObject({ status: 404 });
+    await floe.deps.db.update(webhookEvents).set({ is_archived: true, payload: null }).where(eq(webhookEvents.id, params.id));
+    await expect(seller.client.webhooks.redeliver({ params })).rejects.toMatchObject({ status: 404 });
+    await floe.deps.db.update(webhookEvents).set({ is_archived: false, payload: "{}" }).where(eq(webhookEvents.id, params.id));
+    await seller.client.webhooks.deleteEndpoint({ params: { id: made.id } });
+    await expect(seller.client.webhooks.redeliver({ params })).rejects.toMatchObject({ status: 404 });
+    await floe.runJobs();
+    expect(receiver.received).toHaveLength(1);
+  });
+});
+
+describe("an endpoint", () => {
+  test("that is switched off skips what waits for it; redelivery once it is on again clears the mark (WHK-15)", async () => {
+    receiver.answer((number) => (number === 1 ? 500 : 200));
+    const made = await endpoint();
+    await happen("product.created");
+    await floe.runJobs();
+    const params = { id: made.id };
+    await seller.client.webhooks.updateEndpoint({ params, body: { enabled: false } });
+    await happen("product.updated");
+    floe.clock.advance(hour_ms);
+    await floe.runJobs();
+    expect(receiver.received).toHaveLength(1);
+    const event = only(await copies(made.id));
+    expect(event).toMatchObject({ skipped: true, succeeded: null, attempts: 1 });
+    await seller.client.webhooks.updateEndpoint({ params, body: { enabled: true } });
+    await floe.runJobs();
+    expect(receiver.received).toHaveLength(1);
+    await seller.client.webhooks.redeliver({ params: { id: event.id } });
+    await floe.runJobs();
+    expect(receiver.types()).toEqual(["product.created", "product.created"]);
+    expect(only(await copies(made.id))).toMatchObject({ skipped: false, succeeded: true });
+  });
+
+  test("whose ten latest finished events all failed is switched off, what waits is skipped (WHK-14)", async () => {
+    const made = await endpoint();
+    await happen("product.created", { id: "good" });
+    await floe.runJobs();
+    receiver.answer(500);
+    for (let number = 0; number < 11; number += 1) await happen("product.updated", { id: `bad ${number}` });
+    await floe.runJobs();
+    // All but the last are at their last attempt.
+    const rows = await copies(made.id);
+    for (const { id } of rows.slice(1, 11)) await floe.deps.db.update(webhookEvents).set({ attempts: 9 }).where(eq(webhookEvents.id, id));
+    floe.clock.advance(5000);
+    await floe.runJobs();
+    const after = await copies(made.id);
+    expect(after.map(({ succeeded }) => succeeded)).toEqual([true, ...Array(10).fill(false), null]);
+    expect(after[11]).toMatchObject({ skipped: true, next_attempt_at: null });
+    expect((await seller.client.webhooks.getEndpoint({ params: { id: made.id } })).enabled).toBe(false);
+  });
+
+  test("with nine failed events and one success stays on (WHK-14)", async () => {
+    const made = await endpoint();
+    receiver.answer(500);
+    for (let number = 0; number < 9; number += 1) await happen("product.updated");
+    await floe.runJobs();
+    receiver.answer(200);
+    await happen("product.updated");
+    await floe.runJobs();
+    receiver.answer(500);
+    await floe.deps.db.update(webhookEvents).set({ attempts: 9 }).where(eq(webhookEvents.endpoint_id, made.id));
+    floe.clock.advance(5000);
+    await floe.runJobs();
+    expect((await copies(made.id)).map(({ succeeded }) => succeeded)).toEqual([...Array(9).fill(false), true]);
+    expect((await seller.client.webhooks.getEndpoint({ params: { id: made.id } })).enabled).toBe(true);
+  });
+
+  test("keeps the words of the client it was made with: 0.38.1 never gets a type or a value that it does not know", async () => {
+    const all = { events: ["order.paid", "checkout.expired", "subscription.cycled", "product.created"] };
+    const made = { old: await endpoint(all, sdk38), open: await endpoint(all, sdk49), now: await endpoint(all, sdk1), named: await endpoint({ ...all, api_version: "2026-04" }, sdk38) };
+    await happen("checkout.expired");
+    await happen("subscription.cycled");
+    await happen("order.paid", { id: "o1", billing_reason: "subscription_meter_cycle" });
+    await happen("product.created", { id: "p1", prices: [{ amount_type: "free" }] });
+    await floe.runJobs();
+    const sent = async ({ id }: { id: string }) => (await copies(id)).map(({ type, payload }) => [type, JSON.parse(payload ?? "null").data] as const);
+    expect((await sent(made.old)).map(([type]) => type)).toEqual(["order.paid", "product.created"]);
+    expect((await sent(made.open)).map(([type]) => type)).toEqual(["checkout.expired", "order.paid", "product.created"]);
+    for (const one of [made.now, made.named]) {
+      expect((await sent(one)).map(([type]) => type)).toEqual(["checkout.expired", "subscription.cycled", "order.paid", "product.created"]);
+    }
+    const data = new Map(await sent(made.old));
+    expect(data.get("order.paid")).toMatchObject({ billing_reason: "subscription_cycle" });
+    expect(data.get("product.created")).toMatchObject({ prices: [{ amount_type: "free" }] });
+    expect(new Map(await sent(made.open)).get("product.created")).toMatchObject({ prices: [{ amount_type: "fixed", price_amount: 0 }] });
+    expect(new Map(await sent(made.now)).get("order.paid")).toMatchObject({ billing_reason: "subscription_meter_cycle" });
+    // And it never reads one back that it could not parse.
+    const old = floe.client(seller.key, sdk38);
+    for (const item of (await old.webhooks.listEndpoints({ query: {} })).items) expect(item.events).toEqual(["order.paid", "product.created"]);
+    const types = (await old.webhooks.listDeliveries({ query: { limit: 100 } })).items.map(({ webhook_event }) => webhook_event.type);
+    expect(new Set(types)).toEqual(new Set(["order.paid", "product.created"]));
+  });
+
+  test("of a chat gets messages, and no noise about subscriptions (WHK-21)", async () => {
+    const made = await endpoint({ format: "discord", events: ["product.created", "subscription.updated"] });
+    await happen("subscription.updated", { id: "s1", status: "active", ends_at: null, ended_at: null });
+    await happen("product.created", { id: "p1" });
+    await floe.runJobs();
+    expect((await copies(made.id)).map(({ type }) => type)).toEqual(["product.created"]);
+    expect(only(receiver.received).json).toMatchObject({ content: expect.stringContaining("product.created in seller") });
+  });
+});
+
+describe("deliveries", () => {
+  test("are listed newest first and filtered (WHK-18)", async () => {
+    const one = await endpoint();
+    await happen("product.created", { id: "p1", name: "100% wool" });
+    await floe.runJobs();
+    floe.clock.advance(hour_ms);
+    const two = await endpoint({ events: ["order.paid"] });
+    receiver.answer(404);
+    await happen("order.paid", { id: "o1" });
+    await floe.runJobs();
+    const types = async (query: object): Promise<string[]> =>
+      (await seller.client.webhooks.listDeliveries({ query })).items.map(({ webhook_event }) => webhook_event.type);
+    expect(await types({})).toEqual(["order.paid", "product.created"]);
+    expect(await types({ endpoint_id: [one.id] })).toEqual(["product.created"]);
+    expect(await types({ endpoint_id: [one.id, two.id] })).toHaveLength(2);
+    expect(await types({ endpoint_id: [newId()] })).toEqual([]);
+    expect(await types({ succeeded: false })).toEqual(["order.paid"]);
+    expect(await types({ http_code_class: "2xx" })).toEqual(["product.created"]);
+    expect(await types({ http_code_class: "4xx" })).toEqual(["order.paid"]);
+    expect(await types({ event_type: ["order.paid"] })).toEqual(["order.paid"]);
+    expect(await types({ query: "100% WOOL" })).toEqual(["product.created"]);
+    expect(await types({ query: "100_ wool" })).toEqual([]);
+    const between = new Date(floe.clock.now().getTime() - hour_ms / 2).toISOString();
+    expect(await types({ start_timestamp: between })).toEqual(["order.paid"]);
+    expect(await types({ end_timestamp: between })).toEqual(["product.created"]);
+    expect(await types({ page: 2, limit: 1 })).toEqual(["product.created"]);
+    const other = await floe.seller("other");
+    expect((await other.client.webhooks.listDeliveries({ query: { endpoint_id: [one.id] } })).items).toEqual([]);
+  });
+
+  test("of events older than 90 days keep their history without the body; what was still to be sent is dropped (WHK-16)", async () => {
+    const made = await endpoint();
+    receiver.answer(500);
+    await happen("product.created");
+    await floe.runJobs();
+    const far = new Date(floe.clock.now().getTime() + 91 * 24 * hour_ms);
+    await floe.deps.db.update(webhookEvents).set({ next_attempt_at: far }).where(eq(webhookEvents.endpoint_id, made.id));
+    floe.clock.advance(90 * 24 * hour_ms - 1000);
+    await floe.runJobs();
+    expect(only(await copies(made.id)).is_archived).toBe(false);
+    floe.clock.advance(2000);
+    await floe.runJobs();
+    expect(only(await copies(made.id))).toMatchObject({ is_archived: true, payload: null, next_attempt_at: null });
+    floe.clock.advance(7 * 24 * hour_ms);
+    await floe.runJobs();
+    expect(receiver.received).toHaveLength(1);
+    const delivery = only((await seller.client.webhooks.listDeliveries({ query: {} })).items);
+    expect(delivery.webhook_event).toMatchObject({ is_archived: true, payload: null });
+  });
+});
+
+describe("a server that others can reach", () => {
+  let away: Floe;
+  let owner: Seller;
+  beforeAll(async () => {
+    away = await start({ settings: { HOST: "0.0.0.0" } });
+    owner = await away.seller();
+    await away.runJobs();
+  });
+  afterAll(() => away.close());
+  const make = (url: string) =>
+    away.request("POST", "/v1/webhooks/endpoints", { token: owner.key, body: { url, format: "raw", events: ["product.created"] } });
+
+  test.each(["http://8.8.8.8/", "https://127.0.0.1/", "https://localhost/", "https://169.254.169.254/latest/meta-data", "https://[::ffff:10.0.0.1]/", "https://2130706433/"])(
+    "refuses %s as a receiver (WHK-01)",
+    async (url) => {
+      const answer = await make(url);
+      expect(answer.status).toBe(422);
+      expect(answer.json).toMatchObject({ error: "PolarRequestValidationError", detail: [{ loc: ["body", "url"] }] });
+    },
+  );
+
+  test("does not send to a private address that got into the table, and refuses to switch it on (WHK-03)", async () => {
+    const { id } = (await make("https://8.8.8.8/hook")).json as { id: string };
+    await away.deps.db.update(webhookEndpoints).set({ url: receiver.url }).where(eq(webhookEndpoints.id, id));
+    const event_id = newId();
+    await away.deps.db.transaction(async (tx) => {
+      await tx.insert(events).values({ id: event_id, organization_id: owner.organization_id, type: "product.created", data: {}, created_at: away.clock.now() });
+      await away.deps.jobs.send(tx, "events.dispatch", { event_id });
+    });
+    await away.runJobs();
+    const [delivery] = await away.deps.db.select().from(webhookDeliveries).where(eq(webhookDeliveries.endpoint_id, id));
+    expect(delivery).toMatchObject({ succeeded: false, http_code: null, response: expect.stringContaining("https://") });
+    expect(receiver.received).toEqual([]);
+    const patch = (body: object) => away.request("PATCH", `/v1/webhooks/endpoints/${id}`, { token: owner.key, body });
+    expect((await patch({ enabled: false })).status).toBe(200);
+    const on = await patch({ enabled: true });
+    expect(on.status).toBe(422);
+    expect(on.json).toMatchObject({ detail: [{ loc: ["body", "enabled"] }] });
+    expect((await patch({ url: "https://10.0.0.1/" })).status).toBe(422);
+    expect((await patch({ url: "https://8.8.4.4/", enabled: true })).status).toBe(200);
+  });
+});
+
+test("secrets never reach the log", async () => {
+  const secret = `polar_whs_${newId()}_very_secret`;
+  const made = await endpoint({ secret });
+  receiver.answer(500);
+  await happen("product.created");
+  await floe.runJobs();
+  await seller.client.webhooks.updateEndpoint({ params: { id: made.id }, body: { enabled: false } });
+  await floe.request("POST", "/v1/webhooks/endpoints", { token: seller.key, body: { url: 1, secret } });
+  expect(floe.logged.join("\n")).not.toContain(secret);
+});

@@ -1,0 +1,43 @@
+/** A seller's own server that takes webhooks, for tests. */
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export type Received = { headers: IncomingHttpHeaders; body: string; json: { type: string; timestamp: string; data: Record<string, unknown> } };
+
+export type Receiver = {
+  url: string;
+  /** Every request so far, in order of arrival. */
+  received: Received[];
+  types(): string[];
+  /** What to answer from now on; a function sees the number of the request, from 1. */
+  answer(status: number | ((number: number) => number)): void;
+  close(): Promise<void>;
+};
+
+/** Start one on a free port of this machine. It answers 200 until told otherwise. */
+export async function startReceiver(): Promise<Receiver> {
+  const received: Received[] = [];
+  let status: (number: number) => number = () => 200;
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const body = Buffer.concat(chunks).toString("utf8");
+      received.push({ headers: request.headers, body, json: JSON.parse(body) });
+      response.writeHead(status(received.length)).end("noted");
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    received,
+    types: () => received.map(({ json }) => json.type),
+    answer(given) {
+      status = typeof given === "number" ? () => given : given;
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
