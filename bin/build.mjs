@@ -1,0 +1,33 @@
+// Builds dist/: the command line, the server, the migrations and the web app. Runs in Node 24, which reads TypeScript.
+import { cpSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { build as buildWeb } from "vite";
+import { writeManifest } from "../cli/build-manifest.ts";
+import { bundleCli } from "../cli/bundle.ts";
+import { api } from "../shared/api/index.ts";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const dist = join(root, "dist");
+const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+
+rmSync(dist, { recursive: true, force: true });
+mkdirSync(dist, { recursive: true });
+await Promise.all([
+  bundleCli(root, dist, version),
+  writeManifest(join(dist, "manifest"), api),
+  build({
+    entryPoints: [join(root, "server/main.ts")],
+    outfile: join(dist, "server.js"),
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node24",
+    packages: "external",
+    sourcemap: true,
+    logLevel: "warning",
+  }),
+  buildWeb({ configFile: join(root, "web/vite.config.ts"), logLevel: "warn" }),
+]);
+cpSync(join(root, "server/migrations"), join(dist, "migrations"), { recursive: true });

@@ -1,0 +1,96 @@
+// What `npm start` and `npm test` run first on a fresh clone: install, build, then the work itself in a new enough Node.
+// Plain JavaScript: an older Node reads this file.
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { findNode, missingNode } from "./node24.mjs";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const [mode = "start", ...rest] = process.argv.slice(2);
+const say = (text) => process.stderr.write(`${text}\n`);
+const began = Date.now();
+const seconds = () => `${((Date.now() - began) / 1000).toFixed(0)} s`;
+
+const installStamp = join(root, "node_modules", ".floe-installed");
+const buildStamp = join(root, "dist", ".floe-built");
+const sources = ["shared", "server", "cli", "web", "bin", "package.json", "package-lock.json", "tsconfig.json"];
+
+const kept = (file) => (existsSync(file) ? readFileSync(file, "utf8") : "");
+
+/** Run a program to its end; its output is shown only when it fails, unless `shown`. */
+function run(command, args, { shown = false } = {}) {
+  const done = spawnSync(command, args, { cwd: root, stdio: shown ? "inherit" : "pipe", encoding: "utf8", shell: process.platform === "win32" });
+  if (done.status === 0) return;
+  if (!shown) say(`${done.stdout ?? ""}${done.stderr ?? ""}${done.error?.message ?? ""}`);
+  process.exit(done.status ?? 1);
+}
+
+function install() {
+  const state = createHash("sha256")
+    .update(`${process.platform} ${process.arch}`)
+    .update(readFileSync(join(root, "package-lock.json")))
+    .digest("hex");
+  if (kept(installStamp) === state) return;
+  say("Installing packages (a minute or two the first time) …");
+  run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+  writeFileSync(installStamp, state);
+  say(`  installed after ${seconds()}`);
+}
+
+/** Names, sizes and times of all source files: changes when any of them does. */
+function stateOf(paths) {
+  const hash = createHash("sha256");
+  const visit = (path) => {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (!stat) return;
+    if (stat.isDirectory()) for (const name of readdirSync(path).sort()) visit(join(path, name));
+    else hash.update(`${path} ${stat.size} ${stat.mtimeMs}\n`);
+  };
+  for (const path of paths) visit(join(root, path));
+  return hash.digest("hex");
+}
+
+function build(node) {
+  const state = stateOf(sources);
+  if (kept(buildStamp) === state) return;
+  say("Building …");
+  run(node, [join(root, "bin", "build.mjs")]);
+  writeFileSync(buildStamp, state);
+  say(`  built after ${seconds()}`);
+}
+
+install();
+const node = findNode();
+if (node === null) {
+  say(missingNode);
+  process.exit(1);
+}
+// What the tools start by the name `node` is the same one.
+process.env.PATH = `${dirname(node)}${process.platform === "win32" ? ";" : ":"}${process.env.PATH ?? ""}`;
+const tool = (name) => join(root, "node_modules", ".bin", name);
+
+if (mode === "install") process.exit(0);
+build(node);
+if (mode === "test") {
+  if (rest.length === 0) {
+    say("Checking types …");
+    run(tool("tsc"), ["--noEmit", "-p", "."], { shown: true });
+    say("Checking style …");
+    run(tool("biome"), ["check", "--error-on-warnings", "."], { shown: true });
+    say("Looking for dead code …");
+    run(tool("knip"), [], { shown: true });
+    say(`  static checks passed after ${seconds()}`);
+  }
+  run(node, [join(root, "node_modules", "vitest", "vitest.mjs"), "run", ...rest], { shown: true });
+} else if (mode === "start") {
+  const child = spawn(node, [join(root, "bin", "floe.js"), "serve", ...rest], { cwd: root, stdio: "inherit" });
+  // The terminal sends Ctrl-C to the server too; this process waits until it has stopped in its own way.
+  process.on("SIGINT", () => {});
+  process.on("SIGTERM", () => child.kill("SIGTERM"));
+  child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGKILL" ? 137 : 1)));
+} else if (mode !== "build") {
+  say(`setup: "${mode}" is not one of start, test, build, install.`);
+  process.exit(64);
+}
