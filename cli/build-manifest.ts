@@ -37,7 +37,9 @@ function resolve(schema: Schema, root: Schema): Schema {
 function variants(schema: Schema, root: Schema): Schema[] {
   const resolved = resolve(schema, root);
   const inner = resolved.anyOf ?? resolved.oneOf;
-  return inner ? inner.flatMap((one) => variants(one, root)) : resolved.type === "null" ? [] : [resolved];
+  if (inner) return inner.flatMap((one) => variants(one, root));
+  if (Array.isArray(resolved.type)) return resolved.type.flatMap((type) => variants({ ...resolved, type }, root));
+  return resolved.type === "null" ? [] : [resolved];
 }
 
 /** The properties of an object schema; those of a union are put together, and required only where all require them. */

@@ -131,7 +131,9 @@ function asFault(error: CommanderError, argv: string[]): Fault {
   const message = error.message.replace(/^error: /, "");
   const [first, ...more] = message.split("\n");
   const called = words(argv);
-  const about = called.length > 0 && error.code !== "commander.unknownCommand" ? `floe ${called.join(" ")} --help` : "floe --help";
+  // What could not be understood is left out of the command whose help is named.
+  const known = error.code === "commander.unknownCommand" ? called.slice(0, -1) : called;
+  const about = ["floe", ...known, "--help"].join(" ");
   const suggestion = more.join(" ").trim();
   return new Fault("usage", first ?? message, { hint: [suggestion, `See: ${about}`].filter(Boolean).join("  ") });
 }

@@ -4,12 +4,11 @@
 export type StreamEvent = { event: string; data: string; id?: string };
 
 /** Turns pieces of text into events; a piece may end anywhere. */
-export function eventReader(): { push(text: string): StreamEvent[]; retryMs(): number | undefined } {
+export function eventReader(): { push(text: string): StreamEvent[] } {
   let rest = "";
   let event = "";
   let data: string[] = [];
   let id: string | undefined;
-  let retry: number | undefined;
   const line = (text: string): StreamEvent | undefined => {
     if (text === "") {
       const done = data.length > 0 ? { event: event || "message", data: data.join("\n"), ...(id !== undefined && { id }) } : undefined;
@@ -24,7 +23,6 @@ export function eventReader(): { push(text: string): StreamEvent[]; retryMs(): n
     if (field === "event") event = value;
     else if (field === "data") data.push(value);
     else if (field === "id" && !value.includes("\0")) id = value;
-    else if (field === "retry" && /^\d+$/.test(value)) retry = Number(value);
     return undefined;
   };
   return {
@@ -39,6 +37,5 @@ export function eventReader(): { push(text: string): StreamEvent[]; retryMs(): n
       }
       return found;
     },
-    retryMs: () => retry,
   };
 }

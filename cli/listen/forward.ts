@@ -3,7 +3,7 @@ import { Fault } from "../fault.ts";
 import { send } from "../http.ts";
 
 /** A delivery as the server streams it: signed, with the exact body. */
-export type Delivery = { id: string; type: string; body: string; timestamp: number; signature: string };
+export type Delivery = { id: string; type: string; created_at?: string; body: string; timestamp: number; signature: string };
 /** How the program answered; without a status it did not. */
 export type Outcome = { status?: number; error?: string; duration_ms: number; attempts: number };
 

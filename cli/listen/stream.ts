@@ -1,5 +1,6 @@
 /** The stream of deliveries, connected again and again until it is stopped. */
 import type { IncomingMessage } from "node:http";
+import { urlOf } from "../../shared/client.ts";
 import { authHeaders, faultOf } from "../client.ts";
 import type { Context } from "../context.ts";
 import { Fault, kindOfStatus } from "../fault.ts";
@@ -12,6 +13,8 @@ export type Patience = { silenceMs: number; giveUpMs: number; backoffMs: number;
 export const patience: Patience = { silenceMs: 45_000, giveUpMs: 300_000, backoffMs: 500, backoffMsMax: 10_000 };
 
 type Watch = {
+  /** Only these types of events; all where none is named. */
+  events: string[];
   /** The id to go on after. */
   cursor(): string | undefined;
   onEvent(event: StreamEvent): Promise<void>;
@@ -21,7 +24,7 @@ type Watch = {
 
 const path = "/v1/webhooks/listen";
 
-async function connect(context: Context, cursor: string | undefined): Promise<{ response: IncomingMessage; stop: () => void }> {
+async function connect(context: Context, events: string[], cursor: string | undefined): Promise<{ response: IncomingMessage; stop: () => void }> {
   const { server, timeoutMs } = context.settings();
   const headers = {
     accept: "text/event-stream",
@@ -29,7 +32,7 @@ async function connect(context: Context, cursor: string | undefined): Promise<{ 
     ...(await authHeaders(context)),
     ...(cursor !== undefined && { "last-event-id": cursor }),
   };
-  const opening = open({ method: "GET", url: new URL(server + path), headers, timeoutMs, env: context.io.env, signal: context.io.signal });
+  const opening = open({ method: "GET", url: new URL(server + urlOf(path, { query: { events } })), headers, timeoutMs, env: context.io.env, signal: context.io.signal });
   let timer: NodeJS.Timeout | undefined;
   const slow = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
@@ -88,7 +91,7 @@ export async function follow(context: Context, watch: Watch, limits: Patience = 
   for (;;) {
     let reason: string;
     try {
-      const { response } = await connect(context, watch.cursor());
+      const { response } = await connect(context, watch.events, watch.cursor());
       watch.onOpen(connected);
       connected = true;
       lostAt = undefined;

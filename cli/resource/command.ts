@@ -52,7 +52,7 @@ async function runOperation(context: Context, group: GroupEntry, op: OperationEn
   const body = await readBody(context, op, options);
   if (options.dryRun) return dryRun(context, op, params, query, body);
   if (op.confirm) await confirm(context, op.confirm, options.yes);
-  const answer = await context.call({
+  const made = {
     method: op.method,
     path: op.path,
     params,
@@ -60,16 +60,31 @@ async function runOperation(context: Context, group: GroupEntry, op: OperationEn
     ...(body !== undefined && { body }),
     organization: !op.anyOrganization,
     ...(options.idempotencyKey && { idempotencyKey: options.idempotencyKey }),
+  };
+  const answer = await context.call(made).catch((error: unknown) => {
+    throw error instanceof Fault ? asTyped(error, op) : error;
   });
   if (answer === undefined || answer === null) return context.say(`${op.done ?? "Done."}\n`);
   showOne(context, answer, fields);
+}
+
+/** A fault that names flags as they are typed: what is wrong with `prices` was said by `--price`. */
+function asTyped(fault: Fault, op: OperationEntry): Fault {
+  const { faults } = fault.parts;
+  const short = (op.body ?? []).filter(({ shorthand }) => shorthand);
+  if (!faults || short.length === 0) return fault;
+  const typed = faults.map((one) => {
+    const [flag = "", ...where] = one.flag.split(" ");
+    const entry = short.find(({ name }) => flag === `--${name.replaceAll("_", "-")}`);
+    return entry ? { ...one, flag: [flagName(entry), ...where].join(" ") } : one;
+  });
+  return new Fault(fault.kind, fault.message, { ...fault.parts, faults: typed });
 }
 
 function missingFault(op: OperationEntry, missing: FlagEntry[]): Fault {
   const names = missing.map(flagName).join(", ");
   return new Fault("usage", `${missing.length === 1 ? "a flag is" : "flags are"} missing: ${names}`, {
     ...(op.examples?.[0] && { hint: `For example: ${op.examples[0]}` }),
-    faults: missing.map((entry) => ({ flag: flagName(entry), message: "is required" })),
   });
 }
 

@@ -89,7 +89,6 @@ export function readValue(entry: FlagEntry, text: string, before?: unknown): unk
 function optionOf(entry: FlagEntry): Option {
   const few = entry.choices && entry.choices.length <= 8 ? `<${entry.choices.join("|")}>` : placeholders[entry.kind];
   const option = new Option(`--${kebab(entry.name)} ${entry.kind === "list" ? placeholders.list : few}`, entry.description);
-  if (entry.kind === "boolean") option.preset("true");
   return option.argParser((text: string, before: unknown) => readValue(entry, text, before));
 }
 

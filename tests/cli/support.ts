@@ -1,0 +1,135 @@
+/** A terminal or a pipe to run the command line in, and a small server to answer it. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { afterAll } from "vitest";
+import { buildManifest } from "../../cli/build-manifest.ts";
+import type { Io } from "../../cli/io.ts";
+import { run } from "../../cli/program.ts";
+import { api } from "../../shared/api/index.ts";
+
+export const manifest = buildManifest(api);
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** An empty folder that is removed after the tests of a file. */
+export function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), "floe-cli-"));
+  folders.push(made);
+  return made;
+}
+
+export type Received = { method: string; url: string; path: string; query: URLSearchParams; headers: IncomingHttpHeaders; body: unknown; text: string };
+type Answer = { status?: number; json?: unknown; text?: string; headers?: Record<string, string> };
+type Answering = (request: Received, response: ServerResponse) => Answer | undefined | Promise<Answer | undefined>;
+
+/** An HTTP server on this machine that remembers what it was asked. An answer of undefined is written by the test itself. */
+export async function standIn(answer: Answering) {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => parts.push(part));
+    request.on("end", async () => {
+      const text = Buffer.concat(parts).toString("utf8");
+      const url = new URL(request.url ?? "/", "http://stand-in");
+      const one: Received = {
+        method: request.method ?? "",
+        url: request.url ?? "",
+        path: url.pathname,
+        query: url.searchParams,
+        headers: request.headers,
+        body: text === "" ? undefined : JSON.parse(text),
+        text,
+      };
+      received.push(one);
+      const said = await answer(one, response);
+      if (!said) return;
+      const body = said.text ?? (said.json === undefined ? "" : JSON.stringify(said.json));
+      response.writeHead(said.status ?? 200, { "content-type": "application/json", ...said.headers });
+      response.end(body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  afterAll(close);
+  return { url: `http://127.0.0.1:${port}`, port, received, server, close };
+}
+
+export type Place = {
+  /** True for a terminal, false (as by default) for pipes. */
+  tty?: boolean;
+  env?: Record<string, string | undefined>;
+  columns?: number;
+  signal?: AbortSignal;
+  openBrowser?: (url: string) => Promise<void>;
+};
+
+class Stream extends PassThrough {
+  isTTY: boolean;
+  columns: number;
+  rows = 40;
+  text = "";
+  constructor(isTTY: boolean, columns: number) {
+    super();
+    this.isTTY = isTTY;
+    this.columns = columns;
+  }
+  override write(part: unknown, ...rest: unknown[]): boolean {
+    this.text += String(part);
+    return (super.write as (...args: unknown[]) => boolean)(part, ...rest);
+  }
+  setRawMode(): this {
+    return this;
+  }
+  ref(): this {
+    return this;
+  }
+  unref(): this {
+    return this;
+  }
+}
+
+/** Streams that remember what was written to them, and an environment without anything of this machine. */
+export function place({ tty = false, env = {}, columns = 120, signal, openBrowser }: Place = {}) {
+  const stdin = new Stream(tty, columns);
+  const stdout = new Stream(tty, columns);
+  const stderr = new Stream(tty, columns);
+  stdout.resume();
+  stderr.resume();
+  const opened: string[] = [];
+  const io: Io = {
+    stdin,
+    stdout,
+    stderr,
+    env: { FLOE_CONFIG_DIR: join(folder(), "config"), TERM: "xterm", NO_COLOR: "1", ...env },
+    signal: signal ?? new AbortController().signal,
+    openBrowser: openBrowser ?? (async (url) => void opened.push(url)),
+  };
+  return { io, stdin, stdout, stderr, opened };
+}
+
+/** Run a command line to its end. */
+export async function floe(argv: string[], where: Place = {}) {
+  const here = place(where);
+  const code = await run(argv, here.io, manifest, "1.2.3");
+  return { code, out: here.stdout.text, err: here.stderr.text, opened: here.opened, io: here.io };
+}
+
+/** Wait until something is so. */
+export async function until(check: () => boolean, ms = 5000): Promise<void> {
+  const ends = Date.now() + ms;
+  while (!check()) {
+    if (Date.now() > ends) throw new Error("it did not happen in time");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
