@@ -213,7 +213,7 @@ describe("what the published clients send is read", () => {
       prices: [
         { amount_type: "fixed", price_currency: "usd", price_amount: 1900 },
         { amount_type: "free" },
-        { amount_type: "custom", minimum_amount: 50, preset_amount: 500, maximum_amount: null },
+        { amount_type: "custom", minimum_amount: null, preset_amount: 500, maximum_amount: null },
         { amount_type: "metered_unit", unit_amount: "0.25", cap_amount: null },
         { amount_type: "seat_based", seat_tiers: { seat_tier_type: "volume", tiers: [{ min_seats: 1 }] } },
       ],

@@ -1,0 +1,137 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { checkTaxId, checkUnique, type CustomerRow, customerOut, planAnonymization, planUpdate } from "../../server/customers/rules.ts";
+import { readTaxId } from "../../server/customers/tax-ids.ts";
+import { CustomerUpdate } from "../../shared/api/customers.ts";
+
+const address = (country: string) => ({ line1: "1 Way", line2: null, postal_code: "1", city: "Town", state: null, country }) as never;
+const row = (values: Partial<CustomerRow> = {}): CustomerRow => ({
+  id: "00000000-0000-7000-8000-000000000001",
+  organization_id: "o",
+  created_at: new Date(0),
+  modified_at: null,
+  deleted_at: null,
+  type: "individual",
+  external_id: null,
+  email: "Ada@Example.com",
+  email_verified: true,
+  name: "Ada",
+  billing_name: null,
+  billing_address: null,
+  tax_id: null,
+  locale: null,
+  default_payment_method_id: null,
+  first_user_event_at: null,
+  metadata: {},
+  deleted_external_id: null,
+  anonymized_at: null,
+  ...values,
+});
+const plan = (of: CustomerRow, body: object) => {
+  const { patch, faults } = planUpdate(of, CustomerUpdate.parse(body));
+  return { patch, faults: faults.map(({ loc, type }) => `${loc.slice(1).join(".")} ${type}`) };
+};
+
+describe("what is unique", () => {
+  const other = row({ external_id: "x" });
+  test("CUS-01, CUS-03: e-mail in any case and external id exactly, both reported together", () => {
+    expect(checkUnique({ email: "ADA@example.COM", external_id: "x" }, [other]).map(({ loc, msg }) => [loc.join("."), msg])).toEqual([
+      ["body.email", "A customer with this email address already exists."],
+      ["body.external_id", "A customer with this external ID already exists."],
+    ]);
+    expect(checkUnique({ email: "b@example.com", external_id: "X" }, [other])).toEqual([]);
+  });
+  test("CUS-02: no external id clashes with no other", () => {
+    expect(checkUnique({ external_id: null }, [row()])).toEqual([]);
+  });
+});
+
+describe("update", () => {
+  test("CUS-07: absent is untouched, a null e-mail is ignored", () => {
+    expect(plan(row(), {})).toEqual({ patch: {}, faults: [] });
+    expect(plan(row(), { email: null })).toEqual({ patch: {}, faults: [] });
+  });
+  test("CUS-08: a new address must be verified again, other letters of the same not", () => {
+    expect(plan(row(), { email: "ada@example.com" }).patch).toEqual({ email: "ada@example.com" });
+    expect(plan(row(), { email: "b@example.com" }).patch).toEqual({ email: "b@example.com", email_verified: false });
+  });
+  test.each([
+    [null, "a", { external_id: "a" }, []],
+    ["a", "a", {}, []],
+    ["a", "b", {}, ["external_id value_error"]],
+    ["a", null, {}, ["external_id value_error"]],
+    ["a", "", {}, ["external_id value_error"]],
+    [null, "", {}, []],
+  ])("CUS-09: external id %j → %j", (had, sent, patch, faults) => {
+    expect(plan(row({ external_id: had }), { external_id: sent })).toEqual({ patch, faults });
+  });
+  test("CUS-11: a billing address cannot be taken back", () => {
+    expect(plan(row({ billing_address: address("FR") }), { billing_address: null }).faults).toEqual(["billing_address value_error"]);
+    expect(plan(row(), { billing_address: null }).faults).toEqual([]);
+  });
+  test("CUS-12: a tax number needs a country, fits it, is cleared by nothing, and follows a new address", () => {
+    const french = { billing_address: address("FR") };
+    expect(plan(row(), { tax_id: "FR61954506077" }).faults).toEqual(["billing_address missing"]);
+    expect(plan(row(french), { tax_id: "FR 61 954 506 077" }).patch).toEqual({ tax_id: ["FR61954506077", "eu_vat"] });
+    expect(plan(row(french), { tax_id: "12" }).faults).toEqual(["tax_id invalid"]);
+    const held = row({ ...french, tax_id: ["FR61954506077", "eu_vat"] });
+    expect(plan(held, { tax_id: "" }).patch).toEqual({ tax_id: null });
+    expect(plan(held, { tax_id: null }).patch).toEqual({ tax_id: null });
+    expect(plan(held, { billing_address: { country: "US" } }).faults).toEqual(["tax_id invalid"]);
+    expect(plan(held, { billing_address: { country: "DE" }, tax_id: "DE123456789" }).faults).toEqual([]);
+  });
+  test("CUS-13: metadata is replaced", () => {
+    expect(plan(row({ metadata: { a: 1 } }), { metadata: { b: 2 } }).patch).toEqual({ metadata: { b: 2 } });
+  });
+  test("CUS-15: a team does not become a person again", () => {
+    expect(plan(row(), { type: "team" })).toEqual({ patch: { type: "team" }, faults: [] });
+    expect(plan(row({ type: "team" }), { type: "individual" }).faults).toEqual(["type value_error"]);
+  });
+});
+
+describe("tax numbers", () => {
+  test.each([
+    ["FR", "61954506077", ["FR61954506077", "eu_vat"]],
+    ["GR", "EL123456789", ["EL123456789", "eu_vat"]],
+    ["DE", "de 123-456-789", ["DE123456789", "eu_vat"]],
+    ["US", "12-3456789", ["123456789", "us_ein"]],
+    ["GB", "GB123456789", ["GB123456789", "gb_vat"]],
+    ["CH", "CHE-123.456.789 MWST", ["CHE123456789MWST", "ch_vat"]],
+    ["BR", "12.345.678/0001-95", ["12345678000195", "br_cnpj"]],
+    ["IN", "22AAAAA0000A1Z5", ["22AAAAA0000A1Z5", "in_gst"]],
+    ["AU", "51 824 753 556", ["51824753556", "au_abn"]],
+    ["NO", "123456789MVA", ["123456789MVA", "no_vat"]],
+    ["US", "12", undefined],
+    ["AQ", "123456789", undefined],
+  ])("CUS-12: %s %s", (country, number, read) => {
+    expect(readTaxId(number, country)).toEqual(read);
+  });
+  test("CUS-12: what is kept is read again as itself", () => {
+    fc.assert(
+      fc.property(fc.constantFrom("FR", "DE", "GR", "ES", "US", "CH", "BR", "CA", "MX", "JP"), fc.string({ maxLength: 20 }), (country, text) => {
+        const read = readTaxId(text, country);
+        if (read) expect(readTaxId(read[0], country)).toEqual(read);
+      }),
+    );
+    expect(checkTaxId("x", undefined)).toMatchObject({ type: "missing" });
+  });
+});
+
+describe("a customer as it is answered", () => {
+  test("CUS-05: the picture follows from the lower-case e-mail address; private columns stay inside", () => {
+    const out = customerOut(row());
+    expect(out.avatar_url).toBe(customerOut(row({ email: "ada@example.com" })).avatar_url);
+    expect(out.avatar_url).toMatch(/^https:\/\//);
+    expect(Object.keys(out)).not.toContain("deleted_external_id");
+  });
+  test("CUS-20: a person becomes unreadable, a business keeps its name, and twice is once", () => {
+    const mask = (text: string) => `m${text.length}`;
+    const now = new Date(1);
+    const person = planAnonymization(row({ billing_name: "Ada L", billing_address: address("FR") }), mask, now);
+    expect(person).toMatchObject({ email: "m15@anonymized.invalid", name: "m3", billing_name: null });
+    expect(person.billing_address).toMatchObject({ line1: null, city: null, country: "FR" });
+    const business = planAnonymization(row({ tax_id: ["FR61954506077", "eu_vat"], billing_name: "ACME" }), mask, now);
+    expect(business).toMatchObject({ name: "Ada", billing_name: "ACME" });
+    expect(planAnonymization(row({ anonymized_at: now }), mask, now)).toEqual({});
+  });
+});
