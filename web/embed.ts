@@ -61,6 +61,7 @@ class EmbedCheckout extends EventTarget {
       "×",
     );
     quit.ariaLabel = "Close";
+    quit.autofocus = true;
 
     let closable = true;
     const tell = (detail: Message): void => {

@@ -52,10 +52,10 @@ export function match(pattern: string, path: string): Record<string, string> | u
 }
 
 /** A path of this very site to go to next, from a query parameter; anything that leads elsewhere becomes `fallback`. */
-export function safePath(next: string | null, fallback = "/"): string {
-  if (!next?.startsWith("/")) return fallback;
-  const target = new URL(next, location.origin);
-  return target.origin === location.origin ? target.pathname + target.search + target.hash : fallback;
+export function safePath(next: string | null, fallback = "/", origin = location.origin): string {
+  if (!next?.startsWith("/") || !URL.canParse(next, origin)) return fallback;
+  const target = new URL(next, origin);
+  return target.origin === origin ? target.pathname + target.search + target.hash : fallback;
 }
 
 /** Makes the component that shows the page of the current path; each page is loaded when it is first shown. */

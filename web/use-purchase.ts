@@ -54,6 +54,8 @@ export function usePurchase({ values, order, stripe, faulty, finished }: Options
       return;
     }
     keep(ended);
+    // The next attempt may be asked the same question.
+    setAnswered(undefined);
     if (ended.status === "open") {
       // The overlay may be closed again: to the page around us it is as if it had just loaded.
       tellParent(ended, { event: "loaded" });

@@ -224,9 +224,6 @@ export default function CheckoutPage({ params }: { params: Record<string, string
   const status = checkout?.status;
   useTitle(checkout ? `${checkout.product?.name ?? "Checkout"} · ${checkout.organization.name}` : "Checkout");
 
-  const close = (): void => {
-    if (checkout && status !== "confirmed") tellParent(checkout, { event: "close" });
-  };
   const announced = useRef(false);
   useEffect(() => {
     if (!checkout || announced.current) return;
@@ -235,14 +232,6 @@ export default function CheckoutPage({ params }: { params: Record<string, string
     // Reloaded in the middle of a payment: the overlay must still not close on it.
     if (checkout.status === "confirmed") tellParent(checkout, { event: "confirmed" });
   }, [checkout]);
-  useEffect(() => {
-    const leave = ({ key, defaultPrevented }: KeyboardEvent): void => {
-      if (key === "Escape" && !defaultPrevented && !document.querySelector("dialog[open]")) close();
-    };
-    addEventListener("keydown", leave);
-    return () => removeEventListener("keydown", leave);
-  });
-
   const over = status === "expired" || status === "failed";
   if (failure || over) {
     return <Unavailable failure={failure ?? expired} retry={() => void order.load()} />;
@@ -257,7 +246,7 @@ export default function CheckoutPage({ params }: { params: Record<string, string
   return (
     <Sides
       summary={<Summary checkout={checkout} updating={order.updating} />}
-      close={isEmbedded() && checkout.embed_origin && status !== "confirmed" ? close : undefined}
+      close={isEmbedded() && checkout.embed_origin && status !== "confirmed" ? () => tellParent(checkout, { event: "close" }) : undefined}
     >
       <Form order={{ ...order, checkout }} />
     </Sides>

@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect } from "react";
 import type { Checkout } from "../api.ts";
 import { isEmbedded } from "../parent.ts";
 import { GhostLine } from "./Ghost.tsx";
@@ -107,8 +107,16 @@ export function Summary({ checkout, updating }: { checkout: Checkout; updating: 
   );
 }
 
-/** The two sides of every checkout page, with the way out of the overlay. */
+/** The two sides of every checkout page, with the way out of the overlay: a button, and Escape. */
 export function Sides({ summary, children, close }: { summary: ReactNode; children: ReactNode; close?: (() => void) | undefined }) {
+  useEffect(() => {
+    if (!close) return;
+    const leave = ({ key, defaultPrevented }: KeyboardEvent): void => {
+      if (key === "Escape" && !defaultPrevented && !document.querySelector("dialog[open]")) close();
+    };
+    addEventListener("keydown", leave);
+    return () => removeEventListener("keydown", leave);
+  }, [close]);
   return (
     <div className="checkout">
       {summary}

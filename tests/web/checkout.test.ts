@@ -1,0 +1,235 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { buildWeb } from "./support/build.ts";
+import { openChromium } from "./support/chromium.ts";
+import { type Fake, startFake } from "./support/fake.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
+
+let browser: Browser;
+let built: Awaited<ReturnType<typeof buildWeb>>;
+let fake: Fake;
+let page: Page;
+
+beforeAll(async () => {
+  [built, browser] = await Promise.all([buildWeb(), openChromium()]);
+}, 60_000);
+afterAll(async () => {
+  await browser.close();
+  await built.remove();
+});
+beforeEach(async () => {
+  fake = await startFake(built.dist);
+  page = await browser.newPage();
+  page.setDefaultTimeout(8000);
+});
+afterEach(async () => {
+  await page.close();
+  await fake.close();
+});
+
+async function fill(number = "4242424242424242"): Promise<void> {
+  await page.fill("[name=email]", "ada@example.com");
+  await page.fill("[name=name]", "Ada Lovelace");
+  if (await page.locator("[name=country]").count()) await page.selectOption("[name=country]", "DE");
+  if (await page.locator("[name=card_number]").count()) {
+    await page.fill("[name=card_number]", number);
+    await page.fill("[name=card_expiry]", "1240");
+    await page.fill("[name=card_cvc]", "123");
+  }
+}
+const pay = () => page.click("button[type=submit]");
+const thanks = () => page.getByRole("heading", { name: "Thank you" }).waitFor();
+const bodyOf = (end: string) => fake.bodies.filter(({ path }) => path.endsWith(end)).at(-1)?.body;
+const focused = () => page.evaluate(() => (document.activeElement as HTMLInputElement | null)?.name);
+
+describe("the checkout", () => {
+  test("keyboard alone completes a purchase, and the card number never reaches the checkout", async () => {
+    await page.goto(fake.checkout().url);
+    await page.getByLabel("E-mail").waitFor();
+    const type = async (text: string): Promise<void> => {
+      await page.keyboard.press("Tab");
+      await page.keyboard.type(text);
+    };
+    await type("ada@example.com");
+    await type("Ada Lovelace");
+    await type("Germany");
+    await type("");
+    await type("");
+    await type("4242424242424242");
+    await type("12/40");
+    await type("123");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await thanks();
+    await page.getByText("ada@example.com").first().waitFor();
+    await page.getByText("$19.00").first().waitFor();
+    expect(bodyOf("/confirmation-tokens")).toEqual({
+      card: { number: "4242424242424242", exp_month: 12, exp_year: 2040, cvc: "123" },
+      billing_name: "Ada Lovelace",
+    });
+    const confirm = bodyOf("/confirm");
+    expect(confirm).toMatchObject({ customer_email: "ada@example.com", customer_billing_address: { country: "DE" } });
+    expect(JSON.stringify(confirm)).not.toContain("4242");
+    expect(page.url()).toMatch(/\/confirmation$/);
+  });
+
+  test("empty fields are named beside themselves, and the focus goes to the first", async () => {
+    await page.goto(fake.checkout().url);
+    await page.getByLabel("E-mail").waitFor();
+    await pay();
+    expect(await focused()).toBe("email");
+    const email = page.locator("[name=email]");
+    expect(await email.getAttribute("aria-invalid")).toBe("true");
+    const id = await email.getAttribute("aria-describedby");
+    expect(await page.locator(`[id="${id}"]`).textContent()).toBe("Enter your e-mail address.");
+    expect(await page.getByRole("alert").textContent()).toBe("6 fields need your attention.");
+    expect(fake.bodies).toEqual([]);
+    await email.fill("ada@example.com");
+    expect(await email.getAttribute("aria-invalid")).toBeNull();
+  });
+
+  test("faults of the server stand beside their fields", async () => {
+    await page.goto(fake.checkout().url);
+    await fill("5555555555554444");
+    await pay();
+    await page.getByText("Only test cards are taken here.").waitFor();
+    expect(await focused()).toBe("card_number");
+    await fill();
+    await page.fill("[name=email]", "ada@blocked.example");
+    await pay();
+    await page.getByText("This address cannot receive mail.").waitFor();
+    expect(await focused()).toBe("email");
+  });
+
+  test("a declined card is told beside the card, and another one can be tried", async () => {
+    await page.goto(fake.checkout().url);
+    await fill("4000000000000002");
+    await pay();
+    const alert = page.locator("#card-fault");
+    await alert.waitFor();
+    expect(await alert.textContent()).toBe("Your card was declined.");
+    expect(await alert.getAttribute("role")).toBe("alert");
+    expect(await focused()).toBe("card_number");
+    expect(await page.locator("[name=card_number]").getAttribute("aria-describedby")).toContain("card-fault");
+    await page.fill("[name=card_number]", "4242424242424242");
+    expect(await alert.count()).toBe(0);
+    await pay();
+    await thanks();
+  });
+
+  test("a bank's question is asked: approved it is paid, declined the form is there again", async () => {
+    await page.goto(fake.checkout().url);
+    await fill("4000000000003220");
+    await pay();
+    const dialog = page.getByRole("dialog", { name: "Your bank asks you to approve this payment" });
+    await dialog.waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    expect(await dialog.isVisible()).toBe(true);
+    await dialog.getByRole("button", { name: "Decline" }).click();
+    await page.locator("#card-fault").waitFor();
+    await pay();
+    await dialog.getByRole("button", { name: "Approve" }).click();
+    await thanks();
+  });
+
+  test("a page that is loaded anew while the bank asks, asks again", async () => {
+    await page.goto(fake.checkout().url);
+    await fill("4000000000003220");
+    await pay();
+    await page.getByRole("dialog").waitFor();
+    await page.reload();
+    await page.getByRole("button", { name: "Approve" }).click();
+    await thanks();
+  });
+
+  test("without the event stream it asks every two seconds", async () => {
+    fake.streams = false;
+    fake.paymentMs = 1500;
+    await page.goto(fake.checkout().url);
+    await fill();
+    await pay();
+    await page.getByText("Completing your purchase").waitFor();
+    await thanks();
+  });
+
+  test("a country that needs an address asks for it, and a discount and the amount change the total", async () => {
+    const made = fake.checkout();
+    await page.goto(made.url);
+    await page.selectOption("[name=country]", "US");
+    await page.selectOption("[name=state]", "US-NY");
+    await page.getByLabel("Second line (optional)").waitFor();
+    await page.fill("[name=discount_code]", "FROST");
+    await page.keyboard.press("Enter");
+    await page.getByText("Discount does not exist.").waitFor();
+    await page.fill("[name=discount_code]", "THAW");
+    await page.getByRole("button", { name: "Apply" }).click();
+    await page.getByRole("button", { name: "Pay $15.00" }).waitFor();
+    await page.getByText("Discount (Spring thaw)").waitFor();
+    await page.getByRole("button", { name: "Remove" }).click();
+    await page.getByRole("button", { name: "Pay $19.00" }).waitFor();
+  });
+
+  test("where the buyer sets the price, too little is refused beside the amount", async () => {
+    const made = fake.checkout();
+    const price = { ...made.product_price, amount_type: "custom" as const, minimum_amount: 500, maximum_amount: null, preset_amount: 1900 };
+    Object.assign(made, { product_price: price, prices: { [made.product_id]: [price] } });
+    await page.goto(made.url);
+    const amount = page.getByLabel("Amount in USD");
+    await amount.fill("2");
+    await amount.blur();
+    await page.getByText("greater than or equal to 500").waitFor();
+    await amount.fill("25");
+    await amount.blur();
+    await page.getByRole("button", { name: "Pay $25.00" }).waitFor();
+  });
+
+  test("what costs nothing asks for no card and no address", async () => {
+    const free = { amount: 0, net_amount: 0, total_amount: 0, is_payment_required: false, is_payment_form_required: false };
+    await page.goto(fake.checkout({ ...free, is_free_product_price: true }).url);
+    await page.getByRole("button", { name: "Get it for free" }).waitFor();
+    expect(await page.locator("[name=card_number], [name=country]").count()).toBe(0);
+    await fill();
+    await pay();
+    await thanks();
+    await page.getByText("Complete", { exact: true }).waitFor();
+  });
+
+  test("a seller's own page is where the buyer goes, with the session token", async () => {
+    await page.goto(fake.checkout({ success_url: `${fake.url}/error?error=stand-in` }).url);
+    await fill();
+    await pay();
+    await page.waitForURL(`${fake.url}/error?error=stand-in&customer_session_token=polar_cst_1`);
+  });
+
+  test.each([
+    [410, "ExpiredCheckoutError", "This checkout has expired"],
+    [404, "ResourceNotFound", "There is no such checkout"],
+    [500, "InternalServerError", "The checkout could not be loaded"],
+  ])("a checkout answered with %i says so", async (status, error, title) => {
+    fake.refuse = { status, error };
+    await page.goto(fake.checkout().url);
+    await page.getByRole("heading", { name: title }).waitFor();
+  });
+
+  test("a checkout that was completed elsewhere shows its confirmation", async () => {
+    const made = fake.checkout();
+    await page.goto(made.url);
+    await fill();
+    Object.assign(made, { status: "succeeded", customer_email: "ada@example.com" });
+    await pay();
+    await thanks();
+  });
+
+  test("the caret stays where a digit is mended in the middle of a card number", async () => {
+    await page.goto(fake.checkout().url);
+    const number = page.locator("[name=card_number]");
+    await number.fill("4242 4242 4442 4242");
+    await number.evaluate((input: HTMLInputElement) => input.setSelectionRange(12, 12));
+    await page.keyboard.press("Backspace");
+    await page.keyboard.press("Backspace");
+    await page.keyboard.type("42");
+    expect(await number.inputValue()).toBe("4242 4242 4242 4242");
+  });
+});
