@@ -40,3 +40,18 @@ export const idempotencyKeys = pgTable(
   },
   (table) => [primaryKey({ columns: [table.subject, table.key] }), index("idempotency_keys_age").on(table.created_at)],
 );
+
+/** Mail that was or is to be sent; without a mail server, the development inbox. */
+export const mails = pgTable(
+  "mails",
+  {
+    id: uuid().primaryKey(),
+    to: text().notNull(),
+    subject: text().notNull(),
+    text: text().notNull(),
+    html: text().notNull(),
+    created_at: timestamp({ withTimezone: true }).notNull(),
+    sent_at: timestamp({ withTimezone: true }),
+  },
+  (table) => [index("mails_age").on(table.created_at)],
+);

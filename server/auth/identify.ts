@@ -1,0 +1,131 @@
+import { createHmac } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import { and, eq, gt, inArray, isNull, or, sql } from "drizzle-orm";
+import { expandScopes } from "../../shared/scopes.ts";
+import type { Deps, Identity } from "../lib/context.ts";
+import { hashToken, sameText } from "../lib/secrets.ts";
+import { organization } from "../organizations/tables.ts";
+import { apikey, member, session, user } from "./tables.ts";
+
+export const key_prefix = "floe_oat_";
+export const cookie_prefix = "floe";
+const last_used_every_ms = 5000;
+/** Printable ASCII: anything else cannot be one of ours (TOK-13). */
+const tokenShape = /^[\x21-\x7e]{1,512}$/;
+
+const bearerOf = (headers: IncomingHttpHeaders): string | undefined => {
+  const [, scheme = "", token = ""] = /^(\S+)\s*(.*)$/.exec(headers.authorization ?? "") ?? [];
+  // SDK 1.x without a token sends "Bearer undefined".
+  if (scheme.toLowerCase() !== "bearer" || token === "" || token === "undefined") return undefined;
+  return token;
+};
+
+/** The session token of a signed cookie, when its signature is ours. */
+function cookieToken(headers: IncomingHttpHeaders, secret: string): string | undefined {
+  for (const part of (headers.cookie ?? "").split(";")) {
+    const [name = "", ...rest] = part.trim().split("=");
+    if (name !== `${cookie_prefix}.session_token` && name !== `__Secure-${cookie_prefix}.session_token`) continue;
+    const value = decodeText(rest.join("="));
+    const dot = value.lastIndexOf(".");
+    const token = value.slice(0, dot);
+    const signature = createHmac("sha256", secret).update(token).digest("base64");
+    if (dot > 0 && sameText(signature, value.slice(dot + 1))) return token;
+  }
+  return undefined;
+}
+
+const decodeText = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return "";
+  }
+};
+
+export type Identifier = {
+  identify(headers: IncomingHttpHeaders): Promise<Identity>;
+  /** Write down which keys were used since the last time. */
+  flush(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+/** Who a request says it is, in one query. When a key was last used is noted later, in batches, out of the request's way. */
+export function createIdentifier(deps: Deps): Identifier {
+  const used = new Set<string>();
+  const flush = async () => {
+    const keys = [...used];
+    used.clear();
+    if (keys.length > 0) await deps.db.update(apikey).set({ lastRequest: deps.clock.now() }).where(inArray(apikey.id, keys));
+  };
+  const timer = setInterval(() => {
+    flush().catch((error: unknown) => deps.log.warn({ err: error }, "The last use of API keys was not noted."));
+  }, last_used_every_ms);
+  timer.unref();
+
+  async function byKey(token: string): Promise<Identity> {
+    const now = deps.clock.now();
+    const [row] = await deps.db
+      .select({ key_id: apikey.id, organization_id: organization.id, permissions: apikey.permissions })
+      .from(apikey)
+      .innerJoin(organization, eq(organization.id, apikey.referenceId))
+      .where(
+        and(
+          eq(apikey.key, hashToken(deps.config.secret, token)),
+          eq(apikey.configId, "organization"),
+          eq(apikey.enabled, true),
+          or(isNull(apikey.expiresAt), gt(apikey.expiresAt, now)),
+          isNull(organization.blocked_at),
+        ),
+      );
+    if (!row) return { kind: "invalid" };
+    used.add(row.key_id);
+    const scopes = expandScopes(scopesIn(row.permissions));
+    return { kind: "key", key_id: row.key_id, organization_id: row.organization_id, scopes };
+  }
+
+  async function bySession(token: string): Promise<Identity> {
+    const [row] = await deps.db
+      .select({
+        user_id: session.userId,
+        session_id: session.id,
+        active_organization_id: session.activeOrganizationId,
+        memberships: sql<{ organization_id: string; role: string }[]>`coalesce(
+          json_agg(json_build_object('organization_id', ${member.organizationId}, 'role', ${member.role}) order by ${member.createdAt})
+          filter (where ${member.id} is not null and ${organization.blocked_at} is null), '[]')`,
+      })
+      .from(session)
+      .innerJoin(user, eq(user.id, session.userId))
+      .leftJoin(member, eq(member.userId, session.userId))
+      .leftJoin(organization, eq(organization.id, member.organizationId))
+      .where(and(eq(session.token, token), gt(session.expiresAt, deps.clock.now())))
+      .groupBy(session.id);
+    return row ? { kind: "user", ...row } : { kind: "invalid" };
+  }
+
+  return {
+    async identify(headers) {
+      const bearer = bearerOf(headers) ?? (typeof headers["x-api-key"] === "string" ? headers["x-api-key"] : undefined);
+      if (bearer !== undefined) {
+        if (!tokenShape.test(bearer)) return { kind: "invalid" };
+        return bearer.startsWith(key_prefix) ? byKey(bearer) : bySession(bearer);
+      }
+      const token = cookieToken(headers, deps.config.secret);
+      if (token === undefined) return { kind: "anonymous" };
+      const identity = await bySession(token);
+      // A cookie that has run out is what a visitor of a public page may still carry: nobody, not an intruder.
+      return identity.kind === "invalid" ? { kind: "anonymous" } : identity;
+    },
+    flush,
+    async stop() {
+      clearInterval(timer);
+      await flush();
+    },
+  };
+}
+
+/** The scopes kept with a key. */
+export function scopesIn(permissions: string | null): string[] {
+  const kept: unknown = permissions === null ? null : JSON.parse(permissions);
+  const scopes = typeof kept === "object" && kept !== null && "scopes" in kept ? kept.scopes : [];
+  return Array.isArray(scopes) ? scopes.map(String) : [];
+}
