@@ -1,0 +1,127 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { buildManifest, writeManifest } from "../../cli/build-manifest.ts";
+import { bundleCli } from "../../cli/bundle.ts";
+import { looks } from "../../cli/resources.ts";
+import { api } from "../../shared/api/index.ts";
+import { folder, manifest, standIn, until } from "./support.ts";
+
+const dist = folder();
+const loaded = join(dist, "loaded.cjs");
+const server = await standIn(({ path }) => {
+  if (path === "/v1/orders/") return undefined;
+  return { json: { items: Array.from({ length: 3000 }, (_, id) => ({ id, name: "x".repeat(100) })), pagination: { total_count: 3000, max_page: 1 } } };
+});
+
+beforeAll(async () => {
+  await Promise.all([bundleCli(process.cwd(), dist, "9.8.7"), writeManifest(join(dist, "manifest"), api)]);
+  writeFileSync(
+    loaded,
+    `process.on("exit", () => process.stderr.write(JSON.stringify({ files: Object.keys(require.cache).map((name) => require("path").basename(name)), builtin: process.moduleLoadList.filter((name) => name.startsWith("NativeModule ")).map((name) => name.slice(13)) })));`,
+  );
+  writeFileSync(join(dist, "package.json"), '{"type":"module"}');
+  writeFileSync(join(dist, "server.js"), "export const serve = async (settings) => void process.stdout.write(JSON.stringify(settings));");
+}, 60_000);
+
+const env = { PATH: process.env["PATH"], FLOE_SERVER: server.url, FLOE_API_KEY: "k", FLOE_CONFIG_DIR: join(dist, "config"), XDG_CACHE_HOME: join(dist, "cache") };
+const start = (argv: string[], flags: string[] = []) => spawn(process.execPath, [...flags, join(dist, "cli.cjs"), ...argv], { env, stdio: ["ignore", "pipe", "pipe"] });
+async function run(argv: string[], flags: string[] = []) {
+  const child = start(argv, flags);
+  let out = "";
+  let err = "";
+  child.stdout.on("data", (part: Buffer) => (out += String(part)));
+  child.stderr.on("data", (part: Buffer) => (err += String(part)));
+  const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+  return { code, signal, out, err };
+}
+const loadedBy = async (argv: string[]): Promise<{ files: string[]; builtin: string[] }> => JSON.parse((await run(argv, ["-r", loaded])).err);
+/** Builtin modules that cost more than a tenth of the start-up time of a command. */
+const heavy = ["https", "tls", "child_process", "internal/deps/undici/undici", "perf_hooks", "readline"];
+
+describe("the built command line", () => {
+  test("answers --version from one small file", async () => {
+    expect(await run(["--version"])).toMatchObject({ code: 0, out: "9.8.7\n", err: "" });
+    expect((await loadedBy(["--version"])).files.sort()).toEqual(["cli.cjs", "loaded.cjs"]);
+    expect((await loadedBy(["--help"])).files.sort()).toEqual(["cli.cjs", "loaded.cjs"]);
+  });
+
+  test("lists products with one file more, without TLS, fetch or a program of its own", async () => {
+    const { files, builtin } = await loadedBy(["products", "list"]);
+    expect(files.sort()).toEqual(["cli-main.cjs", "cli.cjs", "loaded.cjs"]);
+    expect(builtin).toContain("http");
+    expect(heavy.filter((name) => builtin.includes(name))).toEqual([]);
+  });
+
+  test("has neither the schema library nor React in what every command loads", () => {
+    const text = readFileSync(join(dist, "cli-main.cjs"), "utf8");
+    expect(text).not.toMatch(/ZodType|safeParse|react\.element/);
+    expect(text.length).toBeLessThan(150_000);
+  });
+
+  test("--help is the overview of the same commands that run", async () => {
+    const { out } = await run(["--help"]);
+    for (const name of ["login", "products", "orders", "listen", "serve", "api-keys"]) expect(out).toMatch(new RegExp(`^  ${name} `, "m"));
+    expect((await run(["help"])).out).toBe(out);
+    expect((await run([])).out).toBe(out);
+  });
+
+  test("floe help exit-codes is the table of the faults", async () => {
+    const { out } = await run(["help", "exit-codes"]);
+    expect(out.split("\n").map((line) => Number(line.trim().split(" ")[0]))).toEqual([0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 64, 130, 143, 0]);
+  });
+
+  test("serve hands its flags to the server under the names of the settings", async () => {
+    const { code, out } = await run(["serve", "--port", "8080", "--data-dir", "/tmp/x", "--url", "https://floe.test", "--billing", "embedded"]);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toEqual({ PORT: "8080", FLOE_DATA_DIR: "/tmp/x", FLOE_URL: "https://floe.test", FLOE_BILLING: "embedded" });
+  });
+
+  test.each([["SIGINT", 130], ["SIGTERM", 143]] as const)("%s is exit %i", async (signal, code) => {
+    const before = server.received.length;
+    const child = start(["orders", "list"]);
+    const ended = once(child, "close");
+    await until(() => server.received.length > before);
+    child.kill(signal);
+    expect(await ended).toEqual([code, null]);
+  });
+
+  test("a reader that leaves early is no error", async () => {
+    const child = start(["products", "list"]);
+    let err = "";
+    child.stderr.on("data", (part: Buffer) => (err += String(part)));
+    child.stdout.once("data", () => child.stdout.destroy());
+    expect(await once(child, "close")).toEqual([0, null]);
+    expect(err).toBe("");
+  });
+});
+
+describe("the commands of the contract", () => {
+  test("there is one for every operation that is not left out on purpose", () => {
+    const left = Object.keys(api).filter((key) => looks[key] === false);
+    expect(left).toEqual(["checkoutClient"]);
+    const paths = [...manifest.groups.values()].flatMap(({ entry }) => entry.operations.map(({ method, path }) => `${method} ${path}`));
+    for (const [key, resource] of Object.entries(api)) {
+      if (looks[key] === false) continue;
+      for (const { method, path } of Object.values(resource)) expect(paths).toContain(`${method} ${path}`);
+    }
+  });
+
+  test("no two of a group have one name, and every column and example is of something that is there", () => {
+    for (const [name, { entry, fields }] of manifest.groups) {
+      const names = entry.operations.map((op) => op.name);
+      expect(new Set(names).size).toBe(names.length);
+      const known = fields["list"] ?? [];
+      if (names.includes("list")) for (const column of entry.columns) expect(known, name).toContain(column.split(":")[0]);
+      for (const [command, columns] of Object.entries(entry.columnsOf ?? {})) for (const column of columns) expect(fields[command]).toContain(column.split(":")[0]);
+      for (const command of Object.keys((looks[name] || undefined)?.examples ?? {})) expect(names).toContain(command);
+    }
+  });
+
+  test("a resource without a look of its own has commands too", () => {
+    const plain = buildManifest({ products: api.products }, {});
+    expect(plain.group("products")?.operations.map(({ name }) => name)).toEqual(["list", "get", "create", "update"]);
+  });
+});

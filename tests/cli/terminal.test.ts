@@ -1,0 +1,119 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { run } from "../../cli/program.ts";
+import { manifest, type Place, place, type Received, standIn, until } from "./support.ts";
+
+const bodies: unknown[] = [];
+let answer: (request: Received) => { status?: number; json?: unknown };
+const server = await standIn((request) => {
+  bodies.push(request.body);
+  return answer(request);
+});
+const env = { FLOE_SERVER: server.url, FLOE_API_KEY: "k" };
+const enter = "\r";
+const escape = "\u001b";
+
+beforeEach(() => {
+  bodies.length = 0;
+  server.received.length = 0;
+  answer = () => ({ json: { id: "p1", name: "Pro", total_amount: 1900, currency: "usd" } });
+});
+
+/** Run on a terminal; `keys` are typed one after the other as soon as each question is on the screen. */
+async function type(argv: string[], keys: [question: string, typed: string][], more: Place = {}) {
+  const here = place({ ...more, tty: true, env: { ...env, ...more.env } });
+  const ended = run(argv, here.io, manifest, "1.2.3");
+  let over = false;
+  void ended.finally(() => {
+    over = true;
+  });
+  for (const [question, typed] of keys) {
+    await until(() => over || (here.stderr.text + here.stdout.text).includes(question));
+    // A key that comes in the frame of the question is the person's; the screen is drawn before it is read.
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    here.stdin.write(typed);
+  }
+  return { code: await ended, out: here.stdout.text, err: here.stderr.text };
+}
+
+describe("a form", () => {
+  test("asks for what is required and missing, and checks it", async () => {
+    const { code, out, err } = await type(["products", "create"], [
+      ["? name", "Pro"],
+      ["Pro", enter],
+      ["? price", "abc"],
+      ["abc", enter],
+      ["is not a price", "\u0015"],
+      ["price", "19.00"],
+      ["19.00", enter],
+    ]);
+    expect(code).toBe(0);
+    expect(bodies).toEqual([{ name: "Pro", prices: [{ amount_type: "fixed", price_amount: 1900, price_currency: "usd" }] }]);
+    expect(err).toContain("Create a product");
+    expect(out).toContain("$19.00");
+    expect(out).not.toContain("? name");
+  });
+
+  test("Escape leaves it: exit 2, nothing is sent", async () => {
+    const { code, err } = await type(["products", "create"], [["? name", escape]]);
+    expect(code).toBe(2);
+    expect(err).toContain("nothing was changed");
+    expect(bodies).toEqual([]);
+  });
+
+  test("Ctrl-C leaves it: exit 130", async () => {
+    const { code } = await type(["products", "create"], [["? name", "\u0003"]]);
+    expect(code).toBe(130);
+  });
+
+  test("is not shown on a build machine, also where it has a terminal", async () => {
+    const { code, err } = await type(["products", "create"], [], { env: { CI: "true" } });
+    expect(code).toBe(64);
+    expect(err).toContain("--name, --price");
+  });
+});
+
+describe("a question before what cannot be undone", () => {
+  test("yes", async () => {
+    answer = () => ({ status: 204 });
+    const { code } = await type(["customers", "delete", "x"], [["[y/N]", "y\n"]]);
+    expect(code).toBe(0);
+    expect(server.received).toHaveLength(1);
+  });
+
+  test.each(["n\n", "\n", "yess\n"])("anything else is exit 2: %j", async (typed) => {
+    const { code, err } = await type(["customers", "delete", "x"], [["[y/N]", typed]]);
+    expect(code).toBe(2);
+    expect(err).toContain("nothing was changed");
+    expect(server.received).toHaveLength(0);
+  });
+});
+
+describe("colour", () => {
+  const paints = async (argv: string[], set: Record<string, string | undefined>) =>
+    (await type(["products", "get", "x", ...argv], [], { env: { NO_COLOR: undefined, ...set } })).out.includes("\u001b[");
+  test("follows flag, NO_COLOR, FORCE_COLOR and the terminal, in this order", async () => {
+    expect(await paints([], {})).toBe(true);
+    expect(await paints([], { TERM: "dumb" })).toBe(false);
+    expect(await paints([], { TERM: "dumb", FORCE_COLOR: "1" })).toBe(true);
+    expect(await paints([], { NO_COLOR: "1", FORCE_COLOR: "1" })).toBe(false);
+    expect(await paints(["--color", "always"], { NO_COLOR: "1" })).toBe(true);
+    expect(await paints(["--color", "never"], { FORCE_COLOR: "1" })).toBe(false);
+  });
+});
+
+test("one object is its fields, money in words", async () => {
+  const { out } = await type(["orders", "get", "x"], []);
+  expect(out).toBe("id            p1\nname          Pro\ntotal_amount  $19.00\ncurrency      usd\n");
+});
+
+test("an organization is picked from several after signing in", async () => {
+  const all = [{ id: "0193a000-0000-7000-8000-0000000000aa", name: "Acme", slug: "acme" }, { id: "0193a000-0000-7000-8000-0000000000bb", name: "Beta", slug: "beta" }];
+  answer = ({ path }) => {
+    if (path.endsWith("/code")) return { json: { device_code: "d", user_code: "C", verification_uri: `${server.url}/device`, expires_in: 60, interval: 0.01 } };
+    if (path.endsWith("/token")) return { json: { access_token: "t" } };
+    return { json: path.endsWith("/list") ? all : null };
+  };
+  const { code, err } = await type(["login"], [["Which organization?", "\u001b[B"], ["❯ Beta", enter]]);
+  expect(code).toBe(0);
+  expect(err).toContain("Organization: Beta (beta).");
+});
