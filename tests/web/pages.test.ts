@@ -1,0 +1,254 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { buildWeb } from "./support/build.ts";
+import { openChromium, seriousFaults } from "./support/chromium.ts";
+import { type Fake, startFake, startShop } from "./support/fake.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+let browser: Browser;
+let built: Awaited<ReturnType<typeof buildWeb>>;
+let fake: Fake;
+let page: Page;
+/** What the browser complained about, such as a breach of the content security policy. */
+let complaints: string[];
+
+beforeAll(async () => {
+  [built, browser] = await Promise.all([buildWeb(), openChromium()]);
+}, 60_000);
+afterAll(async () => {
+  await browser.close();
+  await built.remove();
+});
+beforeEach(async () => {
+  fake = await startFake(built.dist);
+  page = await browser.newPage();
+  page.setDefaultTimeout(8000);
+  complaints = [];
+  page.on("pageerror", ({ message }) => complaints.push(message));
+  page.on("console", (line) => /Content Security Policy/.test(line.text()) && complaints.push(line.text()));
+});
+afterEach(async () => {
+  await page.close();
+  await fake.close();
+  expect(complaints).toEqual([]);
+});
+
+type Shown = { name: string; path: () => string; heading: string; signedOut?: true; act?: () => Promise<void> };
+const pathOf = (url: string): string => new URL(url).pathname;
+const shown: Shown[] = [
+  { name: "checkout", path: () => pathOf(fake.checkout().url), heading: "Field Guide to Ice" },
+  {
+    name: "checkout with faults",
+    path: () => pathOf(fake.checkout().url),
+    heading: "Field Guide to Ice",
+    act: async () => {
+      await page.selectOption("[name=country]", "US");
+      await page.getByLabel("Street and number").waitFor();
+      await page.click("button[type=submit]");
+    },
+  },
+  {
+    name: "bank's question",
+    path: () => {
+      const payment_processor_metadata = { intent_status: "requires_action", intent_client_secret: "pi_1" };
+      return pathOf(fake.checkout({ status: "confirmed", payment_processor_metadata }).url);
+    },
+    heading: "Your bank asks you to approve this payment",
+  },
+  {
+    name: "confirmation",
+    path: () => `${pathOf(fake.checkout({ status: "succeeded", customer_email: "ada@example.com" }).url)}/confirmation`,
+    heading: "Thank you, it is yours",
+  },
+  {
+    name: "confirmation, still waiting",
+    path: () => `${pathOf(fake.checkout({ status: "confirmed" }).url)}/confirmation`,
+    heading: "Completing your purchase",
+  },
+  { name: "unknown checkout", path: () => "/checkout/nope", heading: "There is no such checkout" },
+  { name: "sign in", path: () => "/sign-in", heading: "Sign in", signedOut: true },
+  { name: "signed in", path: () => "/sign-in", heading: "You are signed in" },
+  { name: "sign up", path: () => "/sign-up", heading: "Sign up" },
+  { name: "device code", path: () => "/device", heading: "Connect a device" },
+  { name: "device question", path: () => "/device?user_code=wxyz-2345", heading: "floe-cli wants to sign in as you" },
+  { name: "demo", path: () => "/demo", heading: "Demo shop" },
+  { name: "mail", path: () => "/mail", heading: "Your receipt" },
+  { name: "error", path: () => "/error?error=state_mismatch", heading: "Authentication Error" },
+  { name: "not found", path: () => "/nothing", heading: "There is nothing here" },
+];
+
+describe("every page", () => {
+  test.each(shown)("$name: axe finds nothing serious, light and dark, and 320 px need no sideways scrolling", async (one) => {
+    await page.setViewportSize({ width: 320, height: 640 });
+    fake.signedIn = !one.signedOut;
+    await page.goto(fake.url + one.path());
+    await page.getByRole("heading", { name: one.heading }).first().waitFor();
+    await one.act?.();
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      expect(await seriousFaults(page), colorScheme).toEqual([]);
+    }
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
+  });
+
+  test("axe is really asked: a page with an unlabelled field is found out", async () => {
+    await page.goto(`${fake.url}/error`);
+    await page.getByRole("heading", { name: "Authentication Error" }).waitFor();
+    await page.evaluate(() => document.body.append(document.createElement("input")));
+    expect((await seriousFaults(page)).join()).toContain("label");
+  });
+
+  test("a theme in the address wins over the reader's own", async () => {
+    await page.emulateMedia({ colorScheme: "light" });
+    const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    await page.goto(`${fake.url}/error?theme=dark`);
+    const dark = await ground();
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.goto(`${fake.url}/error`);
+    expect(await ground()).toBe(dark);
+    await page.goto(`${fake.url}/error?theme=light`);
+    expect(await ground()).not.toBe(dark);
+  });
+
+  test.each(["light", "dark"])("a %s checkout in an overlay: axe finds nothing serious, and the shop shows through", async (theme) => {
+    const shop = await startShop(fake, `<a data-floe-checkout data-floe-checkout-theme="${theme}">Buy</a>`);
+    await page.setViewportSize({ width: 1280, height: 700 });
+    await page.goto(shop.url);
+    const { url } = fake.checkout({ embed_origin: shop.url });
+    await page.locator("a").evaluate((link, href) => link.setAttribute("href", href), url);
+    await page.click("a");
+    await page.frameLocator("iframe").getByLabel("E-mail").waitFor();
+    expect(await seriousFaults(page)).toEqual([]);
+    const corner = await page.screenshot({ clip: { x: 0, y: 600, width: 1, height: 1 } });
+    const veil = await page.evaluate(async (png) => {
+      const bytes = Uint8Array.from(atob(png), (letter) => letter.charCodeAt(0));
+      const bitmap = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
+      const canvas = document.createElement("canvas").getContext("2d");
+      canvas?.drawImage(bitmap, 0, 0);
+      return [...(canvas?.getImageData(0, 0, 1, 1).data ?? [])];
+    }, corner.toString("base64"));
+    // A white page under a veil is neither white nor the veil's own near black.
+    expect(veil[0]).toBeGreaterThan(60);
+    expect(veil[0]).toBeLessThan(200);
+    await shop.close();
+  });
+});
+
+describe("signing in", () => {
+  test("a wrong password is told, the right one leads to the page that asked", async () => {
+    fake.signedIn = false;
+    await page.goto(`${fake.url}/device?user_code=WXYZ-2345`);
+    await page.waitForURL(/\/sign-in\?next=%2Fdevice%3Fuser_code%3DWXYZ-2345$/);
+    await page.getByLabel("E-mail").fill("seller@example.com");
+    await page.getByLabel("Password").fill("wrong");
+    await page.keyboard.press("Enter");
+    await page.getByText("Invalid email or password").waitFor();
+    await page.getByLabel("Password").fill("correct horse");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "floe-cli wants to sign in as you" }).waitFor();
+    expect(page.url()).toBe(`${fake.url}/device?user_code=WXYZ-2345`);
+  });
+
+  test.each(["https://evil.example/", "//evil.example/", "/\\evil.example"])("it never leads to another site: %s", async (next) => {
+    fake.signedIn = false;
+    await page.goto(`${fake.url}/sign-in?next=${encodeURIComponent(next)}`);
+    await page.getByLabel("E-mail").fill("seller@example.com");
+    await page.getByLabel("Password").fill("correct horse");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`${fake.url}/`);
+  });
+
+  test("what is wrong with a new account stands beside its field, and the way back keeps where to go", async () => {
+    await page.goto(`${fake.url}/sign-up?next=%2Fdevice`);
+    await page.getByRole("button", { name: "Make the account" }).click();
+    await page.getByText("Enter your name.").waitFor();
+    await page.getByLabel("Name").fill("Ada");
+    await page.getByLabel("E-mail").fill("ada@example.com");
+    await page.getByLabel("Password").fill("x");
+    await page.keyboard.press("Enter");
+    await page.getByText("Password too short").waitFor();
+    expect(await page.getByLabel("Password").getAttribute("aria-invalid")).toBe("true");
+    fake.signedIn = false;
+    await page.getByRole("link", { name: "Sign in" }).click();
+    await page.waitForURL(`${fake.url}/sign-in?next=%2Fdevice`);
+  });
+});
+
+describe("connecting a device", () => {
+  test("a code typed any way is found, and says who asks for what before it is approved", async () => {
+    await page.goto(`${fake.url}/device`);
+    await page.getByLabel("Code").fill("wxyz 2345");
+    expect(await page.getByLabel("Code").inputValue()).toBe("WXYZ-2345");
+    await page.keyboard.press("Enter");
+    await page.getByText("products:write, orders:read").waitFor();
+    expect(fake.bodies).toEqual([]);
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByText("Your terminal is signed in.").waitFor();
+    expect(fake.bodies).toEqual([{ path: "/api/auth/device/approve", body: { userCode: "WXYZ2345" } }]);
+  });
+
+  test("a code in the address is asked about, not approved; it can be denied", async () => {
+    await page.goto(`${fake.url}/device?user_code=WXYZ-2345`);
+    await page.getByRole("button", { name: "Deny" }).click();
+    await page.getByRole("heading", { name: "Request denied" }).waitFor();
+    expect(fake.bodies.map(({ path }) => path)).toEqual(["/api/auth/device/deny"]);
+  });
+
+  test("a code that is too short is not even sent", async () => {
+    await page.goto(`${fake.url}/device`);
+    await page.getByLabel("Code").fill("abc");
+    await page.keyboard.press("Enter");
+    await page.getByText("The code has 8 letters and digits.").waitFor();
+    expect(fake.requests.filter((line) => line.includes("/api/auth/device"))).toEqual([]);
+  });
+});
+
+describe("the smaller pages", () => {
+  test("the error page has the specification's words", async () => {
+    await page.goto(`${fake.url}/error?error=state_mismatch`);
+    await page.getByRole("heading", { name: "Authentication Error" }).waitFor();
+    const text = await page.getByRole("main").innerText();
+    expect(text).toContain(
+      "We encountered an issue while processing your request. Please try again or contact the application owner if the problem persists.",
+    );
+    expect(text).toContain("Error Code: state_mismatch");
+    expect(await page.getByRole("link", { name: "Return to Application" }).getAttribute("href")).toBe("/");
+    await page.goto(`${fake.url}/error`);
+    await page.getByText("Error Code: Unknown").waitFor();
+  });
+
+  test("an error code is text, never markup", async () => {
+    await page.goto(`${fake.url}/error?error=${encodeURIComponent("<img src=x onerror=alert(1)>")}`);
+    await page.getByText("<img src=x onerror=alert(1)>").waitFor();
+  });
+
+  test("the demo shop sells through the overlay and logs what it says", async () => {
+    await page.goto(`${fake.url}/demo`);
+    await page.getByLabel("Dark").check();
+    await page.getByRole("button", { name: "Buy Field Guide to Ice" }).click();
+    const frame = page.frameLocator("dialog iframe");
+    await frame.getByLabel("E-mail").fill("ada@example.com");
+    await frame.getByLabel("Name on card").fill("Ada");
+    await frame.getByLabel("Country").selectOption("DE");
+    await frame.getByLabel("Card number").fill("4242424242424242");
+    await frame.getByLabel("Expiry date").fill("1240");
+    await frame.getByLabel("Security code").fill("123");
+    await frame.getByRole("button", { name: "Pay $19.00" }).click();
+    await frame.getByRole("heading", { name: "Thank you" }).waitFor();
+    await frame.getByRole("button", { name: "Close the checkout" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    const log = await page.locator(".log code").allTextContents();
+    expect(log.map((line) => line.split(" ")[0])).toEqual(["close", "success", "confirmed", "loaded", "open"]);
+  });
+
+  test("a mail cannot run scripts, and the text of one without markup is shown", async () => {
+    await page.goto(`${fake.url}/mail`);
+    const frame = page.locator("iframe");
+    await frame.waitFor();
+    expect(await frame.getAttribute("sandbox")).not.toMatch(/allow-(scripts|same-origin)/);
+    await page.frameLocator("iframe").getByText("Your receipt for").waitFor();
+    await page.getByRole("button", { name: "Verify your e-mail address" }).click();
+    await page.locator("pre", { hasText: "Thank you" }).waitFor();
+  });
+});
