@@ -1,5 +1,7 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import react from "@vitejs/plugin-react";
 import { transform } from "esbuild";
 import { defineConfig, type Plugin } from "vite";
@@ -15,10 +17,26 @@ const sellerScript: Plugin = {
   },
 };
 
+/** Compressed once here, so that the server has only to pick one. */
+const compressed: Plugin = {
+  name: "compressed",
+  apply: "build",
+  async writeBundle({ dir = "" }, bundle) {
+    const texts = Object.keys(bundle).filter((name) => /\.(js|css)$/.test(name));
+    await Promise.all(
+      texts.map(async (name) => {
+        const content = await readFile(join(dir, name));
+        await writeFile(join(dir, `${name}.br`), brotliCompressSync(content));
+        await writeFile(join(dir, `${name}.gz`), gzipSync(content, { level: 9 }));
+      }),
+    );
+  },
+};
+
 export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
   base: "/",
-  plugins: [react(), sellerScript],
+  plugins: [react(), sellerScript, compressed],
   build: {
     outDir: "../dist/web",
     emptyOutDir: true,

@@ -8,7 +8,7 @@ const deliveryWaitMs = 5000;
  * Reports the checkout each time something happened to it, until stopped. Listens to the event stream, and asks every
  * two seconds while that is not to be had. `delivered` says that the seller's own server knows as well.
  */
-export function follow(secret: string, heard: (checkout: Checkout, delivered: boolean) => void): () => void {
+function follow(secret: string, heard: (checkout: Checkout, delivered: boolean) => void): () => void {
   let stopped = false;
   let delivered = false;
   let asking = false;

@@ -46,12 +46,13 @@ export async function servePages(app: FastifyInstance, { root, development }: Pa
     root,
     index: false,
     wildcard: false,
+    preCompressed: true,
     setHeaders(reply, path) {
       reply.header("X-Content-Type-Options", "nosniff");
       // Names under assets/ carry a hash of their content.
       const hashed = path.includes(`${join(root, "assets")}`);
       reply.header("Cache-Control", hashed ? "public, max-age=31536000, immutable" : "public, max-age=300");
-      if (path.endsWith("embed.js")) {
+      if (/embed\.js(\.br|\.gz)?$/.test(path)) {
         reply.header("Access-Control-Allow-Origin", "*");
         reply.header("Cross-Origin-Resource-Policy", "cross-origin");
       }

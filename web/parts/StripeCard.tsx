@@ -3,10 +3,9 @@ import type { Checkout } from "../api.ts";
 import { elementsOptions, openStripe } from "../stripe.ts";
 import { Notice } from "./Notice.tsx";
 
-/** What the checkout asks of Stripe; a refusal comes back as a sentence for the buyer. */
+/** Turns the card entered into a token; a refusal comes back as a sentence for the buyer. */
 export type StripeHandle = {
   token: (billing_details: object) => Promise<{ id: string } | { fault: string }>;
-  nextAction: (clientSecret: string) => Promise<{ fault?: string }>;
 };
 type Props = { publishable_key: string; checkout: Checkout; handle: RefObject<StripeHandle | null> };
 
@@ -40,10 +39,6 @@ export default function StripeCard({ publishable_key, checkout, handle }: Props)
             const params = { payment_method_data: { billing_details } };
             const { error, confirmationToken } = await stripe.createConfirmationToken({ elements: collected, params });
             return confirmationToken ? { id: confirmationToken.id } : { fault: error?.message ?? "The card was refused." };
-          },
-          nextAction: async (clientSecret) => {
-            const { error } = await stripe.handleNextAction({ clientSecret });
-            return error ? { fault: error.message ?? "Your bank did not approve the payment." } : {};
           },
         };
       })
