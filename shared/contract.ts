@@ -69,7 +69,7 @@ export const flag = z.union([z.boolean(), z.stringbool()]).optional();
 
 /** `?metadata[key]=value`: keys are AND, repeated values OR (API-18). */
 export const metadataFilter = z
-  .record(z.string(), many(z.coerce.string()))
+  .record(z.string(), many(z.string()))
   .optional()
   .describe("Only with these values in the metadata.");
 

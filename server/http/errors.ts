@@ -22,8 +22,10 @@ export function faultsOf(where: "body" | "query" | "path", issues: readonly z.co
   return issues.flatMap((issue) => {
     // Of a union, the branch that got furthest says most; the whole list would repeat each fault once a branch.
     if (issue.code === "invalid_union" && issue.errors.length > 0) {
-      const best = [...issue.errors].sort((a, b) => depthOf(b) - depthOf(a) || a.length - b.length)[0] ?? [];
-      if (depthOf(best) > 0) {
+      const furthest = [...issue.errors].sort((a, b) => depthOf(b) - depthOf(a) || a.length - b.length)[0] ?? [];
+      // Of two that failed at once, the one of the right type knows what is wrong with the value.
+      const best = depthOf(furthest) > 0 ? furthest : issue.errors.find((branch) => branch.every(({ code }) => code !== "invalid_type"));
+      if (best) {
         const inner = best.map((one) => ({ ...one, path: [...issue.path, ...one.path] }));
         return faultsOf(where, inner, value);
       }

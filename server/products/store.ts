@@ -21,7 +21,7 @@ const onSale = sql`not ${productPrices.is_archived} and ${productPrices.source} 
 /** The prices of the product in the same row, so that a page of products is one statement: static ones first (PRD-24). */
 const prices = sql<PriceRow[]>`(
   select coalesce(json_agg(p order by p.amount_type = 'metered_unit', p.created_at, p.id), '[]')
-  from ${productPrices} p where p.product_id = ${products.id} and not p.is_archived and p.source = 'catalog'
+  from ${productPrices} p where p.product_id = ${products}.id and not p.is_archived and p.source = 'catalog'
 )`.mapWith((list: unknown) => (list as (Omit<PriceRow, "created_at" | "modified_at"> & { created_at: string; modified_at: string | null })[]).map(readPrice));
 
 const readPrice = (row: Omit<PriceRow, "created_at" | "modified_at"> & { created_at: string; modified_at: string | null }): PriceRow => ({

@@ -1,0 +1,161 @@
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { nextInvoiceNumber } from "../../server/organizations/store.ts";
+import { organization } from "../../server/organizations/tables.ts";
+import { events } from "../../server/lib/tables.ts";
+import { type Floe, type Seller, start } from "../support/floe.ts";
+
+let floe: Floe;
+let seller: Seller;
+let other: Seller;
+beforeAll(async () => {
+  floe = await start();
+  seller = await floe.seller("ada");
+  other = await floe.seller("bob");
+}, 60_000);
+afterAll(() => floe?.close());
+
+const get = () => seller.client.organizations.get({ params: { id: seller.organization_id } });
+const patch = (body: object) =>
+  floe.request("PATCH", `/v1/organizations/${seller.organization_id}`, { token: seller.key, body }) as Promise<{ status: number; json: never }>;
+const placesOf = (json: { detail: { loc: unknown[] }[] }) => json.detail.map(({ loc }) => loc.join("."));
+const eventsOf = (organization_id: string) => floe.deps.db.select().from(events).where(eq(events.organization_id, organization_id));
+
+describe("reading organizations", () => {
+  test("ORG: a new organization has every setting at its default", async () => {
+    const made = await get();
+    expect(made.slug).toMatch(/^ada-/);
+    expect(made.modified_at).toBeNull();
+    expect(made.status).toBe("created");
+    expect(made.default_presentment_currency).toBe("usd");
+    expect(made.default_tax_behavior).toBe("location");
+    expect(made.subscription_settings).toEqual({
+      allow_multiple_subscriptions: false,
+      allow_customer_updates: true,
+      proration_behavior: "prorate",
+      benefit_revocation_grace_period: 0,
+      prevent_trial_abuse: false,
+    });
+    expect(Object.values(made.customer_email_settings).every(Boolean)).toBe(true);
+    expect(made.customer_portal_settings.subscription).toEqual({ update_seats: true, update_plan: true, pause: false });
+    expect(made.feature_settings.seat_based_pricing_enabled).toBe(false);
+    expect(made.capabilities.checkout_payments).toBe(true);
+  });
+
+  test("TOK-07: a key lists its own organization; a user lists all memberships, whatever is active", async () => {
+    const ofKey = await seller.client.organizations.list({ query: {} });
+    expect(ofKey.items.map(({ id }) => id)).toEqual([seller.organization_id]);
+    const ofUser = await floe.client(seller.session).organizations.list({ query: {} });
+    expect(ofUser.items.map(({ id }) => id)).toEqual([seller.organization_id]);
+    expect(ofUser.pagination).toEqual({ total_count: 1, max_page: 1 });
+  });
+
+  test("API-15: every sort key works in both directions, and the slug filter finds one", async () => {
+    for (const key of ["created_at", "slug", "name", "next_review_threshold", "days_in_status"] as const) {
+      for (const sorting of [key, `-${key}`] as const) {
+        expect((await seller.client.organizations.list({ query: { sorting } })).items).toHaveLength(1);
+      }
+    }
+    const { slug } = await get();
+    expect((await seller.client.organizations.list({ query: { slug: slug.toUpperCase() } })).items).toHaveLength(1);
+    expect((await seller.client.organizations.list({ query: { slug: "nobody" } })).pagination).toEqual({ total_count: 0, max_page: 0 });
+  });
+
+  test("API-22: another organization is not found, by key and by session", async () => {
+    for (const token of [seller.key, seller.session]) {
+      const { status, json } = await floe.request("GET", `/v1/organizations/${other.organization_id}`, { token });
+      expect([status, (json as { error: string }).error]).toEqual([404, "ResourceNotFound"]);
+    }
+  });
+});
+
+describe("updating an organization", () => {
+  test("ORG-01: a settings group keeps what older clients do not know of", async () => {
+    await patch({ subscription_settings: { allow_multiple_subscriptions: true, allow_customer_updates: false, proration_behavior: "invoice", prevent_trial_abuse: true } });
+    await patch({ subscription_settings: { allow_multiple_subscriptions: false, allow_customer_updates: true, proration_behavior: "prorate" } });
+    const made = await get();
+    expect(made.subscription_settings).toMatchObject({ allow_multiple_subscriptions: false, prevent_trial_abuse: true });
+    expect(made.allow_customer_updates).toBe(true);
+    await patch({ customer_portal_settings: { usage: { show: false }, subscription: { update_seats: false, update_plan: true } } });
+    expect((await get()).customer_portal_settings).toEqual({
+      usage: { show: false },
+      subscription: { update_seats: false, update_plan: true, pause: false },
+      customer: { allow_email_change: false },
+    });
+  });
+
+  test("ORG-02: the slug does not change", async () => {
+    const { slug } = await get();
+    expect((await patch({ slug: "another" })).status).toBe(200);
+    expect((await get()).slug).toBe(slug);
+  });
+
+  test("ORG-03: profile fields are set and cleared; a short name is refused", async () => {
+    const { json } = await patch({ name: " Ada Store ", email: "help@ada.example", website: "https://ada.example/", socials: [{ platform: "discord", url: "https://discord.gg/x" }], avatar_url: "https://ada.example/a.png" });
+    expect(json).toMatchObject({ name: "Ada Store", email: "help@ada.example", avatar_url: "https://ada.example/a.png" });
+    expect((await patch({ email: null, website: null })).json).toMatchObject({ email: null, website: null });
+    const short = await patch({ name: "ab" });
+    expect(short.status).toBe(422);
+    expect(placesOf(short.json)).toEqual(["body.name"]);
+  });
+
+  test("contract 1.2: clients with closed value lists are not told of discord", async () => {
+    const legacy = await floe.request("GET", `/v1/organizations/${seller.organization_id}`, { token: seller.key });
+    expect((legacy.json as { socials: { platform: string }[] }).socials[0]?.platform).toBe("other");
+    const versioned = await floe.request("GET", `/v1/organizations/${seller.organization_id}`, { token: seller.key, headers: { "polar-version": "2026-10" } });
+    expect((versioned.json as { socials: { platform: string }[] }).socials[0]?.platform).toBe("discord");
+  });
+
+  test("ORG-08: seat pricing, once on, stays on; other features keep their value", async () => {
+    expect((await patch({ feature_settings: { seat_based_pricing_enabled: true } })).status).toBe(200);
+    expect((await patch({ feature_settings: { member_model_enabled: true } })).json).toMatchObject({
+      feature_settings: { seat_based_pricing_enabled: true, member_model_enabled: true },
+    });
+    const off = await patch({ feature_settings: { seat_based_pricing_enabled: false } });
+    expect(off.status).toBe(422);
+    expect(placesOf(off.json)).toEqual(["body.feature_settings.seat_based_pricing_enabled"]);
+  });
+
+  test("what is not set up is refused, not stored", async () => {
+    expect((await patch({ sso_enforced: true })).status).toBe(422);
+    const disputes = await patch({ dispute_settings: { auto_accept_below_amount: 500 } });
+    expect([disputes.status, (disputes.json as { error: string }).error]).toEqual([403, "NotPermitted"]);
+  });
+
+  test("details are kept, dated once, and never shown", async () => {
+    const { json } = await patch({ details: { about: "Ice." } });
+    const first = (json as { details_submitted_at: string }).details_submitted_at;
+    expect(first).not.toBeNull();
+    expect(JSON.stringify(json)).not.toContain("Ice.");
+    floe.clock.advance(60_000);
+    expect((await patch({ details: { intended_use: "Books." } })).json).toMatchObject({ details_submitted_at: first });
+    const [row] = await floe.deps.db.select().from(organization).where(eq(organization.id, seller.organization_id));
+    expect(row?.details).toEqual({ about: "Ice.", intended_use: "Books." });
+  });
+
+  test("ORG-09: every update tells organization.updated, an empty one changes nothing; a refused one tells nothing", async () => {
+    const before = await get();
+    const told = (await eventsOf(seller.organization_id)).length;
+    expect((await patch({})).status).toBe(200);
+    expect(await get()).toEqual(before);
+    const after = await eventsOf(seller.organization_id);
+    expect(after.length).toBe(told + 1);
+    expect(after.at(-1)).toMatchObject({ type: "organization.updated", data: { id: seller.organization_id } });
+    await patch({ name: "x" });
+    expect((await eventsOf(seller.organization_id)).length).toBe(told + 1);
+  });
+});
+
+describe("invoice numbers", () => {
+  test("ORD-19, ORG-10: count from 1 behind the slug in capitals, without gaps when an order is not committed", async () => {
+    const next = () => floe.deps.db.transaction((tx) => nextInvoiceNumber(tx, other.organization_id));
+    const { slug } = await other.client.organizations.get({ params: { id: other.organization_id } });
+    expect(await next()).toBe(`${slug.toUpperCase()}-0001`);
+    const lost = floe.deps.db.transaction(async (tx) => {
+      await nextInvoiceNumber(tx, other.organization_id);
+      throw new Error("no order");
+    });
+    await expect(lost).rejects.toThrow();
+    expect(await next()).toBe(`${slug.toUpperCase()}-0002`);
+  });
+});
