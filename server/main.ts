@@ -47,6 +47,7 @@ export async function start(given: Record<string, string | undefined> = {}, say:
     closing.push(() => worker ? worker.stop() : jobs.stop());
     const deps: Deps = { db: database.db, clock: systemClock, config, jobs, processor: openProcessor(config, database.db, systemClock), log };
     const auth = createAuth(deps);
+    closing.push(() => auth.close());
     const development = config.embedded && config.loopback;
     const provider = config.FLOE_BILLING === "polar" ? polarProvider(config) : embedded;
     const demo = development && provider === embedded ? await demoStore(deps, auth, embedded, folder) : null;

@@ -176,11 +176,8 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
       const unique = newId().slice(-12);
       const account = { email: `${name}-${unique}@example.com`, password: `correct horse ${unique}` };
       const made = await auth.signUpSeller({ ...account, name, organizationName: `${name} ${unique}`, slug: `${name}-${unique}` });
-      const signIn = await request("POST", "/api/auth/sign-in/email", { body: account, headers: { origin: config.url } });
-      if (signIn.status !== 200) throw new Error(`No session: ${signIn.status} ${signIn.text}`);
-      const session = (signIn.json as { token: string }).token;
-      const key = await keyWith(session, made.organization_id, scopes);
-      return { ...account, ...made, session, key, client: client(key) };
+      const key = await keyWith(made.session, made.organization_id, scopes);
+      return { ...account, ...made, key, client: client(key) };
     },
     keyOf: (seller, scopes) => keyWith(seller.session, seller.organization_id, scopes),
     async runJobs() {
@@ -192,6 +189,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     },
     async close() {
       await app.close();
+      await auth.close();
       await (worker ? worker.stop() : jobs.stop());
       await database.close();
     },

@@ -1,0 +1,157 @@
+import { and, desc, eq } from "drizzle-orm";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { expandScopes, isScope, type Scope, scopesOfRole } from "../../shared/scopes.ts";
+import type { Deps, Identity } from "../lib/context.ts";
+import { newId, newToken } from "../lib/ids.ts";
+import { hashToken } from "../lib/secrets.ts";
+import { key_prefix, scopesIn } from "./identify.ts";
+import { apikey } from "./tables.ts";
+
+type Identify = (headers: FastifyRequest["headers"]) => Promise<Identity>;
+
+const start_length = key_prefix.length + 4;
+const expires_in_seconds_max = 5 * 365 * 24 * 60 * 60;
+
+const Create = z.object({
+  name: z.string().trim().min(1).max(100),
+  organizationId: z.string().min(1),
+  /** Seconds from now; absent: it does not expire. */
+  expiresIn: z.int().min(60).max(expires_in_seconds_max).nullish(),
+  scopes: z.array(z.string()).min(1).optional(),
+});
+const Delete = z.object({ keyId: z.string().min(1), configId: z.string().optional() });
+
+/** A refusal in the account side's shape. */
+class Refusal extends Error {
+  readonly status: number;
+  readonly code: string;
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+const invalidBody = (detail: string) => new Refusal(400, "VALIDATION_ERROR", `Invalid body parameters: ${detail}`);
+const issuesIn = (error: z.ZodError) => error.issues.map((issue) => `${issue.path.join(".") || "body"}: ${issue.message}`).join("; ");
+
+type Row = typeof apikey.$inferSelect;
+const shown = (row: Row) => ({
+  id: row.id,
+  name: row.name,
+  start: row.start,
+  organizationId: row.referenceId,
+  scopes: scopesIn(row.permissions),
+  enabled: row.enabled ?? true,
+  expiresAt: row.expiresAt,
+  lastRequest: row.lastRequest,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+});
+
+/**
+ * Keys that an organization owns. Only a person who is signed in, and is its owner or admin, makes, sees and revokes
+ * them; a key itself cannot. The key is shown once and kept as a hash (TOK-03).
+ */
+export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Identify): void {
+  const own = (row: { organization_id: string }) => and(eq(apikey.referenceId, row.organization_id), eq(apikey.configId, "organization"));
+
+  /** The scopes a signed-in manager of the organization holds; refuses everyone else. */
+  async function managerOf(request: FastifyRequest, organization_id: string): Promise<Set<Scope>> {
+    const identity = await identify(request.headers);
+    if (identity.kind !== "user") throw new Refusal(401, "UNAUTHORIZED", "Sign in to manage the keys of an organization.");
+    const membership = identity.memberships.find((one) => one.organization_id === organization_id);
+    if (!membership) throw new Refusal(404, "ORGANIZATION_NOT_FOUND", "Organization not found");
+    if (!/\b(owner|admin)\b/.test(membership.role)) {
+      throw new Refusal(403, "FORBIDDEN", "Only an owner or admin manages the keys of an organization.");
+    }
+    return scopesOfRole(membership.role);
+  }
+  const guarded = (work: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>) => async (request: FastifyRequest, reply: FastifyReply) => {
+    reply.header("Cache-Control", "no-store");
+    try {
+      checkOrigin(request, deps);
+      return await work(request, reply);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return reply.code(error.status).send({ code: error.code, message: error.message });
+    }
+  };
+
+  scope.post(
+    "/api/auth/api-key/create",
+    guarded(async (request, reply) => {
+      const result = Create.safeParse(jsonOf(request));
+      if (!result.success) throw invalidBody(issuesIn(result.error));
+      const { name, organizationId, expiresIn, scopes } = result.data;
+      const held = await managerOf(request, organizationId);
+      const unknown = scopes?.find((one) => !isScope(one));
+      if (unknown !== undefined) throw invalidBody(`scopes: "${unknown}" is not a scope.`);
+      const beyond = [...expandScopes(scopes ?? [])].find((one) => !held.has(one));
+      if (beyond !== undefined) throw new Refusal(403, "FORBIDDEN", `You do not hold the scope ${beyond} yourself.`);
+      const key = newToken(key_prefix);
+      const now = deps.clock.now();
+      const row = {
+        id: newId(),
+        configId: "organization",
+        name,
+        start: key.slice(0, start_length),
+        prefix: key_prefix,
+        key: hashToken(deps.config.secret, key),
+        referenceId: organizationId,
+        expiresAt: expiresIn ? new Date(now.getTime() + expiresIn * 1000) : null,
+        permissions: JSON.stringify({ scopes: scopes ?? [...held] }),
+        createdAt: now,
+        updatedAt: now,
+      };
+      const [made] = await deps.db.insert(apikey).values(row).returning();
+      if (!made) throw new Error("The key was not written.");
+      return reply.send({ ...shown(made), key });
+    }),
+  );
+
+  scope.get<{ Querystring: { organizationId?: string } }>(
+    "/api/auth/api-key/list",
+    guarded(async (request) => {
+      const { organizationId } = z.object({ organizationId: z.string().optional() }).parse(request.query);
+      if (!organizationId) throw new Refusal(400, "VALIDATION_ERROR", "Invalid query parameters: organizationId is required.");
+      await managerOf(request, organizationId);
+      const rows = await deps.db.select().from(apikey).where(own({ organization_id: organizationId })).orderBy(desc(apikey.createdAt), desc(apikey.id));
+      return { apiKeys: rows.map(shown), total: rows.length };
+    }),
+  );
+
+  scope.post(
+    "/api/auth/api-key/delete",
+    guarded(async (request) => {
+      const result = Delete.safeParse(jsonOf(request));
+      if (!result.success) throw invalidBody(issuesIn(result.error));
+      const unknownKey = new Refusal(404, "KEY_NOT_FOUND", "API key not found");
+      const [row] = await deps.db.select().from(apikey).where(and(eq(apikey.id, result.data.keyId), eq(apikey.configId, "organization")));
+      const identity = await identify(request.headers);
+      // To a stranger a key of another organization does not exist.
+      const member = identity.kind === "user" && identity.memberships.some((one) => one.organization_id === row?.referenceId);
+      if (identity.kind === "user" && (!row || !member)) throw unknownKey;
+      await managerOf(request, row?.referenceId ?? "");
+      await deps.db.delete(apikey).where(eq(apikey.id, result.data.keyId));
+      return { success: true };
+    }),
+  );
+}
+
+const jsonOf = (request: FastifyRequest): unknown => {
+  if (!Buffer.isBuffer(request.body)) return request.body;
+  try {
+    return JSON.parse(request.body.toString("utf8"));
+  } catch {
+    throw invalidBody("not valid JSON.");
+  }
+};
+
+/** A cookie travels by itself, so a call that carries one must come from our own pages. */
+function checkOrigin(request: FastifyRequest, deps: Deps): void {
+  if (request.headers.cookie === undefined || request.headers.authorization !== undefined || request.method === "GET") return;
+  const own = deps.config.loopback ? [deps.config.url, `http://localhost:${deps.config.PORT}`, `http://127.0.0.1:${deps.config.PORT}`] : [deps.config.url];
+  if (own.includes(request.headers.origin ?? "")) return;
+  throw new Refusal(403, "INVALID_ORIGIN", "Invalid origin");
+}

@@ -1,0 +1,132 @@
+import { betterAuth } from "better-auth";
+import { drizzleAdapter } from "better-auth/adapters/drizzle";
+import { bearer, deviceAuthorization, organization as organizationPlugin } from "better-auth/plugins";
+import { eq } from "drizzle-orm";
+import type { FastifyInstance } from "fastify";
+import type { Deps, Identity } from "../lib/context.ts";
+import { newId } from "../lib/ids.ts";
+import { type Mail, queueMail } from "../lib/mail.ts";
+import { organization } from "../organizations/tables.ts";
+import { apiKeyRoutes } from "./api-keys.ts";
+import { compat } from "./compat.ts";
+import { isKnownClient } from "./device.ts";
+import { cookie_prefix, createIdentifier } from "./identify.ts";
+import { invitationMail, resetMail, verificationMail } from "./mails.ts";
+import { account, deviceCode, invitation, member, session, user, verification } from "./tables.ts";
+import { routeAuth } from "./wrapper.ts";
+
+const password_length_min = 8;
+const password_length_max = 128;
+const minute_seconds = 60;
+
+export type SellerSignUp = { email: string; password: string; name: string; organizationName: string; slug: string };
+
+export type Auth = {
+  /** Register everything under /api/auth and /.well-known in a scope of its own. */
+  routes(scope: FastifyInstance): Promise<void>;
+  identify(headers: Parameters<ReturnType<typeof createIdentifier>["identify"]>[0]): Promise<Identity>;
+  /** An account, its organization and a session token; run again for the same address it finds what is there. */
+  signUpSeller(seller: SellerSignUp): Promise<{ user_id: string; organization_id: string; session: string }>;
+  /** Write down what is still unwritten, and stop. */
+  close(): Promise<void>;
+};
+
+const originsOf = ({ config }: Deps): string[] =>
+  config.loopback ? [config.url, `http://localhost:${config.PORT}`, `http://127.0.0.1:${config.PORT}`] : [config.url];
+
+export function createAuth(deps: Deps): Auth {
+  const { config } = deps;
+  /**
+   * The account side may call this in the middle of its own transaction, where a second connection is not to be had on
+   * the embedded database; so the mail is written after it, not within.
+   */
+  const mailLater = (mail: Mail) => {
+    setImmediate(() => {
+      deps.db
+        .transaction((tx) => queueMail(tx, deps, mail))
+        .catch((error: unknown) => deps.log.error({ err: error }, "A mail could not be written down."));
+    });
+  };
+  const auth = betterAuth({
+    appName: "floe",
+    baseURL: config.url,
+    basePath: "/api/auth",
+    secret: config.secret,
+    trustedOrigins: originsOf(deps),
+    logger: { level: "error", log: (level, message) => deps.log[level === "error" ? "error" : "warn"]({}, message) },
+    telemetry: { enabled: false },
+    database: drizzleAdapter(deps.db, {
+      provider: "pg",
+      schema: { user, session, account, verification, organization, member, invitation, deviceCode },
+      transaction: true,
+    }),
+    advanced: {
+      database: { generateId: newId },
+      cookiePrefix: cookie_prefix,
+      // The wrapper writes this header from the connection; a caller cannot.
+      ipAddress: { ipAddressHeaders: ["x-client-ip"] },
+      // On in tests too: NODE_ENV=test would switch the check off.
+      disableOriginCheck: false,
+      disableCSRFCheck: false,
+    },
+    onAPIError: { errorURL: `${config.url}/error` },
+    emailAndPassword: {
+      enabled: true,
+      minPasswordLength: password_length_min,
+      maxPasswordLength: password_length_max,
+      revokeSessionsOnPasswordReset: true,
+      sendResetPassword: async ({ user: { email }, url }) => mailLater(resetMail(email, url)),
+    },
+    emailVerification: {
+      sendOnSignUp: true,
+      sendVerificationEmail: async ({ user: { email }, url }) => mailLater(verificationMail(email, url)),
+    },
+    verification: { storeIdentifier: "hashed" },
+    account: { encryptOAuthTokens: true },
+    rateLimit: {
+      enabled: true,
+      window: minute_seconds,
+      max: 300,
+      customRules: {
+        "/sign-in/email": { window: minute_seconds, max: 10 },
+        "/sign-up/email": { window: minute_seconds, max: 10 },
+        // Guessing user codes is slow; a person opens the page a few times.
+        "/device": { window: 30 * minute_seconds, max: 30 },
+        "/device/token": { window: minute_seconds, max: 120 },
+      },
+    },
+    plugins: [
+      compat(),
+      bearer(),
+      organizationPlugin({
+        creatorRole: "owner",
+        requireEmailVerificationOnInvitation: true,
+        sendInvitationEmail: async ({ id, email, organization: { name }, inviter }) =>
+          mailLater(invitationMail(email, name, inviter.user.name, `${config.url}/accept-invitation?id=${id}`)),
+      }),
+      deviceAuthorization({ verificationUri: `${config.url}/device`, validateClient: isKnownClient }),
+    ],
+  });
+  const identifier = createIdentifier(deps);
+
+  return {
+    identify: identifier.identify,
+    close: identifier.stop,
+    async routes(scope) {
+      apiKeyRoutes(scope, deps, identifier.identify);
+      routeAuth(scope, deps, auth.handler);
+    },
+    async signUpSeller({ email, password, name, organizationName, slug }) {
+      const [existing] = await deps.db.select({ id: user.id }).from(user).where(eq(user.email, email.toLowerCase()));
+      const signed = existing
+        ? await auth.api.signInEmail({ body: { email, password } })
+        : await auth.api.signUpEmail({ body: { email, password, name } });
+      if (!signed.token) throw new Error("Signing up gave no session.");
+      const user_id = signed.user.id;
+      const [belongs] = await deps.db.select({ organization_id: member.organizationId }).from(member).where(eq(member.userId, user_id));
+      if (belongs) return { user_id, organization_id: belongs.organization_id, session: signed.token };
+      const made = await auth.api.createOrganization({ body: { name: organizationName, slug, userId: user_id } });
+      return { user_id, organization_id: made.id, session: signed.token };
+    },
+  };
+}
