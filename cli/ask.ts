@@ -7,7 +7,7 @@ export async function confirm(context: Context, question: string, yes: boolean |
   if (yes) return;
   if (!context.interactive) throw new Fault("usage", `this asks: ${question}`, { hint: "Nobody is there to answer. Give --yes to go ahead." });
   const { createInterface } = await import("node:readline/promises");
-  const lines = createInterface({ input: context.io.stdin, output: context.io.stderr });
+  const lines = createInterface({ input: context.io.stdin, output: context.io.stderr as NodeJS.WriteStream });
   try {
     const answer = await lines.question(`${question} [y/N] `, { signal: context.io.signal });
     if (!/^y(es)?$/i.test(answer.trim())) throw new Fault("cancelled", "nothing was changed");

@@ -1,10 +1,14 @@
 import { environment } from "./environment.ts";
+import { writeAll } from "./output.ts";
+
+/** Where text goes; a stream, where it is a terminal. */
+export type Output = { write(text: string): unknown; isTTY?: boolean; columns?: number };
 
 /** What a command may touch of the world around it, so that a test can stand in for a terminal. */
 export type Io = {
   readonly stdin: NodeJS.ReadableStream & { isTTY?: boolean };
-  readonly stdout: NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
-  readonly stderr: NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
+  readonly stdout: Output;
+  readonly stderr: Output;
   readonly env: Record<string, string | undefined>;
   /** Ends what is under way: Ctrl-C and SIGTERM. */
   readonly signal: AbortSignal;
@@ -18,6 +22,8 @@ export const isInteractive = (io: Io): boolean =>
 
 /** The real streams. They are got only when used: making a stream of a descriptor takes time. */
 export function processIo(): Io {
+  let stdout: Output | undefined;
+  let stderr: Output | undefined;
   const stopped = new AbortController();
   const stop = (signal: "SIGINT" | "SIGTERM") => {
     const code = signal === "SIGINT" ? 130 : 143;
@@ -28,22 +34,18 @@ export function processIo(): Io {
   };
   process.on("SIGINT", () => stop("SIGINT"));
   process.on("SIGTERM", () => stop("SIGTERM"));
-  const silent = (stream: NodeJS.WriteStream): NodeJS.WriteStream => {
-    // The reader of a pipe (`| head`) may leave early; that is no error of ours.
-    if (stream.listenerCount("error") === 0) {
-      stream.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
-    }
-    return stream;
-  };
+  const { isatty } = process.getBuiltinModule("node:tty");
+  const output = (descriptor: 1 | 2, stream: () => NodeJS.WriteStream): Output =>
+    isatty(descriptor) ? stream() : { write: (text) => writeAll(descriptor, text) };
   return {
     get stdin() {
       return process.stdin;
     },
     get stdout() {
-      return silent(process.stdout);
+      return (stdout ??= output(1, () => process.stdout));
     },
     get stderr() {
-      return silent(process.stderr);
+      return (stderr ??= output(2, () => process.stderr));
     },
     env: environment(),
     signal: stopped.signal,

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { join } from "node:path";
 import { environment } from "./environment.ts";
+import { writeAll } from "./output.ts";
 
 declare const FLOE_VERSION: string | undefined;
 
@@ -21,11 +22,11 @@ function keepCompiled(env: Record<string, string | undefined>): void {
 async function main(argv: string[]): Promise<void> {
   const [first] = argv;
   if (argv.length === 1 && (first === "--version" || first === "-V")) {
-    process.stdout.write(`${version()}\n`);
+    writeAll(1, `${version()}\n`);
     return;
   }
   if (argv.length === 0 || (argv.length === 1 && (first === "--help" || first === "-h" || first === "help"))) {
-    process.stdout.write(readFileSync(join(here, "manifest/help.txt"), "utf8"));
+    writeAll(1, readFileSync(join(here, "manifest/help.txt"), "utf8"));
     return;
   }
   keepCompiled(environment());

@@ -54,5 +54,7 @@ export function add(root: Command, _contextOf: (command: Command) => Context): v
     process.removeAllListeners("SIGTERM");
     const { serve } = await import("../../server/main.ts");
     await serve(settingsOf(options, command));
+    // The command ends with the server: by its own exit, or, when it could not start, because nothing is left to do.
+    await new Promise(() => undefined);
   });
 }
