@@ -1,0 +1,100 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { expect, test } from "vitest";
+
+/** The domains of the server in their one order. A domain calls to its left; to its right it speaks by events. */
+const domains = ["organizations", "webhooks", "customers", "products", "payments", "orders", "checkouts"];
+/** The files a domain may hold besides those that only shape its own data. */
+const rooms = /^(tables|rules|store|service|jobs|shapes|messages|tax-ids|price-rules)$/;
+
+/** Words with one home: what, where it may stand, why. */
+const homes: [RegExp, RegExp, string][] = [
+  [/\bnew Date\(\)|\bDate\.now\(/, /^(server\/lib\/clock|tests\/|web\/|cli\/|bin\/|bench\/)/, "time comes from the clock"],
+  [/\bMath\.(round|floor|ceil|trunc)\(|\.toFixed\(/, /^(shared\/money|tests\/|bin\/|bench\/|web\/|cli\/)/, "rounding has names in shared/money.ts"],
+  [/\bprocess\.env\b/, /^(server\/config|cli\/environment|cli\/bundle|bin\/|tests\/|bench\/)/, "settings are read in one place"],
+  [/\bas any\b|@ts-(ignore|nocheck)|\bas unknown as\b/, /^(tests\/|web\/stripe)/, "a cast here hides a fault"],
+  [/\b(TODO|FIXME|XXX)\b/, /^tests\/tidy/, "unfinished work has an issue, not a comment"],
+  [/\/(work|root|home)\/\w+\//, /^tests\/tidy/, "no machine's paths"],
+  [/\b(it|test|describe)\.(only|skip|todo)\(/, /^tests\/tidy/, "every test runs"],
+];
+
+/** The floor of a file: its folder, and inside the server its room. */
+const floorOf = (file: string): string => /^server\/[^/]+(?=\/)|^server(?=\/[^/]+$)|^[^/]+/.exec(file)?.[0] ?? file;
+/** From which floors each may import, besides itself. A domain's own rule is below. */
+const arrows: Record<string, RegExp> = {
+  shared: /^$/,
+  web: /^shared$/,
+  cli: /^shared$/,
+  "server/lib": /^(shared|server|server\/processors)$/,
+  "server/processors": /^(shared|server|server\/lib)$/,
+  "server/auth": /^(shared|server|server\/lib|server\/organizations)$/,
+  "server/http": /^(shared|server|server\/lib|server\/providers)$/,
+  "server/providers": /^(shared|server|server\/[^/]+)$/,
+  server: /^(shared|server\/[^/]+)$/,
+  tests: /./,
+  bench: /./,
+  bin: /^(cli|shared)$/,
+};
+/** Arrows that are one file's own: why each is right stands there. */
+const exceptions = new Set(["cli/commands/serve.ts → server/main.ts"]);
+
+function mayImport(from: string, to: string): boolean {
+  const [a, b] = [floorOf(from), floorOf(to)];
+  if (a === b || exceptions.has(`${from} → ${to}`)) return true;
+  // Foreign keys cross the order of domains; so do the tables that hold them.
+  if (to.endsWith("/tables.ts") && (from.endsWith("/tables.ts") || from.endsWith("/store.ts") || a === "server")) return true;
+  const rank = domains.indexOf(a.replace("server/", ""));
+  if (a.startsWith("server/") && rank >= 0) {
+    const other = domains.indexOf(b.replace("server/", ""));
+    // Of the root of the server, only the settings' type.
+    if (b === "server") return to === "server/config.ts";
+    return b === "shared" || b === "server/lib" || b === "server/processors" || (b.startsWith("server/") && other >= 0 && other < rank);
+  }
+  if (b === "server" && a.startsWith("server/")) return to === "server/config.ts";
+  return arrows[a]?.test(b) ?? false;
+}
+
+const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { encoding: "utf8" })
+  .split("\n")
+  .filter((file) => existsSync(file));
+const sources = files.filter((file) => /^(shared|server|cli|web|tests|bin|bench)\/.*\.(ts|tsx|js|mjs)$/.test(file));
+const lines_max = (file: string) => (file.startsWith("tests/") ? 600 : 400);
+
+test("the house is tidy", () => {
+  const faults: string[] = [];
+  for (const file of sources) {
+    const text = readFileSync(file, "utf8");
+    for (const [, target = ""] of text.matchAll(/(?:\bfrom|\bimport\(|^import)\s*"(\.[^"]+)"/gm)) {
+      const to = normalize(join(dirname(file), target)).replaceAll("\\", "/");
+      if (!mayImport(file, to)) faults.push(`${file} may not import ${to}`);
+    }
+    for (const [word, home, why] of homes) {
+      const found = word.exec(text);
+      if (found && !home.test(file)) faults.push(`${file} says ${found[0]}: ${why}`);
+    }
+    const [, domain = "", room = ""] = /^server\/([^/]+)\/([^/]+)\.ts$/.exec(file) ?? [];
+    if (domains.includes(domain) && !rooms.test(room)) faults.push(`${file} is not a room of a domain`);
+    const lines = text.split("\n").length;
+    if (lines > lines_max(file)) faults.push(`${file} has ${lines} lines; ${lines_max(file)} is the limit`);
+  }
+  expect(faults).toEqual([]);
+});
+
+test("the check saw the house, and each of its rules can fail", () => {
+  expect(sources.length).toBeGreaterThan(100);
+  for (const domain of domains) expect(sources.some((file) => file.startsWith(`server/${domain}/`))).toBe(true);
+  expect(mayImport("server/orders/service.ts", "server/checkouts/service.ts")).toBe(false);
+  expect(mayImport("server/checkouts/service.ts", "server/orders/service.ts")).toBe(true);
+  expect(mayImport("shared/money.ts", "server/lib/clock.ts")).toBe(false);
+  expect(mayImport("web/main.tsx", "server/app.ts")).toBe(false);
+  expect(mayImport("cli/commands/login.ts", "server/main.ts")).toBe(false);
+  expect(mayImport("server/http/mount.ts", "server/products/service.ts")).toBe(false);
+  expect(mayImport("server/lib/page.ts", "server/products/store.ts")).toBe(false);
+});
+
+test("the lock file names no download address", () => {
+  const lock = readFileSync("package-lock.json", "utf8");
+  expect(lock).not.toMatch(/"resolved":/);
+  expect(readFileSync(".npmrc", "utf8")).toContain("omit-lockfile-registry-resolved=true");
+});
