@@ -68,7 +68,9 @@ export const checkouts = {
   tokenizeTestCard: (card: Card, billing_name: string) =>
     call<{ id: string }>("POST", `${testProcessor}/confirmation-tokens`, { card, billing_name }),
   authenticateTest: (intent_client_secret: string, approved: boolean) =>
-    call<unknown>("POST", `${testProcessor}/intents/${encodeURIComponent(intent_client_secret)}/authenticate`, { approved }),
+    call<unknown>("POST", `${testProcessor}/intents/${encodeURIComponent(intent_client_secret)}/authenticate`, {
+      approved,
+    }),
 };
 
 export type Session = { user: { id: string; name: string; email: string } };
@@ -77,7 +79,8 @@ export type Session = { user: { id: string; name: string; email: string } };
 export const accounts = {
   session: () => call<Session | null>("GET", "/api/auth/get-session"),
   signIn: (body: { email: string; password: string }) => call<unknown>("POST", "/api/auth/sign-in/email", body),
-  signUp: (body: { name: string; email: string; password: string }) => call<unknown>("POST", "/api/auth/sign-up/email", body),
+  signUp: (body: { name: string; email: string; password: string }) =>
+    call<unknown>("POST", "/api/auth/sign-up/email", body),
   signOut: () => call<unknown>("POST", "/api/auth/sign-out", {}),
 };
 
@@ -85,7 +88,8 @@ export type DeviceRequest = { user_code: string; status: string; client_id?: str
 
 /** The approval of a device that asks to be signed in. */
 export const devices = {
-  find: (user_code: string) => call<DeviceRequest>("GET", `/api/auth/device?user_code=${encodeURIComponent(user_code)}`),
+  find: (user_code: string) =>
+    call<DeviceRequest>("GET", `/api/auth/device?user_code=${encodeURIComponent(user_code)}`),
   approve: (userCode: string) => call<unknown>("POST", "/api/auth/device/approve", { userCode }),
   deny: (userCode: string) => call<unknown>("POST", "/api/auth/device/deny", { userCode }),
 };

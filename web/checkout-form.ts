@@ -70,11 +70,12 @@ export function faultsOf(failure: Failure): Faults {
     else faults[field] ??= type === "missing" ? missing(field) : msg;
   }
   if (failure.faults.length > 0) return faults;
-  return failure.status === 400 && failure.error === "PaymentError" ? { card: failure.detail } : { form: failure.detail };
+  return failure.status === 400 && failure.error === "PaymentError"
+    ? { card: failure.detail }
+    : { form: failure.detail };
 }
 
-export const isCustomPrice = (checkout: Checkout): boolean =>
-  priceOf(checkout)?.amount_type === "custom";
+export const isCustomPrice = (checkout: Checkout): boolean => priceOf(checkout)?.amount_type === "custom";
 
 /** The price of the chosen product that the amount follows from. */
 export function priceOf(checkout: Checkout) {
@@ -94,7 +95,8 @@ export function check(values: Values, checkout: Checkout, { own_card_form }: { o
     else if (!/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(values.email.trim())) faults.email = "Write it like name@example.com.";
   }
   if (values.name.trim() === "") faults.name = missing("name");
-  if (isCustomPrice(checkout) && parseMoney(values.amount, checkout.currency) === undefined) faults.amount = missing("amount");
+  if (isCustomPrice(checkout) && parseMoney(values.amount, checkout.currency) === undefined)
+    faults.amount = missing("amount");
   for (const field of addressFields) {
     if (asks(checkout, field) && checkout.billing_address_fields[field] === "required" && values[field].trim() === "") {
       faults[field] = missing(field);

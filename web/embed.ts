@@ -67,22 +67,22 @@ class EmbedCheckout extends EventTarget {
     const tell = (detail: Message): void => {
       const event = detail.event;
       if (!this.dispatchEvent(new CustomEvent(event, { detail, cancelable: true }))) return;
-      if (event == "loaded") {
+      if (event === "loaded") {
         closable = true;
         if (loader.isConnected) {
           loader.remove();
           quit.remove();
           frame.focus();
         }
-      } else if (event == "confirmed") closable = false;
-      else if (event == "close") closable && this.close();
-      else if (event == "success") {
+      } else if (event === "confirmed") closable = false;
+      else if (event === "close") closable && this.close();
+      else if (event === "success") {
         closable = true;
         if (detail.redirect && /^https?:/.test(detail.successURL)) location.href = detail.successURL;
       }
     };
     const listen = ({ data, origin, source }: MessageEvent<Message | null>): void => {
-      if (source == frame.contentWindow && origin == target.origin && data?.type == "POLAR_CHECKOUT") tell(data);
+      if (source === frame.contentWindow && origin === target.origin && data?.type === "POLAR_CHECKOUT") tell(data);
     };
     const leave = (): void => {
       if (closable) tell({ event: "close" } as Message);
@@ -133,11 +133,13 @@ class EmbedCheckout extends EventTarget {
 
 function clicked(event: MouseEvent): void {
   if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
-  const name = ["data-floe-checkout", "data-polar-checkout"].find((key) => (event.target as Element).closest(`[${key}]`));
+  const name = ["data-floe-checkout", "data-polar-checkout"].find((key) =>
+    (event.target as Element).closest(`[${key}]`),
+  );
   if (!name) return;
   const link = (event.target as Element).closest(`[${name}]`) as Element;
   event.preventDefault();
-  EmbedCheckout.create(link.getAttribute("href") || (link.getAttribute(name) as string), {
+  void EmbedCheckout.create(link.getAttribute("href") || (link.getAttribute(name) as string), {
     theme: (link.getAttribute(`${name}-theme`) as Options["theme"]) ?? undefined,
   });
 }

@@ -1,10 +1,10 @@
-import { StrictMode } from "react";
+import { lazy, StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Boundary, Frame } from "./parts/Shell.tsx";
-import { type Route, router } from "./router.tsx";
+import { prepare, Router } from "./router.tsx";
 import "./theme.css";
 
-const routes: Route[] = [
+const pages = prepare([
   { path: "/checkout/:client_secret", load: () => import("./pages/checkout.tsx") },
   { path: "/checkout/:client_secret/confirmation", load: () => import("./pages/confirmation.tsx") },
   { path: "/sign-in", load: () => import("./pages/sign-in.tsx") },
@@ -13,20 +13,20 @@ const routes: Route[] = [
   { path: "/demo", load: () => import("./pages/demo.tsx") },
   { path: "/mail", load: () => import("./pages/mail.tsx") },
   { path: "/error", load: () => import("./pages/error.tsx") },
-];
+]);
+const NotFound = lazy(() => import("./pages/not-found.tsx"));
 
 const query = new URLSearchParams(location.search);
 const theme = query.get("theme");
-if (theme === "light" || theme === "dark") document.documentElement.dataset["theme"] = theme;
-if (query.get("embed") === "true" && window.parent !== window) document.documentElement.dataset["embed"] = "";
+if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
+if (query.get("embed") === "true" && window.parent !== window) document.documentElement.dataset.embed = "";
 
-const Router = router(routes, () => import("./pages/not-found.tsx"), Frame);
 const root = document.getElementById("root");
 if (root) {
   createRoot(root).render(
     <StrictMode>
       <Boundary>
-        <Router />
+        <Router pages={pages} Missing={NotFound} waiting={<Frame />} />
       </Boundary>
     </StrictMode>,
   );

@@ -1,10 +1,12 @@
 import type { Checkout } from "./api.ts";
 
 /** What a checkout in a frame says to the page around it. The shape is the peer's, so that its script understands us. */
-type Message = { event: "loaded" | "close" | "confirmed" } | { event: "success"; successURL: string; redirect: boolean };
+type Message =
+  | { event: "loaded" | "close" | "confirmed" }
+  | { event: "success"; successURL: string; redirect: boolean };
 
 /** Whether this page stands in a seller's overlay. */
-export const isEmbedded = (): boolean => document.documentElement.dataset["embed"] !== undefined;
+export const isEmbedded = (): boolean => document.documentElement.dataset.embed !== undefined;
 
 /** The origin the seller named when the checkout was made. The address of this page says one too, but anyone can write that. */
 function allowedOrigin({ embed_origin }: Pick<Checkout, "embed_origin">): string | undefined {

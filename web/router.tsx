@@ -1,4 +1,11 @@
-import { type AnchorHTMLAttributes, type ComponentType, lazy, Suspense, useSyncExternalStore } from "react";
+import {
+  type AnchorHTMLAttributes,
+  type ComponentType,
+  lazy,
+  type ReactNode,
+  Suspense,
+  useSyncExternalStore,
+} from "react";
 
 type Page = ComponentType<{ params: Record<string, string> }>;
 export type Route = { path: string; load: () => Promise<{ default: Page }> };
@@ -58,19 +65,27 @@ export function safePath(next: string | null, fallback = "/", origin = location.
   return target.origin === origin ? target.pathname + target.search + target.hash : fallback;
 }
 
-/** Makes the component that shows the page of the current path; each page is loaded when it is first shown. */
-export function router(routes: readonly Route[], missing: Route["load"], waiting: ComponentType) {
-  const pages = routes.map(({ path, load }) => ({ path, Component: lazy(load) }));
-  const Missing = lazy(missing);
-  const Waiting = waiting;
-  return function Router() {
-    const path = useSyncExternalStore(subscribe, () => location.pathname);
-    const found = pages.map(({ path: pattern, Component }) => ({ Component, params: match(pattern, path) })).find(({ params }) => params);
-    const Component = found?.Component ?? Missing;
-    return (
-      <Suspense fallback={<Waiting />}>
-        <Component key={path} params={found?.params ?? {}} />
-      </Suspense>
-    );
-  };
+/** The routes with their pages still to be loaded; made once, outside of any component. */
+export const prepare = (routes: readonly Route[]) => routes.map(({ path, load }) => ({ path, Component: lazy(load) }));
+
+type RouterProps = { pages: ReturnType<typeof prepare>; Missing: ComponentType; waiting: ReactNode };
+
+/** Shows the page of the current path; each page is loaded when it is first shown. */
+export function Router({ pages, Missing, waiting }: RouterProps) {
+  const path = useSyncExternalStore(subscribe, () => location.pathname);
+  for (const { path: pattern, Component } of pages) {
+    const params = match(pattern, path);
+    if (params) {
+      return (
+        <Suspense fallback={waiting}>
+          <Component key={path} params={params} />
+        </Suspense>
+      );
+    }
+  }
+  return (
+    <Suspense fallback={waiting}>
+      <Missing />
+    </Suspense>
+  );
 }

@@ -28,7 +28,7 @@ export function useCheckout(secret: string) {
 
   useEffect(() => {
     void load();
-  }, [secret, load]);
+  }, [load]);
 
   const update = useCallback(
     (patch: object): Promise<Result<Checkout>> => {

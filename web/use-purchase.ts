@@ -11,7 +11,7 @@ const declined = "The payment was declined. You have not been charged; try again
 
 /** Stripe's key, where the server takes payments through Stripe; its absence means the test processor's own form. */
 export const stripeKey = (checkout: Checkout): string | undefined =>
-  checkout.payment_processor_metadata["publishable_key"] || undefined;
+  checkout.payment_processor_metadata.publishable_key || undefined;
 
 /** The buyer's challenge that is still to be answered, by the intent's secret. */
 const challengeOf = ({ status, payment_processor_metadata: { intent_status, intent_client_secret } }: Checkout) =>
@@ -97,14 +97,14 @@ export function usePurchase({ values, order, stripe, faulty, finished }: Options
   const send = async (): Promise<void> => {
     await settled();
     const body: Record<string, unknown> = { customer_name: values.name.trim() };
-    if (!checkout.customer_id) body["customer_email"] = values.email.trim();
+    if (!checkout.customer_id) body.customer_email = values.email.trim();
     const customer_billing_address = addressOf(values, checkout);
-    if (customer_billing_address) body["customer_billing_address"] = customer_billing_address;
+    if (customer_billing_address) body.customer_billing_address = customer_billing_address;
     if (checkout.is_payment_form_required) {
       const made = await tokenize();
       if ("faults" in made) return faulty(made.faults);
       if (!made.ok) return faulty(faultsOf(made.failure));
-      body["confirmation_token_id"] = made.value.id;
+      body.confirmation_token_id = made.value.id;
     }
     const answer = await checkouts.confirm(secret, body);
     if (answer.ok) {

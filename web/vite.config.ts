@@ -50,9 +50,15 @@ export default defineConfig({
       output: {
         codeSplitting: {
           groups: [
-            { name: "app", test: /rolldown\/runtime|node_modules|\/shared\/money|\/web\/(main|router|api|language|parts\/(Shell|Button|Field|Ghost|Money|Notice))\./ },
+            {
+              name: "app",
+              test: /rolldown\/runtime|node_modules|\/shared\/money|\/web\/(main|router|api|language|parts\/(Shell|Button|Field|Ghost|Money|Notice))\./,
+            },
             // The page after a purchase comes with the purchase, so that showing it cannot fail once the money is taken.
-            { name: "sale", test: /\/shared\/countries|\/web\/(pages\/(checkout|confirmation)|parts\/(?!Stripe)|card|checkout-form|parent|use-|watch)/ },
+            {
+              name: "sale",
+              test: /\/shared\/countries|\/web\/(pages\/(checkout|confirmation)|parts\/(?!Stripe)|card|checkout-form|parent|use-|watch)/,
+            },
           ],
         },
       },

@@ -173,7 +173,13 @@ describe("the checkout", () => {
 
   test("where the buyer sets the price, too little is refused beside the amount", async () => {
     const made = fake.checkout();
-    const price = { ...made.product_price, amount_type: "custom" as const, minimum_amount: 500, maximum_amount: null, preset_amount: 1900 };
+    const price = {
+      ...made.product_price,
+      amount_type: "custom" as const,
+      minimum_amount: 500,
+      maximum_amount: null,
+      preset_amount: 1900,
+    };
     Object.assign(made, { product_price: price, prices: { [made.product_id]: [price] } });
     await page.goto(made.url);
     const amount = page.getByLabel("Amount in USD");
@@ -186,7 +192,13 @@ describe("the checkout", () => {
   });
 
   test("what costs nothing asks for no card and no address", async () => {
-    const free = { amount: 0, net_amount: 0, total_amount: 0, is_payment_required: false, is_payment_form_required: false };
+    const free = {
+      amount: 0,
+      net_amount: 0,
+      total_amount: 0,
+      is_payment_required: false,
+      is_payment_form_required: false,
+    };
     await page.goto(fake.checkout({ ...free, is_free_product_price: true }).url);
     await page.getByRole("button", { name: "Get it for free" }).waitFor();
     expect(await page.locator("[name=card_number], [name=country]").count()).toBe(0);

@@ -2,7 +2,8 @@ import type { Browser, Frame, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { buildWeb } from "./support/build.ts";
 import { openChromium } from "./support/chromium.ts";
-import { type Fake, startFake, startShop } from "./support/fake.ts";
+import { type Fake, startFake } from "./support/fake.ts";
+import { startShop } from "./support/shop.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 
@@ -24,7 +25,10 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   fake = await startFake(built.dist);
-  shop = await startShop(fake, '<a id="floe" data-floe-checkout data-floe-checkout-theme="dark">Buy</a> <a id="polar" data-polar-checkout>Buy too</a>');
+  shop = await startShop(
+    fake,
+    '<a id="floe" data-floe-checkout data-floe-checkout-theme="dark">Buy</a> <a id="polar" data-polar-checkout>Buy too</a>',
+  );
   page = await browser.newPage();
   page.setDefaultTimeout(8000);
   // Everything that any window says to the shop's, as the shop's own scripts would hear it.
@@ -32,7 +36,10 @@ beforeEach(async () => {
     if (window.parent !== window) return;
     const heard: Listening = { said: [], events: [] };
     Object.assign(window, { heard });
-    addEventListener("message", ({ data }: MessageEvent<Message>) => data.type === "POLAR_CHECKOUT" && heard.said.push(data));
+    addEventListener(
+      "message",
+      ({ data }: MessageEvent<Message>) => data.type === "POLAR_CHECKOUT" && heard.said.push(data),
+    );
   });
   await page.goto(shop.url);
 });
@@ -71,7 +78,7 @@ async function buy(frame: Frame, number = "4242424242424242"): Promise<void> {
   await frame.fill("[name=card_cvc]", "123");
   await frame.click("button[type=submit]");
 }
-const escape = async (): Promise<void> => {
+const pressEscape = async (): Promise<void> => {
   await page.keyboard.press("Escape");
   await page.waitForTimeout(150);
 };
@@ -80,8 +87,12 @@ describe("the overlay", () => {
   test("adds embedding, origin and theme to the address; light is the theme unless said", async () => {
     const dark = await open("floe", fake.checkout({ embed_origin: shop.url }).url);
     await loaded(dark);
-    expect(Object.fromEntries(new URL(dark.url()).searchParams)).toEqual({ embed: "true", embed_origin: shop.url, theme: "dark" });
-    await escape();
+    expect(Object.fromEntries(new URL(dark.url()).searchParams)).toEqual({
+      embed: "true",
+      embed_origin: shop.url,
+      theme: "dark",
+    });
+    await pressEscape();
     expect(await isOpen()).toBe(false);
     const light = await open("polar", fake.checkout({ embed_origin: shop.url }).url);
     await loaded(light);
@@ -118,7 +129,7 @@ describe("the overlay", () => {
     await buy(frame);
     await expect.poll(async () => (await said()).at(-1)?.event).toBe("confirmed");
     expect(await frame.getByRole("button", { name: "Close the checkout" }).count()).toBe(0);
-    for (const _ of [1, 2, 3]) await escape();
+    for (const _ of [1, 2, 3]) await pressEscape();
     // Even a page in the frame that asks for it is refused now.
     await frame.evaluate((origin) => parent.postMessage({ type: "POLAR_CHECKOUT", event: "close" }, origin), shop.url);
     await page.waitForTimeout(150);
@@ -126,8 +137,13 @@ describe("the overlay", () => {
     expect(await overlay().isVisible()).toBe(true);
     await frame.getByRole("heading", { name: "Thank you" }).waitFor();
     const success = (await said()).find(({ event }) => event === "success");
-    expect(success).toEqual({ type: "POLAR_CHECKOUT", event: "success", successURL: expect.stringContaining("/confirmation"), redirect: false });
-    await escape();
+    expect(success).toEqual({
+      type: "POLAR_CHECKOUT",
+      event: "success",
+      successURL: expect.stringContaining("/confirmation"),
+      redirect: false,
+    });
+    await pressEscape();
     expect(await isOpen()).toBe(false);
   });
 
@@ -138,7 +154,7 @@ describe("the overlay", () => {
     await frame.getByRole("button", { name: "Decline" }).click();
     await frame.locator("#card-fault").waitFor();
     await expect.poll(async () => (await said()).map(({ event }) => event)).toEqual(["loaded", "confirmed", "loaded"]);
-    await escape();
+    await pressEscape();
     expect(await isOpen()).toBe(false);
   });
 
@@ -153,10 +169,17 @@ describe("the overlay", () => {
     const url = fake.checkout({ embed_origin: shop.url }).url;
     await page.evaluate(async (address) => {
       type Instance = EventTarget & { close(): void };
-      type Api = { create(url: string, options: { theme: string; onLoaded(event: CustomEvent): void }): Promise<Instance> };
-      const { Floe, Polar, heard } = window as unknown as { Floe: { EmbedCheckout: Api }; Polar: object; heard: Listening };
+      type Api = {
+        create(url: string, options: { theme: string; onLoaded(event: CustomEvent): void }): Promise<Instance>;
+      };
+      const { Floe, Polar, heard } = window as unknown as {
+        Floe: { EmbedCheckout: Api };
+        Polar: object;
+        heard: Listening;
+      };
       if (!("EmbedCheckout" in Polar)) throw new Error("The peer's name is not answered to.");
-      const note = (event: Event): number => heard.events.push(`${event.type}:${(event as CustomEvent<Message>).detail.event}`);
+      const note = (event: Event): number =>
+        heard.events.push(`${event.type}:${(event as CustomEvent<Message>).detail.event}`);
       const checkout = await Floe.EmbedCheckout.create(address, { theme: "light", onLoaded: note });
       const stay = (event: Event): void => {
         note(event);
@@ -168,7 +191,7 @@ describe("the overlay", () => {
     }, url);
     expect(await events()).toEqual(["loaded:loaded"]);
     await loader().waitFor({ state: "detached" });
-    await escape();
+    await pressEscape();
     expect(await isOpen()).toBe(true);
     expect(await events()).toEqual(["loaded:loaded", "close:close"]);
     await page.evaluate(() => (window as unknown as { checkout: { close(): void } }).checkout.close());
@@ -180,7 +203,7 @@ describe("the overlay", () => {
     await page.getByRole("button", { name: "Close" }).click();
     expect(await isOpen()).toBe(false);
     await open("floe", `${fake.url}/nothing`);
-    await escape();
+    await pressEscape();
     expect(await isOpen()).toBe(false);
   });
 
@@ -188,7 +211,9 @@ describe("the overlay", () => {
     const frame = await open("floe", fake.checkout({ embed_origin: shop.url }).url);
     await loaded(frame);
     await page.evaluate(() => postMessage({ type: "POLAR_CHECKOUT", event: "close" }, "*"));
-    await page.evaluate(() => postMessage({ type: "POLAR_CHECKOUT", event: "success", redirect: true, successURL: "/evil" }, "*"));
+    await page.evaluate(() =>
+      postMessage({ type: "POLAR_CHECKOUT", event: "success", redirect: true, successURL: "/evil" }, "*"),
+    );
     await page.waitForTimeout(200);
     expect(await isOpen()).toBe(true);
     expect(page.url()).toBe(`${shop.url}/`);

@@ -2,7 +2,8 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { buildWeb } from "./support/build.ts";
 import { openChromium, seriousFaults } from "./support/chromium.ts";
-import { type Fake, startFake, startShop } from "./support/fake.ts";
+import { type Fake, startFake } from "./support/fake.ts";
+import { startShop } from "./support/shop.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -79,18 +80,21 @@ const shown: Shown[] = [
 ];
 
 describe("every page", () => {
-  test.each(shown)("$name: axe finds nothing serious, light and dark, and 320 px need no sideways scrolling", async (one) => {
-    await page.setViewportSize({ width: 320, height: 640 });
-    fake.signedIn = !one.signedOut;
-    await page.goto(fake.url + one.path());
-    await page.getByRole("heading", { name: one.heading }).first().waitFor();
-    await one.act?.();
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      expect(await seriousFaults(page), colorScheme).toEqual([]);
-    }
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
-  });
+  test.each(shown)(
+    "$name: axe finds nothing serious, light and dark, and 320 px need no sideways scrolling",
+    async (one) => {
+      await page.setViewportSize({ width: 320, height: 640 });
+      fake.signedIn = !one.signedOut;
+      await page.goto(fake.url + one.path());
+      await page.getByRole("heading", { name: one.heading }).first().waitFor();
+      await one.act?.();
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+        expect(await seriousFaults(page), colorScheme).toEqual([]);
+      }
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
+    },
+  );
 
   test("axe is really asked: a page with an unlabelled field is found out", async () => {
     await page.goto(`${fake.url}/error`);
@@ -111,28 +115,31 @@ describe("every page", () => {
     expect(await ground()).not.toBe(dark);
   });
 
-  test.each(["light", "dark"])("a %s checkout in an overlay: axe finds nothing serious, and the shop shows through", async (theme) => {
-    const shop = await startShop(fake, `<a data-floe-checkout data-floe-checkout-theme="${theme}">Buy</a>`);
-    await page.setViewportSize({ width: 1280, height: 700 });
-    await page.goto(shop.url);
-    const { url } = fake.checkout({ embed_origin: shop.url });
-    await page.locator("a").evaluate((link, href) => link.setAttribute("href", href), url);
-    await page.click("a");
-    await page.frameLocator("iframe").getByLabel("E-mail").waitFor();
-    expect(await seriousFaults(page)).toEqual([]);
-    const corner = await page.screenshot({ clip: { x: 0, y: 600, width: 1, height: 1 } });
-    const veil = await page.evaluate(async (png) => {
-      const bytes = Uint8Array.from(atob(png), (letter) => letter.charCodeAt(0));
-      const bitmap = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
-      const canvas = document.createElement("canvas").getContext("2d");
-      canvas?.drawImage(bitmap, 0, 0);
-      return [...(canvas?.getImageData(0, 0, 1, 1).data ?? [])];
-    }, corner.toString("base64"));
-    // A white page under a veil is neither white nor the veil's own near black.
-    expect(veil[0]).toBeGreaterThan(60);
-    expect(veil[0]).toBeLessThan(200);
-    await shop.close();
-  });
+  test.each(["light", "dark"])(
+    "a %s checkout in an overlay: axe finds nothing serious, and the shop shows through",
+    async (theme) => {
+      const shop = await startShop(fake, `<a data-floe-checkout data-floe-checkout-theme="${theme}">Buy</a>`);
+      await page.setViewportSize({ width: 1280, height: 700 });
+      await page.goto(shop.url);
+      const { url } = fake.checkout({ embed_origin: shop.url });
+      await page.locator("a").evaluate((link, href) => link.setAttribute("href", href), url);
+      await page.click("a");
+      await page.frameLocator("iframe").getByLabel("E-mail").waitFor();
+      expect(await seriousFaults(page)).toEqual([]);
+      const corner = await page.screenshot({ clip: { x: 0, y: 600, width: 1, height: 1 } });
+      const veil = await page.evaluate(async (png) => {
+        const bytes = Uint8Array.from(atob(png), (letter) => letter.charCodeAt(0));
+        const bitmap = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
+        const canvas = document.createElement("canvas").getContext("2d");
+        canvas?.drawImage(bitmap, 0, 0);
+        return [...(canvas?.getImageData(0, 0, 1, 1).data ?? [])];
+      }, corner.toString("base64"));
+      // A white page under a veil is neither white nor the veil's own near black.
+      expect(veil[0]).toBeGreaterThan(60);
+      expect(veil[0]).toBeLessThan(200);
+      await shop.close();
+    },
+  );
 });
 
 describe("signing in", () => {
@@ -150,14 +157,17 @@ describe("signing in", () => {
     expect(page.url()).toBe(`${fake.url}/device?user_code=WXYZ-2345`);
   });
 
-  test.each(["https://evil.example/", "//evil.example/", "/\\evil.example"])("it never leads to another site: %s", async (next) => {
-    fake.signedIn = false;
-    await page.goto(`${fake.url}/sign-in?next=${encodeURIComponent(next)}`);
-    await page.getByLabel("E-mail").fill("seller@example.com");
-    await page.getByLabel("Password").fill("correct horse");
-    await page.keyboard.press("Enter");
-    await page.waitForURL(`${fake.url}/`);
-  });
+  test.each(["https://evil.example/", "//evil.example/", "/\\evil.example"])(
+    "it never leads to another site: %s",
+    async (next) => {
+      fake.signedIn = false;
+      await page.goto(`${fake.url}/sign-in?next=${encodeURIComponent(next)}`);
+      await page.getByLabel("E-mail").fill("seller@example.com");
+      await page.getByLabel("Password").fill("correct horse");
+      await page.keyboard.press("Enter");
+      await page.waitForURL(`${fake.url}/`);
+    },
+  );
 
   test("what is wrong with a new account stands beside its field, and the way back keeps where to go", async () => {
     await page.goto(`${fake.url}/sign-up?next=%2Fdevice`);
@@ -208,7 +218,7 @@ describe("the smaller pages", () => {
   test("the error page has the specification's words", async () => {
     await page.goto(`${fake.url}/error?error=state_mismatch`);
     await page.getByRole("heading", { name: "Authentication Error" }).waitFor();
-    const text = await page.getByRole("main").innerText();
+    const text = await page.getByRole("main").textContent();
     expect(text).toContain(
       "We encountered an issue while processing your request. Please try again or contact the application owner if the problem persists.",
     );

@@ -42,7 +42,9 @@ test("the seller's script is at most 2000 bytes, compressed", async () => {
 });
 
 test("no validator is shipped to the browser", async () => {
-  const sale = fake.requests.filter((line) => line.endsWith(".js")).map((line) => join(built.dist, line.slice("GET ".length)));
+  const sale = fake.requests
+    .filter((line) => line.endsWith(".js"))
+    .map((line) => join(built.dist, line.slice("GET ".length)));
   const text = (await Promise.all(sale.map((path) => readFile(path, "utf8")))).join("");
   expect(text).toContain("confirmation_token_id");
   expect(text).not.toMatch(/ZodError|invalid_union/);

@@ -209,7 +209,8 @@ function Form({ order }: { order: Order }) {
         </p>
         <p className="foot">
           Sold by {checkout.organization.name}.
-          {checkout.is_payment_form_required && " Your card goes to the payment processor only; it is never stored here."}
+          {checkout.is_payment_form_required &&
+            " Your card goes to the payment processor only; it is never stored here."}
         </p>
       </div>
       {purchase.challenge && <Challenge intent_client_secret={purchase.challenge} answered={purchase.answer} />}
@@ -219,7 +220,7 @@ function Form({ order }: { order: Order }) {
 
 /** The checkout: what is bought on one side, who buys and how it is paid on the other. */
 export default function CheckoutPage({ params }: { params: Record<string, string> }) {
-  const order = useCheckout(params["client_secret"] ?? "");
+  const order = useCheckout(params.client_secret ?? "");
   const { checkout, failure } = order;
   const status = checkout?.status;
   useTitle(checkout ? `${checkout.product?.name ?? "Checkout"} · ${checkout.organization.name}` : "Checkout");
@@ -246,7 +247,11 @@ export default function CheckoutPage({ params }: { params: Record<string, string
   return (
     <Sides
       summary={<Summary checkout={checkout} updating={order.updating} />}
-      close={isEmbedded() && checkout.embed_origin && status !== "confirmed" ? () => tellParent(checkout, { event: "close" }) : undefined}
+      close={
+        isEmbedded() && checkout.embed_origin && status !== "confirmed"
+          ? () => tellParent(checkout, { event: "close" })
+          : undefined
+      }
     >
       <Form order={{ ...order, checkout }} />
     </Sides>

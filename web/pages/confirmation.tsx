@@ -11,7 +11,7 @@ import "../checkout.css";
 
 /** The page after a purchase: what was bought, for how much, and whether it is through. */
 export default function ConfirmationPage({ params }: { params: Record<string, string> }) {
-  const secret = params["client_secret"] ?? "";
+  const secret = params.client_secret ?? "";
   const { checkout, failure, load, take } = useCheckout(secret);
   const status = checkout?.status;
   const heading = useRef<HTMLHeadingElement>(null);
@@ -50,7 +50,7 @@ export default function ConfirmationPage({ params }: { params: Record<string, st
       <div className="sail">
         <span className={done ? "sign" : "sign waiting"} aria-hidden="true">
           {done ? (
-            <svg viewBox="0 0 24 24" width="28" height="28">
+            <svg viewBox="0 0 24 24" width="28" height="28" aria-hidden="true">
               <path d="m4 13 5 5L20 6" fill="none" stroke="currentColor" strokeWidth="2.5" strokeLinecap="round" />
             </svg>
           ) : (

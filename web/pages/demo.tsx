@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from "react";
 import { call, type Failure } from "../api.ts";
 import { Button } from "../parts/Button.tsx";
+import { GhostLine } from "../parts/Ghost.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { Shell } from "../parts/Shell.tsx";
-import { GhostLine } from "../parts/Ghost.tsx";
 import "../development.css";
 
 type Product = { id: string; name: string; description: string | null; price_label: string };
@@ -86,7 +86,9 @@ export default function DemoPage() {
           <div className="demo-head">
             <div>
               <h1>Demo shop</h1>
-              <p className="soft">Stands for your own site. Buying opens the checkout over it, as it will over yours.</p>
+              <p className="soft">
+                Stands for your own site. Buying opens the checkout over it, as it will over yours.
+              </p>
             </div>
             <fieldset className="segments">
               <legend className="hidden">Theme of the checkout</legend>
@@ -101,12 +103,15 @@ export default function DemoPage() {
           {fault && <Notice tone="fault">{fault}</Notice>}
           {failure && (
             <Notice tone="fault">
-              {failure.status === 404 ? "The demo shop is only there on a local server with its own database." : failure.detail}
+              {failure.status === 404
+                ? "The demo shop is only there on a local server with its own database."
+                : failure.detail}
             </Notice>
           )}
           {products?.length === 0 && (
             <Notice>
-              Nothing is for sale yet. Make a product: <code>floe products create --name "Field guide" --price 19.00</code>
+              Nothing is for sale yet. Make a product:{" "}
+              <code>floe products create --name "Field guide" --price 19.00</code>
             </Notice>
           )}
           <ul className="shelf" aria-busy={!products && !failure}>
@@ -120,7 +125,11 @@ export default function DemoPage() {
                 <h2>{product.name}</h2>
                 <p className="soft">{product.description}</p>
                 <p className="price money">{product.price_label}</p>
-                <Button busy={buying === product.id} onClick={() => void buy(product)} aria-label={`Buy ${product.name}`}>
+                <Button
+                  busy={buying === product.id}
+                  onClick={() => void buy(product)}
+                  aria-label={`Buy ${product.name}`}
+                >
                   Buy
                 </Button>
               </li>

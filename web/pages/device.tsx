@@ -27,7 +27,10 @@ function CodeForm({ found, given }: { found: (request: DeviceRequest) => void; g
       setBusy(true);
       const answer = await devices.find(wanted);
       setBusy(false);
-      if (!answer.ok) return setFault(answer.failure.status === 0 ? answer.failure.detail : "This code is not known, or its time is up.");
+      if (!answer.ok)
+        return setFault(
+          answer.failure.status === 0 ? answer.failure.detail : "This code is not known, or its time is up.",
+        );
       if (answer.value.status !== "pending") return setFault("This code was used already. Ask for a new one.");
       found(answer.value);
     },
@@ -73,7 +76,15 @@ function CodeForm({ found, given }: { found: (request: DeviceRequest) => void; g
 
 type Outcome = "approved" | "denied";
 
-function Question({ request, session, done }: { request: DeviceRequest; session: Session; done: (outcome: Outcome) => void }) {
+function Question({
+  request,
+  session,
+  done,
+}: {
+  request: DeviceRequest;
+  session: Session;
+  done: (outcome: Outcome) => void;
+}) {
   const [busy, setBusy] = useState<Outcome>();
   const [fault, setFault] = useState<string>();
   const heading = useRef<HTMLHeadingElement>(null);
@@ -82,7 +93,9 @@ function Question({ request, session, done }: { request: DeviceRequest; session:
   const answer = async (outcome: Outcome): Promise<void> => {
     if (busy) return;
     setBusy(outcome);
-    const result = await (outcome === "approved" ? devices.approve(request.user_code) : devices.deny(request.user_code));
+    const result = await (outcome === "approved"
+      ? devices.approve(request.user_code)
+      : devices.deny(request.user_code));
     setBusy(undefined);
     if (result.ok) done(outcome);
     else setFault(result.failure.detail);
@@ -146,7 +159,9 @@ export default function DevicePage() {
         <div className="card stack">
           <h1>{outcome === "approved" ? "Device connected" : "Request denied"}</h1>
           <Notice tone={outcome === "approved" ? "good" : "note"}>
-            {outcome === "approved" ? "Your terminal is signed in. You can close this page." : "Nothing was given access. You can close this page."}
+            {outcome === "approved"
+              ? "Your terminal is signed in. You can close this page."
+              : "Nothing was given access. You can close this page."}
           </Notice>
         </div>
       ) : request ? (

@@ -8,8 +8,8 @@ export default function ErrorPage() {
       <div className="card stack">
         <h1>Authentication Error</h1>
         <p>
-          We encountered an issue while processing your request. Please try again or contact the application owner if the
-          problem persists.
+          We encountered an issue while processing your request. Please try again or contact the application owner if
+          the problem persists.
         </p>
         <p className="soft">
           Error Code: <code>{code}</code>

@@ -73,10 +73,14 @@ export default function MailPage() {
         </div>
         {failure && (
           <Notice tone="fault">
-            {failure.status === 404 ? "The inbox is only there on a local server with its own database." : failure.detail}
+            {failure.status === 404
+              ? "The inbox is only there on a local server with its own database."
+              : failure.detail}
           </Notice>
         )}
-        {mails?.length === 0 && <Notice>No mail yet. Buy something in the demo shop, and the receipt comes here.</Notice>}
+        {mails?.length === 0 && (
+          <Notice>No mail yet. Buy something in the demo shop, and the receipt comes here.</Notice>
+        )}
         {shown && (
           <div className="inbox">
             <ul aria-label="Messages">

@@ -25,7 +25,7 @@ export default function SignUpPage() {
   const form = useRef<HTMLFormElement>(null);
 
   useEffect(() => {
-    form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+    if (Object.keys(faults).length > 0) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }, [faults]);
 
   const common = (name: keyof Values) => ({
@@ -33,7 +33,8 @@ export default function SignUpPage() {
     required: true,
     value: values[name],
     error: faults[name],
-    onChange: ({ target }: { target: { value: string } }) => setValues((before) => ({ ...before, [name]: target.value })),
+    onChange: ({ target }: { target: { value: string } }) =>
+      setValues((before) => ({ ...before, [name]: target.value })),
   });
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();

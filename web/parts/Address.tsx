@@ -64,7 +64,9 @@ export function Address({ modes, values, errors, change, settle }: Props) {
           {modes.postal_code !== "disabled" && (
             <Field label="Postal code" {...common("postal_code")} autoComplete="billing postal-code" />
           )}
-          {modes.city !== "disabled" && <Field label="City" {...common("city")} autoComplete="billing address-level2" />}
+          {modes.city !== "disabled" && (
+            <Field label="City" {...common("city")} autoComplete="billing address-level2" />
+          )}
         </div>
       )}
       {modes.state !== "disabled" &&

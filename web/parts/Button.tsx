@@ -3,7 +3,15 @@ import type { ButtonHTMLAttributes } from "react";
 type Props = ButtonHTMLAttributes<HTMLButtonElement> & { busy?: boolean; quiet?: boolean; full?: boolean };
 
 /** A button that keeps the focus while it is busy, and does nothing then. */
-export function Button({ busy = false, quiet = false, full = false, children, onClick, type = "button", ...rest }: Props) {
+export function Button({
+  busy = false,
+  quiet = false,
+  full = false,
+  children,
+  onClick,
+  type = "button",
+  ...rest
+}: Props) {
   return (
     <button
       {...rest}

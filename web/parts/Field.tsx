@@ -10,7 +10,14 @@ type Common = {
 };
 type Described = { id: string; "aria-invalid": true | undefined; "aria-describedby": string | undefined };
 
-function Frame({ label, error, hint, optional = false, faultId, children }: Common & { children: (ids: Described) => ReactNode }) {
+function Frame({
+  label,
+  error,
+  hint,
+  optional = false,
+  faultId,
+  children,
+}: Common & { children: (ids: Described) => ReactNode }) {
   const id = useId();
   const message = error ?? hint;
   const describing = [message ? `${id}-message` : "", faultId ?? ""].filter((name) => name !== "").join(" ");
@@ -20,7 +27,11 @@ function Frame({ label, error, hint, optional = false, faultId, children }: Comm
         {label}
         {optional && <span className="optional"> (optional)</span>}
       </label>
-      {children({ id, "aria-invalid": error || faultId ? true : undefined, "aria-describedby": describing || undefined })}
+      {children({
+        id,
+        "aria-invalid": error || faultId ? true : undefined,
+        "aria-describedby": describing || undefined,
+      })}
       {message && (
         <p id={`${id}-message`} className={error ? "message fault" : "message"}>
           {message}

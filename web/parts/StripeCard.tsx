@@ -38,7 +38,9 @@ export default function StripeCard({ publishable_key, checkout, handle }: Props)
             if (unfinished) return { fault: unfinished.message ?? "The card is not complete." };
             const params = { payment_method_data: { billing_details } };
             const { error, confirmationToken } = await stripe.createConfirmationToken({ elements: collected, params });
-            return confirmationToken ? { id: confirmationToken.id } : { fault: error?.message ?? "The card was refused." };
+            return confirmationToken
+              ? { id: confirmationToken.id }
+              : { fault: error?.message ?? "The card was refused." };
           },
         };
       })

@@ -108,7 +108,15 @@ export function Summary({ checkout, updating }: { checkout: Checkout; updating: 
 }
 
 /** The two sides of every checkout page, with the way out of the overlay: a button, and Escape. */
-export function Sides({ summary, children, close }: { summary: ReactNode; children: ReactNode; close?: (() => void) | undefined }) {
+export function Sides({
+  summary,
+  children,
+  close,
+}: {
+  summary: ReactNode;
+  children: ReactNode;
+  close?: (() => void) | undefined;
+}) {
   useEffect(() => {
     if (!close) return;
     const leave = ({ key, defaultPrevented }: KeyboardEvent): void => {

@@ -7,12 +7,22 @@ import { type Browser, chromium as launcher, type Page } from "playwright-core";
 export async function openChromium(): Promise<Browser> {
   return launcher.launch({
     executablePath: await chromium.executablePath(),
-    args: [...chromium.args.filter((arg) => !/^--(headless|single-process|disable-web-security|disable-site-isolation|disable-features)/.test(arg)), "--no-sandbox"],
+    args: [
+      ...chromium.args.filter(
+        (arg) => !/^--(headless|single-process|disable-web-security|disable-site-isolation|disable-features)/.test(arg),
+      ),
+      "--no-sandbox",
+    ],
     headless: true,
   });
 }
 
-type Violation = { id: string; impact: string | null; help: string; nodes: { html: string; failureSummary?: string }[] };
+type Violation = {
+  id: string;
+  impact: string | null;
+  help: string;
+  nodes: { html: string; failureSummary?: string }[];
+};
 
 /** What axe finds serious or critical on a page, frames included, as readable lines. */
 export async function seriousFaults(page: Page): Promise<string[]> {
@@ -24,11 +34,14 @@ export async function seriousFaults(page: Page): Promise<string[]> {
     const violations = await frame.evaluate(async () => {
       // Colours are judged where they end, not on their way.
       for (const animation of document.getAnimations()) if (animation instanceof CSSTransition) animation.finish();
-      const { axe: run } = window as unknown as { axe: { run(on: Document, options: object): Promise<{ violations: Violation[] }> } };
+      const { axe: run } = window as unknown as {
+        axe: { run(on: Document, options: object): Promise<{ violations: Violation[] }> };
+      };
       return (await run.run(document, { iframes: false })).violations;
     });
     for (const { id, impact, nodes } of violations) {
-      if (impact === "serious" || impact === "critical") found.push(`${id}: ${nodes.map(({ html }) => html).join(" | ")}`);
+      if (impact === "serious" || impact === "critical")
+        found.push(`${id}: ${nodes.map(({ html }) => html).join(" | ")}`);
     }
   }
   return found;

@@ -2,11 +2,10 @@ import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
-import type { Checkout } from "../../../web/api.ts";
+import { type FakeCheckout, fieldsFor, id, makeCheckout } from "./sample.ts";
 
 /** Stands in for the server where a test is about the page alone: same paths and shapes, a few lines of behaviour. */
 
-export type FakeCheckout = Checkout & { customer_session_token?: string };
 export type Fake = {
   url: string;
   /** Puts a checkout on sale; fields given replace the usual ones. */
@@ -35,52 +34,6 @@ const types: Record<string, string> = {
 const policy =
   "default-src 'self'; script-src 'self'; frame-src 'self'; style-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'";
 
-let count = 0;
-const id = (): string => `00000000-0000-4000-8000-${String((count += 1)).padStart(12, "0")}`;
-
-const disabled = { line1: "disabled", line2: "disabled", city: "disabled", postal_code: "disabled", state: "disabled" } as const;
-const wanted = { line1: "required", line2: "optional", city: "required", postal_code: "required", state: "required" } as const;
-const fieldsFor = (country: string | undefined) => ({ country: "required" as const, ...(country === "US" ? wanted : disabled) });
-
-function makeCheckout(url: string, fields: Partial<FakeCheckout>): FakeCheckout {
-  count += 1;
-  const secret = `polar_c_${"x".repeat(30)}${String(count).padStart(13, "0")}`;
-  const at = "2026-11-21T07:00:00.000Z";
-  const product_id = id();
-  const price = {
-    id: id(), created_at: at, modified_at: null, source: "catalog" as const, is_archived: false, product_id,
-    type: "one_time" as const, recurring_interval: null, price_currency: "usd", tax_behavior: null,
-    amount_type: "fixed" as const, price_amount: 1900,
-  };
-  const organization_id = id();
-  const product = {
-    id: product_id, created_at: at, modified_at: null, name: "Field Guide to Ice",
-    description: "A small book on reading drift ice: 84 pages, PDF and EPUB.", visibility: "public",
-    recurring_interval: null, recurring_interval_count: null, is_recurring: false, is_archived: false, organization_id,
-    trial_interval: null, trial_interval_count: null, prices: [price], benefits: [], medias: [],
-  };
-  const made = {
-    id: id(), created_at: at, modified_at: null, custom_field_data: {}, payment_processor: "stripe", status: "open",
-    client_secret: secret, url: `${url}/checkout/${secret}`, expires_at: "2027-11-21T07:00:00.000Z",
-    success_url: `${url}/checkout/${secret}/confirmation`, return_url: null, embed_origin: null, amount: 1900, seats: null,
-    discount_amount: 0, net_amount: 1900, tax_amount: 0, tax_behavior: null, total_amount: 1900, currency: "usd",
-    allow_trial: true, active_trial_interval: null, active_trial_interval_count: null, trial_end: null, organization_id,
-    product_id, product_price_id: price.id, discount_id: null, allow_discount_codes: true, require_billing_address: false,
-    is_discount_applicable: true, is_free_product_price: false, is_payment_required: true,
-    is_payment_setup_required: false, is_payment_form_required: true, customer_id: null, is_business_customer: false,
-    customer_name: null, customer_email: null, customer_ip_address: null, customer_billing_name: null,
-    customer_billing_address: null, customer_tax_id: null, locale: null, payment_method_type: null,
-    payment_processor_metadata: {}, billing_address_fields: fieldsFor(undefined), products: [product], product,
-    product_price: price, prices: { [product_id]: [price] }, discount: null, attached_custom_fields: [],
-    organization: {
-      id: organization_id, created_at: at, modified_at: null, name: "Demo Store", slug: "demo", avatar_url: null,
-      proration_behavior: "prorate", allow_customer_updates: true,
-    },
-    ...fields,
-  };
-  return made as unknown as FakeCheckout;
-}
-
 type Answer = { status: number; json: unknown };
 const refusal = (status: number, error: string, detail: unknown): Answer => ({ status, json: { error, detail } });
 const faultAt = (loc: string[], msg: string, type = "value_error"): Answer =>
@@ -92,7 +45,8 @@ export async function startFake(dist: string): Promise<Fake> {
   const streams = new Map<string, Set<ServerResponse>>();
 
   const tell = (secret: string, key: string, payload: object): void => {
-    for (const stream of streams.get(secret) ?? []) stream.write(`data: ${JSON.stringify({ id: id(), key, payload })}\n\n`);
+    for (const stream of streams.get(secret) ?? [])
+      stream.write(`data: ${JSON.stringify({ id: id(), key, payload })}\n\n`);
   };
   const pay = (checkout: FakeCheckout, ok: boolean): void => {
     setTimeout(() => {
@@ -109,20 +63,28 @@ export async function startFake(dist: string): Promise<Fake> {
   };
 
   function update(checkout: FakeCheckout, body: Record<string, unknown>): Answer {
-    const address = body["customer_billing_address"] as { country: "US" } | undefined;
+    const address = body.customer_billing_address as { country: "US" } | undefined;
     if (address) {
-      checkout.customer_billing_address = { line1: null, line2: null, city: null, postal_code: null, state: null, ...address };
+      checkout.customer_billing_address = {
+        line1: null,
+        line2: null,
+        city: null,
+        postal_code: null,
+        state: null,
+        ...address,
+      };
       checkout.billing_address_fields = fieldsFor(address.country);
     }
-    if (typeof body["amount"] === "number") {
-      if (body["amount"] < 500) return faultAt(["body", "amount"], "Input should be greater than or equal to 500", "greater_than_equal");
-      checkout.amount = body["amount"];
+    if (typeof body.amount === "number") {
+      if (body.amount < 500)
+        return faultAt(["body", "amount"], "Input should be greater than or equal to 500", "greater_than_equal");
+      checkout.amount = body.amount;
     }
-    if (body["discount_code"] === null) {
+    if (body.discount_code === null) {
       checkout.discount = null;
       checkout.discount_amount = 0;
-    } else if (body["discount_code"] !== undefined) {
-      if (body["discount_code"] !== "THAW") return faultAt(["body", "discount_code"], "Discount does not exist.");
+    } else if (body.discount_code !== undefined) {
+      if (body.discount_code !== "THAW") return faultAt(["body", "discount_code"], "Discount does not exist.");
       checkout.discount = { name: "Spring thaw", code: "THAW" } as FakeCheckout["discount"];
       checkout.discount_amount = 400;
     }
@@ -134,22 +96,26 @@ export async function startFake(dist: string): Promise<Fake> {
     if (checkout.status !== "open") return refusal(403, "NotOpenCheckout", "Checkout is not open.");
     const updated = update(checkout, body);
     if (updated.status !== 200) return updated;
-    if (String(body["customer_email"]).endsWith("@blocked.example")) {
+    if (String(body.customer_email).endsWith("@blocked.example")) {
       return faultAt(["body", "customer_email"], "This address cannot receive mail.");
     }
-    const number = tokens.get(String(body["confirmation_token_id"]));
-    if (checkout.is_payment_form_required && number === undefined) return faultAt(["body", "confirmation_token_id"], "Field required", "missing");
+    const number = tokens.get(String(body.confirmation_token_id));
+    if (checkout.is_payment_form_required && number === undefined)
+      return faultAt(["body", "confirmation_token_id"], "Field required", "missing");
     if (number === "4000000000000002") return refusal(400, "PaymentError", "Your card was declined.");
-    checkout.customer_email = String(body["customer_email"]);
+    checkout.customer_email = String(body.customer_email);
     checkout.status = "confirmed";
     if (number === "4000000000003220") {
-      checkout.payment_processor_metadata = { intent_status: "requires_action", intent_client_secret: `pi_${checkout.client_secret}` };
+      checkout.payment_processor_metadata = {
+        intent_status: "requires_action",
+        intent_client_secret: `pi_${checkout.client_secret}`,
+      };
     } else pay(checkout, true);
     return { status: 200, json: { ...checkout, customer_session_token: "polar_cst_1" } };
   }
 
   function api(method: string, path: string, body: Record<string, unknown>): Answer | undefined {
-    const card = body["card"] as { number: string } | undefined;
+    const card = body.card as { number: string } | undefined;
     if (path === "/v1/payment-processor/test/confirmation-tokens" && card) {
       if (!card.number.startsWith("4")) return faultAt(["body", "card", "number"], "Only test cards are taken here.");
       const token = `ctoken_${tokens.size}`;
@@ -161,7 +127,7 @@ export async function startFake(dist: string): Promise<Fake> {
       const checkout = held.get(intent[1]);
       if (checkout) {
         checkout.payment_processor_metadata = { intent_status: "processing" };
-        pay(checkout, body["approved"] === true);
+        pay(checkout, body.approved === true);
       }
       return { status: 200, json: {} };
     }
@@ -180,26 +146,47 @@ export async function startFake(dist: string): Promise<Fake> {
     const user = { id: id(), name: "Ada", email: "seller@example.com" };
     if (path === "/api/auth/get-session") return { status: 200, json: fake.signedIn ? { user } : null };
     if (path === "/api/auth/sign-in/email") {
-      if (body["password"] !== "correct horse") {
+      if (body.password !== "correct horse") {
         return { status: 401, json: { code: "INVALID_EMAIL_OR_PASSWORD", message: "Invalid email or password" } };
       }
       fake.signedIn = true;
       return { status: 200, json: { user } };
     }
-    if (path === "/api/auth/sign-up/email") return { status: 400, json: { code: "PASSWORD_TOO_SHORT", message: "Password too short" } };
+    if (path === "/api/auth/sign-up/email")
+      return { status: 400, json: { code: "PASSWORD_TOO_SHORT", message: "Password too short" } };
     if (path === "/api/auth/device") {
-      return { status: 200, json: { user_code: "WXYZ2345", status: "pending", client_id: "floe-cli", scope: "products:write orders:read" } };
+      return {
+        status: 200,
+        json: { user_code: "WXYZ2345", status: "pending", client_id: "floe-cli", scope: "products:write orders:read" },
+      };
     }
     if (path.startsWith("/api/auth/device/")) return { status: 200, json: { success: true } };
     if (path === "/demo/products.json") {
-      return { status: 200, json: [{ id: "1", name: "Field Guide to Ice", description: "A small book on reading drift ice.", price_label: "$19.00" }] };
+      return {
+        status: 200,
+        json: [
+          {
+            id: "1",
+            name: "Field Guide to Ice",
+            description: "A small book on reading drift ice.",
+            price_label: "$19.00",
+          },
+        ],
+      };
     }
     if (path === "/demo/checkout") {
-      return { status: 201, json: { url: fake.checkout({ embed_origin: String(body["embed_origin"]) }).url } };
+      return { status: 201, json: { url: fake.checkout({ embed_origin: String(body.embed_origin) }).url } };
     }
     if (path === "/mail/messages.json") {
       const html = "<h1>Thank you</h1><p>Your receipt for <b>Field Guide to Ice</b>.</p>";
-      const mail = { id: "1", to: "ada@example.com", subject: "Your receipt", text: "Thank you", html, created_at: "2026-11-21T07:00:00.000Z" };
+      const mail = {
+        id: "1",
+        to: "ada@example.com",
+        subject: "Your receipt",
+        text: "Thank you",
+        html,
+        created_at: "2026-11-21T07:00:00.000Z",
+      };
       return { status: 200, json: [mail, { ...mail, id: "2", subject: "Verify your e-mail address", html: null }] };
     }
     return undefined;
@@ -262,27 +249,4 @@ export async function startFake(dist: string): Promise<Fake> {
       }),
   };
   return fake;
-}
-
-/** A seller's own site on another origin, with the seller's script and a policy that forbids inline styles and scripts. */
-export async function startShop(fake: Fake, links: string): Promise<{ url: string; close(): Promise<void> }> {
-  const html = `<!doctype html><html lang="en"><title>Shop</title><script src="${fake.url}/embed.js" defer></script>
-    <body><h1>Shop</h1>${links}<p id="tall"></p></body></html>`;
-  const server = createServer((request, response) => {
-    const page = request.url === "/" || request.url?.startsWith("/thanks");
-    response.writeHead(page ? 200 : 404, {
-      "content-type": "text/html; charset=utf-8",
-      "content-security-policy": `default-src 'none'; script-src ${fake.url}; frame-src ${fake.url}; style-src 'self'`,
-    });
-    response.end(page ? html : "");
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
-    url: `http://localhost:${(server.address() as AddressInfo).port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
 }

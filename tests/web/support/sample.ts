@@ -1,0 +1,138 @@
+import type { Checkout } from "../../../web/api.ts";
+
+export type FakeCheckout = Checkout & { customer_session_token?: string };
+
+let count = 0;
+/** A fresh id. */
+export const id = (): string => {
+  count += 1;
+  return `00000000-0000-4000-8000-${String(count).padStart(12, "0")}`;
+};
+
+const disabled = {
+  line1: "disabled",
+  line2: "disabled",
+  city: "disabled",
+  postal_code: "disabled",
+  state: "disabled",
+} as const;
+const wanted = {
+  line1: "required",
+  line2: "optional",
+  city: "required",
+  postal_code: "required",
+  state: "required",
+} as const;
+/** Which fields of the address a country asks for. */
+export const fieldsFor = (country: string | undefined) => ({
+  country: "required" as const,
+  ...(country === "US" ? wanted : disabled),
+});
+
+/** A checkout as the server answers it, with some fields replaced. */
+export function makeCheckout(url: string, fields: Partial<FakeCheckout>): FakeCheckout {
+  count += 1;
+  const secret = `polar_c_${"x".repeat(30)}${String(count).padStart(13, "0")}`;
+  const at = "2026-11-21T07:00:00.000Z";
+  const product_id = id();
+  const price = {
+    id: id(),
+    created_at: at,
+    modified_at: null,
+    source: "catalog" as const,
+    is_archived: false,
+    product_id,
+    type: "one_time" as const,
+    recurring_interval: null,
+    price_currency: "usd",
+    tax_behavior: null,
+    amount_type: "fixed" as const,
+    price_amount: 1900,
+  };
+  const organization_id = id();
+  const product = {
+    id: product_id,
+    created_at: at,
+    modified_at: null,
+    name: "Field Guide to Ice",
+    description: "A small book on reading drift ice: 84 pages, PDF and EPUB.",
+    visibility: "public",
+    recurring_interval: null,
+    recurring_interval_count: null,
+    is_recurring: false,
+    is_archived: false,
+    organization_id,
+    trial_interval: null,
+    trial_interval_count: null,
+    prices: [price],
+    benefits: [],
+    medias: [],
+  };
+  const made = {
+    id: id(),
+    created_at: at,
+    modified_at: null,
+    custom_field_data: {},
+    payment_processor: "stripe",
+    status: "open",
+    client_secret: secret,
+    url: `${url}/checkout/${secret}`,
+    expires_at: "2027-11-21T07:00:00.000Z",
+    success_url: `${url}/checkout/${secret}/confirmation`,
+    return_url: null,
+    embed_origin: null,
+    amount: 1900,
+    seats: null,
+    discount_amount: 0,
+    net_amount: 1900,
+    tax_amount: 0,
+    tax_behavior: null,
+    total_amount: 1900,
+    currency: "usd",
+    allow_trial: true,
+    active_trial_interval: null,
+    active_trial_interval_count: null,
+    trial_end: null,
+    organization_id,
+    product_id,
+    product_price_id: price.id,
+    discount_id: null,
+    allow_discount_codes: true,
+    require_billing_address: false,
+    is_discount_applicable: true,
+    is_free_product_price: false,
+    is_payment_required: true,
+    is_payment_setup_required: false,
+    is_payment_form_required: true,
+    customer_id: null,
+    is_business_customer: false,
+    customer_name: null,
+    customer_email: null,
+    customer_ip_address: null,
+    customer_billing_name: null,
+    customer_billing_address: null,
+    customer_tax_id: null,
+    locale: null,
+    payment_method_type: null,
+    payment_processor_metadata: {},
+    billing_address_fields: fieldsFor(undefined),
+    products: [product],
+    product,
+    product_price: price,
+    prices: { [product_id]: [price] },
+    discount: null,
+    attached_custom_fields: [],
+    organization: {
+      id: organization_id,
+      created_at: at,
+      modified_at: null,
+      name: "Demo Store",
+      slug: "demo",
+      avatar_url: null,
+      proration_behavior: "prorate",
+      allow_customer_updates: true,
+    },
+    ...fields,
+  };
+  return made as unknown as FakeCheckout;
+}
