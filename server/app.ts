@@ -24,6 +24,8 @@ import { rawBody, sign, unixSeconds } from "./webhooks/rules.ts";
 import { findTold } from "./webhooks/store.ts";
 
 const body_bytes_max = 10 * 1024 * 1024;
+/** What requests under way have to finish when the server stops. */
+const close_grace_ms = 3000;
 
 export type AppOptions = {
   deps: Deps;
@@ -47,7 +49,11 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
   app.addHook("onSend", async (request, reply) => void reply.header("X-Request-Id", request.id));
   health(app, deps);
   const tail = openTail(deps);
-  app.addHook("preClose", async () => tail.close());
+  app.addHook("preClose", async () => {
+    tail.close();
+    // A browser's spare connection is neither idle nor busy, and would hold up the end for a minute.
+    setTimeout(() => app.server.closeAllConnections(), close_grace_ms).unref();
+  });
   await app.register(async (scope) => auth.routes(scope));
   await app.register(async (scope) => {
     // Bearer calls may come from any page; cookies may not (API-30).

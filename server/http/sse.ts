@@ -49,5 +49,7 @@ export function sendEvents(
     .header("Content-Type", "text/event-stream; charset=utf-8")
     .header("Cache-Control", "no-store")
     .header("X-Accel-Buffering", "no")
+    // A connection kept for another request would hold up the server's end.
+    .header("Connection", "close")
     .send(out);
 }

@@ -51,7 +51,8 @@ export function checkoutStream(app: FastifyInstance, options: StreamOptions): vo
     const latest = await latestUpdate(deps, checkout.organization_id, checkout.id);
     return sendEvents({ request, reply, log: deps.log }, async (send, gone) => {
       const over = AbortSignal.timeout(options.lifetime_ms ?? lifetime_ms_standard);
-      const signal = AbortSignal.any([gone, over]);
+      const ended = new AbortController();
+      const signal = AbortSignal.any([gone, over, ended.signal]);
       /** Events the seller is still to be told of: the latest of each status. */
       const untold = new Map<string, string>();
       if (checkout.status === "succeeded") await send(message(newId(), "checkout.order_created", {}));
@@ -66,6 +67,8 @@ export function checkoutStream(app: FastifyInstance, options: StreamOptions): vo
         if (event.type === "checkout.updated") untold.set(status, event.id);
       }
       if (over.aborted && !gone.aborted) await send(sseMessage({ type: "reconnect" }));
+      // Also when it was the server that ended the following.
+      ended.abort();
       await telling;
     });
   });

@@ -1,0 +1,246 @@
+import { sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/postgres-js";
+import postgres from "postgres";
+import { Webhook } from "standardwebhooks";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { newId } from "../../server/lib/ids.ts";
+import { events } from "../../server/lib/tables.ts";
+import { openTail } from "../../server/lib/tail.ts";
+import { type Floe, type Seller, start } from "../support/floe.ts";
+import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { openStream, type Stream } from "../support/sse.ts";
+
+const sdk38 = { "user-agent": "speakeasy-sdk/typescript 0.38.1 2.727.9 0.1.0 @polar-sh/sdk" };
+type Delivery = { id: string; type: string; timestamp: number; created_at: string; body: string; signature: string };
+
+let floe: Floe;
+let seller: Seller;
+const streams: Stream[] = [];
+beforeAll(async () => {
+  floe = await start({ listen: true });
+  seller = await floe.seller();
+});
+afterAll(() => floe.close());
+afterEach(() => streams.splice(0).forEach((stream) => stream.close()));
+
+async function listen(query = "", headers: Record<string, string> = {}, token = seller.key): Promise<Stream> {
+  const stream = await openStream(`${floe.url}/v1/webhooks/listen${query}`, { authorization: `Bearer ${token}`, ...headers });
+  streams.push(stream);
+  return stream;
+}
+/** Past the greeting. */
+async function listening(query = "", headers: Record<string, string> = {}): Promise<Stream & { cursor: string; secret: string }> {
+  const stream = await listen(query, headers);
+  expect(stream.status).toBe(200);
+  const hello = await stream.next();
+  expect(hello.event).toBe("hello");
+  return Object.assign(stream, { cursor: hello.id ?? "", secret: (hello.data as { secret: string }).secret });
+}
+async function happen(type = "product.created", data: object = { id: newId() }, organization_id = seller.organization_id): Promise<string> {
+  const id = newId();
+  await floe.deps.db.insert(events).values({ id, organization_id, type, data, created_at: floe.clock.now() });
+  return id;
+}
+const bodyOf = (message: { data: never }): { type: string; data: { id: string } } => JSON.parse((message.data as Delivery).body);
+
+describe("floe listen", () => {
+  test("begins with the secret that signs, the same each time and another for each organization", async () => {
+    const stream = await listen();
+    expect(stream.headers["content-type"]).toContain("text/event-stream");
+    const hello = await stream.next();
+    expect(hello).toEqual({
+      id: expect.stringMatching(/^\d+-0$/),
+      event: "hello",
+      data: { secret: expect.stringMatching(/^polar_whs_[0-9a-f]{64}$/), organization_id: seller.organization_id },
+    });
+    expect((await listening()).secret).toBe((hello.data as { secret: string }).secret);
+    const other = await floe.seller("other");
+    const foreign = await listen("", {}, other.key);
+    expect(((await foreign.next()).data as { secret: string }).secret).not.toBe((hello.data as { secret: string }).secret);
+    await happen();
+    expect(await foreign.rest(700)).toEqual([]);
+  });
+
+  test("carries each event as an endpoint would get it, signed (WHK-06, WHK-08)", async () => {
+    const stream = await listening();
+    const id = await happen("product.created", { id: "p1", name: "Ö\n\n😀" });
+    const message = await stream.next();
+    expect(message).toMatchObject({ id: expect.stringMatching(/^\d+-\d+$/), event: "delivery", data: { id, type: "product.created", created_at: floe.clock.now().toISOString() } });
+    const { body, signature, timestamp } = message.data as Delivery;
+    expect(timestamp).toBe(Math.floor(floe.clock.now().getTime() / 1000));
+    const headers = { "webhook-id": id, "webhook-timestamp": String(timestamp), "webhook-signature": signature };
+    const verified = new Webhook(Buffer.from(stream.secret).toString("base64")).verify(body, headers);
+    expect(verified).toEqual({ type: "product.created", timestamp: floe.clock.now().toISOString(), data: { id: "p1", name: "Ö\n\n😀" } });
+  });
+
+  test("starts now, or goes on after a cursor and misses nothing", async () => {
+    await happen("product.created", { id: "before" });
+    const stream = await listening();
+    await happen("product.created", { id: "1" });
+    const first = await stream.next();
+    expect(bodyOf(first).data.id).toBe("1");
+    stream.close();
+    for (const id of ["2", "3"]) await happen("product.created", { id });
+    const again = await listening("", { "last-event-id": first.id ?? "" });
+    expect(again.cursor).toBe(first.id);
+    await happen("product.created", { id: "4" });
+    expect([await again.next(), await again.next(), await again.next()].map((message) => bodyOf(message).data.id)).toEqual(["2", "3", "4"]);
+    const byQuery = await listening(`?cursor=${stream.cursor}`);
+    expect((await byQuery.rest(700)).map((message) => bodyOf(message).data.id)).toEqual(["1", "2", "3", "4"]);
+  });
+
+  test("goes through more than one page of what was missed, in order", async () => {
+    const { cursor } = await listening();
+    for (let number = 0; number < 250; number += 1) await happen("product.updated", { id: String(number) });
+    const stream = await listening(`?cursor=${cursor}`);
+    const got = (await stream.rest(700)).map((message) => bodyOf(message).data.id);
+    expect(got).toEqual(Array.from({ length: 250 }, (_, number) => String(number)));
+  });
+
+  test("can replay since a time", async () => {
+    floe.clock.advance(60_000);
+    const since = floe.clock.now().toISOString();
+    await happen("product.created", { id: "since" });
+    floe.clock.advance(60_000);
+    const stream = await listening(`?replay_since=${since}`);
+    expect((await stream.rest(700)).map((message) => bodyOf(message).data.id)).toEqual(["since"]);
+    expect(await (await listening(`?replay_since=${floe.clock.now().toISOString()}`)).rest(500)).toEqual([]);
+  });
+
+  test("leaves out what was not asked for", async () => {
+    const stream = await listening("?events=order.paid,product.updated&events=checkout.expired");
+    for (const type of ["product.created", "order.paid", "checkout.expired", "product.updated"]) await happen(type);
+    expect((await stream.rest(700)).map((message) => (message.data as Delivery).type)).toEqual(["order.paid", "checkout.expired", "product.updated"]);
+  });
+
+  test("speaks the newest words, unless the client says that it knows only older ones (contract 1.2)", async () => {
+    const [newest, old] = [await listening(), await listening("", sdk38)];
+    await happen("checkout.expired");
+    await happen("order.paid", { id: "o1", billing_reason: "subscription_meter_cycle" });
+    const words = (messages: { data: never }[]) => messages.map((message) => [bodyOf(message).type, (bodyOf(message).data as { billing_reason?: string }).billing_reason]);
+    expect(words(await newest.rest(700))).toEqual([["checkout.expired", undefined], ["order.paid", "subscription_meter_cycle"]]);
+    expect(words(await old.rest(700))).toEqual([["order.paid", "subscription_cycle"]]);
+  });
+
+  test.each(["?cursor=x", "?cursor=1", "?cursor=-1-1", "?events=made.up", "?replay_since=yesterday", "?cursor=999999999999999999999-1"])("refuses %s with 422", async (query) => {
+    const { status } = await listen(query);
+    expect(status).toBe(422);
+  });
+
+  test("of another database's cursor starts now", async () => {
+    const stream = await listening("?cursor=99999999999-1");
+    const id = await happen();
+    expect((await stream.next()).data).toMatchObject({ id });
+  });
+
+  test("needs webhooks:read, and an organization (TOK-08)", async () => {
+    expect((await listen("", {}, await floe.keyOf(seller, ["products:read"]))).status).toBe(403);
+    expect((await openStream(`${floe.url}/v1/webhooks/listen`)).status).toBe(401);
+    expect((await listen("", {}, "made up")).status).toBe(401);
+    expect((await listen("", {}, await floe.keyOf(seller, ["webhooks:read"]))).status).toBe(200);
+  });
+
+  test("ends when the server closes", async () => {
+    const short = await start({ listen: true });
+    const owner = await short.seller();
+    const stream = await openStream(`${short.url}/v1/webhooks/listen`, { authorization: `Bearer ${owner.key}` });
+    await stream.next();
+    const began = Date.now();
+    await short.close();
+    await stream.ended;
+    expect(Date.now() - began).toBeLessThan(5000);
+  });
+});
+
+describe("on a real PostgreSQL", () => {
+  let server: Postgres;
+  let real: Floe;
+  beforeAll(async () => {
+    server = await startPostgres();
+    real = await start({ listen: true, databaseUrl: await server.database() });
+  });
+  afterAll(async () => {
+    await real?.close();
+    await server?.stop();
+  });
+
+  test("a transaction that commits late is not skipped by a cursor that is already past its number", async () => {
+    const owner = await real.seller();
+    const open = (cursor = "") => openStream(`${real.url}/v1/webhooks/listen${cursor}`, { authorization: `Bearer ${owner.key}` });
+    const stream = await open();
+    streams.push(stream);
+    await stream.next();
+    const client = postgres(String(real.deps.config.DATABASE_URL), { max: 2, onnotice: () => {} });
+    const db = drizzle({ client });
+    const insert = (into: Pick<typeof db, "insert">, id: string) =>
+      into.insert(events).values({ id: newId(), organization_id: owner.organization_id, type: "product.created", data: { id }, created_at: new Date() });
+    let commit = () => {};
+    const held = new Promise<void>((resolve) => {
+      commit = resolve;
+    });
+    let begun = () => {};
+    const written = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const slow = db.transaction(async (tx) => {
+      await insert(tx, "slow");
+      begun();
+      await held;
+    });
+    await written;
+    await insert(db, "quick");
+    // The quick one has the higher number and is committed; showing it now would put the cursor past the slow one.
+    expect(await stream.rest(800)).toEqual([]);
+    commit();
+    await slow;
+    const got = [await stream.next(), await stream.next()];
+    expect(got.map((message) => bodyOf(message).data.id)).toEqual(["slow", "quick"]);
+    const again = await open(`?cursor=${got[0]?.id}`);
+    streams.push(again);
+    await again.next();
+    expect(bodyOf(await again.next()).data.id).toBe("quick");
+    await client.end();
+  });
+
+  test("many writers at once, read by followers that come and go: each sees every event once", { timeout: 60_000 }, async () => {
+    const organization_id = newId();
+    const client = postgres(String(real.deps.config.DATABASE_URL), { max: 20, onnotice: () => {} });
+    const db = drizzle({ client });
+    const tail = openTail({ db: real.deps.db, log: real.deps.log });
+    const stop = new AbortController();
+    const from = await tail.now();
+    const total = 400;
+    const writing = Promise.all(
+      Array.from({ length: 20 }, async (_, writer) => {
+        for (let number = 0; number < total / 20; number += 1) {
+          await db.transaction(async (tx) => {
+            const row = { id: newId(), organization_id, type: "product.created", data: { id: `${writer}.${number}` }, created_at: new Date() };
+            await tx.insert(events).values(row);
+            await tx.execute(sql`select pg_sleep(${Math.random() * 0.03})`);
+          });
+        }
+      }),
+    );
+    const follow = async (restless: boolean): Promise<string[]> => {
+      const seen: string[] = [];
+      let cursor = from;
+      while (seen.length < total) {
+        for await (const event of tail.follow(organization_id, cursor, stop.signal)) {
+          seen.push((event.data as { id: string }).id);
+          cursor = event;
+          if (seen.length === total || (restless && Math.random() < 0.1)) break;
+        }
+        if (stop.signal.aborted) break;
+      }
+      return seen;
+    };
+    const timer = setTimeout(() => stop.abort(), 30_000);
+    const [steady, restless] = await Promise.all([follow(false), follow(true), writing]);
+    clearTimeout(timer);
+    tail.close();
+    await client.end();
+    const all = Array.from({ length: 20 }, (_, writer) => Array.from({ length: total / 20 }, (__, number) => `${writer}.${number}`)).flat().sort();
+    expect([...steady].sort()).toEqual(all);
+    expect(restless).toEqual(steady);
+  });
+});

@@ -1,0 +1,164 @@
+import Fastify from "fastify";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { checkoutStream } from "../../server/http/stream.ts";
+import { parseRequests } from "../../server/http/parsing.ts";
+import { newId } from "../../server/lib/ids.ts";
+import { openTail } from "../../server/lib/tail.ts";
+import { type Floe, type Seller, start } from "../support/floe.ts";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { type Message, openStream, type Stream } from "../support/sse.ts";
+
+let floe: Floe;
+let seller: Seller;
+let receiver: Receiver;
+const streams: Stream[] = [];
+beforeAll(async () => {
+  floe = await start({ listen: true });
+});
+afterAll(() => floe.close());
+beforeEach(async () => {
+  seller = await floe.seller();
+  receiver = await startReceiver();
+});
+afterEach(async () => {
+  for (const stream of streams.splice(0)) stream.close();
+  await receiver.close();
+});
+
+type Checkout = { id: string; client_secret: string };
+async function checkout(): Promise<Checkout> {
+  const price = { amount_type: "fixed" as const, price_amount: 1900, price_currency: "usd" as const };
+  const product = await seller.client.products.create({ body: { name: "Ebook", prices: [price] } });
+  const made = await seller.client.checkouts.create({ body: { products: [product.id] } });
+  await floe.runJobs();
+  return made;
+}
+async function pay({ client_secret }: Checkout): Promise<void> {
+  const body = { confirmation_token_id: "pm_card_visa", customer_email: "ada@example.com", customer_name: "Ada", customer_billing_address: { country: "FR" as const } };
+  await floe.client().checkoutClient.confirm({ params: { client_secret }, body });
+  await floe.runJobs();
+}
+const endpoint = (format: "raw" | "slack") =>
+  seller.client.webhooks.createEndpoint({ body: { url: receiver.url, format, events: ["checkout.updated"] } });
+
+async function watch({ client_secret }: Checkout, headers: Record<string, string> = {}): Promise<Stream> {
+  const stream = await openStream(`${floe.url}/v1/checkouts/client/${client_secret}/stream`, headers);
+  streams.push(stream);
+  return stream;
+}
+type News = { id: string; key: string; payload: { status?: string } };
+const said = (messages: Message[]): string[] =>
+  messages.map(({ data }) => {
+    const { key, payload } = data as News;
+    return payload.status === undefined ? key : `${key} ${payload.status}`;
+  });
+
+describe("the stream of a checkout (CHK-60, CHK-61)", () => {
+  test("says at once how the checkout stands, to any page", async () => {
+    const stream = await watch(await checkout(), { origin: "https://shop.example.com" });
+    expect(stream.status).toBe(200);
+    expect(stream.headers["content-type"]).toContain("text/event-stream");
+    expect(stream.headers["access-control-allow-origin"]).toBe("*");
+    const { data } = await stream.next(1000);
+    expect(data).toEqual({ id: expect.stringMatching(/^[0-9a-f-]{36}$/), key: "checkout.updated", payload: { status: "open" } });
+  });
+
+  test("tells order, success and, as no endpoint listens, that the seller was told", async () => {
+    const sale = await checkout();
+    const [stream, other] = [await watch(sale), await watch(await checkout())];
+    await pay(sale);
+    const news = said(await stream.rest(1500));
+    expect(news[0]).toBe("checkout.updated open");
+    const inOrder = ["checkout.updated confirmed", "checkout.order_created", "checkout.updated succeeded", "checkout.webhook_event_delivered succeeded"];
+    expect(news.filter((one) => inOrder.includes(one))).toEqual(inOrder);
+    // Another checkout of the same seller hears nothing of it.
+    expect(said(await other.rest(500))).toEqual(["checkout.updated open"]);
+  });
+
+  test("says that the seller was told only once an endpoint has taken it (WHK-19)", async () => {
+    await endpoint("raw");
+    receiver.answer(500);
+    const sale = await checkout();
+    const stream = await watch(sale);
+    await pay(sale);
+    const before = said(await stream.rest(1500));
+    expect(before).toContain("checkout.updated succeeded");
+    expect(before.filter((one) => one.startsWith("checkout.webhook_event_delivered"))).toEqual([]);
+    receiver.answer(200);
+    floe.clock.advance(10_000);
+    await floe.runJobs();
+    expect(said(await stream.rest(1500))).toContain("checkout.webhook_event_delivered succeeded");
+  });
+
+  test("does not wait for a chat channel or an endpoint that is off (WHK-15, WHK-19)", async () => {
+    await endpoint("slack");
+    const { id } = await endpoint("raw");
+    const sale = await checkout();
+    receiver.answer(500);
+    await seller.client.webhooks.updateEndpoint({ params: { id }, body: { enabled: false } });
+    const stream = await watch(sale);
+    await pay(sale);
+    expect(said(await stream.rest(1500))).toContain("checkout.webhook_event_delivered succeeded");
+  });
+
+  test("tells a late joiner all that matters", async () => {
+    const sale = await checkout();
+    await pay(sale);
+    const news = said(await (await watch(sale)).rest(1000));
+    expect(news).toEqual(["checkout.order_created", "checkout.updated succeeded", "checkout.webhook_event_delivered succeeded"]);
+  });
+
+  test("of an unknown secret is 404, of an expired checkout 410, with a bad token 401 (API-25)", async () => {
+    const sale = await checkout();
+    expect((await watch({ id: "", client_secret: "unknown" })).status).toBe(404);
+    expect((await watch(sale, { authorization: "Bearer made-up" })).status).toBe(401);
+    expect((await watch(sale, { authorization: "Bearer undefined" })).status).toBe(200);
+    expect((await watch(sale, { authorization: `Bearer ${seller.key}` })).status).toBe(200);
+    floe.clock.advance(25 * 60 * 60 * 1000);
+    expect((await watch(sale)).status).toBe(410);
+  });
+});
+
+describe("a stream", () => {
+  async function serve(lifetime_ms: number) {
+    const app = Fastify();
+    const tail = openTail(floe.deps);
+    let left = 0;
+    app.addHook("onRequest", async (request) => void request.raw.socket.once("close", () => (left += 1)));
+    parseRequests(app);
+    checkoutStream(app, {
+      deps: floe.deps,
+      tail,
+      identify: async () => ({ kind: "anonymous" }),
+      find: async () => ({ id: newId(), status: "open", organization_id: seller.organization_id }),
+      told: async () => [],
+      lifetime_ms,
+    });
+    app.addHook("preClose", async () => tail.close());
+    const address = await app.listen({ host: "127.0.0.1", port: 0 });
+    return { app, url: `${address}/v1/checkouts/client/any/stream`, over: () => left };
+  }
+
+  test("is closed after its time with a request to connect again (CHK-60)", async () => {
+    const { app, url } = await serve(400);
+    const stream = await openStream(url);
+    await stream.next();
+    expect((await stream.next(2000)).data).toEqual({ type: "reconnect" });
+    await stream.ended;
+    await app.close();
+  });
+
+  test("leaves nothing behind when its reader goes away, and the server can close while readers are there", async () => {
+    const { app, url, over } = await serve(60_000);
+    const [gone, there] = [await openStream(url), await openStream(url)];
+    await gone.next();
+    gone.close();
+    await there.next();
+    await expect.poll(over, { timeout: 3000 }).toBe(1);
+    const began = Date.now();
+    await app.close();
+    await there.ended;
+    expect(Date.now() - began).toBeLessThan(3000);
+    await expect.poll(over, { timeout: 3000 }).toBe(2);
+  });
+});
