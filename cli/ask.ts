@@ -5,7 +5,8 @@ import { Fault } from "./fault.ts";
 /** Ask for a yes. Without a terminal the flag that stands for it must be there. */
 export async function confirm(context: Context, question: string, yes: boolean | undefined): Promise<void> {
   if (yes) return;
-  if (!context.interactive) throw new Fault("usage", `this asks: ${question}`, { hint: "Nobody is there to answer. Give --yes to go ahead." });
+  if (!context.interactive)
+    throw new Fault("usage", `this asks: ${question}`, { hint: "Nobody is there to answer. Give --yes to go ahead." });
   const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: context.io.stdin, output: context.io.stderr as NodeJS.WriteStream });
   try {

@@ -22,7 +22,8 @@ type Schema = {
   $defs?: Record<string, Schema>;
 };
 
-const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).replaceAll("_", "-");
+const kebab = (name: string): string =>
+  name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).replaceAll("_", "-");
 
 /** What travels on the wire of a schema: the encoded side of codecs, so instants are text. */
 const wire = (schema: z.ZodType): Schema => z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as Schema;
@@ -53,7 +54,11 @@ function fieldsOf(root: Schema): Map<string, { schema: Schema; required: boolean
       const known = found.get(name);
       const required = object.required?.includes(name) ?? false;
       if (!known) found.set(name, { schema, required: required && position === 0 });
-      else found.set(name, { schema: { anyOf: [known.schema, schema], description: known.schema.description }, required: known.required && required });
+      else
+        found.set(name, {
+          schema: { anyOf: [known.schema, schema], description: known.schema.description },
+          required: known.required && required,
+        });
     }
     for (const [name, known] of found) if (!object.properties?.[name]) known.required = false;
   }
@@ -61,7 +66,11 @@ function fieldsOf(root: Schema): Map<string, { schema: Schema; required: boolean
 }
 
 const choicesOf = (schemas: Schema[]): string[] => [
-  ...new Set(schemas.flatMap((one) => one.enum ?? (one.const === undefined ? [] : [one.const])).filter((value) => typeof value === "string")),
+  ...new Set(
+    schemas
+      .flatMap((one) => one.enum ?? (one.const === undefined ? [] : [one.const]))
+      .filter((value) => typeof value === "string"),
+  ),
 ];
 
 /** How a flag of this schema is read, and what it may say. */
@@ -88,23 +97,31 @@ function kindOf(schema: Schema, root: Schema): { kind: Kind; choices?: string[] 
 
 function flagsOf(schema: z.ZodType, shorthands: Record<string, string> = {}): FlagEntry[] {
   const root = wire(schema);
-  return [...fieldsOf(root)]
-    // Which organization is meant is said by --org for every command.
-    .filter(([name]) => name !== "organization_id")
-    .map(([name, field]) => {
-      const { default: standard } = field.schema;
-      const about = field.schema.description ?? variants(field.schema, root).find((one) => one.description)?.description;
-      const description = [about, standard === undefined || standard === null || typeof standard === "object" ? undefined : `(default: ${String(standard)})`]
-        .filter(Boolean)
-        .join(" ");
-      return {
-        name,
-        ...kindOf(field.schema, root),
-        ...(description && { description }),
-        ...(field.required && { required: true as const }),
-        ...(shorthands[name] && { shorthand: shorthands[name] }),
-      };
-    });
+  return (
+    [...fieldsOf(root)]
+      // Which organization is meant is said by --org for every command.
+      .filter(([name]) => name !== "organization_id")
+      .map(([name, field]) => {
+        const { default: standard } = field.schema;
+        const about =
+          field.schema.description ?? variants(field.schema, root).find((one) => one.description)?.description;
+        const description = [
+          about,
+          standard === undefined || standard === null || typeof standard === "object"
+            ? undefined
+            : `(default: ${String(standard)})`,
+        ]
+          .filter(Boolean)
+          .join(" ");
+        return {
+          name,
+          ...kindOf(field.schema, root),
+          ...(description && { description }),
+          ...(field.required && { required: true as const }),
+          ...(shorthands[name] && { shorthand: shorthands[name] }),
+        };
+      })
+  );
 }
 
 /** Every field of an answer, dotted, to the depth that a person would ask for. */
@@ -128,12 +145,15 @@ const answerOf = (op: Operation): { schema: Schema; root: Schema; list: boolean 
   if (!op.response) return undefined;
   const root = wire(op.response);
   const items = root.properties?.["items"]?.items;
-  return items && root.properties?.["pagination"] ? { schema: resolve(items, root), root, list: true } : { schema: root, root, list: false };
+  return items && root.properties?.["pagination"]
+    ? { schema: resolve(items, root), root, list: true }
+    : { schema: root, root, list: false };
 };
 
 function operationEntry(key: string, name: string, op: Operation, look: Look): OperationEntry {
   const examples = look.examples?.[name];
-  const confirm = op.confirm ?? (op.method === "DELETE" ? `Delete this ${look.noun}? This cannot be undone.` : undefined);
+  const confirm =
+    op.confirm ?? (op.method === "DELETE" ? `Delete this ${look.noun}? This cannot be undone.` : undefined);
   return {
     name,
     summary: op.summary,
@@ -166,7 +186,11 @@ function archiving(update: OperationEntry, field: string, look: Look): Operation
 }
 
 /** A resource without an entry in `cli/resources.ts` still gets its commands. */
-const plainLook = (name: string): Look => ({ summary: `Manage ${name}`, noun: name.replace(/s$/, ""), columns: ["id:id", "name", "created_at:date"] });
+const plainLook = (name: string): Look => ({
+  summary: `Manage ${name}`,
+  noun: name.replace(/s$/, ""),
+  columns: ["id:id", "name", "created_at:date"],
+});
 
 type Group = { entry: GroupEntry; fields: Record<string, string[]> };
 
@@ -187,11 +211,23 @@ function groupOf(key: string, resource: Resource, look: Look): Group {
       }
     }
   }
-  return { entry: { name: kebab(key), summary: look.summary, columns: look.columns, ...(look.columnsOf && { columnsOf: look.columnsOf }), operations }, fields };
+  return {
+    entry: {
+      name: kebab(key),
+      summary: look.summary,
+      columns: look.columns,
+      ...(look.columnsOf && { columnsOf: look.columnsOf }),
+      operations,
+    },
+    fields,
+  };
 }
 
 /** Turn the contract into what the command line needs of it at run time: no schema library, one small entry per resource. */
-export function buildManifest(contract: Contract, looks: Record<string, Look | false> = standardLooks): Manifest & { groups: Map<string, Group> } {
+export function buildManifest(
+  contract: Contract,
+  looks: Record<string, Look | false> = standardLooks,
+): Manifest & { groups: Map<string, Group> } {
   const order = [...Object.keys(looks), ...Object.keys(contract)];
   const groups = new Map(
     [...new Set(order)]
@@ -215,7 +251,8 @@ export async function writeManifest(folder: string, contract: Contract): Promise
   const manifest = buildManifest(contract);
   const { rootHelp } = await import("./program.ts");
   mkdirSync(folder, { recursive: true });
-  const put = (name: string, content: unknown): void => writeFileSync(join(folder, name), `${JSON.stringify(content)}\n`);
+  const put = (name: string, content: unknown): void =>
+    writeFileSync(join(folder, name), `${JSON.stringify(content)}\n`);
   put("index.json", manifest.index());
   put("fields.json", Object.fromEntries([...manifest.groups].map(([name, { fields }]) => [name, fields])));
   for (const [name, { entry }] of manifest.groups) put(`${name}.json`, entry);

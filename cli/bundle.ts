@@ -11,7 +11,9 @@ const apart: Record<string, string> = {
 const keepApart: Plugin = {
   name: "keep-apart",
   setup(plugin) {
-    plugin.onResolve({ filter: /\.ts$/ }, ({ path, kind }) => (kind === "dynamic-import" && apart[path] ? { path: apart[path], external: true } : undefined));
+    plugin.onResolve({ filter: /\.ts$/ }, ({ path, kind }) =>
+      kind === "dynamic-import" && apart[path] ? { path: apart[path], external: true } : undefined,
+    );
   },
 };
 
@@ -22,16 +24,29 @@ const keepApart: Plugin = {
 const withoutChildProcess: Plugin = {
   name: "without-child-process",
   setup(plugin) {
-    plugin.onResolve({ filter: /^node:child_process$/ }, ({ importer }) => (importer.includes("commander") ? { path: "none", namespace: "none" } : undefined));
+    plugin.onResolve({ filter: /^node:child_process$/ }, ({ importer }) =>
+      importer.includes("commander") ? { path: "none", namespace: "none" } : undefined,
+    );
     plugin.onLoad({ filter: /.*/, namespace: "none" }, () => ({ contents: "module.exports = {};" }));
   },
 };
 
 /** Bundle the command line: `cli.cjs` that answers --version and --help, `cli-main.cjs` for every command, and Ink apart. */
 export async function bundleCli(root: string, dist: string, version: string): Promise<void> {
-  const common = { bundle: true, platform: "node", target: "node22", minify: true, legalComments: "none", logLevel: "warning" } as const;
+  const common = {
+    bundle: true,
+    platform: "node",
+    target: "node22",
+    minify: true,
+    legalComments: "none",
+    logLevel: "warning",
+  } as const;
   // CommonJS, because starting the loader of modules costs more than reading the file.
-  const commonjs = { ...common, format: "cjs", define: { "import.meta.dirname": "__dirname", FLOE_VERSION: JSON.stringify(version) } } as const;
+  const commonjs = {
+    ...common,
+    format: "cjs",
+    define: { "import.meta.dirname": "__dirname", FLOE_VERSION: JSON.stringify(version) },
+  } as const;
   await Promise.all([
     build({
       ...commonjs,
@@ -57,7 +72,9 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
       define: { "process.env.NODE_ENV": '"production"', "process.env.DEV": '"false"' },
       external: ["react-devtools-core"],
       // Parts of React ask for `require`, which a module does not have.
-      banner: { js: 'import{createRequire as floeRequire}from"node:module";const require=floeRequire(import.meta.url);' },
+      banner: {
+        js: 'import{createRequire as floeRequire}from"node:module";const require=floeRequire(import.meta.url);',
+      },
     }),
   ]);
 }

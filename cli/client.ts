@@ -1,26 +1,9 @@
 /** Calls to the server: who asks, for which organization, and when to try again. */
 import { urlOf } from "../shared/client.ts";
-import type { Context } from "./context.ts";
+import type { Call, Context } from "./context.ts";
 import { Fault, kindOfStatus } from "./fault.ts";
 import { type Answer, send, Unreachable } from "./http.ts";
-
-/** One call. `path` as the contract writes it, with `:name` for parameters. */
-export type Call = {
-  method: string;
-  path: string;
-  params?: Record<string, unknown>;
-  query?: Record<string, unknown>;
-  body?: unknown;
-  /** False where the operation is about the person, not an organization. */
-  organization?: boolean;
-  /** False where nobody needs to be signed in. */
-  auth?: boolean;
-  /** This token, whatever the settings say. */
-  token?: string;
-  idempotencyKey?: string;
-  /** Form a Fault from an answer that is not a success; undefined for the usual one. */
-  explain?: (answer: Answer, body: unknown) => Fault | undefined;
-};
+import { pause } from "./pause.ts";
 
 const attemptsMax = 3;
 const waitMsMax = 60_000;
@@ -35,7 +18,11 @@ const parse = (text: string): unknown => {
 };
 
 /** The headers that say who asks. */
-export async function authHeaders(context: Context, organization = true, given?: string): Promise<Record<string, string>> {
+export async function authHeaders(
+  context: Context,
+  organization = true,
+  given?: string,
+): Promise<Record<string, string>> {
   const { apiKey, credential } = context.settings();
   const token = given ?? apiKey ?? credential?.token;
   if (!token) {
@@ -77,10 +64,17 @@ export function faultOf(answer: Answer, server: string): Fault {
   const parts = { status, ...(name && { name }), ...(hints[kind] && { hint: hints[kind] }) };
   if (Array.isArray(body.detail)) {
     const faults = (body.detail as Place[]).map((one) => ({ flag: flagOf(one.loc ?? []), message: one.msg ?? "" }));
-    return new Fault(kind, faults.length === 1 ? "the server does not accept one value" : "the server does not accept some values", { ...parts, faults });
+    return new Fault(
+      kind,
+      faults.length === 1 ? "the server does not accept one value" : "the server does not accept some values",
+      { ...parts, faults },
+    );
   }
   if (status >= 300 && status < 400) {
-    return new Fault("error", `${server} answers with a redirect to ${answer.headers.location ?? "somewhere else"}`, { status, hint: "Give that address with --server." });
+    return new Fault("error", `${server} answers with a redirect to ${answer.headers.location ?? "somewhere else"}`, {
+      status,
+      hint: "Give that address with --server.",
+    });
   }
   const plain: Record<string, string> = {
     signed_out: "the sign-in is not accepted: it has expired or was revoked",
@@ -88,12 +82,6 @@ export function faultOf(answer: Answer, server: string): Fault {
   };
   return new Fault(kind, said !== undefined ? String(said) : (plain[kind] ?? `the server answered ${status}`), parts);
 }
-
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
-  });
 
 /** How long to wait before the next attempt, or undefined when there should be none. */
 function waitFor(attempt: number, safe: boolean, result: Answer | Unreachable): number | undefined {
@@ -118,7 +106,8 @@ function waitFor(attempt: number, safe: boolean, result: Answer | Unreachable): 
 export async function call(context: Context, made: Call): Promise<{ status: number; body: unknown }> {
   const { server, timeoutMs } = context.settings();
   const auth = made.auth === false ? {} : await authHeaders(context, made.organization, made.token);
-  const key = made.method === "POST" ? (made.idempotencyKey ?? process.getBuiltinModule("node:crypto").randomUUID()) : undefined;
+  const key =
+    made.method === "POST" ? (made.idempotencyKey ?? process.getBuiltinModule("node:crypto").randomUUID()) : undefined;
   const body = made.body === undefined ? undefined : JSON.stringify(made.body);
   const headers = {
     accept: "application/json",
@@ -131,15 +120,27 @@ export async function call(context: Context, made: Call): Promise<{ status: numb
   const safe = made.method === "GET" || key !== undefined;
   for (let attempt = 1; ; attempt++) {
     const started = Date.now();
-    const result = await send({ method: made.method, url, headers, body, timeoutMs, env: context.io.env, signal: context.io.signal }).catch((error: unknown) => {
+    const result = await send({
+      method: made.method,
+      url,
+      headers,
+      body,
+      timeoutMs,
+      env: context.io.env,
+      signal: context.io.signal,
+    }).catch((error: unknown) => {
       if (error instanceof Unreachable) return error;
       throw error;
     });
-    context.debug(`${made.method} ${url.href} → ${result instanceof Unreachable ? result.code : result.status} in ${Date.now() - started} ms`);
+    context.debug(
+      `${made.method} ${url.href} → ${result instanceof Unreachable ? result.code : result.status} in ${Date.now() - started} ms`,
+    );
     if (!(result instanceof Unreachable) && result.status >= 200 && result.status < 300) {
       const parsed = parse(result.text);
       if (parsed === undefined && result.text.trim() !== "") {
-        throw new Fault("error", `${server} did not answer with JSON`, { hint: "Is this the address of a floe server?" });
+        throw new Fault("error", `${server} did not answer with JSON`, {
+          hint: "Is this the address of a floe server?",
+        });
       }
       return { status: result.status, body: parsed };
     }
@@ -148,9 +149,10 @@ export async function call(context: Context, made: Call): Promise<{ status: numb
       await pause(wait, context.io.signal);
       if (!context.io.signal.aborted) continue;
     }
-    const fault = result instanceof Unreachable ? result : (made.explain?.(result, parse(result.text)) ?? faultOf(result, server));
+    const fault = result instanceof Unreachable ? result : faultOf(result, server);
     // Whether a write that got no answer was done is not known; the key makes asking again safe.
-    if (key && fault.kind === "unreachable") throw new Fault(fault.kind, fault.message, { ...fault.parts, idempotency_key: key });
+    if (key && fault.kind === "unreachable")
+      throw new Fault(fault.kind, fault.message, { ...fault.parts, idempotency_key: key });
     throw fault;
   }
 }

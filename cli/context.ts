@@ -1,9 +1,24 @@
-import { type Call, call } from "./client.ts";
 import { Fault } from "./fault.ts";
-import { type Io, isInteractive } from "./io.ts";
+import type { Io } from "./io.ts";
 import type { Manifest } from "./manifest.ts";
-import { type Credential, type Globals, readCredential, readSettings, type Settings } from "./settings.ts";
-import { type Paint, painter } from "./ui/theme.ts";
+import { type Credential, type Globals, readCredential, type Settings } from "./settings.ts";
+import type { Paint } from "./ui/theme.ts";
+
+/** One call. `path` as the contract writes it, with `:name` for parameters. */
+export type Call = {
+  method: string;
+  path: string;
+  params?: Record<string, unknown>;
+  query?: Record<string, unknown>;
+  body?: unknown;
+  /** False where the operation is about the person, not an organization. */
+  organization?: boolean;
+  /** False where nobody needs to be signed in. */
+  auth?: boolean;
+  /** This token, whatever the settings say. */
+  token?: string;
+  idempotencyKey?: string;
+};
 
 /** What a command gets: streams, settings, the server, and how to answer. Everything in it is made when it is first used. */
 export type Context = {
@@ -35,7 +50,9 @@ export function personOf(context: Context): Credential {
   const { profile, server, apiKey } = context.settings();
   const credential = readCredential(context.io.env, profile, server);
   if (credential) return credential;
-  const why = apiKey ? "an API key cannot do this: it belongs to an organization, not to a person" : `you are not signed in at ${server}`;
+  const why = apiKey
+    ? "an API key cannot do this: it belongs to an organization, not to a person"
+    : `you are not signed in at ${server}`;
   throw new Fault("signed_out", why, { name: "signed_out", hint: "Run: floe login" });
 }
 
@@ -53,10 +70,13 @@ export function pickOrganization(all: Organization[], named: string): Organizati
   const found = all.find((one) => one.id === named || one.slug === named);
   if (found) return found;
   const yours = all.map((one) => one.slug).join(", ");
-  throw new Fault("not_found", `you are in no organization "${named}"`, { hint: yours ? `Yours: ${yours}` : "Make one: floe orgs create NAME" });
+  throw new Fault("not_found", `you are in no organization "${named}"`, {
+    hint: yours ? `Yours: ${yours}` : "Make one: floe orgs create NAME",
+  });
 }
 
-async function findOrganization(context: Context): Promise<string | undefined> {
+/** The id of the organization that flags, environment and profile say; undefined where an API key says it. */
+export async function findOrganization(context: Context): Promise<string | undefined> {
   const { apiKey, org, organization } = context.settings();
   if (apiKey) return org && uuid.test(org) ? org : undefined;
   if (org === undefined) {
@@ -66,36 +86,4 @@ async function findOrganization(context: Context): Promise<string | undefined> {
   if (uuid.test(org)) return org;
   if (organization?.slug === org) return organization.id;
   return pickOrganization(await organizationsOf(context), org).id;
-}
-
-/** The context of one run. */
-export function makeContext(io: Io, manifest: Manifest, version: string, globals: Globals): Context {
-  let settings: Settings | undefined;
-  let organization: Promise<string | undefined> | undefined;
-  const context: Context = {
-    io,
-    version,
-    manifest,
-    globals,
-    get interactive() {
-      return isInteractive(io);
-    },
-    json: globals.json !== undefined || !io.stdout.isTTY,
-    settings() {
-      if (!settings) {
-        settings = readSettings(io.env, globals);
-        for (const note of settings.notes) context.say(`${note}\n`);
-      }
-      return settings;
-    },
-    call: async (made) => (await call(context, made)).body,
-    organization: () => (organization ??= findOrganization(context)),
-    print: (text) => void io.stdout.write(text),
-    say: (text) => void io.stderr.write(text),
-    debug: (text) => {
-      if (globals.debug || io.env["FLOE_DEBUG"]) context.say(`${text}\n`);
-    },
-    paint: { out: () => painter(io.env, globals.color, io.stdout), err: () => painter(io.env, globals.color, io.stderr) },
-  };
-  return context;
 }

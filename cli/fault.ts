@@ -59,7 +59,15 @@ export function kindOfStatus(status: number): FaultKind {
 export function renderFault(fault: Fault, json: boolean, paint: (text: string) => string): string {
   const { name, hint, faults, status, idempotency_key } = fault.parts;
   if (json) {
-    const envelope = { error: name ?? fault.kind, message: fault.message, exit_code: fault.exitCode, status, hint, faults, idempotency_key };
+    const envelope = {
+      error: name ?? fault.kind,
+      message: fault.message,
+      exit_code: fault.exitCode,
+      status,
+      hint,
+      faults,
+      idempotency_key,
+    };
     return `${JSON.stringify(envelope)}\n`;
   }
   const lines = [`${paint("floe:")} ${fault.message}`];

@@ -28,7 +28,14 @@ export class Unreachable extends Fault {
 }
 
 const proxied = (env: Env): boolean =>
-  Boolean(env["HTTP_PROXY"] || env["http_proxy"] || env["HTTPS_PROXY"] || env["https_proxy"] || env["ALL_PROXY"] || env["all_proxy"]);
+  Boolean(
+    env["HTTP_PROXY"] ||
+      env["http_proxy"] ||
+      env["HTTPS_PROXY"] ||
+      env["https_proxy"] ||
+      env["ALL_PROXY"] ||
+      env["all_proxy"],
+  );
 
 async function begin(url: URL, options: RequestOptions, env: Env): Promise<ClientRequest> {
   if (proxied(env)) {
@@ -48,11 +55,20 @@ function explain(error: NodeJS.ErrnoException & { errors?: NodeJS.ErrnoException
   const local = /^(localhost|127\.|\[::1\])/.test(url.hostname);
   const start = local ? "Start one with: floe serve" : "Check the address and your network.";
   if (code === "ECONNREFUSED") return new Unreachable(code, `nothing answers at ${place}`, start);
-  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return new Unreachable(code, `the host ${url.hostname} is not known`, "Check the address and your network.");
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN")
+    return new Unreachable(code, `the host ${url.hostname} is not known`, "Check the address and your network.");
   if (/CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS/.test(code)) {
-    return new Unreachable(code, `the certificate of ${place} is not trusted (${code})`, "Name your own authority with NODE_EXTRA_CA_CERTS=/path/to/ca.pem");
+    return new Unreachable(
+      code,
+      `the certificate of ${place} is not trusted (${code})`,
+      "Name your own authority with NODE_EXTRA_CA_CERTS=/path/to/ca.pem",
+    );
   }
-  return new Unreachable(code, `the connection to ${place} failed (${code})`, "Try again; floe --debug shows each request.");
+  return new Unreachable(
+    code,
+    `the connection to ${place} failed (${code})`,
+    "Try again; floe --debug shows each request.",
+  );
 }
 
 /** Send a request and answer as soon as its headers are there. */
@@ -74,7 +90,11 @@ export async function open(out: Outgoing): Promise<{ response: IncomingMessage; 
 
 /** Send a request and read the whole answer, within the time allowed for both. */
 export async function send(out: Outgoing): Promise<Answer> {
-  const tooSlow = new Unreachable("ETIMEDOUT", `${out.url.origin} did not answer within ${out.timeoutMs / 1000} s`, "Allow more time with --timeout SECONDS");
+  const tooSlow = new Unreachable(
+    "ETIMEDOUT",
+    `${out.url.origin} did not answer within ${out.timeoutMs / 1000} s`,
+    "Allow more time with --timeout SECONDS",
+  );
   let cancel: ((error: Error) => void) | undefined;
   const timer = setTimeout(() => cancel?.(tooSlow), out.timeoutMs);
   const limit = new AbortController();
@@ -98,7 +118,13 @@ function read(response: IncomingMessage, url: URL): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     response.on("data", (part: Buffer) => parts.push(part));
-    response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(parts).toString("utf8") }));
+    response.on("end", () =>
+      resolve({
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        text: Buffer.concat(parts).toString("utf8"),
+      }),
+    );
     response.on("error", (error) => reject(explain(error, url)));
   });
 }

@@ -42,10 +42,12 @@ export function processIo(): Io {
       return process.stdin;
     },
     get stdout() {
-      return (stdout ??= output(1, () => process.stdout));
+      stdout ??= output(1, () => process.stdout);
+      return stdout;
     },
     get stderr() {
-      return (stderr ??= output(2, () => process.stderr));
+      stderr ??= output(2, () => process.stderr);
+      return stderr;
     },
     env: environment(),
     signal: stopped.signal,

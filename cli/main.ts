@@ -10,7 +10,9 @@ const here = import.meta.dirname;
 
 /** The version of the package. */
 const version = (): string =>
-  typeof FLOE_VERSION === "string" ? FLOE_VERSION : (JSON.parse(readFileSync(join(here, "../package.json"), "utf8")) as { version: string }).version;
+  typeof FLOE_VERSION === "string"
+    ? FLOE_VERSION
+    : (JSON.parse(readFileSync(join(here, "../package.json"), "utf8")) as { version: string }).version;
 
 /** Keep the compiled program for the next run: a tenth of the time of a short command. Where it cannot be kept, nothing is lost. */
 function keepCompiled(env: Record<string, string | undefined>): void {

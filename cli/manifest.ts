@@ -71,6 +71,7 @@ export function manifestIn(folder: string): Manifest {
         return undefined;
       }
     },
-    fields: (group, operation) => (read(folder, "fields.json") as Record<string, Record<string, string[]>>)[group]?.[operation],
+    fields: (group, operation) =>
+      (read(folder, "fields.json") as Record<string, Record<string, string[]>>)[group]?.[operation],
   };
 }

@@ -1,9 +1,10 @@
 /** argv → exit code. Only the commands of the group that was called are made. */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { commands } from "./commands/all.ts";
-import { type Context, makeContext } from "./context.ts";
+import type { Context } from "./context.ts";
 import { exitCodes, Fault, renderFault } from "./fault.ts";
 import type { Io } from "./io.ts";
+import { makeContext } from "./make-context.ts";
 import type { Manifest } from "./manifest.ts";
 import { addOperation } from "./resource/command.ts";
 import { bindOptionalValues, optionalValues } from "./resource/flags.ts";
@@ -86,9 +87,11 @@ function addStubs(root: Command, manifest: Manifest): void {
   const add = (name: string, summary: string, heading: string): void => {
     root.command(name).description(summary).helpGroup(heading);
   };
-  for (const [name, { summary, heading }] of Object.entries(commands)) if (heading === "start") add(name, summary, headings.start);
+  for (const [name, { summary, heading }] of Object.entries(commands))
+    if (heading === "start") add(name, summary, headings.start);
   for (const { name, summary } of manifest.index().groups) add(name, summary, headings.sell);
-  for (const [name, { summary, heading }] of Object.entries(commands)) if (heading === "develop") add(name, summary, headings.develop);
+  for (const [name, { summary, heading }] of Object.entries(commands))
+    if (heading === "develop") add(name, summary, headings.develop);
 }
 
 /** What `floe --help` prints. */
@@ -107,7 +110,12 @@ floe COMMAND --help tells more about a command; floe help exit-codes lists the e
 `;
 }
 
-async function addCalled(root: Command, manifest: Manifest, called: string[], contextOf: (command: Command) => Context): Promise<Map<string, RegExp>> {
+async function addCalled(
+  root: Command,
+  manifest: Manifest,
+  called: string[],
+  contextOf: (command: Command) => Context,
+): Promise<Map<string, RegExp>> {
   const [name = "", verb] = called;
   const known = commands[name];
   if (known) {
@@ -149,7 +157,9 @@ export async function run(argv: string[], io: Io, manifest: Manifest, version: s
     }).version(version, "-V, --version", "print the version");
     const called = words(argv);
     if (called[0] === "help") return help(argv, io, manifest, version);
-    const flags = await addCalled(root, manifest, called, (command) => makeContext(io, manifest, version, globalsOf(command)));
+    const flags = await addCalled(root, manifest, called, (command) =>
+      makeContext(io, manifest, version, globalsOf(command)),
+    );
     for (const command of root.commands) acceptGlobals(command);
     await root.parseAsync(bindOptionalValues(argv, flags), { from: "user" });
     return exitCodes.ok[0];
@@ -173,13 +183,17 @@ function toFault(error: unknown, argv: string[]): Fault {
   if (error instanceof Fault) return error;
   if (error instanceof CommanderError) return asFault(error, argv);
   const { code, message } = error as NodeJS.ErrnoException;
-  return new Fault("error", message || String(error), { name: code ?? "unexpected", hint: "floe --debug shows each request." });
+  return new Fault("error", message || String(error), {
+    name: code ?? "unexpected",
+    hint: "floe --debug shows each request.",
+  });
 }
 
 async function help(argv: string[], io: Io, manifest: Manifest, version: string): Promise<number> {
   const topic = argv.filter((word) => word !== "help");
   if (topic[0] === "exit-codes") {
-    for (const [code, meaning] of Object.values(exitCodes)) io.stdout.write(`${String(code).padStart(3)}  ${meaning}\n`);
+    for (const [code, meaning] of Object.values(exitCodes))
+      io.stdout.write(`${String(code).padStart(3)}  ${meaning}\n`);
     return exitCodes.ok[0];
   }
   if (topic.length > 0) return run([...topic, "--help"], io, manifest, version);

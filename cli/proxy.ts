@@ -17,7 +17,11 @@ export function proxyFor(url: URL, env: Env): URL | undefined {
     if (entry === "*") return true;
     const [name = "", only] = /^\[?([^\]]*?)\]?(?::(\d+))?$/.exec(entry)?.slice(1) ?? [];
     const bare = (entry.split(":").length > 2 ? entry : name).replace(/^\*?\./, "");
-    return bare !== "" && (only === undefined || entry.split(":").length > 2 || only === port) && (host === bare || host.endsWith(`.${bare}`));
+    return (
+      bare !== "" &&
+      (only === undefined || entry.split(":").length > 2 || only === port) &&
+      (host === bare || host.endsWith(`.${bare}`))
+    );
   });
   if (excluded) return undefined;
   try {
@@ -26,12 +30,16 @@ export function proxyFor(url: URL, env: Env): URL | undefined {
   } catch {
     // Told below, together with the kinds of proxy that are not spoken to.
   }
-  throw new Fault("error", `the proxy "${chosen}" cannot be used`, { hint: "A proxy is given as http://HOST:PORT; exclude hosts with NO_PROXY." });
+  throw new Fault("error", `the proxy "${chosen}" cannot be used`, {
+    hint: "A proxy is given as http://HOST:PORT; exclude hosts with NO_PROXY.",
+  });
 }
 
 const credentials = (proxy: URL): Record<string, string> =>
   proxy.username
-    ? { "proxy-authorization": `Basic ${Buffer.from(`${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`).toString("base64")}` }
+    ? {
+        "proxy-authorization": `Basic ${Buffer.from(`${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`).toString("base64")}`,
+      }
     : {};
 
 /** Begin a request through a proxy: in absolute form for http, through a tunnel for https. */
@@ -43,13 +51,23 @@ export async function throughProxy(proxy: URL, url: URL, options: RequestOptions
   }
   const target = `${url.hostname}:${url.port || 443}`;
   const socket = await new Promise<import("node:net").Socket>((resolve, reject) => {
-    const connect = http.request({ ...at, method: "CONNECT", path: target, headers: { host: target, ...credentials(proxy) }, agent: false });
+    const connect = http.request({
+      ...at,
+      method: "CONNECT",
+      path: target,
+      headers: { host: target, ...credentials(proxy) },
+      agent: false,
+    });
     connect.once("connect", (answer, opened) => {
       if (answer.statusCode === 200) return resolve(opened);
       opened.destroy();
-      return reject(new Fault("unreachable", `the proxy ${proxy.host} refused a tunnel to ${target} (${answer.statusCode})`));
+      return reject(
+        new Fault("unreachable", `the proxy ${proxy.host} refused a tunnel to ${target} (${answer.statusCode})`),
+      );
     });
-    connect.once("error", (error: NodeJS.ErrnoException) => reject(new Fault("unreachable", `the proxy ${proxy.host} cannot be reached (${error.code})`)));
+    connect.once("error", (error: NodeJS.ErrnoException) =>
+      reject(new Fault("unreachable", `the proxy ${proxy.host} cannot be reached (${error.code})`)),
+    );
     connect.end();
   });
   const servername = url.hostname;

@@ -49,7 +49,9 @@ export const looks: Record<string, Look | false> = {
     summary: "Pages on which a customer pays",
     noun: "checkout",
     columns: ["id:id", "status", "product.name", "customer_email", "total_amount:money", "created_at:date"],
-    examples: { create: ["floe checkouts create --products PRODUCT_ID", "floe checkouts create --products PRODUCT_ID --json url"] },
+    examples: {
+      create: ["floe checkouts create --products PRODUCT_ID", "floe checkouts create --products PRODUCT_ID --json url"],
+    },
   },
   orders: {
     summary: "What was sold",

@@ -1,7 +1,14 @@
 /** Writing settings: apart from reading them, because only a few commands do it and `conf` takes time to load. */
 import { chmodSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Config, type Credential, type Credentials, type Profile, readSettingsFile, settingsFolder } from "./settings.ts";
+import {
+  type Config,
+  type Credential,
+  type Credentials,
+  type Profile,
+  readSettingsFile,
+  settingsFolder,
+} from "./settings.ts";
 
 type Env = Record<string, string | undefined>;
 
@@ -18,7 +25,12 @@ export async function writeProfile(env: Env, name: string, change: Profile): Pro
   const cwd = ownFolder(env);
   const config = readSettingsFile(env, "config.json") as Config;
   const { default: Conf } = await import("conf");
-  const store = new Conf<Required<Config>>({ cwd, configName: "config", configFileMode: 0o600, accessPropertiesByDotNotation: false });
+  const store = new Conf<Required<Config>>({
+    cwd,
+    configName: "config",
+    configFileMode: 0o600,
+    accessPropertiesByDotNotation: false,
+  });
   store.set("profiles", { ...config.profiles, [name]: { ...config.profiles?.[name], ...change } });
   if (!config.profile) store.set("profile", name);
 }

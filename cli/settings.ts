@@ -64,7 +64,9 @@ export function parseServer(text: string): string {
   try {
     url = new URL(text);
   } catch {
-    throw new Fault("usage", `"${text}" is not an address of a server`, { hint: "For example: --server https://floe.example.com" });
+    throw new Fault("usage", `"${text}" is not an address of a server`, {
+      hint: "For example: --server https://floe.example.com",
+    });
   }
   if (url.protocol === "http:" && !isLoopback(url.hostname)) {
     throw new Fault("usage", `${text} is not encrypted; http is only for this machine`, { hint: "Use https." });
@@ -110,13 +112,16 @@ export function readSettings(env: Env, globals: Globals): Settings {
   const notes: string[] = [];
   const choose = (flag: string, given: string | undefined, variable: string): string | undefined => {
     const fromEnv = env[variable] || undefined;
-    if (given !== undefined && fromEnv !== undefined && given !== fromEnv) notes.push(`${flag} is used, not ${variable}, which differs`);
+    if (given !== undefined && fromEnv !== undefined && given !== fromEnv)
+      notes.push(`${flag} is used, not ${variable}, which differs`);
     return given ?? fromEnv;
   };
   const config = readSettingsFile(env, "config.json") as Config;
   const profile = choose("--profile", globals.profile, "FLOE_PROFILE") ?? config.profile ?? "default";
   const saved = config.profiles?.[profile] ?? {};
-  const server = parseServer(choose("--server", globals.server, "FLOE_SERVER") ?? saved.server ?? "http://localhost:4455");
+  const server = parseServer(
+    choose("--server", globals.server, "FLOE_SERVER") ?? saved.server ?? "http://localhost:4455",
+  );
   const fromFile = globals.apiKeyFile === undefined ? undefined : readKeyFile(globals.apiKeyFile);
   if (fromFile === "") throw new Fault("usage", `--api-key-file ${globals.apiKeyFile} is empty`);
   const apiKey = choose("--api-key-file", fromFile, "FLOE_API_KEY");

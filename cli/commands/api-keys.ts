@@ -8,7 +8,20 @@ import { askedFields, showList, showOne } from "../resource/show.ts";
 type Key = Record<string, unknown> & { id: string; key?: string };
 
 const columns = ["id:id", "name", "start", "expiresAt:date", "lastRequest:date", "createdAt:date"];
-const fields = ["id", "name", "start", "prefix", "enabled", "expiresAt", "lastRequest", "createdAt", "updatedAt", "permissions", "metadata", "scopes"];
+const fields = [
+  "id",
+  "name",
+  "start",
+  "prefix",
+  "enabled",
+  "expiresAt",
+  "lastRequest",
+  "createdAt",
+  "updatedAt",
+  "permissions",
+  "metadata",
+  "scopes",
+];
 const inSeconds: Record<string, number> = { m: 60, h: 3600, d: 86_400, w: 604_800, y: 31_536_000 };
 
 /** `30d` as seconds. */
@@ -23,12 +36,26 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   const group = root.command("api-keys").description("Make and revoke keys for programs").helpCommand(false);
   const list = group.command("list").description("List the keys of the organization");
   list.action(() => listKeys(contextOf(list)));
-  const create = group.command("create").description("Create a key; it is shown once").argument("<name>", "what it is for");
+  const create = group
+    .command("create")
+    .description("Create a key; it is shown once")
+    .argument("<name>", "what it is for");
   create.option("--expires-in <time>", "how long it is good for: 12h, 30d, 8w, 1y", readDuration);
-  create.option("--scopes <a,b>", "only these scopes: products:read,orders:read", (text) => text.split(",").filter(Boolean));
-  create.addHelpText("after", "\nExamples:\n  floe api-keys create ci --expires-in 90d --scopes products:write\n  export FLOE_API_KEY=$(floe api-keys create deploy --json key | jq -r .key)");
-  create.action((name: string, options: { expiresIn?: number; scopes?: string[] }) => createKey(contextOf(create), name, options));
-  const revoke = group.command("revoke").description("Revoke a key, at once").argument("<id>").option("-y, --yes", "do not ask");
+  create.option("--scopes <a,b>", "only these scopes: products:read,orders:read", (text) =>
+    text.split(",").filter(Boolean),
+  );
+  create.addHelpText(
+    "after",
+    "\nExamples:\n  floe api-keys create ci --expires-in 90d --scopes products:write\n  export FLOE_API_KEY=$(floe api-keys create deploy --json key | jq -r .key)",
+  );
+  create.action((name: string, options: { expiresIn?: number; scopes?: string[] }) =>
+    createKey(contextOf(create), name, options),
+  );
+  const revoke = group
+    .command("revoke")
+    .description("Revoke a key, at once")
+    .argument("<id>")
+    .option("-y, --yes", "do not ask");
   revoke.action((id: string, options: { yes?: boolean }) => revokeKey(contextOf(revoke), id, options.yes));
 }
 
@@ -36,23 +63,45 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 async function place(context: Context): Promise<{ token: string; organizationId: string }> {
   const { token } = personOf(context);
   const organizationId = (await context.organization()) ?? context.settings().organization?.id;
-  if (!organizationId) throw new Fault("usage", "no organization is chosen", { hint: "Run: floe orgs use SLUG   (or give --org SLUG)" });
+  if (!organizationId)
+    throw new Fault("usage", "no organization is chosen", { hint: "Run: floe orgs use SLUG   (or give --org SLUG)" });
   return { token, organizationId };
 }
 
 async function listKeys(context: Context): Promise<void> {
   const asked = askedFields(context.globals.json, fields);
   const { token, organizationId } = await place(context);
-  const answer = await context.call({ method: "GET", path: "/api/auth/api-key/list", query: { organizationId }, organization: false, token });
+  const answer = await context.call({
+    method: "GET",
+    path: "/api/auth/api-key/list",
+    query: { organizationId },
+    organization: false,
+    token,
+  });
   const keys = Array.isArray(answer) ? (answer as Key[]) : ((answer as { apiKeys?: Key[] } | undefined)?.apiKeys ?? []);
   showList(context, keys, columns, asked);
 }
 
-async function createKey(context: Context, name: string, options: { expiresIn?: number; scopes?: string[] }): Promise<void> {
+async function createKey(
+  context: Context,
+  name: string,
+  options: { expiresIn?: number; scopes?: string[] },
+): Promise<void> {
   const asked = askedFields(context.globals.json, ["key", ...fields]);
   const { token, organizationId } = await place(context);
-  const body = { name, organizationId, ...(options.expiresIn && { expiresIn: options.expiresIn }), ...(options.scopes && { scopes: options.scopes }) };
-  const made = (await context.call({ method: "POST", path: "/api/auth/api-key/create", body, organization: false, token })) as Key;
+  const body = {
+    name,
+    organizationId,
+    ...(options.expiresIn && { expiresIn: options.expiresIn }),
+    ...(options.scopes && { scopes: options.scopes }),
+  };
+  const made = (await context.call({
+    method: "POST",
+    path: "/api/auth/api-key/create",
+    body,
+    organization: false,
+    token,
+  })) as Key;
   context.say("Keep the key now: it is not shown again.\n");
   if (context.json) return showOne(context, made, asked);
   context.print(`${made.key ?? ""}\n`);
@@ -61,6 +110,12 @@ async function createKey(context: Context, name: string, options: { expiresIn?: 
 async function revokeKey(context: Context, keyId: string, yes: boolean | undefined): Promise<void> {
   const { token, organizationId } = await place(context);
   await confirm(context, "Revoke this key? Programs that use it stop working at once.", yes);
-  await context.call({ method: "POST", path: "/api/auth/api-key/delete", body: { keyId, organizationId }, organization: false, token });
+  await context.call({
+    method: "POST",
+    path: "/api/auth/api-key/delete",
+    body: { keyId, organizationId },
+    organization: false,
+    token,
+  });
   context.say("Revoked the key.\n");
 }

@@ -19,33 +19,51 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
       return method;
     })
     .argument("<path>", "as /v1/products/")
-    .option("-F, --field <key=value>", "a field of the body, or of the query for GET; may be repeated", (text, before) =>
-      readValue({ name: "field", kind: "map" }, text, before) as Record<string, unknown>,
+    .option(
+      "-F, --field <key=value>",
+      "a field of the body, or of the query for GET; may be repeated",
+      (text, before) => readValue({ name: "field", kind: "map" }, text, before) as Record<string, unknown>,
     )
     .option("--data <json|@file|->", "the body as JSON, from a file, or from standard input", (text) => readJson(text))
     .option("--idempotency-key <key>", "repeat an earlier request safely")
     .option("--dry-run", "show the request instead of sending it")
-    .addHelpText("after", "\nExamples:\n  floe api GET /v1/products/ -F limit=3\n  floe api POST /v1/products/ --data @product.json\n  echo '{\"name\":\"Pro\"}' | floe api PATCH /v1/products/ID --data -");
-  command.action((method: string, path: string, options: Options) => request(contextOf(command), method, path, options));
+    .addHelpText(
+      "after",
+      '\nExamples:\n  floe api GET /v1/products/ -F limit=3\n  floe api POST /v1/products/ --data @product.json\n  echo \'{"name":"Pro"}\' | floe api PATCH /v1/products/ID --data -',
+    );
+  command.action((method: string, path: string, options: Options) =>
+    request(contextOf(command), method, path, options),
+  );
 }
 
 /** The path on our own server; a token is never sent to another. */
 function ownPath(text: string, server: string): string {
   if (text.startsWith("/") && !text.startsWith("//")) return text;
   if (text === server || text.startsWith(`${server}/`)) return text.slice(server.length) || "/";
-  throw new Fault("usage", `${text} is not a path on ${server}`, { hint: "Write the path alone: floe api GET /v1/products/" });
+  throw new Fault("usage", `${text} is not a path on ${server}`, {
+    hint: "Write the path alone: floe api GET /v1/products/",
+  });
 }
 
 async function request(context: Context, method: string, given: string, options: Options): Promise<void> {
   const { server, apiKey, credential } = context.settings();
   const path = ownPath(given, server);
   const { field, data } = options;
-  if (data !== undefined && method === "GET") throw new Fault("usage", "GET has no body", { hint: "Give fields of the query with -F key=value" });
-  if (method === "GET" && field && path.includes("?")) throw new Fault("usage", "give the query in the path or with --field, not both");
+  if (data !== undefined && method === "GET")
+    throw new Fault("usage", "GET has no body", { hint: "Give fields of the query with -F key=value" });
+  if (method === "GET" && field && path.includes("?"))
+    throw new Fault("usage", "give the query in the path or with --field, not both");
   if (field && data !== undefined && (typeof data !== "object" || data === null || Array.isArray(data))) {
     throw new Fault("usage", "--data that is no object cannot be joined with --field");
   }
-  const body = method === "GET" ? undefined : (data ?? field) === undefined ? undefined : field ? { ...(data as object | undefined), ...field } : data;
+  const body =
+    method === "GET"
+      ? undefined
+      : (data ?? field) === undefined
+        ? undefined
+        : field
+          ? { ...(data as object | undefined), ...field }
+          : data;
   if (options.dryRun) {
     const url = server + (method === "GET" && field ? urlOf(path, { query: field }) : path);
     return context.print(`${JSON.stringify({ method, url, ...(body !== undefined && { body }) }, null, 2)}\n`);

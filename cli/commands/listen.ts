@@ -14,13 +14,18 @@ type Options = { forwardTo?: string; events?: string[]; retry: number; latest?: 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const command = root
     .command("listen")
-    .description("Forward events to a program on this machine, signed as a webhook. What happens while it is not running is forwarded when it starts again.")
+    .description(
+      "Forward events to a program on this machine, signed as a webhook. What happens while it is not running is forwarded when it starts again.",
+    )
     .option("--forward-to <url>", "where to send them: http://localhost:3000/hooks")
     .option("--events <a,b>", "only these: order.paid,order.created", (text) => text.split(",").filter(Boolean))
     .option("--retry <number>", "send again so many times what is not accepted", count, 0)
     .option("--latest", "do not forward what was missed")
     .option("--print-secret", "print the signing secret and exit")
-    .addHelpText("after", "\nExamples:\n  floe listen --forward-to http://localhost:3000/hooks\n  floe listen --events order.paid --forward-to 3000/hooks\n  floe listen --json                                      # one JSON object per line");
+    .addHelpText(
+      "after",
+      "\nExamples:\n  floe listen --forward-to http://localhost:3000/hooks\n  floe listen --events order.paid --forward-to 3000/hooks\n  floe listen --json                                      # one JSON object per line",
+    );
   command.action((options: Options) => listen(contextOf(command), options));
 }
 
@@ -36,7 +41,11 @@ const skewMs = 2000;
 async function listen(context: Context, options: Options): Promise<void> {
   const target = options.forwardTo === undefined ? undefined : parseTarget(options.forwardTo);
   const { server, apiKey, timeoutMs } = context.settings();
-  const organization = (await context.organization()) ?? createHash("sha256").update(apiKey ?? "").digest("hex");
+  const organization =
+    (await context.organization()) ??
+    createHash("sha256")
+      .update(apiKey ?? "")
+      .digest("hex");
   const saved = cursorOf(context.io.env, [server, organization, target?.href ?? ""]);
   let cursor = options.latest ? undefined : saved.read();
   const resuming = cursor !== undefined;
@@ -66,7 +75,8 @@ async function listen(context: Context, options: Options): Promise<void> {
   const deliver = async (event: StreamEvent): Promise<void> => {
     const delivery = parse<Delivery>(event.data);
     const missed = delivery.created_at !== undefined && Date.parse(delivery.created_at) < openedAt - skewMs;
-    const outcome = target && (await forward(target, delivery, { retries: options.retry, timeoutMs, signal: context.io.signal }));
+    const outcome =
+      target && (await forward(target, delivery, { retries: options.retry, timeoutMs, signal: context.io.signal }));
     report(context, delivery, target, outcome, missed);
     // Only now: an event that was cut off on its way comes again.
     settle(event.id);
@@ -86,10 +96,15 @@ async function listen(context: Context, options: Options): Promise<void> {
         openedAt = Date.now();
         if (options.printSecret) return;
         const to = target ? `, forwarding to ${target.href}` : "";
-        context.say(again ? `${time()}  Connected again.\n` : `${paint.good("Listening")} at ${server}${to}. Ctrl-C stops.\n`);
+        context.say(
+          again ? `${time()}  Connected again.\n` : `${paint.good("Listening")} at ${server}${to}. Ctrl-C stops.\n`,
+        );
         if (!again && resuming) context.say("Going on where the last one stopped; what was missed comes first.\n");
       },
-      onLost: (reason, waitMs) => context.say(`${time()}  ${paint.warn("Connection lost")} (${reason}); trying again in ${(Math.trunc(waitMs / 100) / 10).toString()} s.\n`),
+      onLost: (reason, waitMs) =>
+        context.say(
+          `${time()}  ${paint.warn("Connection lost")} (${reason}); trying again in ${(Math.trunc(waitMs / 100) / 10).toString()} s.\n`,
+        ),
     });
   } catch (error) {
     if (error instanceof Done) return;
@@ -108,19 +123,34 @@ function parse<T>(data: string): T {
   try {
     return JSON.parse(data) as T;
   } catch {
-    throw new Fault("error", "the server sent an event that is not JSON", { hint: "Is this the address of a floe server?" });
+    throw new Fault("error", "the server sent an event that is not JSON", {
+      hint: "Is this the address of a floe server?",
+    });
   }
 }
 
-function report(context: Context, delivery: Delivery, target: URL | undefined, outcome: Outcome | undefined, missed: boolean): void {
+function report(
+  context: Context,
+  delivery: Delivery,
+  target: URL | undefined,
+  outcome: Outcome | undefined,
+  missed: boolean,
+): void {
   const { id, type, timestamp } = delivery;
   if (context.json) {
     const forwarded = target ? { forward_to: target.href, ...outcome } : { body: parse<unknown>(delivery.body) };
-    return context.print(`${JSON.stringify({ id, type, timestamp, missed, ...forwarded })}\n`);
+    context.print(`${JSON.stringify({ id, type, timestamp, missed, ...forwarded })}\n`);
+    return;
   }
   const paint = context.paint.err();
   const { status, error, duration_ms } = outcome ?? {};
-  const answer = error ? paint.bad(error) : status === undefined ? "" : status < 300 ? paint.good(String(status)) : paint.bad(String(status));
+  const answer = error
+    ? paint.bad(error)
+    : status === undefined
+      ? ""
+      : status < 300
+        ? paint.good(String(status))
+        : paint.bad(String(status));
   const tail = outcome ? `  → ${answer}  ${paint.dim(`${duration_ms} ms`)}` : "";
   context.say(`${time()}  ${plain(type)}  ${paint.dim(plain(id))}${missed ? paint.dim("  (missed)") : ""}${tail}\n`);
 }

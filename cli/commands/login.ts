@@ -1,7 +1,9 @@
 /** `floe login`: sign in by a code that is confirmed in a browser, on this machine or another (RFC 8628). */
 import type { Command } from "commander";
-import { type Context, makeContext, type Organization, organizationsOf, pickOrganization } from "../context.ts";
+import { type Context, type Organization, organizationsOf, pickOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { makeContext } from "../make-context.ts";
+import { pause } from "../pause.ts";
 import type { Credential } from "../settings.ts";
 import { plain } from "../ui/theme.ts";
 
@@ -26,26 +28,47 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     .command("login")
     .description("Sign in: prints a code, opens the browser, and waits until the code is confirmed there.")
     .option("--no-browser", "do not open a browser")
-    .addHelpText("after", "\nExamples:\n  floe login\n  floe login --server https://floe.example.com --org acme\n  floe login --no-browser");
+    .addHelpText(
+      "after",
+      "\nExamples:\n  floe login\n  floe login --server https://floe.example.com --org acme\n  floe login --no-browser",
+    );
   command.action((options: { browser: boolean }) => login(contextOf(command), options.browser));
 }
 
 async function login(context: Context, browser: boolean): Promise<void> {
   const { server, profile } = context.settings();
-  const code = (await context.call({ method: "POST", path: "/api/auth/device/code", body: { client_id }, auth: false })) as Code;
+  const code = (await context.call({
+    method: "POST",
+    path: "/api/auth/device/code",
+    body: { client_id },
+    auth: false,
+  })) as Code;
   const paint = context.paint.err();
   const page = code.verification_uri_complete ?? code.verification_uri;
   context.say(`Open   ${paint.link(plain(page))}\nCode   ${paint.strong(plain(code.user_code))}\n`);
   // First the text, then the browser: where none can be opened, the text is all there is.
   if (browser && context.interactive && /^https?:\/\//.test(page)) {
-    await context.io.openBrowser(page).catch(() => context.say("The browser could not be opened; open the address yourself.\n"));
+    await context.io
+      .openBrowser(page)
+      .catch(() => context.say("The browser could not be opened; open the address yourself.\n"));
   }
   const token = await waiting(context, () => poll(context, code));
-  const session = (await context.call({ method: "GET", path: "/api/auth/get-session", organization: false, token: token.access_token })) as Session;
+  const session = (await context.call({
+    method: "GET",
+    path: "/api/auth/get-session",
+    organization: false,
+    token: token.access_token,
+  })) as Session;
   const { user } = session ?? {};
   const credential: Credential = {
     token: token.access_token,
-    ...(user && { user: { ...(user.id && { id: user.id }), ...(user.email && { email: user.email }), ...(user.name && { name: user.name }) } }),
+    ...(user && {
+      user: {
+        ...(user.id && { id: user.id }),
+        ...(user.email && { email: user.email }),
+        ...(user.name && { name: user.name }),
+      },
+    }),
     ...(token.expires_in && { expires_at: new Date(Date.now() + token.expires_in * 1000).toISOString() }),
   };
   const { writeCredential, writeProfile } = await import("../settings-write.ts");
@@ -57,7 +80,10 @@ async function login(context: Context, browser: boolean): Promise<void> {
   const chosen = await chooseOrganization(fresh);
   await writeProfile(context.io.env, profile, { server, ...(chosen ? { organization: chosen } : {}) });
   if (chosen) context.say(`Organization: ${plain(chosen.name)} (${chosen.slug}).\n`);
-  if (context.globals.json !== undefined) context.print(`${JSON.stringify({ server, profile, user: user ?? null, organization: chosen ?? null }, null, 2)}\n`);
+  if (context.globals.json !== undefined)
+    context.print(
+      `${JSON.stringify({ server, profile, user: user ?? null, organization: chosen ?? null }, null, 2)}\n`,
+    );
 }
 
 /** Wait with a spinner where somebody watches. */
@@ -70,20 +96,18 @@ async function waiting(context: Context, work: () => Promise<Token>): Promise<To
   return spin(context.io, "Waiting for the code to be confirmed", work);
 }
 
-const pause = (seconds: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, seconds * 1000);
-    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
+const expired = (): Fault =>
+  new Fault("signed_out", "the code has expired before it was confirmed", {
+    name: "expired_token",
+    hint: "Run floe login again.",
   });
-
-const expired = (): Fault => new Fault("signed_out", "the code has expired before it was confirmed", { name: "expired_token", hint: "Run floe login again." });
 
 /** Ask until the code is confirmed, denied or expired. */
 async function poll(context: Context, code: Code): Promise<Token> {
   let seconds = code.interval ?? 5;
   const ends = Date.now() + code.expires_in * 1000;
   while (Date.now() < ends) {
-    await pause(seconds, context.io.signal);
+    await pause(seconds * 1000, context.io.signal);
     try {
       const body = { grant_type, device_code: code.device_code, client_id };
       return (await context.call({ method: "POST", path: "/api/auth/device/token", body, auth: false })) as Token;
@@ -120,9 +144,15 @@ async function chooseOrganization(context: Context): Promise<Organization | unde
   if (others.length === 0) return short(only);
   if (context.interactive) {
     const { askChoice } = await import("../ui/index.ts");
-    const slug = await askChoice(context.io, "Which organization?", all.map((one) => ({ value: one.slug, label: `${plain(one.name)} (${one.slug})` })));
+    const slug = await askChoice(
+      context.io,
+      "Which organization?",
+      all.map((one) => ({ value: one.slug, label: `${plain(one.name)} (${one.slug})` })),
+    );
     if (slug !== undefined) return short(pickOrganization(all, slug));
   }
-  context.say(`You are in several organizations: ${all.map((one) => one.slug).join(", ")}. Choose one: floe orgs use SLUG\n`);
+  context.say(
+    `You are in several organizations: ${all.map((one) => one.slug).join(", ")}. Choose one: floe orgs use SLUG\n`,
+  );
   return undefined;
 }

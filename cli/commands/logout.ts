@@ -15,11 +15,18 @@ async function logout(context: Context): Promise<void> {
   if (!credential) return context.say(`You were not signed in at ${server}.\n`);
   let left = "";
   try {
-    await context.call({ method: "POST", path: "/api/auth/sign-out", body: {}, organization: false, token: credential.token });
+    await context.call({
+      method: "POST",
+      path: "/api/auth/sign-out",
+      body: {},
+      organization: false,
+      token: credential.token,
+    });
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     // Expired is as good as ended; otherwise the token may live on, which its owner should know.
-    if (error.kind !== "signed_out") left = ` The server could not be told (${error.message}); the session ends there when it expires.`;
+    if (error.kind !== "signed_out")
+      left = ` The server could not be told (${error.message}); the session ends there when it expires.`;
   }
   const { writeCredential } = await import("../settings-write.ts");
   writeCredential(context.io.env, profile, server, undefined);

@@ -11,12 +11,21 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   const group = root.command("orgs").description("List, choose and create organizations").helpCommand(false);
   const list = group.command("list").description("List your organizations");
   list.action(() => showAll(contextOf(list)));
-  const use = group.command("use").description("Choose the organization of this profile").argument("[slug]", "its slug or id");
+  const use = group
+    .command("use")
+    .description("Choose the organization of this profile")
+    .argument("[slug]", "its slug or id");
   use.addHelpText("after", "\nExamples:\n  floe orgs use acme");
   use.action((slug: string | undefined) => choose(contextOf(use), slug));
-  const create = group.command("create").description("Create an organization and choose it").argument("[name]", "its name");
+  const create = group
+    .command("create")
+    .description("Create an organization and choose it")
+    .argument("[name]", "its name");
   create.option("--slug <slug>", "its name in addresses; made from the name if not given");
-  create.addHelpText("after", '\nExamples:\n  floe orgs create "Acme Tools"\n  floe orgs create Acme --slug acme-tools');
+  create.addHelpText(
+    "after",
+    '\nExamples:\n  floe orgs create "Acme Tools"\n  floe orgs create Acme --slug acme-tools',
+  );
   create.action((name: string | undefined, options: { slug?: string }) => make(contextOf(create), name, options.slug));
 }
 
@@ -26,7 +35,12 @@ async function showAll(context: Context): Promise<void> {
   const asked = askedFields(context.globals.json, fields);
   const all = await organizationsOf(context);
   const current = context.settings().organization?.id;
-  showList(context, all.map((one) => ({ ...short(one), current: one.id === current })), columns, asked);
+  showList(
+    context,
+    all.map((one) => ({ ...short(one), current: one.id === current })),
+    columns,
+    asked,
+  );
 }
 
 async function keep(context: Context, chosen: Organization): Promise<void> {
@@ -39,9 +53,16 @@ async function choose(context: Context, named: string | undefined): Promise<void
   const all = await organizationsOf(context);
   let slug = named ?? context.settings().org;
   if (slug === undefined) {
-    if (!context.interactive) throw new Fault("usage", "which organization? Its slug is missing", { hint: `Yours: ${all.map((one) => one.slug).join(", ") || "none"}` });
+    if (!context.interactive)
+      throw new Fault("usage", "which organization? Its slug is missing", {
+        hint: `Yours: ${all.map((one) => one.slug).join(", ") || "none"}`,
+      });
     const { askChoice } = await import("../ui/index.ts");
-    slug = await askChoice(context.io, "Which organization?", all.map((one) => ({ value: one.slug, label: `${one.name} (${one.slug})` })));
+    slug = await askChoice(
+      context.io,
+      "Which organization?",
+      all.map((one) => ({ value: one.slug, label: `${one.name} (${one.slug})` })),
+    );
     if (slug === undefined) throw new Fault("cancelled", "nothing was changed");
   }
   const chosen = pickOrganization(all, slug);
@@ -61,7 +82,8 @@ async function make(context: Context, given: string | undefined, slug: string | 
   const { token } = personOf(context);
   let name = given;
   if (name === undefined) {
-    if (!context.interactive) throw new Fault("usage", "the name is missing", { hint: "For example: floe orgs create Acme" });
+    if (!context.interactive)
+      throw new Fault("usage", "the name is missing", { hint: "For example: floe orgs create Acme" });
     const { askForm } = await import("../ui/index.ts");
     const answers = await askForm(context.io, "Create an organization", [
       { name: "name", label: "name", hint: "", check: (text) => (text.trim() === "" ? "is required" : undefined) },
@@ -70,8 +92,15 @@ async function make(context: Context, given: string | undefined, slug: string | 
     name = answers["name"] ?? "";
   }
   const body = { name, slug: slug ?? slugOf(name) };
-  if (body.slug === "") throw new Fault("usage", `no slug can be made from "${name}"`, { hint: "Give one: --slug my-store" });
-  const made = (await context.call({ method: "POST", path: "/api/auth/organization/create", body, organization: false, token })) as Organization;
+  if (body.slug === "")
+    throw new Fault("usage", `no slug can be made from "${name}"`, { hint: "Give one: --slug my-store" });
+  const made = (await context.call({
+    method: "POST",
+    path: "/api/auth/organization/create",
+    body,
+    organization: false,
+    token,
+  })) as Organization;
   await keep(context, made);
   context.say(`Created ${made.name} (${made.slug}); it is the organization of this profile now.\n`);
   showOne(context, { ...short(made), current: true });

@@ -26,7 +26,12 @@ const settings: Setting[] = [
   { name: "GOOGLE_CLIENT_SECRET", flag: "--google-client-secret <secret>", about: "its secret" },
   { name: "DISCORD_CLIENT_ID", flag: "--discord-client-id <id>", about: "sign-in with Discord" },
   { name: "DISCORD_CLIENT_SECRET", flag: "--discord-client-secret <secret>", about: "its secret" },
-  { name: "LOG_LEVEL", flag: "--log-level <level>", about: "how much is logged", choices: ["silent", "error", "warn", "info", "debug"] },
+  {
+    name: "LOG_LEVEL",
+    flag: "--log-level <level>",
+    about: "how much is logged",
+    choices: ["silent", "error", "warn", "info", "debug"],
+  },
 ];
 
 /** The flags that were given, by the names of their settings. */
@@ -41,13 +46,18 @@ export function settingsOf(options: Record<string, unknown>, command: Command): 
 }
 
 export function add(root: Command, _contextOf: (command: Command) => Context): void {
-  const command = root.command("serve").description("Run the server. Flags win over the environment; secrets are better kept in the environment.");
+  const command = root
+    .command("serve")
+    .description("Run the server. Flags win over the environment; secrets are better kept in the environment.");
   for (const { name, flag, about, choices } of settings) {
     const option = new Option(flag, `${about} (${name})`);
     if (choices) option.choices(choices);
     command.addOption(option);
   }
-  command.addHelpText("after", "\nExamples:\n  floe serve\n  floe serve --port 8080 --data-dir /var/lib/floe\n  DATABASE_URL=postgres://… FLOE_SECRET=… floe serve --host 0.0.0.0 --url https://floe.example.com");
+  command.addHelpText(
+    "after",
+    "\nExamples:\n  floe serve\n  floe serve --port 8080 --data-dir /var/lib/floe\n  DATABASE_URL=postgres://… FLOE_SECRET=… floe serve --host 0.0.0.0 --url https://floe.example.com",
+  );
   command.action(async (options: Record<string, unknown>) => {
     // The server stops in its own way, with grace: the signals are its own from here.
     process.removeAllListeners("SIGINT");

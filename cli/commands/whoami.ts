@@ -7,10 +7,23 @@ import { askedFields, showOne } from "../resource/show.ts";
 type Session = { user: { id: string; email: string; name: string }; session?: { expiresAt?: string } } | null;
 type Page = { items?: { id: string; name: string; slug: string }[] };
 
-const fields = ["server", "profile", "signed_in_by", "user.id", "user.email", "user.name", "organization.id", "organization.name", "organization.slug", "expires_at"];
+const fields = [
+  "server",
+  "profile",
+  "signed_in_by",
+  "user.id",
+  "user.email",
+  "user.name",
+  "organization.id",
+  "organization.name",
+  "organization.slug",
+  "expires_at",
+];
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
-  const command = root.command("whoami").description("Say who is signed in, at which server, and for which organization. Exit code 4 when signed out.");
+  const command = root
+    .command("whoami")
+    .description("Say who is signed in, at which server, and for which organization. Exit code 4 when signed out.");
   command.action(() => whoami(contextOf(command)));
 }
 
@@ -21,11 +34,34 @@ async function whoami(context: Context): Promise<void> {
     const { items = [] } = (await context.call({ method: "GET", path: "/v1/organizations/" })) as Page;
     const [first] = items;
     const found = first ? { id: first.id, name: first.name, slug: first.slug } : null;
-    return showOne(context, { server, profile, signed_in_by: "api_key", user: null, organization: found, expires_at: null }, asked);
+    return showOne(
+      context,
+      { server, profile, signed_in_by: "api_key", user: null, organization: found, expires_at: null },
+      asked,
+    );
   }
-  const session = (await context.call({ method: "GET", path: "/api/auth/get-session", organization: false })) as Session;
-  if (!session?.user) throw new Fault("signed_out", "the sign-in is not accepted: it has expired or was revoked", { name: "signed_out", hint: "Run: floe login" });
+  const session = (await context.call({
+    method: "GET",
+    path: "/api/auth/get-session",
+    organization: false,
+  })) as Session;
+  if (!session?.user)
+    throw new Fault("signed_out", "the sign-in is not accepted: it has expired or was revoked", {
+      name: "signed_out",
+      hint: "Run: floe login",
+    });
   const { id, email, name } = session.user;
   const expires_at = session.session?.expiresAt ?? null;
-  showOne(context, { server, profile, signed_in_by: "session", user: { id, email, name }, organization: organization ?? null, expires_at }, asked);
+  showOne(
+    context,
+    {
+      server,
+      profile,
+      signed_in_by: "session",
+      user: { id, email, name },
+      organization: organization ?? null,
+      expires_at,
+    },
+    asked,
+  );
 }

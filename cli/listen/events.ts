@@ -11,7 +11,10 @@ export function eventReader(): { push(text: string): StreamEvent[] } {
   let id: string | undefined;
   const line = (text: string): StreamEvent | undefined => {
     if (text === "") {
-      const done = data.length > 0 ? { event: event || "message", data: data.join("\n"), ...(id !== undefined && { id }) } : undefined;
+      const done =
+        data.length > 0
+          ? { event: event || "message", data: data.join("\n"), ...(id !== undefined && { id }) }
+          : undefined;
       event = "";
       data = [];
       return done;

@@ -1,26 +1,44 @@
 /** Handing one delivery to the program on this machine. */
 import { Fault } from "../fault.ts";
 import { send } from "../http.ts";
+import { pause } from "../pause.ts";
 
 /** A delivery as the server streams it: signed, with the exact body. */
-export type Delivery = { id: string; type: string; created_at?: string; body: string; timestamp: number; signature: string };
+export type Delivery = {
+  id: string;
+  type: string;
+  created_at?: string;
+  body: string;
+  timestamp: number;
+  signature: string;
+};
 /** How the program answered; without a status it did not. */
 export type Outcome = { status?: number; error?: string; duration_ms: number; attempts: number };
 
 /** Check the address to forward to; `3000/hooks` and `localhost:3000/hooks` are understood. */
 export function parseTarget(text: string): URL {
-  const full = /^\d+(\/|$)/.test(text) ? `http://localhost:${text}` : /^https?:\/\//.test(text) ? text : `http://${text}`;
+  const full = /^\d+(\/|$)/.test(text)
+    ? `http://localhost:${text}`
+    : /^https?:\/\//.test(text)
+      ? text
+      : `http://${text}`;
   try {
     return new URL(full);
   } catch {
-    throw new Fault("usage", `"${text}" is not an address to forward to`, { hint: "For example: --forward-to http://localhost:3000/hooks" });
+    throw new Fault("usage", `"${text}" is not an address to forward to`, {
+      hint: "For example: --forward-to http://localhost:3000/hooks",
+    });
   }
 }
 
 const pauseMs = 500;
 
 /** Post a delivery, and again up to `retries` times while it is not accepted. It never throws but for a stop. */
-export async function forward(target: URL, delivery: Delivery, options: { retries: number; timeoutMs: number; signal: AbortSignal }): Promise<Outcome> {
+export async function forward(
+  target: URL,
+  delivery: Delivery,
+  options: { retries: number; timeoutMs: number; signal: AbortSignal },
+): Promise<Outcome> {
   const headers = {
     "content-type": "application/json",
     "user-agent": "floe-listen",
@@ -35,7 +53,15 @@ export async function forward(target: URL, delivery: Delivery, options: { retrie
     try {
       // The bytes of the body are signed: they go out as they came, and past any proxy.
       const body = Buffer.from(delivery.body, "utf8");
-      const { status } = await send({ method: "POST", url: target, headers, body, timeoutMs: options.timeoutMs, env: {}, signal: options.signal });
+      const { status } = await send({
+        method: "POST",
+        url: target,
+        headers,
+        body,
+        timeoutMs: options.timeoutMs,
+        env: {},
+        signal: options.signal,
+      });
       outcome = { status, duration_ms: took(), attempts: attempt };
     } catch (error) {
       if (!(error instanceof Fault) || error.kind !== "unreachable") throw error;
@@ -43,6 +69,6 @@ export async function forward(target: URL, delivery: Delivery, options: { retrie
     }
     const accepted = outcome.status !== undefined && outcome.status < 300;
     if (accepted || attempt > options.retries) return outcome;
-    await new Promise((resolve) => setTimeout(resolve, pauseMs * attempt));
+    await pause(pauseMs * attempt, options.signal);
   }
 }

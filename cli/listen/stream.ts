@@ -5,6 +5,7 @@ import { authHeaders, faultOf } from "../client.ts";
 import type { Context } from "../context.ts";
 import { Fault, kindOfStatus } from "../fault.ts";
 import { open, Unreachable } from "../http.ts";
+import { pause } from "../pause.ts";
 import { eventReader, type StreamEvent } from "./events.ts";
 
 /** How patient a listener is. */
@@ -24,7 +25,11 @@ type Watch = {
 
 const path = "/v1/webhooks/listen";
 
-async function connect(context: Context, events: string[], cursor: string | undefined): Promise<{ response: IncomingMessage; stop: () => void }> {
+async function connect(
+  context: Context,
+  events: string[],
+  cursor: string | undefined,
+): Promise<{ response: IncomingMessage; stop: () => void }> {
   const { server, timeoutMs } = context.settings();
   const headers = {
     accept: "text/event-stream",
@@ -32,7 +37,14 @@ async function connect(context: Context, events: string[], cursor: string | unde
     ...(await authHeaders(context)),
     ...(cursor !== undefined && { "last-event-id": cursor }),
   };
-  const opening = open({ method: "GET", url: new URL(server + urlOf(path, { query: { events } })), headers, timeoutMs, env: context.io.env, signal: context.io.signal });
+  const opening = open({
+    method: "GET",
+    url: new URL(server + urlOf(path, { query: { events } })),
+    headers,
+    timeoutMs,
+    env: context.io.env,
+    signal: context.io.signal,
+  });
   let timer: NodeJS.Timeout | undefined;
   const slow = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
@@ -74,13 +86,8 @@ async function readAll(response: IncomingMessage, watch: Watch, silenceMs: numbe
   }
 }
 
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
-  });
-
-const stopped = (signal: AbortSignal): Fault => new Fault(signal.reason === "SIGTERM" ? "terminated" : "interrupted", "stopped listening");
+const stopped = (signal: AbortSignal): Fault =>
+  new Fault(signal.reason === "SIGTERM" ? "terminated" : "interrupted", "stopped listening");
 
 /** Follow the stream for good. Ends by a Fault: stopped, refused, or out of reach for too long. */
 export async function follow(context: Context, watch: Watch, limits: Patience = patience): Promise<never> {
@@ -101,7 +108,10 @@ export async function follow(context: Context, watch: Watch, limits: Patience = 
       if (signal.aborted) throw stopped(signal);
       if (!(error instanceof Fault)) throw error;
       // Refused is refused; a server that is away, restarting or busy may come back, once it had been there.
-      const passing = error.kind === "unreachable" || error.kind === "rate_limited" || kindOfStatus(error.parts.status ?? 0) === "unreachable";
+      const passing =
+        error.kind === "unreachable" ||
+        error.kind === "rate_limited" ||
+        kindOfStatus(error.parts.status ?? 0) === "unreachable";
       if (!connected || !passing) throw error;
       reason = error.message;
     }
@@ -109,9 +119,13 @@ export async function follow(context: Context, watch: Watch, limits: Patience = 
     const now = Date.now();
     lostAt ??= now;
     if (now - lostAt >= limits.giveUpMs) {
-      throw new Fault("unreachable", `${context.settings().server} could not be reached again for ${limits.giveUpMs / 60_000} minutes`, {
-        hint: "Start floe listen again: it goes on where it stopped.",
-      });
+      throw new Fault(
+        "unreachable",
+        `${context.settings().server} could not be reached again for ${limits.giveUpMs / 60_000} minutes`,
+        {
+          hint: "Start floe listen again: it goes on where it stopped.",
+        },
+      );
     }
     const waitMs = Math.min(limits.backoffMs * 2 ** attempt, limits.backoffMsMax) * (0.5 + Math.random() / 2);
     attempt++;

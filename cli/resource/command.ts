@@ -8,20 +8,34 @@ import type { FlagEntry, GroupEntry, OperationEntry } from "../manifest.ts";
 import { addFlags, flagName, readFlags, readJson } from "./flags.ts";
 import { askedFields, showList, showOne } from "./show.ts";
 
-type Options = Record<string, unknown> & { yes?: boolean; dryRun?: boolean; data?: unknown; all?: boolean; max?: number; idempotencyKey?: string };
+type Options = Record<string, unknown> & {
+  yes?: boolean;
+  dryRun?: boolean;
+  data?: unknown;
+  all?: boolean;
+  max?: number;
+  idempotencyKey?: string;
+};
 type Page = { items?: unknown[]; pagination?: { total_count?: number; max_page?: number } };
 
 const pageSizeMax = 100;
 
 /** Make the command of an operation; `makeContext` is called when it runs, with the flags that were given. */
-export function addOperation(parent: Command, group: GroupEntry, op: OperationEntry, makeContext: (command: Command) => Context): Command {
+export function addOperation(
+  parent: Command,
+  group: GroupEntry,
+  op: OperationEntry,
+  makeContext: (command: Command) => Context,
+): Command {
   const command = parent.command(op.name).description(op.summary);
   for (const param of op.params) command.argument(`<${param}>`);
   const writes = op.method !== "GET";
   if (op.query.length > 0) addFlags(command, op.query, op.list ? "Filters:" : "Options:");
   if (op.body) {
     addFlags(command, op.body, "Fields:");
-    command.option("--data <json|@file|->", "the whole body as JSON, from a file, or from standard input", (text) => readJson(text));
+    command.option("--data <json|@file|->", "the whole body as JSON, from a file, or from standard input", (text) =>
+      readJson(text),
+    );
   }
   if (op.list) {
     command.option("--all", "every page, as one list");
@@ -41,10 +55,17 @@ export function addOperation(parent: Command, group: GroupEntry, op: OperationEn
   });
 }
 
-async function runOperation(context: Context, group: GroupEntry, op: OperationEntry, values: string[], options: Options): Promise<void> {
+async function runOperation(
+  context: Context,
+  group: GroupEntry,
+  op: OperationEntry,
+  values: string[],
+  options: Options,
+): Promise<void> {
   const params = Object.fromEntries(op.params.map((param, index) => [param, values[index]]));
   const asked = context.globals.json;
-  const fields = typeof asked === "string" ? askedFields(asked, context.manifest.fields(group.name, op.name)) : undefined;
+  const fields =
+    typeof asked === "string" ? askedFields(asked, context.manifest.fields(group.name, op.name)) : undefined;
   const query = readFlags(op.query, options);
   requireFlags(op, op.query, query);
   const columns = group.columnsOf?.[op.name] ?? group.columns;
@@ -116,17 +137,36 @@ async function readBody(context: Context, op: OperationEntry, options: Options):
   return given;
 }
 
-function dryRun(context: Context, op: OperationEntry, params: Record<string, unknown>, query: Record<string, unknown>, body: unknown): void {
+function dryRun(
+  context: Context,
+  op: OperationEntry,
+  params: Record<string, unknown>,
+  query: Record<string, unknown>,
+  body: unknown,
+): void {
   const url = context.settings().server + urlOf(op.path, { params, query });
   context.print(`${JSON.stringify({ method: op.method, url, ...(body !== undefined && { body }) }, null, 2)}\n`);
 }
 
 type View = { columns: string[]; fields?: string[] };
 
-async function list(context: Context, op: OperationEntry, params: Record<string, unknown>, query: Record<string, unknown>, options: Options, view: View): Promise<void> {
+async function list(
+  context: Context,
+  op: OperationEntry,
+  params: Record<string, unknown>,
+  query: Record<string, unknown>,
+  options: Options,
+  view: View,
+): Promise<void> {
   const wanted = options.all ? Number.POSITIVE_INFINITY : options.max;
   const get = async (more: Record<string, unknown>): Promise<Page> =>
-    ((await context.call({ method: op.method, path: op.path, params, query: { ...query, ...more }, organization: !op.anyOrganization })) ?? {}) as Page;
+    ((await context.call({
+      method: op.method,
+      path: op.path,
+      params,
+      query: { ...query, ...more },
+      organization: !op.anyOrganization,
+    })) ?? {}) as Page;
   const limit = wanted === undefined || query["limit"] !== undefined ? undefined : Math.min(wanted, pageSizeMax);
   const rows: unknown[] = [];
   let page = typeof query["page"] === "number" ? query["page"] : 1;
@@ -135,10 +175,16 @@ async function list(context: Context, op: OperationEntry, params: Record<string,
     answer = await get({ ...(wanted !== undefined && { page }), ...(limit !== undefined && { limit }) });
     rows.push(...(answer.items ?? []));
     page++;
-  } while (wanted !== undefined && rows.length < wanted && page <= (answer.pagination?.max_page ?? 0) && (answer.items ?? []).length > 0);
+  } while (
+    wanted !== undefined &&
+    rows.length < wanted &&
+    page <= (answer.pagination?.max_page ?? 0) &&
+    (answer.items ?? []).length > 0
+  );
   const shown = wanted === undefined ? rows : rows.slice(0, wanted);
   showList(context, shown, view.columns, view.fields);
   const total = answer.pagination?.total_count ?? shown.length;
   // Said in a pipe too: a program that takes the first page for all of them is a fault that nobody sees.
-  if (query["page"] === undefined && shown.length < total) context.say(`${shown.length} of ${total} are shown; --all shows every one.\n`);
+  if (query["page"] === undefined && shown.length < total)
+    context.say(`${shown.length} of ${total} are shown; --all shows every one.\n`);
 }

@@ -6,7 +6,8 @@ import { shorthands } from "./shorthands.ts";
 
 const kebab = (name: string): string => name.replaceAll("_", "-");
 /** The flag of a field, as it is typed. */
-export const flagName = (entry: FlagEntry): string => `--${entry.shorthand ? (shorthands[entry.shorthand]?.flag ?? entry.name) : kebab(entry.name)}`;
+export const flagName = (entry: FlagEntry): string =>
+  `--${entry.shorthand ? (shorthands[entry.shorthand]?.flag ?? entry.name) : kebab(entry.name)}`;
 
 /** Text, the content of `@file`, or of standard input (`-`), as JSON. */
 export function readJson(text: string, readStdin: () => string = () => readFileSync(0, "utf8")): unknown {
@@ -24,7 +25,8 @@ export function readJson(text: string, readStdin: () => string = () => readFileS
   }
 }
 
-const scalar = (text: string): unknown => (/^(true|false|-?\d{1,15}(\.\d+)?)$/.test(text) ? (JSON.parse(text) as unknown) : text);
+const scalar = (text: string): unknown =>
+  /^(true|false|-?\d{1,15}(\.\d+)?)$/.test(text) ? (JSON.parse(text) as unknown) : text;
 
 /** `key=value`, several of them, or one JSON object. */
 function readMap(text: string, before: Record<string, unknown> = {}): Record<string, unknown> {
@@ -34,7 +36,7 @@ function readMap(text: string, before: Record<string, unknown> = {}): Record<str
     throw new InvalidArgumentError("is not a JSON object.");
   }
   const at = text.indexOf("=");
-  if (at < 1) throw new InvalidArgumentError('is written as key=value, or as a JSON object.');
+  if (at < 1) throw new InvalidArgumentError("is written as key=value, or as a JSON object.");
   return { ...before, [text.slice(0, at)]: scalar(text.slice(at + 1)) };
 }
 
@@ -76,7 +78,13 @@ export function readValue(entry: FlagEntry, text: string, before?: unknown): unk
     case "boolean":
       return readBoolean(text);
     case "list":
-      return [...((before as string[] | undefined) ?? []), ...text.split(",").filter(Boolean).map((one) => readChoice(one, entry.choices))];
+      return [
+        ...((before as string[] | undefined) ?? []),
+        ...text
+          .split(",")
+          .filter(Boolean)
+          .map((one) => readChoice(one, entry.choices)),
+      ];
     case "map":
       return readMap(text, before as Record<string, unknown> | undefined);
     case "json":
@@ -88,7 +96,10 @@ export function readValue(entry: FlagEntry, text: string, before?: unknown): unk
 
 function optionOf(entry: FlagEntry): Option {
   const few = entry.choices && entry.choices.length <= 8 ? `<${entry.choices.join("|")}>` : placeholders[entry.kind];
-  const option = new Option(`--${kebab(entry.name)} ${entry.kind === "list" ? placeholders.list : few}`, entry.description);
+  const option = new Option(
+    `--${kebab(entry.name)} ${entry.kind === "list" ? placeholders.list : few}`,
+    entry.description,
+  );
   return option.argParser((text: string, before: unknown) => readValue(entry, text, before));
 }
 
@@ -98,10 +109,12 @@ export function addFlags(command: Command, entries: FlagEntry[], heading: string
     const short = entry.shorthand ? shorthands[entry.shorthand] : undefined;
     if (short) {
       const option = new Option(`--${short.flag} <${short.placeholder}>`, short.description).helpGroup(heading);
-      command.addOption(option.argParser((text: string, before: string[] | undefined) => {
-        short.read([text]);
-        return [...(before ?? []), text];
-      }));
+      command.addOption(
+        option.argParser((text: string, before: string[] | undefined) => {
+          short.read([text]);
+          return [...(before ?? []), text];
+        }),
+      );
     }
     const required = entry.required && !short ? " (required)" : "";
     const option = optionOf(entry).helpGroup(heading);
@@ -130,7 +143,9 @@ export function optionalValues(entries: FlagEntry[]): Map<string, RegExp> {
   return new Map([
     // A list of fields has no dash in it; an id has. `get --json ID` therefore means what it says.
     ["--json", /^[a-z_][a-z0-9_.*]*(,[a-z_][a-z0-9_.*]*)*$/i],
-    ...entries.filter(({ kind }) => kind === "boolean").map(({ name }): [string, RegExp] => [`--${kebab(name)}`, /^(true|false)$/]),
+    ...entries
+      .filter(({ kind }) => kind === "boolean")
+      .map(({ name }): [string, RegExp] => [`--${kebab(name)}`, /^(true|false)$/]),
   ]);
 }
 

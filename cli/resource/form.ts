@@ -12,25 +12,36 @@ const read = (entry: FlagEntry, text: string): Record<string, unknown> => {
 };
 
 /** Ask for these fields; the answer is under the wire's names. */
-export async function askFields(context: Context, title: string, entries: FlagEntry[]): Promise<Record<string, unknown>> {
+export async function askFields(
+  context: Context,
+  title: string,
+  entries: FlagEntry[],
+): Promise<Record<string, unknown>> {
   const { askForm } = await import("../ui/index.ts");
-  const answers = await askForm(context.io, title, entries.map((entry) => ({
-    name: entry.name,
-    label: (entry.shorthand ? shorthands[entry.shorthand]?.flag : undefined) ?? entry.name.replaceAll("_", " "),
-    hint: (entry.shorthand ? shorthands[entry.shorthand]?.description : undefined) ?? entry.description ?? "",
-    ...(entry.choices && entry.kind === "text" && { choices: entry.choices }),
-    ...(entry.kind === "boolean" && { choices: ["true", "false"] }),
-    check: (text: string) => {
-      if (text.trim() === "") return "is required";
-      try {
-        read(entry, text);
-        return undefined;
-      } catch (error) {
-        if (error instanceof InvalidArgumentError || error instanceof Fault) return error.message;
-        throw error;
-      }
-    },
-  })));
+  const answers = await askForm(
+    context.io,
+    title,
+    entries.map((entry) => ({
+      name: entry.name,
+      label: (entry.shorthand ? shorthands[entry.shorthand]?.flag : undefined) ?? entry.name.replaceAll("_", " "),
+      hint: (entry.shorthand ? shorthands[entry.shorthand]?.description : undefined) ?? entry.description ?? "",
+      ...(entry.choices && entry.kind === "text" && { choices: entry.choices }),
+      ...(entry.kind === "boolean" && { choices: ["true", "false"] }),
+      check: (text: string) => {
+        if (text.trim() === "") return "is required";
+        try {
+          read(entry, text);
+          return undefined;
+        } catch (error) {
+          if (error instanceof InvalidArgumentError || error instanceof Fault) return error.message;
+          throw error;
+        }
+      },
+    })),
+  );
   if (!answers) throw new Fault("cancelled", "nothing was changed");
-  return Object.assign({}, ...entries.map((entry) => read(entry, answers[entry.name] ?? ""))) as Record<string, unknown>;
+  return Object.assign({}, ...entries.map((entry) => read(entry, answers[entry.name] ?? ""))) as Record<
+    string,
+    unknown
+  >;
 }

@@ -3,7 +3,12 @@ import { InvalidArgumentError } from "commander";
 import { parseMoney } from "../../shared/money.ts";
 
 /** A flag that stands for a field that is hard to type. */
-export type Shorthand = { flag: string; placeholder: string; description: string; read(texts: string[]): Record<string, unknown> };
+export type Shorthand = {
+  flag: string;
+  placeholder: string;
+  description: string;
+  read(texts: string[]): Record<string, unknown>;
+};
 
 const symbols: Record<string, string> = { $: "usd", "€": "eur", "£": "gbp" };
 const intervals = ["day", "week", "month", "year"];
@@ -13,10 +18,13 @@ function readPrice(text: string): { price: Record<string, unknown>; interval?: s
   const [, symbol = "", amountText = "", plus = "", code = "", interval] =
     /^([$€£])?\s*(free|[\d.]+)(\+)?\s*([a-z]{3})?(?:\/([a-z]+))?$/i.exec(text.trim().toLowerCase()) ?? [];
   const wrong = (why: string): never => {
-    throw new InvalidArgumentError(`"${text}" ${why}. Write 19.00, 19.00eur, 5+ (pay what you want, from 5.00) or free.`);
+    throw new InvalidArgumentError(
+      `"${text}" ${why}. Write 19.00, 19.00eur, 5+ (pay what you want, from 5.00) or free.`,
+    );
   };
   if (!amountText) return wrong("is not a price");
-  if (interval !== undefined && !intervals.includes(interval)) return wrong(`names no interval (${intervals.join(", ")})`);
+  if (interval !== undefined && !intervals.includes(interval))
+    return wrong(`names no interval (${intervals.join(", ")})`);
   const every = interval === undefined ? {} : { interval };
   const price_currency = symbols[symbol] ?? (code || "usd");
   if (amountText === "free") return { price: { amount_type: "free", price_currency }, ...every };

@@ -14,7 +14,9 @@ export function askedFields(asked: string | true | undefined, known: string[] | 
   const fields = asked.split(",").filter(Boolean);
   const unknown = known ? fields.filter((field) => !known.some((one) => matches(one, field))) : [];
   if (unknown.length > 0) {
-    throw new Fault("usage", `there is no field ${unknown.join(", ")}`, { hint: `There are: ${(known ?? []).filter((one) => !one.includes(".")).join(", ")}` });
+    throw new Fault("usage", `there is no field ${unknown.join(", ")}`, {
+      hint: `There are: ${(known ?? []).filter((one) => !one.includes(".")).join(", ")}`,
+    });
   }
   return fields;
 }
@@ -32,7 +34,8 @@ function merge(one: unknown, other: unknown): unknown {
   const both = [one, other].every((value) => typeof value === "object" && value !== null && !Array.isArray(value));
   if (!both) return other;
   const merged: Row = { ...(one as Row) };
-  for (const [key, value] of Object.entries(other as Row)) merged[key] = key in merged ? merge(merged[key], value) : value;
+  for (const [key, value] of Object.entries(other as Row))
+    merged[key] = key in merged ? merge(merged[key], value) : value;
   return merged;
 }
 
@@ -44,9 +47,9 @@ const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /** Show rows. */
 export function showList(context: Context, rows: unknown[], columns: string[], fields?: string[]): void {
-  if (context.json) return context.print(json(fields ? rows.map((row) => pick(row, fields)) : rows));
-  if (rows.length === 0) return context.say("There are none.\n");
-  context.print(renderTable(rows, columns, context.paint.out(), context.io.stdout.columns ?? 80));
+  if (context.json) context.print(json(fields ? rows.map((row) => pick(row, fields)) : rows));
+  else if (rows.length === 0) context.say("There are none.\n");
+  else context.print(renderTable(rows, columns, context.paint.out(), context.io.stdout.columns ?? 80));
 }
 
 /** Show one object. */

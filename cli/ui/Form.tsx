@@ -3,9 +3,19 @@ import { useState } from "react";
 import { inkColors } from "./theme.ts";
 
 /** One thing to be asked. `check` answers what is wrong with a text, or undefined. */
-export type Question = { name: string; label: string; hint: string; choices?: string[]; check(text: string): string | undefined };
+export type Question = {
+  name: string;
+  label: string;
+  hint: string;
+  choices?: string[];
+  check(text: string): string | undefined;
+};
 
-type Props = { title: string; questions: Question[]; done(answers: Record<string, string> | "left" | "interrupted"): void };
+type Props = {
+  title: string;
+  questions: Question[];
+  done(answers: Record<string, string> | "left" | "interrupted"): void;
+};
 
 /** Questions one under the other; each is checked before the next is asked. */
 export function Form({ title, questions, done }: Props) {
@@ -23,11 +33,14 @@ export function Form({ title, questions, done }: Props) {
   const take = (): void => {
     if (!question) return;
     const wrong = question.check(text);
-    if (wrong) return setFault(wrong);
+    if (wrong) {
+      setFault(wrong);
+      return;
+    }
     const next = { ...answers, [question.name]: text };
     setAnswers(next);
-    if (at + 1 === questions.length) return done(next);
-    return go(at + 1, next);
+    if (at + 1 === questions.length) done(next);
+    else go(at + 1, next);
   };
   const turn = (step: number): void => {
     const { choices = [] } = question ?? {};
@@ -66,7 +79,11 @@ export function Form({ title, questions, done }: Props) {
           {!question.choices && <Text inverse> </Text>}
         </Text>
       )}
-      {fault ? <Text color={inkColors.bad}>  {fault}</Text> : question?.hint ? <Text dimColor>  {question.hint}</Text> : null}
+      {fault ? (
+        <Text color={inkColors.bad}> {fault}</Text>
+      ) : question?.hint ? (
+        <Text dimColor> {question.hint}</Text>
+      ) : null}
     </Box>
   );
 }

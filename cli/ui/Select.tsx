@@ -41,7 +41,7 @@ export function Select({ title, choices, done }: Props) {
           {choice.label}
         </Text>
       ))}
-      {shown.length === 0 && <Text dimColor>  nothing matches</Text>}
+      {shown.length === 0 && <Text dimColor> nothing matches</Text>}
       <Text dimColor>↑↓ choose · enter takes it · esc leaves</Text>
     </Box>
   );

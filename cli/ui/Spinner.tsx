@@ -5,13 +5,12 @@ import { inkColors } from "./theme.ts";
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const frameMs = 100;
 
-type Props = { label: string; run(): void; stop(): void };
+type Props = { label: string; stop(): void };
 
-/** A turning wheel with how long it has been turning. It starts the work when it is on the screen. */
-export function Spinner({ label, run, stop }: Props) {
+/** A turning wheel with how long it has been turning. */
+export function Spinner({ label, stop }: Props) {
   const [turns, setTurns] = useState(0);
   useEffect(() => {
-    run();
     const timer = setInterval(() => setTurns((count) => count + 1), frameMs);
     return () => clearInterval(timer);
   }, []);

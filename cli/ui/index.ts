@@ -14,7 +14,8 @@ async function show<T>(io: Io, make: (done: (value: T) => void) => ReactElement)
   let stop = (): void => undefined;
   try {
     return await new Promise<T>((resolve, reject) => {
-      stop = () => reject(new Fault(io.signal.reason === "SIGTERM" ? "terminated" : "interrupted", "nothing was changed"));
+      stop = () =>
+        reject(new Fault(io.signal.reason === "SIGTERM" ? "terminated" : "interrupted", "nothing was changed"));
       io.signal.addEventListener("abort", stop, { once: true });
       instance = render(make(resolve), {
         stdin: io.stdin as NodeJS.ReadStream,
@@ -34,15 +35,23 @@ async function show<T>(io: Io, make: (done: (value: T) => void) => ReactElement)
 const interrupted = (): Fault => new Fault("interrupted", "nothing was changed");
 
 /** Ask for several texts; undefined when the person leaves with Escape. */
-export async function askForm(io: Io, title: string, questions: Question[]): Promise<Record<string, string> | undefined> {
-  const answers = await show<Record<string, string> | "left" | "interrupted">(io, (done) => createElement(Form, { title, questions, done }));
+export async function askForm(
+  io: Io,
+  title: string,
+  questions: Question[],
+): Promise<Record<string, string> | undefined> {
+  const answers = await show<Record<string, string> | "left" | "interrupted">(io, (done) =>
+    createElement(Form, { title, questions, done }),
+  );
   if (answers === "interrupted") throw interrupted();
   return answers === "left" ? undefined : answers;
 }
 
 /** Ask for one of several; undefined when the person leaves with Escape. */
 export async function askChoice(io: Io, title: string, choices: Choice[]): Promise<string | undefined> {
-  const answer = await show<{ value: string } | "left" | "interrupted">(io, (done) => createElement(Select, { title, choices, done }));
+  const answer = await show<{ value: string } | "left" | "interrupted">(io, (done) =>
+    createElement(Select, { title, choices, done }),
+  );
   if (answer === "interrupted") throw interrupted();
   return answer === "left" ? undefined : answer.value;
 }
@@ -50,8 +59,11 @@ export async function askChoice(io: Io, title: string, choices: Choice[]): Promi
 /** Turn a wheel while something is waited for. */
 export async function spin<T>(io: Io, label: string, work: () => Promise<T>): Promise<T> {
   const result = await show<{ value: T } | { error: unknown }>(io, (done) => {
-    const run = (): void => void work().then((value) => done({ value }), (error: unknown) => done({ error }));
-    return createElement(Spinner, { label, run, stop: () => done({ error: interrupted() }) });
+    work().then(
+      (value) => done({ value }),
+      (error: unknown) => done({ error }),
+    );
+    return createElement(Spinner, { label, stop: () => done({ error: interrupted() }) });
   });
   if ("error" in result) throw result.error;
   return result.value;

@@ -46,20 +46,29 @@ const looksLikeTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
 export function humanize(value: unknown, kind: string | undefined, row: unknown): string {
   if (value === null || value === undefined) return "";
   if (kind === "money") return money(value, at(row, "currency") ?? at(row, "price_currency"));
-  if (kind === "price") return (Array.isArray(value) ? value : [value]).filter((one) => !isRow(one) || one["is_archived"] !== true).map(price).join(", ");
+  if (kind === "price")
+    return (Array.isArray(value) ? value : [value])
+      .filter((one) => !isRow(one) || one["is_archived"] !== true)
+      .map(price)
+      .join(", ");
   if (kind === "flag") return value === true ? "yes" : value === false ? "no" : String(value);
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (kind === "date" || (typeof value === "string" && looksLikeTime.test(value))) return localTime(String(value));
-  if (Array.isArray(value)) return value.every((one) => typeof one !== "object") ? plain(value.join(", ")) : plain(JSON.stringify(value));
+  if (Array.isArray(value))
+    return value.every((one) => typeof one !== "object") ? plain(value.join(", ")) : plain(JSON.stringify(value));
   if (typeof value === "object") return plain(JSON.stringify(value));
   return plain(String(value));
 }
 
 let segmenter: Intl.Segmenter | undefined;
 /** The characters of a text as they are seen. Made when it is needed: it brings the tables of ICU with it. */
-const segmentsOf = (text: string): Iterable<Intl.SegmentData> => (segmenter ??= new Intl.Segmenter()).segment(text);
+function segmentsOf(text: string): Iterable<Intl.SegmentData> {
+  segmenter ??= new Intl.Segmenter();
+  return segmenter.segment(text);
+}
 
-const wide = /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
+const wide =
+  /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
 
 /** How many columns of a terminal a text takes. */
 export function widthOf(text: string): number {
@@ -87,7 +96,15 @@ const pad = (text: string, width: number, right: boolean): string => {
   return right ? gap + text : text + gap;
 };
 
-const title = (path: string): string => (path === "id" ? "ID" : path.replace(/\.name$/, "").replace(/^is_/, "").replace(/_(amount|at)$/, "").replaceAll(/[._]/g, " ").toUpperCase());
+const title = (path: string): string =>
+  path === "id"
+    ? "ID"
+    : path
+        .replace(/\.name$/, "")
+        .replace(/^is_/, "")
+        .replace(/_(amount|at)$/, "")
+        .replaceAll(/[._]/g, " ")
+        .toUpperCase();
 
 /** Rows in columns that fit the terminal. Ids stay whole, since they are copied; long texts give way first. */
 export function renderTable(rows: unknown[], columns: string[], paint: Paint, terminal: number): string {
@@ -98,10 +115,14 @@ export function renderTable(rows: unknown[], columns: string[], paint: Paint, te
   const cells = rows.map((row) => parsed.map(({ path, kind }) => humanize(at(row, path), kind, row)));
   // A column in which no row has anything would only take room.
   const shown = parsed.map((_, index) => index).filter((index) => index < 2 || cells.some((line) => line[index]));
-  const widths = parsed.map(({ title: head }, index) => Math.max(widthOf(head), ...cells.map((line) => widthOf(line[index] ?? ""))));
+  const widths = parsed.map(({ title: head }, index) =>
+    Math.max(widthOf(head), ...cells.map((line) => widthOf(line[index] ?? ""))),
+  );
   const total = (): number => shown.reduce((sum, index) => sum + (widths[index] ?? 0) + 2, -2);
   while (total() > terminal) {
-    const [widest] = shown.filter((index) => parsed[index]?.kind === undefined && (widths[index] ?? 0) > 8).sort((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
+    const [widest] = shown
+      .filter((index) => parsed[index]?.kind === undefined && (widths[index] ?? 0) > 8)
+      .sort((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
     if (widest === undefined) break;
     widths[widest] = (widths[widest] ?? 0) - 1;
   }
@@ -115,8 +136,13 @@ export function renderTable(rows: unknown[], columns: string[], paint: Paint, te
       })
       .join("  ")
       .trimEnd();
-  const head = line(parsed.map(({ title: text }) => text), paint.dim);
-  const body = cells.map((texts) => line(texts, (text, index) => (parsed[index]?.kind === "id" ? paint.dim(text) : text)));
+  const head = line(
+    parsed.map(({ title: text }) => text),
+    paint.dim,
+  );
+  const body = cells.map((texts) =>
+    line(texts, (text, index) => (parsed[index]?.kind === "id" ? paint.dim(text) : text)),
+  );
   return `${[head, ...body].join("\n")}\n`;
 }
 

@@ -24,10 +24,16 @@ export function wantsColor(env: Env, flag: string | undefined, stream: { isTTY?:
 /** The painter of one stream. */
 export function painter(env: Env, flag: string | undefined, stream: { isTTY?: boolean }): Paint {
   const on = wantsColor(env, flag, stream);
-  const one = ([start, end]: readonly [number, number]) => (text: string) => (on ? `\u001b[${start}m${text}\u001b[${end}m` : text);
+  const one =
+    ([start, end]: readonly [number, number]) =>
+    (text: string) =>
+      on ? `\u001b[${start}m${text}\u001b[${end}m` : text;
   return Object.fromEntries(Object.entries(codes).map(([tone, pair]) => [tone, one(pair)])) as Paint;
 }
 
 /** Text of the server without the characters that would steer the terminal. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-export const plain = (text: string): string => text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, (char) => (char === "\n" || char === "\t" ? " " : "�"));
+export const plain = (text: string): string =>
+  text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, (char) =>
+    char === "\n" || char === "\t" ? " " : "�",
+  );

@@ -13,7 +13,12 @@ const dist = folder();
 const loaded = join(dist, "loaded.cjs");
 const server = await standIn(({ path }) => {
   if (path === "/v1/orders/") return undefined;
-  return { json: { items: Array.from({ length: 3000 }, (_, id) => ({ id, name: "x".repeat(100) })), pagination: { total_count: 3000, max_page: 1 } } };
+  return {
+    json: {
+      items: Array.from({ length: 3000 }, (_, id) => ({ id, name: "x".repeat(100) })),
+      pagination: { total_count: 3000, max_page: 1 },
+    },
+  };
 });
 
 beforeAll(async () => {
@@ -23,11 +28,21 @@ beforeAll(async () => {
     `process.on("exit", () => process.stderr.write(JSON.stringify({ files: Object.keys(require.cache).map((name) => require("path").basename(name)), builtin: process.moduleLoadList.filter((name) => name.startsWith("NativeModule ")).map((name) => name.slice(13)) })));`,
   );
   writeFileSync(join(dist, "package.json"), '{"type":"module"}');
-  writeFileSync(join(dist, "server.js"), "export const serve = async (settings) => void process.stdout.write(JSON.stringify(settings));");
+  writeFileSync(
+    join(dist, "server.js"),
+    "export const serve = async (settings) => void process.stdout.write(JSON.stringify(settings));",
+  );
 }, 60_000);
 
-const env = { PATH: process.env["PATH"], FLOE_SERVER: server.url, FLOE_API_KEY: "k", FLOE_CONFIG_DIR: join(dist, "config"), XDG_CACHE_HOME: join(dist, "cache") };
-const start = (argv: string[], flags: string[] = []) => spawn(process.execPath, [...flags, join(dist, "cli.cjs"), ...argv], { env, stdio: ["ignore", "pipe", "pipe"] });
+const env = {
+  PATH: process.env["PATH"],
+  FLOE_SERVER: server.url,
+  FLOE_API_KEY: "k",
+  FLOE_CONFIG_DIR: join(dist, "config"),
+  XDG_CACHE_HOME: join(dist, "cache"),
+};
+const start = (argv: string[], flags: string[] = []) =>
+  spawn(process.execPath, [...flags, join(dist, "cli.cjs"), ...argv], { env, stdio: ["ignore", "pipe", "pipe"] });
 async function run(argv: string[], flags: string[] = []) {
   const child = start(argv, flags);
   let out = "";
@@ -37,7 +52,8 @@ async function run(argv: string[], flags: string[] = []) {
   const [code, signal] = (await once(child, "close")) as [number | null, string | null];
   return { code, signal, out, err };
 }
-const loadedBy = async (argv: string[]): Promise<{ files: string[]; builtin: string[] }> => JSON.parse((await run(argv, ["-r", loaded])).err);
+const loadedBy = async (argv: string[]): Promise<{ files: string[]; builtin: string[] }> =>
+  JSON.parse((await run(argv, ["-r", loaded])).err);
 /** Builtin modules that cost more than a tenth of the start-up time of a command. */
 const heavy = ["https", "tls", "child_process", "internal/deps/undici/undici", "perf_hooks", "readline"];
 
@@ -63,23 +79,44 @@ describe("the built command line", () => {
 
   test("--help is the overview of the same commands that run", async () => {
     const { out } = await run(["--help"]);
-    for (const name of ["login", "products", "orders", "listen", "serve", "api-keys"]) expect(out).toMatch(new RegExp(`^  ${name} `, "m"));
+    for (const name of ["login", "products", "orders", "listen", "serve", "api-keys"])
+      expect(out).toMatch(new RegExp(`^  ${name} `, "m"));
     expect((await run(["help"])).out).toBe(out);
     expect((await run([])).out).toBe(out);
   });
 
   test("floe help exit-codes is the table of the faults", async () => {
     const { out } = await run(["help", "exit-codes"]);
-    expect(out.split("\n").map((line) => Number(line.trim().split(" ")[0]))).toEqual([0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 64, 130, 143, 0]);
+    expect(out.split("\n").map((line) => Number(line.trim().split(" ")[0]))).toEqual([
+      0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 64, 130, 143, 0,
+    ]);
   });
 
   test("serve hands its flags to the server under the names of the settings", async () => {
-    const { code, out } = await run(["serve", "--port", "8080", "--data-dir", "/tmp/x", "--url", "https://floe.test", "--billing", "embedded"]);
+    const { code, out } = await run([
+      "serve",
+      "--port",
+      "8080",
+      "--data-dir",
+      "/tmp/x",
+      "--url",
+      "https://floe.test",
+      "--billing",
+      "embedded",
+    ]);
     expect(code).toBe(0);
-    expect(JSON.parse(out)).toEqual({ PORT: "8080", FLOE_DATA_DIR: "/tmp/x", FLOE_URL: "https://floe.test", FLOE_BILLING: "embedded" });
+    expect(JSON.parse(out)).toEqual({
+      PORT: "8080",
+      FLOE_DATA_DIR: "/tmp/x",
+      FLOE_URL: "https://floe.test",
+      FLOE_BILLING: "embedded",
+    });
   });
 
-  test.each([["SIGINT", 130], ["SIGTERM", 143]] as const)("%s is exit %i", async (signal, code) => {
+  test.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const)("%s is exit %i", async (signal, code) => {
     const before = server.received.length;
     const child = start(["orders", "list"]);
     const ended = once(child, "close");
@@ -102,7 +139,9 @@ describe("the commands of the contract", () => {
   test("there is one for every operation that is not left out on purpose", () => {
     const left = Object.keys(api).filter((key) => looks[key] === false);
     expect(left).toEqual(["checkoutClient"]);
-    const paths = [...manifest.groups.values()].flatMap(({ entry }) => entry.operations.map(({ method, path }) => `${method} ${path}`));
+    const paths = [...manifest.groups.values()].flatMap(({ entry }) =>
+      entry.operations.map(({ method, path }) => `${method} ${path}`),
+    );
     for (const [key, resource] of Object.entries(api)) {
       if (looks[key] === false) continue;
       for (const { method, path } of Object.values(resource)) expect(paths).toContain(`${method} ${path}`);
@@ -114,8 +153,10 @@ describe("the commands of the contract", () => {
       const names = entry.operations.map((op) => op.name);
       expect(new Set(names).size).toBe(names.length);
       const known = fields["list"] ?? [];
-      if (names.includes("list")) for (const column of entry.columns) expect(known, name).toContain(column.split(":")[0]);
-      for (const [command, columns] of Object.entries(entry.columnsOf ?? {})) for (const column of columns) expect(fields[command]).toContain(column.split(":")[0]);
+      if (names.includes("list"))
+        for (const column of entry.columns) expect(known, name).toContain(column.split(":")[0]);
+      for (const [command, columns] of Object.entries(entry.columnsOf ?? {}))
+        for (const column of columns) expect(fields[command]).toContain(column.split(":")[0]);
       for (const command of Object.keys((looks[name] || undefined)?.examples ?? {})) expect(names).toContain(command);
     }
   });

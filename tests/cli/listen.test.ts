@@ -15,7 +15,8 @@ const occurrence = (number: number, type = "order.paid"): Occurrence => ({
   // Spaces, and letters of several bytes: whoever parses and writes it again breaks the signature.
   body: `{ "type":"${type}",  "data":{"number":${number}, "name":"Zoë ✓"} }`,
 });
-const sign = ({ id, body }: Occurrence, timestamp: number) => `v1,${createHmac("sha256", secret).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
+const sign = ({ id, body }: Occurrence, timestamp: number) =>
+  `v1,${createHmac("sha256", secret).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
 
 /** The stream of the server: everything that happened, in order; a cursor is a position in it. */
 let log: Occurrence[];
@@ -92,10 +93,20 @@ describe("floe listen", () => {
     expect(code).toBe(130);
     const [first] = local.received as [Received];
     expect(first.text).toBe(occurrence(1).body);
-    expect(first.headers).toMatchObject({ "webhook-id": "msg_1", "webhook-timestamp": "1800000000", "content-type": "application/json" });
+    expect(first.headers).toMatchObject({
+      "webhook-id": "msg_1",
+      "webhook-timestamp": "1800000000",
+      "content-type": "application/json",
+    });
     expect(first.headers["webhook-signature"]).toBe(sign({ ...occurrence(1), body: first.text }, 1_800_000_000));
-    const lines = out.trimEnd().split("\n").map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(lines.map(({ id, type, status, missed }) => [id, type, status, missed])).toEqual([["msg_1", "order.paid", 200, false], ["msg_2", "order.created", 200, false]]);
+    const lines = out
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines.map(({ id, type, status, missed }) => [id, type, status, missed])).toEqual([
+      ["msg_1", "order.paid", 200, false],
+      ["msg_2", "order.created", 200, false],
+    ]);
     expect(err).toContain(`Signing secret: ${secret}`);
   });
 
@@ -193,7 +204,10 @@ describe("floe listen", () => {
     await until(() => local.received.length === 3);
     stop.abort();
     const { out } = await ended;
-    const lines = out.trimEnd().split("\n").map((line) => JSON.parse(line) as Record<string, unknown>);
+    const lines = out
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(lines[0]).toMatchObject({ id: "msg_1", status: 500, attempts: 2 });
     expect(numbers()).toEqual(["msg_1", "msg_1", "msg_2"]);
   });
@@ -235,7 +249,8 @@ describe("floe listen", () => {
 });
 
 test("events are read from pieces that end anywhere", () => {
-  const text = ': hi\r\nid: 7\r\nevent: delivery\r\ndata: {"a":\r\ndata: 1}\r\n\r\ndata: x\n\nid: 8\ndata:y\r\rretry: 50\n\n';
+  const text =
+    ': hi\r\nid: 7\r\nevent: delivery\r\ndata: {"a":\r\ndata: 1}\r\n\r\ndata: x\n\nid: 8\ndata:y\r\rretry: 50\n\n';
   for (const size of [1, 2, 3, 7, 1000]) {
     const reader = eventReader();
     const found = [];

@@ -15,7 +15,9 @@ const product = (number: number) => ({
 let answer: (request: Received) => { status?: number; json?: unknown; text?: string; headers?: Record<string, string> };
 const server = await standIn((request) => answer(request));
 const env = { FLOE_SERVER: server.url, FLOE_API_KEY: "floe_key" };
-const pageOf = (items: unknown[], total = items.length, max_page = 1) => ({ json: { items, pagination: { total_count: total, max_page } } });
+const pageOf = (items: unknown[], total = items.length, max_page = 1) => ({
+  json: { items, pagination: { total_count: total, max_page } },
+});
 
 beforeEach(() => {
   server.received.length = 0;
@@ -72,7 +74,11 @@ describe("a list", () => {
     answer = ({ query }) => pageOf([product(Number(query.get("page")))], 3, 3);
     const { out, err } = await floe(["products", "list", "--all"], { env });
     expect(JSON.parse(out)).toHaveLength(3);
-    expect(server.received.map(({ query }) => [query.get("page"), query.get("limit")])).toEqual([["1", "100"], ["2", "100"], ["3", "100"]]);
+    expect(server.received.map(({ query }) => [query.get("page"), query.get("limit")])).toEqual([
+      ["1", "100"],
+      ["2", "100"],
+      ["3", "100"],
+    ]);
     expect(err).toBe("");
   });
 
@@ -85,7 +91,23 @@ describe("a list", () => {
 
   test("sends filters under the wire's names", async () => {
     answer = () => pageOf([]);
-    await floe(["products", "list", "--is-archived", "--id", "a,b", "--id", "c", "--metadata", "tier=2", "--sorting=-name", "--is-recurring", "false"], { env });
+    await floe(
+      [
+        "products",
+        "list",
+        "--is-archived",
+        "--id",
+        "a,b",
+        "--id",
+        "c",
+        "--metadata",
+        "tier=2",
+        "--sorting=-name",
+        "--is-recurring",
+        "false",
+      ],
+      { env },
+    );
     const { query } = server.received[0] as Received;
     expect(query.get("is_archived")).toBe("true");
     expect(query.get("is_recurring")).toBe("false");
@@ -120,7 +142,24 @@ describe("--json", () => {
 describe("writing", () => {
   test("flags and the price shorthand become the body of the wire", async () => {
     answer = () => ({ status: 201, json: product(1) });
-    const argv = ["products", "create", "--name", "Pro", "--price", "19.00", "--price", "5+", "--price", "1900jpy", "--price", "free", "--metadata", "a=1", "--metadata", "b=x"];
+    const argv = [
+      "products",
+      "create",
+      "--name",
+      "Pro",
+      "--price",
+      "19.00",
+      "--price",
+      "5+",
+      "--price",
+      "1900jpy",
+      "--price",
+      "free",
+      "--metadata",
+      "a=1",
+      "--metadata",
+      "b=x",
+    ];
     const { code, out } = await floe(argv, { env });
     expect(code).toBe(0);
     expect(JSON.parse(out)).toEqual(product(1));
@@ -137,12 +176,15 @@ describe("writing", () => {
     expect(server.received[0]?.headers["idempotency-key"]).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test.each([["19.001"], ["1,50"], ["-5"], ["abc"], ["19usdd"], ["5/decade"]])("the price %s is a usage error", async (price) => {
-    const { code, err } = await floe(["products", "create", "--name", "Pro", "--price", price], { env });
-    expect(code).toBe(64);
-    expect(err).toContain("--price");
-    expect(server.received).toHaveLength(0);
-  });
+  test.each([["19.001"], ["1,50"], ["-5"], ["abc"], ["19usdd"], ["5/decade"]])(
+    "the price %s is a usage error",
+    async (price) => {
+      const { code, err } = await floe(["products", "create", "--name", "Pro", "--price", price], { env });
+      expect(code).toBe(64);
+      expect(err).toContain("--price");
+      expect(server.received).toHaveLength(0);
+    },
+  );
 
   test("--data takes a file, and flags win over it", async () => {
     const file = join(folder(), "product.json");
@@ -169,11 +211,17 @@ describe("writing", () => {
   test("a boolean flag before the id does not swallow it, and false is sent as false", async () => {
     await floe(["products", "update", "--is-archived", "x"], { env });
     await floe(["products", "update", "x", "--is-archived", "false"], { env });
-    expect(server.received.map(({ path, body }) => [path, body])).toEqual([["/v1/products/x", { is_archived: true }], ["/v1/products/x", { is_archived: false }]]);
+    expect(server.received.map(({ path, body }) => [path, body])).toEqual([
+      ["/v1/products/x", { is_archived: true }],
+      ["/v1/products/x", { is_archived: false }],
+    ]);
   });
 
   test("--dry-run shows the request and sends none", async () => {
-    const { code, out } = await floe(["webhooks", "create", "--url", "https://x.test/h", "--events", "order.paid,order.created", "--dry-run"], { env });
+    const { code, out } = await floe(
+      ["webhooks", "create", "--url", "https://x.test/h", "--events", "order.paid,order.created", "--dry-run"],
+      { env },
+    );
     expect(code).toBe(0);
     expect(JSON.parse(out)).toEqual({
       method: "POST",
@@ -184,7 +232,9 @@ describe("writing", () => {
   });
 
   test("a choice that is none is refused with those there are", async () => {
-    const { code, err } = await floe(["webhooks", "create", "--url", "https://x.test", "--events", "order.payed"], { env });
+    const { code, err } = await floe(["webhooks", "create", "--url", "https://x.test", "--events", "order.payed"], {
+      env,
+    });
     expect(code).toBe(64);
     expect(err).toContain("order.payed");
     expect(err).toContain("order.paid");
@@ -192,7 +242,11 @@ describe("writing", () => {
 });
 
 describe("what cannot be undone", () => {
-  test.each([["customers", "delete"], ["products", "archive"], ["webhooks", "delete"]])("%s %s needs --yes where nobody can be asked", async (group, verb) => {
+  test.each([
+    ["customers", "delete"],
+    ["products", "archive"],
+    ["webhooks", "delete"],
+  ])("%s %s needs --yes where nobody can be asked", async (group, verb) => {
     const { code, err } = await floe([group, verb, "x"], { env });
     expect(code).toBe(64);
     expect(err).toContain("--yes");
@@ -210,7 +264,10 @@ describe("what cannot be undone", () => {
     answer = () => ({ json: product(1) });
     await floe(["products", "archive", "x", "-y"], { env });
     await floe(["products", "unarchive", "x"], { env });
-    expect(server.received.map(({ method, body }) => [method, body])).toEqual([["PATCH", { is_archived: true }], ["PATCH", { is_archived: false }]]);
+    expect(server.received.map(({ method, body }) => [method, body])).toEqual([
+      ["PATCH", { is_archived: true }],
+      ["PATCH", { is_archived: false }],
+    ]);
   });
 });
 
@@ -221,7 +278,12 @@ describe("faults", () => {
     [403, { error: "NotPermitted", detail: "Not permitted" }, 5, "Not permitted"],
     [404, { error: "ResourceNotFound", detail: "Not found" }, 6, "Not found"],
     [409, { error: "ResourceAlreadyExists", detail: "There is one." }, 7, "There is one."],
-    [422, { error: "RequestValidationError", detail: [{ loc: ["body", "name"], msg: "Too short", type: "x" }] }, 1, "--name: Too short"],
+    [
+      422,
+      { error: "RequestValidationError", detail: [{ loc: ["body", "name"], msg: "Too short", type: "x" }] },
+      1,
+      "--name: Too short",
+    ],
   ];
   test.each(cases)("an answer of %i", async (status, json, exit, text) => {
     answer = () => ({ status, json });
@@ -233,7 +295,13 @@ describe("faults", () => {
   });
 
   test("a refused price is told under the flag that was typed", async () => {
-    answer = () => ({ status: 422, json: { error: "RequestValidationError", detail: [{ loc: ["body", "prices", 0, "price_amount"], msg: "Too small", type: "x" }] } });
+    answer = () => ({
+      status: 422,
+      json: {
+        error: "RequestValidationError",
+        detail: [{ loc: ["body", "prices", 0, "price_amount"], msg: "Too small", type: "x" }],
+      },
+    });
     const { err } = await floe(["products", "create", "--name", "Pro", "--price", "0.01"], { env });
     expect(err).toContain("--price (0.price_amount): Too small");
   });
@@ -246,7 +314,11 @@ describe("faults", () => {
   });
 
   test("429 is tried again after the time that the server names, and then is exit 8", async () => {
-    answer = () => ({ status: 429, json: { error: "TooManyRequests", detail: "Slow down." }, headers: { "retry-after": "0" } });
+    answer = () => ({
+      status: 429,
+      json: { error: "TooManyRequests", detail: "Slow down." },
+      headers: { "retry-after": "0" },
+    });
     const { code } = await floe(["products", "list"], { env });
     expect(code).toBe(8);
     expect(server.received).toHaveLength(3);
@@ -289,7 +361,9 @@ describe("faults", () => {
 
   test("a server that does not answer in time is exit 9", async () => {
     const silent = await standIn(() => undefined);
-    const { code, err } = await floe(["products", "list", "--timeout", "0.1"], { env: { ...env, FLOE_SERVER: silent.url } });
+    const { code, err } = await floe(["products", "list", "--timeout", "0.1"], {
+      env: { ...env, FLOE_SERVER: silent.url },
+    });
     expect(code).toBe(9);
     expect(err).toContain("did not answer within 0.1 s");
   });
@@ -320,7 +394,9 @@ describe("faults", () => {
 });
 
 test("the proxy of the environment is used only where it is set, and not for what NO_PROXY names", async () => {
-  const proxy = await standIn(({ url }) => ({ json: { items: [{ id: url }], pagination: { total_count: 1, max_page: 1 } } }));
+  const proxy = await standIn(({ url }) => ({
+    json: { items: [{ id: url }], pagination: { total_count: 1, max_page: 1 } },
+  }));
   answer = () => pageOf([product(1)]);
   const through = await floe(["products", "list"], { env: { ...env, HTTP_PROXY: proxy.url, NO_PROXY: "other.test" } });
   expect(JSON.parse(through.out)).toEqual([{ id: `${server.url}/v1/products/` }]);
@@ -335,7 +411,11 @@ describe("floe api", () => {
     answer = () => ({ json: { ok: 1 } });
     const { out } = await floe(["api", "post", "/v1/products/", "--data", '{"name":"Pro"}', "-F", "price=3"], { env });
     expect(JSON.parse(out)).toEqual({ ok: 1 });
-    expect(server.received[0]).toMatchObject({ method: "POST", path: "/v1/products/", body: { name: "Pro", price: 3 } });
+    expect(server.received[0]).toMatchObject({
+      method: "POST",
+      path: "/v1/products/",
+      body: { name: "Pro", price: 3 },
+    });
   });
 
   test("fields of a GET are its query", async () => {

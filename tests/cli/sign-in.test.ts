@@ -27,7 +27,12 @@ const server = await standIn((request: Received) => {
     case "/api/auth/device/token":
       return polls.shift() ?? { json: { access_token: "token-1", token_type: "Bearer", expires_in: 604_800 } };
     case "/api/auth/get-session":
-      return { json: request.headers.authorization === "Bearer token-1" ? { user, session: { expiresAt: "2026-12-01T00:00:00.000Z" } } : null };
+      return {
+        json:
+          request.headers.authorization === "Bearer token-1"
+            ? { user, session: { expiresAt: "2026-12-01T00:00:00.000Z" } }
+            : null,
+      };
     case "/api/auth/organization/list":
       return { json: organizations };
     case "/api/auth/organization/create":
@@ -53,7 +58,8 @@ beforeEach(() => {
   config = join(folder(), "floe");
   env = { FLOE_SERVER: server.url, FLOE_CONFIG_DIR: config };
 });
-const stored = (): Record<string, Record<string, { token: string }>> => JSON.parse(readFileSync(join(config, "credentials.json"), "utf8"));
+const stored = (): Record<string, Record<string, { token: string }>> =>
+  JSON.parse(readFileSync(join(config, "credentials.json"), "utf8"));
 
 describe("floe login", () => {
   test("prints address and code on stderr, waits, and keeps the sign-in and the only organization", async () => {
@@ -114,7 +120,11 @@ describe("floe login", () => {
   });
 
   test("a network that is gone for a moment does not end it", async () => {
-    polls = [{ status: 503, json: {} }, { status: 503, json: {} }, { status: 503, json: {} }];
+    polls = [
+      { status: 503, json: {} },
+      { status: 503, json: {} },
+      { status: 503, json: {} },
+    ];
     const { code: exit } = await floe(["login"], { env });
     expect(exit).toBe(0);
   });
@@ -140,7 +150,11 @@ describe("floe login", () => {
   });
 
   test("goes on where no browser can be opened", async () => {
-    const { code: exit, err } = await floe(["login"], { env, tty: true, openBrowser: () => Promise.reject(new Error("none")) });
+    const { code: exit, err } = await floe(["login"], {
+      env,
+      tty: true,
+      openBrowser: () => Promise.reject(new Error("none")),
+    });
     expect(exit).toBe(0);
     expect(err).toContain("open the address yourself");
   });
@@ -201,7 +215,9 @@ describe("which settings are in force", () => {
     await floe(["login"], { env });
     const key = join(folder(), "key");
     writeFileSync(key, "from-file\n");
-    const { err } = await floe(["products", "list", "--api-key-file", key], { env: { ...env, FLOE_API_KEY: "from-env" } });
+    const { err } = await floe(["products", "list", "--api-key-file", key], {
+      env: { ...env, FLOE_API_KEY: "from-env" },
+    });
     expect(server.received.at(-1)?.headers.authorization).toBe("Bearer from-file");
     expect(err).toContain("--api-key-file is used, not FLOE_API_KEY");
     await floe(["products", "list"], { env: { ...env, FLOE_API_KEY: "from-env" } });
@@ -210,7 +226,9 @@ describe("which settings are in force", () => {
   });
 
   test("flags of every command may stand before it", async () => {
-    const { code: exit } = await floe(["--server", server.url, "products", "list"], { env: { FLOE_CONFIG_DIR: config, FLOE_API_KEY: "k" } });
+    const { code: exit } = await floe(["--server", server.url, "products", "list"], {
+      env: { FLOE_CONFIG_DIR: config, FLOE_API_KEY: "k" },
+    });
     expect(exit).toBe(0);
     expect(server.received).toHaveLength(1);
   });
@@ -222,10 +240,15 @@ describe("which settings are in force", () => {
     expect((await floe(["products", "list", "--profile", "other"], { env })).code).toBe(4);
   });
 
-  test.each(["http://floe.example.com", "ftp://localhost", "nonsense", "https://user:pw@floe.example.com"])("%s is refused as a server", async (address) => {
-    const { code: exit } = await floe(["products", "list", "--server", address], { env: { FLOE_CONFIG_DIR: config, FLOE_API_KEY: "k" } });
-    expect(exit).toBe(64);
-  });
+  test.each(["http://floe.example.com", "ftp://localhost", "nonsense", "https://user:pw@floe.example.com"])(
+    "%s is refused as a server",
+    async (address) => {
+      const { code: exit } = await floe(["products", "list", "--server", address], {
+        env: { FLOE_CONFIG_DIR: config, FLOE_API_KEY: "k" },
+      });
+      expect(exit).toBe(64);
+    },
+  );
 
   test("a broken settings file is named, not overwritten", async () => {
     mkdirSync(config, { recursive: true });
@@ -242,9 +265,15 @@ describe("organizations and keys", () => {
     organizations = [acme, beta];
     await floe(["login", "--org", "acme"], { env });
     const { out } = await floe(["orgs", "list"], { env });
-    expect(JSON.parse(out)).toEqual([{ ...acme, current: true }, { ...beta, current: false }]);
+    expect(JSON.parse(out)).toEqual([
+      { ...acme, current: true },
+      { ...beta, current: false },
+    ]);
     await floe(["orgs", "use", "beta"], { env });
-    expect(JSON.parse((await floe(["orgs", "list", "--json", "slug,current"], { env })).out)).toEqual([{ slug: "acme", current: false }, { slug: "beta", current: true }]);
+    expect(JSON.parse((await floe(["orgs", "list", "--json", "slug,current"], { env })).out)).toEqual([
+      { slug: "acme", current: false },
+      { slug: "beta", current: true },
+    ]);
     expect((await floe(["orgs", "use", "nobody"], { env })).code).toBe(6);
     await floe(["orgs", "create", "Ünder Wood & Co"], { env });
     expect(server.received.at(-1)?.body).toEqual({ name: "Ünder Wood & Co", slug: "under-wood-co" });
@@ -259,10 +288,18 @@ describe("organizations and keys", () => {
 
   test("a key is made for the organization and shown once, alone on stdout", async () => {
     await floe(["login"], { env });
-    const { out, err } = await floe(["api-keys", "create", "ci", "--expires-in", "30d", "--scopes", "products:read,orders:read"], { env, tty: true });
+    const { out, err } = await floe(
+      ["api-keys", "create", "ci", "--expires-in", "30d", "--scopes", "products:read,orders:read"],
+      { env, tty: true },
+    );
     expect(out).toBe("floe_secret_key\n");
     expect(err).toContain("not shown again");
-    expect(server.received.at(-1)?.body).toEqual({ name: "ci", organizationId: acme.id, expiresIn: 2_592_000, scopes: ["products:read", "orders:read"] });
+    expect(server.received.at(-1)?.body).toEqual({
+      name: "ci",
+      organizationId: acme.id,
+      expiresIn: 2_592_000,
+      scopes: ["products:read", "orders:read"],
+    });
     const { out: picked } = await floe(["api-keys", "create", "ci", "--json", "key"], { env });
     expect(JSON.parse(picked)).toEqual({ key: "floe_secret_key" });
   });
@@ -278,7 +315,10 @@ describe("organizations and keys", () => {
   });
 
   test("an API key cannot manage keys or organizations: exit 4, with the reason", async () => {
-    for (const argv of [["orgs", "list"], ["api-keys", "list"]]) {
+    for (const argv of [
+      ["orgs", "list"],
+      ["api-keys", "list"],
+    ]) {
       const { code: exit, err } = await floe(argv, { env: { ...env, FLOE_API_KEY: "k" } });
       expect(exit).toBe(4);
       expect(err).toContain("floe login");

@@ -25,7 +25,15 @@ export function folder(): string {
   return made;
 }
 
-export type Received = { method: string; url: string; path: string; query: URLSearchParams; headers: IncomingHttpHeaders; body: unknown; text: string };
+export type Received = {
+  method: string;
+  url: string;
+  path: string;
+  query: URLSearchParams;
+  headers: IncomingHttpHeaders;
+  body: unknown;
+  text: string;
+};
 type Answer = { status?: number; json?: unknown; text?: string; headers?: Record<string, string> };
 type Answering = (request: Received, response: ServerResponse) => Answer | undefined | Promise<Answer | undefined>;
 

@@ -10,7 +10,7 @@ const server = await standIn((request) => {
 });
 const env = { FLOE_SERVER: server.url, FLOE_API_KEY: "k" };
 const enter = "\r";
-const escape = "\u001b";
+const leave = "\u001b";
 
 beforeEach(() => {
   bodies.length = 0;
@@ -37,24 +37,29 @@ async function type(argv: string[], keys: [question: string, typed: string][], m
 
 describe("a form", () => {
   test("asks for what is required and missing, and checks it", async () => {
-    const { code, out, err } = await type(["products", "create"], [
-      ["? name", "Pro"],
-      ["Pro", enter],
-      ["? price", "abc"],
-      ["abc", enter],
-      ["is not a price", "\u0015"],
-      ["price", "19.00"],
-      ["19.00", enter],
-    ]);
+    const { code, out, err } = await type(
+      ["products", "create"],
+      [
+        ["? name", "Pro"],
+        ["Pro", enter],
+        ["? price", "abc"],
+        ["abc", enter],
+        ["is not a price", "\u0015"],
+        ["price", "19.00"],
+        ["19.00", enter],
+      ],
+    );
     expect(code).toBe(0);
-    expect(bodies).toEqual([{ name: "Pro", prices: [{ amount_type: "fixed", price_amount: 1900, price_currency: "usd" }] }]);
+    expect(bodies).toEqual([
+      { name: "Pro", prices: [{ amount_type: "fixed", price_amount: 1900, price_currency: "usd" }] },
+    ]);
     expect(err).toContain("Create a product");
     expect(out).toContain("$19.00");
     expect(out).not.toContain("? name");
   });
 
   test("Escape leaves it: exit 2, nothing is sent", async () => {
-    const { code, err } = await type(["products", "create"], [["? name", escape]]);
+    const { code, err } = await type(["products", "create"], [["? name", leave]]);
     expect(code).toBe(2);
     expect(err).toContain("nothing was changed");
     expect(bodies).toEqual([]);
@@ -90,7 +95,9 @@ describe("a question before what cannot be undone", () => {
 
 describe("colour", () => {
   const paints = async (argv: string[], set: Record<string, string | undefined>) =>
-    (await type(["products", "get", "x", ...argv], [], { env: { NO_COLOR: undefined, ...set } })).out.includes("\u001b[");
+    (await type(["products", "get", "x", ...argv], [], { env: { NO_COLOR: undefined, ...set } })).out.includes(
+      "\u001b[",
+    );
   test("follows flag, NO_COLOR, FORCE_COLOR and the terminal, in this order", async () => {
     expect(await paints([], {})).toBe(true);
     expect(await paints([], { TERM: "dumb" })).toBe(false);
@@ -107,13 +114,31 @@ test("one object is its fields, money in words", async () => {
 });
 
 test("an organization is picked from several after signing in", async () => {
-  const all = [{ id: "0193a000-0000-7000-8000-0000000000aa", name: "Acme", slug: "acme" }, { id: "0193a000-0000-7000-8000-0000000000bb", name: "Beta", slug: "beta" }];
+  const all = [
+    { id: "0193a000-0000-7000-8000-0000000000aa", name: "Acme", slug: "acme" },
+    { id: "0193a000-0000-7000-8000-0000000000bb", name: "Beta", slug: "beta" },
+  ];
   answer = ({ path }) => {
-    if (path.endsWith("/code")) return { json: { device_code: "d", user_code: "C", verification_uri: `${server.url}/device`, expires_in: 60, interval: 0.01 } };
+    if (path.endsWith("/code"))
+      return {
+        json: {
+          device_code: "d",
+          user_code: "C",
+          verification_uri: `${server.url}/device`,
+          expires_in: 60,
+          interval: 0.01,
+        },
+      };
     if (path.endsWith("/token")) return { json: { access_token: "t" } };
     return { json: path.endsWith("/list") ? all : null };
   };
-  const { code, err } = await type(["login"], [["Which organization?", "\u001b[B"], ["❯ Beta", enter]]);
+  const { code, err } = await type(
+    ["login"],
+    [
+      ["Which organization?", "\u001b[B"],
+      ["❯ Beta", enter],
+    ],
+  );
   expect(code).toBe(0);
   expect(err).toContain("Organization: Beta (beta).");
 });
