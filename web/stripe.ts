@@ -12,6 +12,12 @@ type Stripe = {
   handleNextAction(options: { clientSecret: string }): Promise<{ error?: StripeError }>;
 };
 
+declare global {
+  interface Window {
+    Stripe?: (key: string) => Stripe;
+  }
+}
+
 const address = "https://js.stripe.com/v3/";
 let script: Promise<void> | undefined;
 
@@ -32,8 +38,8 @@ function load(): Promise<void> {
 /** Stripe for this publishable key. */
 export async function openStripe(publishable_key: string): Promise<Stripe> {
   await load();
-  const { Stripe } = window as unknown as { Stripe: (key: string) => Stripe };
-  return Stripe(publishable_key);
+  if (!window.Stripe) throw new Error("Stripe could not be loaded.");
+  return window.Stripe(publishable_key);
 }
 
 /** The mode in which the card is collected: charged now, or only kept for later. */

@@ -12,15 +12,21 @@ type Overlay = EventTarget & { close: () => void };
 type Seller = { EmbedCheckout: { create(url: string, options: { theme: Theme }): Promise<Overlay> } };
 type Entry = { key: number; time: string; text: string };
 
+declare global {
+  interface Window {
+    Floe?: Seller;
+  }
+}
+
 /** Loads the very script that sellers put on their pages. */
 function loadSellerScript(): Promise<Seller> {
-  const { Floe } = window as unknown as { Floe?: Seller };
-  if (Floe) return Promise.resolve(Floe);
+  if (window.Floe) return Promise.resolve(window.Floe);
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");
     script.src = "/embed.js";
-    script.onload = () => resolve((window as unknown as { Floe: Seller }).Floe);
-    script.onerror = () => reject(new Error("/embed.js could not be loaded."));
+    const failed = (): void => reject(new Error("/embed.js could not be loaded."));
+    script.onload = () => (window.Floe ? resolve(window.Floe) : failed());
+    script.onerror = failed;
     document.head.append(script);
   });
 }
