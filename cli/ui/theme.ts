@@ -32,8 +32,5 @@ export function painter(env: Env, flag: string | undefined, stream: { isTTY?: bo
 }
 
 /** Text of the server without the characters that would steer the terminal. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 export const plain = (text: string): string =>
-  text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, (char) =>
-    char === "\n" || char === "\t" ? " " : "�",
-  );
+  text.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, (char) => (char === "\n" || char === "\t" ? " " : "�"));
