@@ -47,7 +47,13 @@ export type Service<R extends Resource, Ctx> = { [K in keyof R]: (ctx: Ctx, inpu
 
 /** ISO 8601 with an offset on the wire, `Date` in the program. */
 export const instant = z.codec(z.iso.datetime({ offset: true }), z.date(), {
-  decode: (text) => new Date(text),
+  decode: (text, payload) => {
+    const date = new Date(text);
+    if (date.getUTCFullYear() >= 1) return date;
+    // ISO 8601 has a year 0, databases have not.
+    payload.issues.push({ code: "custom", input: text, message: "Must be after the year 0." });
+    return z.NEVER;
+  },
   encode: (date) => date.toISOString(),
 });
 

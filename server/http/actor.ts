@@ -95,7 +95,8 @@ export function admit(actor: Actor, scopes: readonly Scope[], anyOrganization: b
       },
     ]);
   }
-  if (!anyOrganization && !scopes.some((scope) => actor.scopes.has(scope))) {
+  // A user without any membership has no scope, and still sees an empty list of organizations.
+  if (!(anyOrganization && actor.kind === "user") && !scopes.some((scope) => actor.scopes.has(scope))) {
     throw new ApiError("insufficient_scope", `This needs one of the scopes: ${scopes.join(", ")}.`, {
       "WWW-Authenticate": `Bearer realm="floe", error="insufficient_scope", scope="${scopes.join(" ")}"`,
     });

@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { ApiError, notFound } from "../../shared/errors.ts";
 import { profileOf } from "../lib/profiles.ts";
 
-/** What a request must look like before anything reads it: JSON bodies, no NUL characters, a known `Polar-Version`. */
+/** What a request must look like before anything reads it: JSON bodies of text that can be stored, a known `Polar-Version`. */
 export function parseRequests(app: FastifyInstance): void {
   app.removeContentTypeParser("application/json");
   // SDK 1.x names JSON on calls without a body too; an empty body is none.
@@ -10,9 +10,9 @@ export function parseRequests(app: FastifyInstance): void {
     if (text.length === 0) return done(null, undefined);
     try {
       const body = JSON.parse(String(text));
-      const places = nulPlaces(body);
+      const places = unstorable(body);
       if (places.length === 0) return done(null, body);
-      const faults = places.map((loc) => ({ loc: ["body", ...loc], msg: "Text must not contain NUL characters.", type: "value_error" }));
+      const faults = places.map((loc) => ({ loc: ["body", ...loc], msg: "Text must be well-formed Unicode without NUL characters.", type: "value_error" }));
       return done(new ApiError("RequestValidationError", faults));
     } catch {
       return done(new ApiError("RequestValidationError", [{ loc: ["body"], msg: "The body is not valid JSON.", type: "json_invalid" }]));
@@ -33,10 +33,12 @@ export function parseRequests(app: FastifyInstance): void {
   });
 }
 
-/** Where a NUL character stands in any text, keys included (API-06). */
-function nulPlaces(value: unknown, path: (string | number)[] = []): (string | number)[][] {
-  if (typeof value === "string") return value.includes("\0") ? [path] : [];
-  if (Array.isArray(value)) return value.flatMap((item, index) => nulPlaces(item, [...path, index]));
+const storable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
+
+/** Where text stands, keys included, that the database cannot hold: a NUL character (API-06) or half of a surrogate pair. */
+function unstorable(value: unknown, path: (string | number)[] = []): (string | number)[][] {
+  if (typeof value === "string") return storable(value) ? [] : [path];
+  if (Array.isArray(value)) return value.flatMap((item, index) => unstorable(item, [...path, index]));
   if (value === null || typeof value !== "object") return [];
-  return Object.entries(value).flatMap(([key, item]) => (key.includes("\0") ? [path] : nulPlaces(item, [...path, key])));
+  return Object.entries(value).flatMap(([key, item]) => (storable(key) ? unstorable(item, [...path, key]) : [path]));
 }

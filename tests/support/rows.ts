@@ -1,0 +1,83 @@
+import type { Api } from "../../shared/api/index.ts";
+import type { Floe, Seller } from "./floe.ts";
+
+/** Where a row of a resource is found: its path parameters, and those of single operations that name another thing. */
+export type Row = { params: Record<string, string>; of?: Record<string, Record<string, string>> };
+
+/** Somewhere that answers nobody, so that deliveries are tried and fail. */
+const nobody = "http://127.0.0.1:9/hook";
+
+/** A book that can be bought, and a checkout for it. */
+async function openCheckout({ client }: Seller) {
+  const product = await client.products.create({ body: { name: "Book", prices: [{ amount_type: "fixed", price_amount: 1900 }] } });
+  return client.checkouts.create({ body: { products: [product.id], customer_email: "buyer@example.com" } });
+}
+
+/** A sale from end to end. */
+async function sell(floe: Floe, seller: Seller): Promise<void> {
+  const { client_secret } = await openCheckout(seller);
+  const body = { confirmation_token_id: "pm_card_visa", customer_name: "Buyer", customer_billing_address: { country: "FR" } };
+  await floe.client().checkoutClient.confirm({ params: { client_secret }, body });
+  await floe.runJobs();
+}
+
+/** Makes one row of each resource. A resource without an entry does not compile, so each gets its baseline tests. */
+export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<Row> } = {
+  organizations: async (_, { organization_id }) => ({ params: { id: organization_id } }),
+  products: async (_, { client }) => {
+    const { id } = await client.products.create({ body: { name: "Book", prices: [{ amount_type: "fixed", price_amount: 1900 }] } });
+    return { params: { id } };
+  },
+  customers: async (_, { client }) => {
+    const external_id = "row-1";
+    const { id } = await client.customers.create({ body: { email: "row@example.com", external_id } });
+    return { params: { id, external_id } };
+  },
+  checkouts: async (_, seller) => ({ params: { id: (await openCheckout(seller)).id } }),
+  checkoutClient: async (_, seller) => ({ params: { client_secret: (await openCheckout(seller)).client_secret } }),
+  orders: async (floe, seller) => {
+    await sell(floe, seller);
+    const [order] = (await seller.client.orders.list({ query: {} })).items;
+    if (!order) throw new Error("The sale made no order.");
+    return { params: { id: order.id } };
+  },
+  payments: async (floe, seller) => {
+    await sell(floe, seller);
+    const [payment] = (await seller.client.payments.list({ query: {} })).items;
+    if (!payment) throw new Error("The sale made no payment.");
+    return { params: { id: payment.id } };
+  },
+  webhooks: async (floe, seller) => {
+    const endpoint = await seller.client.webhooks.createEndpoint({ body: { url: nobody, events: ["product.created"] } });
+    await rowOf.products(floe, seller);
+    await floe.runJobs();
+    const [delivery] = (await seller.client.webhooks.listDeliveries({ query: {} })).items;
+    if (!delivery) throw new Error("The event was not delivered.");
+    return { params: { id: endpoint.id }, of: { redeliver: { id: delivery.webhook_event.id } } };
+  },
+};
+
+/** A body that each creating operation accepts, given a product and a fresh number. */
+export const bodyOf: Record<string, (product_id: string, number: number) => object> = {
+  "products.create": () => ({
+    name: "Book",
+    description: "A book.",
+    prices: [{ amount_type: "fixed", price_amount: 1900, price_currency: "usd" }],
+    metadata: { tier: "pro" },
+  }),
+  "customers.create": (_, number) => ({
+    email: `sample-${number}@example.com`,
+    name: "Sample",
+    billing_address: { country: "US", state: "NY", line1: "1 Way", city: "Town", postal_code: "1" },
+    metadata: { tier: "pro" },
+  }),
+  "checkouts.create": (product_id) => ({
+    products: [product_id],
+    customer_email: "sample@example.com",
+    customer_billing_address: { country: "US", state: "NY" },
+    success_url: "https://shop.example/done?checkout_id={CHECKOUT_ID}",
+    metadata: { tier: "pro" },
+  }),
+  "checkoutClient.confirm": () => ({ confirmation_token_id: "pm_card_chargeDeclined", customer_name: "Sample", customer_email: "sample@example.com" }),
+  "webhooks.createEndpoint": () => ({ url: nobody, events: ["order.paid"], name: "Sample" }),
+};
