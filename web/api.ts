@@ -84,7 +84,13 @@ export const accounts = {
   signOut: () => call<unknown>("POST", "/api/auth/sign-out", {}),
 };
 
-export type DeviceRequest = { user_code: string; status: string; client_id?: string | null; scope?: string | null };
+export type DeviceRequest = {
+  user_code: string;
+  status: string;
+  client_id: string | null;
+  client_name: string | null;
+  scope: string | null;
+};
 
 /** The approval of a device that asks to be signed in. */
 export const devices = {

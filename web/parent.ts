@@ -22,3 +22,13 @@ export function tellParent(checkout: Pick<Checkout, "embed_origin">, message: Me
   window.parent.postMessage({ type: "POLAR_CHECKOUT", ...message }, origin);
   return true;
 }
+
+let announced = false;
+
+/** Tells the page around this one, once, that there is a checkout to see; and where it stands, if it is being paid already. */
+export function announce(checkout: Pick<Checkout, "embed_origin" | "status">): void {
+  if (announced) return;
+  announced = true;
+  tellParent(checkout, { event: "loaded" });
+  if (checkout.status === "confirmed") tellParent(checkout, { event: "confirmed" });
+}

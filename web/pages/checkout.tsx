@@ -3,7 +3,7 @@ import { decimalMoney, formatMoney, minimumAmount, parseMoney } from "../../shar
 import type { Checkout } from "../api.ts";
 import { type Faults, faultsOf, isCustomPrice, priceOf, type Values } from "../checkout-form.ts";
 import { language } from "../language.ts";
-import { isEmbedded, tellParent } from "../parent.ts";
+import { announce, isEmbedded, tellParent } from "../parent.ts";
 import { Address } from "../parts/Address.tsx";
 import { Button } from "../parts/Button.tsx";
 import { CardForm } from "../parts/CardForm.tsx";
@@ -225,14 +225,10 @@ export default function CheckoutPage({ params }: { params: Record<string, string
   const status = checkout?.status;
   useTitle(checkout ? `${checkout.product?.name ?? "Checkout"} · ${checkout.organization.name}` : "Checkout");
 
-  const announced = useRef(false);
   useEffect(() => {
-    if (!checkout || announced.current) return;
-    announced.current = true;
-    tellParent(checkout, { event: "loaded" });
-    // Reloaded in the middle of a payment: the overlay must still not close on it.
-    if (checkout.status === "confirmed") tellParent(checkout, { event: "confirmed" });
+    if (checkout) announce(checkout);
   }, [checkout]);
+
   const over = status === "expired" || status === "failed";
   if (failure || over) {
     return <Unavailable failure={failure ?? expired} retry={() => void order.load()} />;

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "react";
-import { isEmbedded, tellParent } from "../parent.ts";
+import { announce, isEmbedded, tellParent } from "../parent.ts";
 import { Money } from "../parts/Money.tsx";
 import { Frame, useTitle } from "../parts/Shell.tsx";
 import { Sides, Summary, SummaryGhost } from "../parts/Summary.tsx";
@@ -18,18 +18,21 @@ export default function ConfirmationPage({ params }: { params: Record<string, st
   useTitle(status === "succeeded" ? "Thank you" : "Your order");
 
   useEffect(() => {
-    if (status === "confirmed") return awaitEnd(secret, take);
+    if (status === "confirmed") {
+      return awaitEnd(secret, (ended) => {
+        take(ended);
+        const { success_url: successURL } = ended;
+        if (ended.status === "succeeded") tellParent(ended, { event: "success", successURL, redirect: false });
+      });
+    }
     if (status === "open") navigate(`/checkout/${secret}`, { replace: true });
     // A reader hears the outcome, wherever the focus was left.
     if (status === "succeeded") heading.current?.focus();
     return undefined;
   }, [status, secret, take]);
 
-  const announced = useRef(false);
   useEffect(() => {
-    if (!checkout || announced.current) return;
-    announced.current = true;
-    tellParent(checkout, { event: "loaded" });
+    if (checkout) announce(checkout);
   }, [checkout]);
 
   if (failure) return <Unavailable failure={failure} retry={() => void load()} />;

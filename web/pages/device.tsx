@@ -104,7 +104,7 @@ function Question({
   return (
     <div className="card stack">
       <h1 ref={heading} tabIndex={-1}>
-        {request.client_id || "A device"} wants to sign in as you
+        {request.client_name ?? request.client_id ?? "A device"} wants to sign in as you
       </h1>
       <dl className="facts">
         <div>
