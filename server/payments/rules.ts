@@ -1,0 +1,55 @@
+import type { Payment } from "../../shared/api/payments.ts";
+import type { Intent } from "../processors/processor.ts";
+import type { payments } from "./tables.ts";
+
+export type PaymentRow = typeof payments.$inferSelect;
+
+/**
+ * Which states may follow which. A failure can still become a success: the processor's word that money was taken is
+ * heard even after the attempt was given up for lost.
+ */
+export const moves: Record<Payment["status"], readonly Payment["status"][]> = {
+  pending: ["succeeded", "failed"],
+  failed: ["succeeded"],
+  succeeded: [],
+};
+
+const minute_ms = 60_000;
+/** An answer that takes longer than this was lost. */
+export const reconcile_after_ms = 2 * minute_ms;
+/** A challenge that is not answered by then is given up. */
+export const challenge_ms_max = 60 * minute_ms;
+
+/** What an intent makes of a payment; undefined: nothing new. */
+export function planOutcome(row: PaymentRow, intent: Intent, now: Date): Partial<PaymentRow> | undefined {
+  const seen = { processor_id: intent.processor_id, intent_status: intent.status, client_secret: intent.client_secret, card: intent.card ?? row.card };
+  if (intent.status === "succeeded" || intent.status === "failed") {
+    if (!moves[row.status].includes(intent.status)) return undefined;
+    const decline = { decline_reason: intent.decline?.reason ?? null, decline_message: intent.decline?.message ?? null };
+    return { ...seen, ...decline, status: intent.status, reconcile_due_at: null, modified_at: now };
+  }
+  if (row.status !== "pending") return undefined;
+  return { ...seen, reconcile_due_at: new Date(now.getTime() + reconcile_after_ms), modified_at: now };
+}
+
+/** A payment as it is answered. */
+export function paymentOut(row: PaymentRow): Payment {
+  const common = {
+    id: row.id,
+    created_at: row.created_at,
+    modified_at: row.modified_at,
+    processor: "stripe" as const,
+    status: row.status,
+    amount: row.amount,
+    currency: row.currency,
+    trigger: row.trigger,
+    decline_reason: row.decline_reason,
+    decline_message: row.decline_message,
+    organization_id: row.organization_id,
+    checkout_id: row.checkout_id,
+    order_id: row.order_id,
+    processor_metadata: row.processor_id ? { intent_id: row.processor_id } : {},
+  };
+  if (row.method !== "card" || !row.card) return { ...common, method: row.method };
+  return { ...common, method: "card", method_metadata: { brand: row.card.brand, last4: row.card.last4 } };
+}

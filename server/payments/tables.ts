@@ -1,0 +1,43 @@
+import { sql } from "drizzle-orm";
+import { index, integer, jsonb, pgTable, text, timestamp, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import type { Payment } from "../../shared/api/payments.ts";
+import { organization } from "../organizations/tables.ts";
+import type { Card, Intent } from "../processors/processor.ts";
+
+const instant = () => timestamp({ withTimezone: true });
+
+/** An attempt to take money. Its id is the processor's idempotency key, so it is written before the processor is asked. */
+export const payments = pgTable(
+  "payments",
+  {
+    id: uuid().primaryKey(),
+    organization_id: text().notNull().references(() => organization.id, { onDelete: "cascade" }),
+    created_at: instant().notNull(),
+    modified_at: instant(),
+    status: text().$type<Payment["status"]>().notNull().default("pending"),
+    amount: integer().notNull(),
+    currency: text().notNull(),
+    method: text().notNull().default("card"),
+    trigger: text().$type<Payment["trigger"]>().notNull().default("purchase"),
+    decline_reason: text(),
+    decline_message: text(),
+    card: jsonb().$type<Card>(),
+    checkout_id: uuid(),
+    order_id: uuid(),
+    customer_id: uuid().notNull(),
+    customer_email: text().notNull(),
+    processor_id: text(),
+    intent_status: text().$type<Intent["status"]>(),
+    client_secret: text(),
+    confirmation_token_id: text().notNull(),
+    /** When the processor is to be asked what became of it; null when that is known for good. */
+    reconcile_due_at: instant(),
+  },
+  (table) => [
+    // A checkout is paid for once: neither two attempts at a time nor one after a success.
+    uniqueIndex("payments_of_checkout").on(table.checkout_id).where(sql`${table.status} in ('pending', 'succeeded')`),
+    index("payments_by_creation").on(table.organization_id, table.created_at, table.id),
+    index("payments_by_order").on(table.order_id),
+    index("payments_due").on(table.reconcile_due_at).where(sql`${table.reconcile_due_at} is not null`),
+  ],
+);

@@ -1,0 +1,23 @@
+import { integer, jsonb, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import type { Card, Intent } from "./processor.ts";
+
+/** Test cards as tokens: what kind, and what is to happen; never a number. */
+export const testTokens = pgTable("test_tokens", {
+  id: text().primaryKey(),
+  scenario: text().notNull(),
+  card: jsonb().$type<Card>().notNull(),
+  created_at: timestamp({ withTimezone: true }).notNull(),
+});
+
+/** The test processor's own books. One intent a payment: a repeated charge finds the first one. */
+export const testIntents = pgTable("test_intents", {
+  payment_id: uuid().primaryKey(),
+  id: text().notNull().unique(),
+  client_secret: text().notNull().unique(),
+  status: text().$type<Intent["status"]>().notNull(),
+  amount: integer().notNull(),
+  currency: text().notNull(),
+  decline: jsonb().$type<NonNullable<Intent["decline"]>>(),
+  card: jsonb().$type<Card>().notNull(),
+  created_at: timestamp({ withTimezone: true }).notNull(),
+});

@@ -1,0 +1,56 @@
+import type { Card, Intent } from "./processor.ts";
+
+type Outcome = Pick<Intent, "status" | "decline">;
+
+const declined = (reason: string, message: string): Outcome => ({ status: "failed", decline: { reason, message } });
+
+/** What can happen to a test card, by scenario. */
+export const outcomes: Record<string, Outcome> = {
+  success: { status: "succeeded", decline: null },
+  challenge: { status: "requires_action", decline: null },
+  card_declined: declined("card_declined", "Your card was declined."),
+  insufficient_funds: declined("insufficient_funds", "Your card has insufficient funds."),
+  expired_card: declined("expired_card", "Your card has expired."),
+  incorrect_cvc: declined("incorrect_cvc", "Your card's security code is incorrect."),
+  processing_error: declined("processing_error", "An error occurred while processing your card. Try again in a little bit."),
+  authentication_failed: declined("authentication_required", "Your bank did not approve the payment."),
+};
+
+type TestCard = { brand: string; scenario: string };
+
+/** The numbers that card processors publish for testing. */
+export const testNumbers: Record<string, TestCard> = {
+  "4242424242424242": { brand: "visa", scenario: "success" },
+  "5555555555554444": { brand: "mastercard", scenario: "success" },
+  "378282246310005": { brand: "amex", scenario: "success" },
+  "4000000000000002": { brand: "visa", scenario: "card_declined" },
+  "4000000000009995": { brand: "visa", scenario: "insufficient_funds" },
+  "4000000000000069": { brand: "visa", scenario: "expired_card" },
+  "4000000000000127": { brand: "visa", scenario: "incorrect_cvc" },
+  "4000000000000119": { brand: "visa", scenario: "processing_error" },
+  "4000002500003155": { brand: "visa", scenario: "challenge" },
+  "4000000000003220": { brand: "visa", scenario: "challenge" },
+};
+
+const named = (brand: string, last4: string, scenario: string) => ({ card: { brand, last4, exp_month: 12, exp_year: 2040 } satisfies Card, scenario });
+
+/** The payment methods that Stripe publishes for scripts, usable wherever a confirmation token is asked for. */
+export const testMethods: Record<string, { card: Card; scenario: string }> = {
+  pm_card_visa: named("visa", "4242", "success"),
+  pm_card_visa_debit: named("visa", "5556", "success"),
+  pm_card_mastercard: named("mastercard", "4444", "success"),
+  pm_card_amex: named("amex", "0005", "success"),
+  pm_card_chargeDeclined: named("visa", "0002", "card_declined"),
+  pm_card_visa_chargeDeclined: named("visa", "0002", "card_declined"),
+  pm_card_chargeDeclinedInsufficientFunds: named("visa", "9995", "insufficient_funds"),
+  pm_card_visa_chargeDeclinedInsufficientFunds: named("visa", "9995", "insufficient_funds"),
+  pm_card_chargeDeclinedExpiredCard: named("visa", "0069", "expired_card"),
+  pm_card_visa_chargeDeclinedExpiredCard: named("visa", "0069", "expired_card"),
+  pm_card_chargeDeclinedIncorrectCvc: named("visa", "0127", "incorrect_cvc"),
+  pm_card_visa_chargeDeclinedIncorrectCvc: named("visa", "0127", "incorrect_cvc"),
+  pm_card_chargeDeclinedProcessingError: named("visa", "0119", "processing_error"),
+  pm_card_visa_chargeDeclinedProcessingError: named("visa", "0119", "processing_error"),
+  pm_card_threeDSecure2Required: named("visa", "3220", "challenge"),
+  pm_card_authenticationRequired: named("visa", "3155", "challenge"),
+  pm_card_threeDSecureRequired: named("visa", "3063", "challenge"),
+};
