@@ -13,6 +13,9 @@ export type JobName = keyof JobPayloads;
 export type JobHandlers = { [N in JobName]: (deps: Deps, payload: JobPayloads[N]) => Promise<void> };
 
 const names: readonly JobName[] = ["events.dispatch", "webhooks.deliver", "checkouts.settle", "mails.send"];
+/** Jobs that mostly wait for someone else's server: done side by side, so that a slow one does not hold up the rest. */
+const waiting: ReadonlySet<JobName> = new Set(["webhooks.deliver", "mails.send"]);
+const waiting_workers = 3;
 const poll_seconds = 2;
 const retry_limit = 10;
 const no_job = "00000000-0000-0000-0000-000000000000";
@@ -52,8 +55,11 @@ export async function openJobs(options: ConstructorOptions, onError: (error: Err
     async work(deps, handlers) {
       working = true;
       for (const name of names) {
-        await boss.work(name, { batchSize: 10, pollingIntervalSeconds: poll_seconds, perJobResults: false }, async (jobs) => {
-          for (const job of jobs) await handlers[name](deps, job.data as never);
+        const localConcurrency = waiting.has(name) ? waiting_workers : 1;
+        await boss.work(name, { batchSize: 10, localConcurrency, pollingIntervalSeconds: poll_seconds, perJobResults: false }, async (jobs) => {
+          const run = (job: { data: unknown }) => handlers[name](deps, job.data as never);
+          if (!waiting.has(name)) for (const job of jobs) await run(job);
+          else for (const result of await Promise.allSettled(jobs.map(run))) if (result.status === "rejected") throw result.reason;
         });
       }
     },

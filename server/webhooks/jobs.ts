@@ -3,9 +3,10 @@ import { eq, inArray } from "drizzle-orm";
 import type { Deps, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import type { JobHandlers } from "../lib/jobs.ts";
+import { queueMail } from "../lib/mail.ts";
 import { post, type Reply, reachOf } from "../lib/outbound.ts";
 import { events } from "../lib/tables.ts";
-import { chatBody, isQuiet } from "./messages.ts";
+import { chatBody, disabledMail, isQuiet } from "./messages.ts";
 import { headersOf, isDead, knows, type Occurrence, planAttempt, planOutcome, rawBody, retention_ms, unixSeconds } from "./rules.ts";
 import * as store from "./store.ts";
 import { webhookDeliveries, webhookEvents } from "./tables.ts";
@@ -103,6 +104,8 @@ async function settle(tx: Tx, deps: Deps, taken: Taken, { http_code, text }: Rep
   if (mine && !outcome.delivered && !outcome.retry && endpoint.enabled) {
     if (isDead(await store.findLatestOutcomes(tx, endpoint_id))) {
       await store.disableEndpoint(tx, endpoint_id, now);
+      const name = await store.findOrganizationName(tx, organization_id);
+      for (const to of await store.findMemberEmails(tx, organization_id)) await queueMail(tx, deps, disabledMail(to, name, endpoint));
       deps.log.warn({ endpoint_id, organization_id }, "A webhook endpoint was switched off after ten failed events.");
       return;
     }

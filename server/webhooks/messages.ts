@@ -1,5 +1,6 @@
-/** What is said in a chat channel about an event, in the formats of Discord and Slack (WHK-21). */
+/** What is said about events in chat channels, in the formats of Discord and Slack (WHK-21), and to sellers by mail. */
 import { formatMoney } from "../../shared/money.ts";
+import type { Mail } from "../lib/mail.ts";
 import type { Occurrence } from "./rules.ts";
 
 type Message = { title: string; text: string; facts: [name: string, value: string][] };
@@ -100,4 +101,17 @@ const slackBody = ({ title, text, facts }: Message): object => ({
 export function chatBody(format: "discord" | "slack", occurrence: Occurrence, organization: string): string {
   const message = messageOf(occurrence, organization);
   return JSON.stringify(format === "discord" ? discordBody(message, occurrence) : slackBody(message));
+}
+
+const htmlEscape = (value: string): string => slackEscape(value).replaceAll('"', "&quot;");
+
+/** Tells a member that an endpoint was given up (WHK-14). Of the address only the host: a chat's path is its password. */
+export function disabledMail(to: string, organization: string, endpoint: { id: string; name: string | null; url: string }): Mail {
+  const address = `${endpoint.name ? `${endpoint.name} ` : ""}at ${new URL(endpoint.url).host}`;
+  const subject = `A webhook endpoint of ${organization} was switched off`;
+  const about = `The webhook endpoint ${address} did not accept the last ten events, so nothing more is sent to it.`;
+  const next = `Once it works again: floe webhooks update ${endpoint.id} --enabled. Events that were held back can then be sent again.`;
+  const paragraphs = [about, next].map((text) => `<p>${htmlEscape(text)}</p>`).join("");
+  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><title>${htmlEscape(subject)}</title><h1>${htmlEscape(subject)}</h1>${paragraphs}</html>`;
+  return { to, subject, text: `${about}\n\n${next}\n`, html };
 }

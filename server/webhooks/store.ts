@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, exists, gt, inArray, isNotNull, isNull, lt, lte, not, or, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
+import { member, user } from "../auth/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import type { ClientProfile } from "../lib/profiles.ts";
 import { events } from "../lib/tables.ts";
@@ -68,6 +69,15 @@ export async function findListening(db: Database, organization_id: string): Prom
 export async function findOrganizationName(db: Database, id: string): Promise<string> {
   const [row] = await db.select({ name: organization.name }).from(organization).where(eq(organization.id, id));
   return row?.name ?? "";
+}
+
+export async function findMemberEmails(db: Database, organization_id: string): Promise<string[]> {
+  const rows = await db
+    .select({ email: user.email })
+    .from(member)
+    .innerJoin(user, eq(user.id, member.userId))
+    .where(eq(member.organizationId, organization_id));
+  return rows.map(({ email }) => email);
 }
 
 /** Write the endpoints' copies; those already there stay. Answers the ids of the new ones. */

@@ -3,7 +3,7 @@ import { Webhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { WebhookEndpoint } from "../../shared/api/webhooks.ts";
 import { newId } from "../../server/lib/ids.ts";
-import { events } from "../../server/lib/tables.ts";
+import { events, mails } from "../../server/lib/tables.ts";
 import { webhookJobs } from "../../server/webhooks/jobs.ts";
 import { webhookDeliveries, webhookEndpoints, webhookEvents } from "../../server/webhooks/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -358,7 +358,7 @@ describe("an endpoint", () => {
   });
 
   test("whose ten latest finished events all failed is switched off, what waits is skipped (WHK-14)", async () => {
-    const made = await endpoint();
+    const made = await endpoint({ url: `${receiver.url}?token=private` });
     await happen("product.created", { id: "good" });
     await floe.runJobs();
     receiver.answer(500);
@@ -373,6 +373,10 @@ describe("an endpoint", () => {
     expect(after.map(({ succeeded }) => succeeded)).toEqual([true, ...Array(10).fill(false), null]);
     expect(after[11]).toMatchObject({ skipped: true, next_attempt_at: null });
     expect((await seller.client.webhooks.getEndpoint({ params: { id: made.id } })).enabled).toBe(false);
+    const mail = only(await floe.deps.db.select().from(mails).where(eq(mails.to, seller.email)));
+    expect(mail.text).toContain(made.id);
+    expect(mail.text).toContain(new URL(receiver.url).host);
+    expect(`${mail.text}${mail.html}`).not.toMatch(/token=|hook\?/);
   });
 
   test("with nine failed events and one success stays on (WHK-14)", async () => {
