@@ -10,10 +10,11 @@ import { organization } from "../organizations/tables.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
 import { compat } from "./compat.ts";
 import { isKnownClient } from "./device.ts";
+import { answerUnexpected } from "./faults.ts";
 import { cookie_prefix, createIdentifier } from "./identify.ts";
 import { invitationMail, resetMail, verificationMail } from "./mails.ts";
 import { account, deviceCode, invitation, member, session, user, verification } from "./tables.ts";
-import { routeAuth } from "./wrapper.ts";
+import { readRaw, routeAuth } from "./wrapper.ts";
 
 const password_length_min = 8;
 const password_length_max = 128;
@@ -69,7 +70,7 @@ export function createAuth(deps: Deps): Auth {
       disableOriginCheck: false,
       disableCSRFCheck: false,
     },
-    onAPIError: { errorURL: `${config.url}/error` },
+    onAPIError: { errorURL: `${config.url}/error`, onError: answerUnexpected(deps.log) },
     emailAndPassword: {
       enabled: true,
       minPasswordLength: password_length_min,
@@ -113,6 +114,7 @@ export function createAuth(deps: Deps): Auth {
     identify: identifier.identify,
     close: identifier.stop,
     async routes(scope) {
+      readRaw(scope, deps);
       apiKeyRoutes(scope, deps, identifier.identify);
       routeAuth(scope, deps, auth.handler);
     },

@@ -9,6 +9,9 @@ const standardTexts: Record<number, string> = {
   500: "Internal server error",
 };
 
+export const invalidBody = { code: "VALIDATION_ERROR", message: "Invalid body parameters" };
+export const invalidQuery = { code: "VALIDATION_ERROR", message: "Invalid query parameters" };
+
 /** An error's code is its message in capitals, unless it has one that callers know. */
 const codeOf = (message: string): string =>
   message

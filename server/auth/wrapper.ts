@@ -1,11 +1,10 @@
-import { eq } from "drizzle-orm";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Deps } from "../lib/context.ts";
 import { clients, metadataOf, type OAuthFault, tokenFault } from "./device.ts";
-import { mapError, mapLocation } from "./mapper.ts";
-import { deviceCode } from "./tables.ts";
+import { invalidBody, invalidQuery, mapError, mapLocation } from "./mapper.ts";
 
 const base = "/api/auth";
+const body_bytes_max = 256 * 1024;
 const aliases: Record<string, string> = { "/forget-password": "/request-password-reset" };
 /** Calls that are also made by POST; their body becomes the query of the GET. */
 const postedGets = new Set(["/verify-email", "/account-info"]);
@@ -15,10 +14,46 @@ const untrusted = new Set(["x-client-ip", "x-forwarded-for", "x-forwarded-host",
 type Handler = (request: Request) => Promise<Response>;
 type Fields = Record<string, unknown>;
 
+/**
+ * How requests are read here: as raw bytes, because better-auth also takes forms, and without text that the database
+ * cannot hold. What goes wrong on the way is answered in this side's shape.
+ */
+export function readRaw(scope: FastifyInstance, deps: Deps): void {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: body_bytes_max }, (_request, body, done) => done(null, body));
+  scope.addHook("preHandler", async (request, reply) => {
+    if (/%00/.test(request.url)) return reply.code(400).send(invalidQuery);
+    if (!Buffer.isBuffer(request.body) || isStorable(request)) return undefined;
+    return request.url.startsWith(`${base}/device/`) ? refuse(reply, malformed) : reply.code(400).send(invalidBody);
+  });
+  scope.setErrorHandler<FastifyError>((error, request, reply) => {
+    const status = error.statusCode ?? 500;
+    if (status < 500) return reply.code(status).send(mapError(status, { message: error.message }));
+    deps.log.error({ err: error, request_id: request.id, path: request.routeOptions.url }, "An account request failed.");
+    return reply.code(500).send(mapError(500, null));
+  });
+}
+
+const isText = (value: unknown): boolean => typeof value !== "string" || (!value.includes("\0") && value.isWellFormed());
+
+/** Whether every text of the body can be kept: no NUL characters, no halves of surrogate pairs. */
+function isStorable(request: FastifyRequest): boolean {
+  const text = (request.body as Buffer).toString("utf8");
+  if (isForm(request)) return [...new URLSearchParams(text)].flat().every(isText);
+  let storable = true;
+  try {
+    JSON.parse(text, (key, value: unknown) => {
+      storable &&= isText(key) && isText(value);
+      return value;
+    });
+  } catch {
+    // Not JSON: whoever reads it says so.
+  }
+  return storable;
+}
+
 /** Everything under /api/auth that has no route of its own goes to better-auth, with raw bodies and the true address. */
 export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): void {
-  scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   const { url } = deps.config;
   scope.get("/.well-known/oauth-authorization-server", () => metadataOf(url, `${url}${base}`));
   scope.get(`/.well-known/oauth-authorization-server${base}`, () => metadataOf(`${url}${base}`, `${url}${base}`));
@@ -42,14 +77,9 @@ export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): 
   scope.get(`${base}/device`, async (request, reply) => {
     const response = await handle(toRequest(request, url, "/device"));
     if (response.status !== 200) return answer(reply, "/device", response);
-    const found = (await response.json()) as { user_code?: string };
-    // The page says who asks, so that a person does not approve a stranger.
-    const code = String(found.user_code ?? "").replace(/[^a-zA-Z0-9]/g, "").toUpperCase();
-    const [row] = await deps.db
-      .select({ client_id: deviceCode.clientId, scope: deviceCode.scope })
-      .from(deviceCode)
-      .where(eq(deviceCode.userCode, code));
-    return reply.send({ ...found, client_id: row?.client_id ?? null, client_name: clients[row?.client_id ?? ""] ?? null, scope: row?.scope ?? null });
+    // Who asks is told to the person who claimed the code and to nobody else; by name, so that no stranger is approved.
+    const found = (await response.json()) as { client_id?: string };
+    return reply.header("Cache-Control", "no-store").send({ ...found, ...(found.client_id ? { client_name: clients[found.client_id] ?? null } : {}) });
   });
   scope.route({
     method: ["GET", "POST"],
@@ -70,10 +100,12 @@ export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): 
 const malformed: OAuthFault = { error: "invalid_request", error_description: "The body is neither JSON nor a form." };
 const refuse = (reply: FastifyReply, fault: OAuthFault) => reply.code(400).header("Cache-Control", "no-store").send(fault);
 
+const isForm = (request: FastifyRequest): boolean => (request.headers["content-type"] ?? "").toLowerCase().includes("application/x-www-form-urlencoded");
+
 /** The fields of a JSON or form body; undefined when it is neither. */
 function fieldsOf(request: FastifyRequest): Fields | undefined {
   const text = Buffer.isBuffer(request.body) ? request.body.toString("utf8") : "";
-  if ((request.headers["content-type"] ?? "").includes("application/x-www-form-urlencoded")) return Object.fromEntries(new URLSearchParams(text));
+  if (isForm(request)) return Object.fromEntries(new URLSearchParams(text));
   try {
     const body: unknown = JSON.parse(text);
     return typeof body === "object" && body !== null && !Array.isArray(body) ? (body as Fields) : undefined;
