@@ -1,20 +1,63 @@
-/** Questions to the person at the terminal. */
+/** Questions to the person at the terminal, and what becomes of the command when there is no answer. */
 import type { Context } from "./context.ts";
 import { Fault } from "./fault.ts";
+import type { Choice, Outcome, Question } from "./ui/questions.ts";
+
+const ended = (context: Context): Fault =>
+  new Fault(context.io.signal.reason === "SIGTERM" ? "terminated" : "interrupted", "nothing was changed");
+
+function answerOf<T>(context: Context, outcome: Outcome<T>): T {
+  if (outcome === "left") throw new Fault("cancelled", "nothing was changed");
+  if (outcome === "interrupted") throw ended(context);
+  return outcome.value;
+}
+
+/** Ask for several texts, under their names. */
+export async function askForm(context: Context, title: string, questions: Question[]): Promise<Record<string, string>> {
+  const ui = await import("./ui/index.ts");
+  return answerOf(context, await ui.askForm(context.io, title, questions));
+}
+
+/** Ask for one of several. */
+export async function askChoice(context: Context, title: string, choices: Choice[]): Promise<string> {
+  const ui = await import("./ui/index.ts");
+  return answerOf(context, await ui.askChoice(context.io, title, choices));
+}
+
+/** Wait for something, with a turning wheel where somebody watches. */
+export async function wait<T>(context: Context, label: string, work: () => Promise<T>): Promise<T> {
+  if (!context.interactive) {
+    context.say(`${label} …\n`);
+    return work();
+  }
+  const ui = await import("./ui/index.ts");
+  const working = work();
+  const outcome = await ui.spin(context.io, label, working);
+  // An error is had from the work itself; only Ctrl-C leaves it without an end.
+  if (outcome !== "interrupted") return answerOf(context, outcome);
+  return Promise.race([working, Promise.resolve().then(() => Promise.reject(ended(context)))]);
+}
 
 /** Ask for a yes. Without a terminal the flag that stands for it must be there. */
 export async function confirm(context: Context, question: string, yes: boolean | undefined): Promise<void> {
   if (yes) return;
   if (!context.interactive)
-    throw new Fault("usage", `this asks: ${question}`, { hint: "Nobody is there to answer. Give --yes to go ahead." });
+    throw new Fault("usage", `this asks: ${question}`, {
+      hint: "Nobody is there to answer. Give --yes to go ahead.",
+    });
   const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: context.io.stdin, output: context.io.stderr as NodeJS.WriteStream });
+  const interrupted = new AbortController();
+  // The terminal is in raw mode while it is read, so Ctrl-C comes to the reader and not as a signal.
+  lines.once("SIGINT", () => interrupted.abort());
   try {
-    const answer = await lines.question(`${question} [y/N] `, { signal: context.io.signal });
+    const signal = AbortSignal.any([context.io.signal, interrupted.signal]);
+    const answer = await lines.question(`${question} [y/N] `, { signal });
     if (!/^y(es)?$/i.test(answer.trim())) throw new Fault("cancelled", "nothing was changed");
   } catch (error) {
     if (error instanceof Fault) throw error;
-    throw new Fault(context.io.signal.reason === "SIGTERM" ? "terminated" : "interrupted", "nothing was changed");
+    context.say("\n");
+    throw ended(context);
   } finally {
     lines.close();
   }

@@ -1,31 +1,33 @@
-import { join } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
 
 /** Parts that stay files of their own, since they are large and not always needed. */
 const apart: Record<string, string> = {
-  "./command-line.ts": "./cli-main.cjs",
-  "../ui/index.ts": "./cli-ui.js",
-  "../../server/main.ts": "./server.js",
+  "cli/command-line.ts": "./cli-main.cjs",
+  "cli/ui/index.ts": "./cli-ui.js",
+  "server/main.ts": "./server.js",
 };
 
-const keepApart: Plugin = {
+const keepApart = (root: string): Plugin => ({
   name: "keep-apart",
   setup(plugin) {
-    plugin.onResolve({ filter: /\.ts$/ }, ({ path, kind }) =>
-      kind === "dynamic-import" && apart[path] ? { path: apart[path], external: true } : undefined,
-    );
+    plugin.onResolve({ filter: /\.ts$/ }, ({ path, kind, resolveDir }) => {
+      const file = relative(root, resolve(resolveDir, path)).replaceAll("\\", "/");
+      return kind === "dynamic-import" && apart[file] ? { path: apart[file], external: true } : undefined;
+    });
   },
-};
+});
 
 /**
- * commander loads node:child_process, for commands that are programs of their own. We have none, and it would cost a
- * tenth of the start-up time of a command.
+ * What packages ask for and we never use. commander loads node:child_process for commands that are programs of their
+ * own, which would cost a tenth of the start-up time of a command; Ink loads the developer tools of React.
  */
-const withoutChildProcess: Plugin = {
-  name: "without-child-process",
+const unused = /^(node:child_process|react-devtools-core)$/;
+const withoutUnused: Plugin = {
+  name: "without-unused",
   setup(plugin) {
-    plugin.onResolve({ filter: /^node:child_process$/ }, ({ importer }) =>
-      importer.includes("commander") ? { path: "none", namespace: "none" } : undefined,
+    plugin.onResolve({ filter: unused }, ({ importer }) =>
+      /node_modules.(commander|ink)\b/.test(importer) ? { path: "none", namespace: "none" } : undefined,
     );
     plugin.onLoad({ filter: /.*/, namespace: "none" }, () => ({ contents: "module.exports = {};" }));
   },
@@ -54,14 +56,14 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
       outfile: join(dist, "cli.cjs"),
       // Its one import() becomes a require(), which needs no loader of modules either.
       supported: { "dynamic-import": false },
-      plugins: [keepApart],
+      plugins: [keepApart(root)],
     }),
     build({
       ...commonjs,
       entryPoints: [join(root, "cli/command-line.ts")],
       outfile: join(dist, "cli-main.cjs"),
       external: ["conf", "open"],
-      plugins: [keepApart, withoutChildProcess],
+      plugins: [keepApart(root), withoutUnused],
     }),
     build({
       ...common,
@@ -70,7 +72,7 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
       format: "esm",
       jsx: "automatic",
       define: { "process.env.NODE_ENV": '"production"', "process.env.DEV": '"false"' },
-      external: ["react-devtools-core"],
+      plugins: [withoutUnused],
       // Parts of React ask for `require`, which a module does not have.
       banner: {
         js: 'import{createRequire as floeRequire}from"node:module";const require=floeRequire(import.meta.url);',

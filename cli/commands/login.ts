@@ -1,5 +1,6 @@
 /** `floe login`: sign in by a code that is confirmed in a browser, on this machine or another (RFC 8628). */
 import type { Command } from "commander";
+import { askChoice, wait } from "../ask.ts";
 import { type Context, type Organization, organizationsOf, pickOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { makeContext } from "../make-context.ts";
@@ -52,7 +53,7 @@ async function login(context: Context, browser: boolean): Promise<void> {
       .openBrowser(page)
       .catch(() => context.say("The browser could not be opened; open the address yourself.\n"));
   }
-  const token = await waiting(context, () => poll(context, code));
+  const token = await wait(context, "Waiting for the code to be confirmed", () => poll(context, code));
   const session = (await context.call({
     method: "GET",
     path: "/api/auth/get-session",
@@ -84,16 +85,6 @@ async function login(context: Context, browser: boolean): Promise<void> {
     context.print(
       `${JSON.stringify({ server, profile, user: user ?? null, organization: chosen ?? null }, null, 2)}\n`,
     );
-}
-
-/** Wait with a spinner where somebody watches. */
-async function waiting(context: Context, work: () => Promise<Token>): Promise<Token> {
-  if (!context.interactive) {
-    context.say("Waiting for the code to be confirmed …\n");
-    return work();
-  }
-  const { spin } = await import("../ui/index.ts");
-  return spin(context.io, "Waiting for the code to be confirmed", work);
 }
 
 const expired = (): Fault =>
@@ -143,12 +134,12 @@ async function chooseOrganization(context: Context): Promise<Organization | unde
   }
   if (others.length === 0) return short(only);
   if (context.interactive) {
-    const { askChoice } = await import("../ui/index.ts");
-    const slug = await askChoice(
-      context.io,
-      "Which organization?",
-      all.map((one) => ({ value: one.slug, label: `${plain(one.name)} (${one.slug})` })),
-    );
+    const choices = all.map((one) => ({ value: one.slug, label: `${plain(one.name)} (${one.slug})` }));
+    const slug = await askChoice(context, "Which organization?", choices).catch((error: unknown) => {
+      // The sign-in is done; who does not want to choose now can do it later.
+      if (error instanceof Fault && error.kind === "cancelled") return undefined;
+      throw error;
+    });
     if (slug !== undefined) return short(pickOrganization(all, slug));
   }
   context.say(

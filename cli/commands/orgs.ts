@@ -1,5 +1,6 @@
 /** `floe orgs`: the organizations of the person who is signed in. */
 import type { Command } from "commander";
+import { askChoice, askForm } from "../ask.ts";
 import { type Context, type Organization, organizationsOf, personOf, pickOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { askedFields, showList, showOne } from "../resource/show.ts";
@@ -57,13 +58,11 @@ async function choose(context: Context, named: string | undefined): Promise<void
       throw new Fault("usage", "which organization? Its slug is missing", {
         hint: `Yours: ${all.map((one) => one.slug).join(", ") || "none"}`,
       });
-    const { askChoice } = await import("../ui/index.ts");
     slug = await askChoice(
-      context.io,
+      context,
       "Which organization?",
       all.map((one) => ({ value: one.slug, label: `${one.name} (${one.slug})` })),
     );
-    if (slug === undefined) throw new Fault("cancelled", "nothing was changed");
   }
   const chosen = pickOrganization(all, slug);
   await keep(context, chosen);
@@ -84,11 +83,9 @@ async function make(context: Context, given: string | undefined, slug: string | 
   if (name === undefined) {
     if (!context.interactive)
       throw new Fault("usage", "the name is missing", { hint: "For example: floe orgs create Acme" });
-    const { askForm } = await import("../ui/index.ts");
-    const answers = await askForm(context.io, "Create an organization", [
+    const answers = await askForm(context, "Create an organization", [
       { name: "name", label: "name", hint: "", check: (text) => (text.trim() === "" ? "is required" : undefined) },
     ]);
-    if (!answers) throw new Fault("cancelled", "nothing was changed");
     name = answers["name"] ?? "";
   }
   const body = { name, slug: slug ?? slugOf(name) };

@@ -1,5 +1,6 @@
 /** Asking for the required fields that were not given, from the same description that the flags are made of. */
 import { InvalidArgumentError } from "commander";
+import { askForm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import type { FlagEntry } from "../manifest.ts";
@@ -17,9 +18,8 @@ export async function askFields(
   title: string,
   entries: FlagEntry[],
 ): Promise<Record<string, unknown>> {
-  const { askForm } = await import("../ui/index.ts");
   const answers = await askForm(
-    context.io,
+    context,
     title,
     entries.map((entry) => ({
       name: entry.name,
@@ -39,7 +39,6 @@ export async function askFields(
       },
     })),
   );
-  if (!answers) throw new Fault("cancelled", "nothing was changed");
   return Object.assign({}, ...entries.map((entry) => read(entry, answers[entry.name] ?? ""))) as Record<
     string,
     unknown

@@ -1,67 +1,69 @@
 import { Box, Text, useInput } from "ink";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
+import type { Outcome, Question } from "./questions.ts";
 import { inkColors } from "./theme.ts";
+import { type } from "./typing.ts";
 
-/** One thing to be asked. `check` answers what is wrong with a text, or undefined. */
-export type Question = {
-  name: string;
-  label: string;
-  hint: string;
-  choices?: string[];
-  check(text: string): string | undefined;
-};
-
-type Props = {
-  title: string;
-  questions: Question[];
-  done(answers: Record<string, string> | "left" | "interrupted"): void;
-};
+type Answers = Record<string, string>;
+type Props = { title: string; questions: Question[]; done(outcome: Outcome<Answers>): void };
 
 /** Questions one under the other; each is checked before the next is asked. */
 export function Form({ title, questions, done }: Props) {
-  const [answers, setAnswers] = useState<Record<string, string>>({});
+  const [answers, setAnswers] = useState<Answers>({});
   const [at, setAt] = useState(0);
-  const [text, setText] = useState(questions[0]?.choices?.[0] ?? "");
+  const [shown, setShown] = useState(questions[0]?.choices?.[0] ?? "");
   const [fault, setFault] = useState<string>();
+  // Keys may come faster than frames: the text is kept where the next key finds it at once.
+  const text = useRef(shown);
   const question = questions[at];
 
-  const go = (to: number, from: Record<string, string>): void => {
-    setAt(to);
+  const put = (next: string): void => {
+    text.current = next;
+    setShown(next);
     setFault(undefined);
-    setText(from[questions[to]?.name ?? ""] ?? questions[to]?.choices?.[0] ?? "");
+  };
+  const go = (to: number, from: Answers): void => {
+    setAt(to);
+    put(from[questions[to]?.name ?? ""] ?? questions[to]?.choices?.[0] ?? "");
   };
   const take = (): void => {
     if (!question) return;
-    const wrong = question.check(text);
+    const wrong = question.check(text.current);
     if (wrong) {
       setFault(wrong);
       return;
     }
-    const next = { ...answers, [question.name]: text };
+    const next = { ...answers, [question.name]: text.current };
     setAnswers(next);
-    if (at + 1 === questions.length) done(next);
-    else go(at + 1, next);
+    go(at + 1, next);
   };
   const turn = (step: number): void => {
     const { choices = [] } = question ?? {};
-    if (choices.length === 0) return;
-    setText(choices[(choices.indexOf(text) + step + choices.length) % choices.length] ?? text);
+    if (choices.length > 0)
+      put(choices[(choices.indexOf(text.current) + step + choices.length) % choices.length] ?? "");
   };
 
+  const finished = at === questions.length;
+  // After the last answer is on the screen, so that it stays there.
+  useEffect(() => {
+    if (finished) done({ value: answers });
+  }, [finished, answers, done]);
+
   useInput((input, key) => {
-    if (key.ctrl && input === "c") return done("interrupted");
-    if (key.escape) return done("left");
-    if (key.return) return take();
-    if (key.upArrow) return at > 0 ? go(at - 1, answers) : undefined;
-    if (key.leftArrow) return turn(-1);
-    if (key.rightArrow) return turn(1);
-    if (question?.choices) return undefined;
-    setFault(undefined);
-    if (key.ctrl && input === "u") return setText("");
-    if (key.backspace || key.delete) return setText((before) => before.slice(0, -1));
-    // A paste comes as one input; a line end in it is not a second answer.
-    if (input && !key.ctrl && !key.meta) setText((before) => before + input.replace(/[\r\n]+/g, " "));
-    return undefined;
+    if (key.ctrl && input === "c") done("interrupted");
+    else if (key.escape) done("left");
+    else if (key.return) take();
+    else if (key.upArrow) go(Math.max(0, at - 1), answers);
+    else if (key.leftArrow) turn(-1);
+    else if (key.rightArrow) turn(1);
+    else if (question?.choices) return;
+    else if (key.ctrl && input === "u") put("");
+    else if (key.backspace || key.delete) put(type(text.current, "\b").text);
+    else if (input && !key.ctrl && !key.meta) {
+      const typed = type(text.current, input);
+      put(typed.text);
+      if (typed.entered) take();
+    }
   });
 
   return (
@@ -75,15 +77,12 @@ export function Form({ title, questions, done }: Props) {
       {question && (
         <Text>
           <Text color={inkColors.link}>?</Text> {question.label}{" "}
-          {question.choices ? <Text color={inkColors.link}>‹ {text} ›</Text> : text}
+          {question.choices ? <Text color={inkColors.link}>‹ {shown} ›</Text> : shown}
           {!question.choices && <Text inverse> </Text>}
         </Text>
       )}
-      {fault ? (
-        <Text color={inkColors.bad}> {fault}</Text>
-      ) : question?.hint ? (
-        <Text dimColor> {question.hint}</Text>
-      ) : null}
+      {fault && <Text color={inkColors.bad}>{`  ${fault}`}</Text>}
+      {!fault && question?.hint && <Text dimColor>{`  ${question.hint}`}</Text>}
     </Box>
   );
 }

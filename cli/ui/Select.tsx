@@ -1,47 +1,65 @@
 import { Box, Text, useInput } from "ink";
-import { useState } from "react";
+import { useRef, useState } from "react";
+import type { Choice, Outcome } from "./questions.ts";
 import { inkColors } from "./theme.ts";
+import { type } from "./typing.ts";
 
-/** One thing to pick. */
-export type Choice = { value: string; label: string };
-
-type Props = { title: string; choices: Choice[]; done(answer: { value: string } | "left" | "interrupted"): void };
+type Props = { title: string; choices: Choice[]; done(outcome: Outcome<string>): void };
 
 /** How many choices stand on the screen at once. */
 const rows = 10;
 
-/** A list to pick one from, by arrows or by typing its beginning. */
+/** A list to pick one from, by arrows or by typing a part of it. */
 export function Select({ title, choices, done }: Props) {
-  const [typed, setTyped] = useState("");
-  const [position, setPosition] = useState(0);
-  const shown = choices.filter(({ label, value }) => `${label} ${value}`.toLowerCase().includes(typed.toLowerCase()));
-  const current = shown[position] ?? shown[0];
-  const first = Math.max(0, Math.min(position - rows + 1, shown.length - rows));
+  const [shown, setShown] = useState({ typed: "", position: 0 });
+  // Keys may come faster than frames: the state is kept where the next key finds it at once.
+  const state = useRef(shown);
+  const put = (next: typeof shown): void => {
+    state.current = next;
+    setShown(next);
+  };
+  const matching = (typed: string): Choice[] =>
+    choices.filter(({ label, value }) => `${label} ${value}`.toLowerCase().includes(typed.toLowerCase()));
+  const take = (): void => {
+    const chosen = matching(state.current.typed)[state.current.position];
+    if (chosen) done({ value: chosen.value });
+  };
+  const move = (step: number): void => {
+    const { typed, position } = state.current;
+    put({ typed, position: Math.max(0, Math.min(matching(typed).length - 1, position + step)) });
+  };
+
   useInput((input, key) => {
-    if (key.ctrl && input === "c") return done("interrupted");
-    if (key.escape) return done("left");
-    if (key.return) {
-      if (current) done({ value: current.value });
-      return;
+    if (key.ctrl && input === "c") done("interrupted");
+    else if (key.escape) done("left");
+    else if (key.return) take();
+    else if (key.upArrow) move(-1);
+    else if (key.downArrow) move(1);
+    else if (key.backspace || key.delete) put({ typed: type(state.current.typed, "\b").text, position: 0 });
+    else if (input && !key.ctrl && !key.meta) {
+      const typed = type(state.current.typed, input);
+      put({ typed: typed.text, position: 0 });
+      if (typed.entered) take();
     }
-    if (key.upArrow) return setPosition((at) => Math.max(0, at - 1));
-    if (key.downArrow) return setPosition((at) => Math.min(shown.length - 1, at + 1));
-    setPosition(0);
-    if (key.backspace || key.delete) return setTyped((text) => text.slice(0, -1));
-    if (input && !key.ctrl && !key.meta) setTyped((text) => text + input);
   });
+
+  const list = matching(shown.typed);
+  const first = Math.max(0, Math.min(shown.position - rows + 1, list.length - rows));
   return (
     <Box flexDirection="column">
       <Text bold>
-        {title} <Text color={inkColors.link}>{typed}</Text>
+        {title} <Text color={inkColors.link}>{shown.typed}</Text>
       </Text>
-      {shown.slice(first, first + rows).map((choice) => (
-        <Text key={choice.value} {...(choice === current && { color: inkColors.link })}>
-          {choice === current ? "❯ " : "  "}
-          {choice.label}
-        </Text>
-      ))}
-      {shown.length === 0 && <Text dimColor> nothing matches</Text>}
+      {list.slice(first, first + rows).map((choice, index) => {
+        const current = first + index === shown.position;
+        return (
+          <Text key={choice.value} {...(current && { color: inkColors.link })}>
+            {current ? "❯ " : "  "}
+            {choice.label}
+          </Text>
+        );
+      })}
+      {list.length === 0 && <Text dimColor>{"  nothing matches"}</Text>}
       <Text dimColor>↑↓ choose · enter takes it · esc leaves</Text>
     </Box>
   );

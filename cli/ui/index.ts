@@ -1,21 +1,27 @@
-/** The door to Ink. Commands hand over plain data and get plain answers; nothing else imports it, and it is loaded only here. */
+/**
+ * The door to Ink. Commands hand over plain data and get plain answers. It is bundled apart and loaded only to ask, so
+ * it shares no class with the rest: an error thrown here would not be known there.
+ */
 import { type Instance, render } from "ink";
 import { createElement, type ReactElement } from "react";
-import { Fault } from "../fault.ts";
 import type { Io } from "../io.ts";
-import { Form, type Question } from "./Form.tsx";
-import { type Choice, Select } from "./Select.tsx";
+import { Form } from "./Form.tsx";
+import type { Choice, Outcome, Question } from "./questions.ts";
+import { Select } from "./Select.tsx";
 import { Spinner } from "./Spinner.tsx";
 
-/** Put something on the terminal until it calls back; stdout stays for data where stderr is a terminal too. */
-async function show<T>(io: Io, make: (done: (value: T) => void) => ReactElement): Promise<T> {
+/** Put something on the terminal until it calls back, and take it away unless it `stays`; stdout is kept for data where stderr is a terminal too. */
+async function show<T>(
+  io: Io,
+  make: (done: (outcome: Outcome<T>) => void) => ReactElement,
+  { stays = false } = {},
+): Promise<Outcome<T>> {
   const screen = io.stderr.isTTY ? io.stderr : io.stdout;
   let instance: Instance | undefined;
   let stop = (): void => undefined;
   try {
-    return await new Promise<T>((resolve, reject) => {
-      stop = () =>
-        reject(new Fault(io.signal.reason === "SIGTERM" ? "terminated" : "interrupted", "nothing was changed"));
+    return await new Promise<Outcome<T>>((resolve) => {
+      stop = () => resolve("interrupted");
       io.signal.addEventListener("abort", stop, { once: true });
       instance = render(make(resolve), {
         stdin: io.stdin as NodeJS.ReadStream,
@@ -27,44 +33,24 @@ async function show<T>(io: Io, make: (done: (value: T) => void) => ReactElement)
     });
   } finally {
     io.signal.removeEventListener("abort", stop);
+    if (!stays) instance?.clear();
     instance?.unmount();
     await instance?.waitUntilExit().catch(() => undefined);
   }
 }
 
-const interrupted = (): Fault => new Fault("interrupted", "nothing was changed");
+/** Ask for several texts. */
+export const askForm = (io: Io, title: string, questions: Question[]): Promise<Outcome<Record<string, string>>> =>
+  show(io, (done) => createElement(Form, { title, questions, done }), { stays: true });
 
-/** Ask for several texts; undefined when the person leaves with Escape. */
-export async function askForm(
-  io: Io,
-  title: string,
-  questions: Question[],
-): Promise<Record<string, string> | undefined> {
-  const answers = await show<Record<string, string> | "left" | "interrupted">(io, (done) =>
-    createElement(Form, { title, questions, done }),
-  );
-  if (answers === "interrupted") throw interrupted();
-  return answers === "left" ? undefined : answers;
-}
-
-/** Ask for one of several; undefined when the person leaves with Escape. */
-export async function askChoice(io: Io, title: string, choices: Choice[]): Promise<string | undefined> {
-  const answer = await show<{ value: string } | "left" | "interrupted">(io, (done) =>
-    createElement(Select, { title, choices, done }),
-  );
-  if (answer === "interrupted") throw interrupted();
-  return answer === "left" ? undefined : answer.value;
-}
+/** Ask for one of several. */
+export const askChoice = (io: Io, title: string, choices: Choice[]): Promise<Outcome<string>> =>
+  show(io, (done) => createElement(Select, { title, choices, done }));
 
 /** Turn a wheel while something is waited for. */
-export async function spin<T>(io: Io, label: string, work: () => Promise<T>): Promise<T> {
-  const result = await show<{ value: T } | { error: unknown }>(io, (done) => {
-    work().then(
-      (value) => done({ value }),
-      (error: unknown) => done({ error }),
-    );
-    return createElement(Spinner, { label, stop: () => done({ error: interrupted() }) });
+export const spin = <T>(io: Io, label: string, work: Promise<T>): Promise<Outcome<T>> =>
+  show(io, (done) => {
+    const stop = (): void => done("interrupted");
+    work.then((value) => done({ value }), stop);
+    return createElement(Spinner, { label, stop });
   });
-  if ("error" in result) throw result.error;
-  return result.value;
-}

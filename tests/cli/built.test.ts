@@ -77,6 +77,13 @@ describe("the built command line", () => {
     expect(text.length).toBeLessThan(150_000);
   });
 
+  test("has Ink in a file of its own, which asks for no package that is not there", async () => {
+    const ui = (await import(join(dist, "cli-ui.js"))) as Record<string, unknown>;
+    expect(Object.keys(ui).sort()).toEqual(["askChoice", "askForm", "spin"]);
+    // A class that is in both files is two classes, and `instanceof` fails without a word.
+    expect(readFileSync(join(dist, "cli-ui.js"), "utf8")).not.toContain("exit_code");
+  });
+
   test("--help is the overview of the same commands that run", async () => {
     const { out } = await run(["--help"]);
     for (const name of ["login", "products", "orders", "listen", "serve", "api-keys"])

@@ -58,6 +58,18 @@ describe("a form", () => {
     expect(out).not.toContain("? name");
   });
 
+  test("takes keys that come all at once, as a fast typist or a paste sends them", async () => {
+    const { code } = await type(
+      ["products", "create"],
+      [
+        ["? name", "Prx\u007fo\r"],
+        ["? price", "1\b9.00\rignored"],
+      ],
+    );
+    expect(code).toBe(0);
+    expect(bodies).toMatchObject([{ name: "Pro", prices: [{ price_amount: 900 }] }]);
+  });
+
   test("Escape leaves it: exit 2, nothing is sent", async () => {
     const { code, err } = await type(["products", "create"], [["? name", leave]]);
     expect(code).toBe(2);
