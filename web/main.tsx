@@ -1,10 +1,10 @@
-import { lazy, StrictMode } from "react";
+import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { Boundary, Frame } from "./parts/Shell.tsx";
-import { prepare, Router } from "./router.tsx";
+import { Boundary } from "./parts/Shell.tsx";
+import { type Route, Router, startRouter } from "./router.tsx";
 import "./theme.css";
 
-const pages = prepare([
+const routes: Route[] = [
   { path: "/checkout/:client_secret", load: () => import("./pages/checkout.tsx") },
   { path: "/checkout/:client_secret/confirmation", load: () => import("./pages/confirmation.tsx") },
   { path: "/sign-in", load: () => import("./pages/sign-in.tsx") },
@@ -13,21 +13,23 @@ const pages = prepare([
   { path: "/demo", load: () => import("./pages/demo.tsx") },
   { path: "/mail", load: () => import("./pages/mail.tsx") },
   { path: "/error", load: () => import("./pages/error.tsx") },
-]);
-const NotFound = lazy(() => import("./pages/not-found.tsx"));
+  { path: "*", load: () => import("./pages/not-found.tsx") },
+];
 
 const query = new URLSearchParams(location.search);
 const theme = query.get("theme");
 if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 if (query.get("embed") === "true" && window.parent !== window) document.documentElement.dataset.embed = "";
 
-const root = document.getElementById("root");
-if (root) {
+// Not awaited: the pages import this very file's chunk, and would wait for it in turn.
+void startRouter(routes).then(() => {
+  const root = document.getElementById("root");
+  if (!root) return;
   createRoot(root).render(
     <StrictMode>
       <Boundary>
-        <Router pages={pages} Missing={NotFound} waiting={<Frame />} />
+        <Router />
       </Boundary>
     </StrictMode>,
   );
-}
+});

@@ -1,32 +1,51 @@
-import {
-  type AnchorHTMLAttributes,
-  type ComponentType,
-  lazy,
-  type ReactNode,
-  Suspense,
-  useSyncExternalStore,
-} from "react";
+import { type AnchorHTMLAttributes, type ComponentType, useSyncExternalStore } from "react";
 
 type Page = ComponentType<{ params: Record<string, string> }>;
 export type Route = { path: string; load: () => Promise<{ default: Page }> };
+type Shown = { path: string; params: Record<string, string>; Component: Page };
 
+let routes: readonly Route[] = [];
+let shown: Shown | undefined;
 const listeners = new Set<() => void>();
-const subscribe = (listener: () => void): (() => void) => {
-  listeners.add(listener);
-  addEventListener("popstate", listener);
-  return () => {
-    listeners.delete(listener);
-    removeEventListener("popstate", listener);
-  };
-};
+
+/**
+ * Loads the page of the current address and only then shows it. React's own way, lazy and Suspense, would take the old
+ * page down first and keep the new one back for a third of a second.
+ */
+async function show(): Promise<void> {
+  const path = location.pathname;
+  let found: Shown | undefined;
+  for (const { path: pattern, load } of routes) {
+    const params = match(pattern, path);
+    if (!params) continue;
+    const Component = await load().then(
+      (module) => module.default,
+      (error: Error) => () => {
+        throw error;
+      },
+    );
+    found = { path, params, Component };
+    break;
+  }
+  // The reader may have gone on while it was loading.
+  if (path !== location.pathname) return;
+  shown = found;
+  for (const listener of listeners) listener();
+}
+
+/** Declares the routes, the one for everything else last, and resolves once the first page is there to be shown. */
+export async function startRouter(declared: readonly Route[]): Promise<void> {
+  routes = declared;
+  addEventListener("popstate", () => void show());
+  await show();
+}
 
 /** Goes to a path of this app without loading the page again; the query (theme, embedding) is kept unless one is given. */
 export function navigate(path: string, { replace = false } = {}): void {
   const target = path.includes("?") ? path : path + location.search;
   if (replace) history.replaceState(null, "", target);
   else history.pushState(null, "", target);
-  scrollTo(0, 0);
-  for (const listener of listeners) listener();
+  void show().then(() => scrollTo(0, 0));
 }
 
 /** A link within the app. */
@@ -46,6 +65,7 @@ export function Link({ href, ...rest }: AnchorHTMLAttributes<HTMLAnchorElement> 
 
 /** The path's parameters where it fits the pattern (`/checkout/:client_secret`), else undefined. */
 export function match(pattern: string, path: string): Record<string, string> | undefined {
+  if (pattern === "*") return {};
   const wanted = pattern.split("/");
   const given = path.replace(/\/+$/, "").split("/");
   if (pattern === "/" ? path !== "/" : wanted.length !== given.length) return undefined;
@@ -65,27 +85,13 @@ export function safePath(next: string | null, fallback = "/", origin = location.
   return target.origin === origin ? target.pathname + target.search + target.hash : fallback;
 }
 
-/** The routes with their pages still to be loaded; made once, outside of any component. */
-export const prepare = (routes: readonly Route[]) => routes.map(({ path, load }) => ({ path, Component: lazy(load) }));
+const subscribe = (listener: () => void): (() => void) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
 
-type RouterProps = { pages: ReturnType<typeof prepare>; Missing: ComponentType; waiting: ReactNode };
-
-/** Shows the page of the current path; each page is loaded when it is first shown. */
-export function Router({ pages, Missing, waiting }: RouterProps) {
-  const path = useSyncExternalStore(subscribe, () => location.pathname);
-  for (const { path: pattern, Component } of pages) {
-    const params = match(pattern, path);
-    if (params) {
-      return (
-        <Suspense fallback={waiting}>
-          <Component key={path} params={params} />
-        </Suspense>
-      );
-    }
-  }
-  return (
-    <Suspense fallback={waiting}>
-      <Missing />
-    </Suspense>
-  );
+/** Shows the page of the current path. */
+export function Router() {
+  const page = useSyncExternalStore(subscribe, () => shown);
+  return page && <page.Component key={page.path} params={page.params} />;
 }

@@ -12,9 +12,9 @@ import { Discount } from "../parts/Discount.tsx";
 import { Field } from "../parts/Field.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Notice } from "../parts/Notice.tsx";
-import { Frame, useTitle } from "../parts/Shell.tsx";
+import { useTitle } from "../parts/Shell.tsx";
 import type { StripeHandle } from "../parts/StripeCard.tsx";
-import { Sides, Summary, SummaryGhost } from "../parts/Summary.tsx";
+import { Sides, SidesGhost, Summary } from "../parts/Summary.tsx";
 import { expired, Unavailable } from "../parts/Unavailable.tsx";
 import { navigate } from "../router.tsx";
 import { useCheckout } from "../use-checkout.ts";
@@ -233,13 +233,7 @@ export default function CheckoutPage({ params }: { params: Record<string, string
   if (failure || over) {
     return <Unavailable failure={failure ?? expired} retry={() => void order.load()} />;
   }
-  if (!checkout) {
-    return (
-      <Sides summary={<SummaryGhost />}>
-        <Frame />
-      </Sides>
-    );
-  }
+  if (!checkout) return <SidesGhost />;
   return (
     <Sides
       summary={<Summary checkout={checkout} updating={order.updating} />}

@@ -1,8 +1,8 @@
 import { useEffect, useRef } from "react";
 import { announce, isEmbedded, tellParent } from "../parent.ts";
 import { Money } from "../parts/Money.tsx";
-import { Frame, useTitle } from "../parts/Shell.tsx";
-import { Sides, Summary, SummaryGhost } from "../parts/Summary.tsx";
+import { useTitle } from "../parts/Shell.tsx";
+import { Sides, SidesGhost, Summary } from "../parts/Summary.tsx";
 import { Unavailable } from "../parts/Unavailable.tsx";
 import { navigate } from "../router.tsx";
 import { useCheckout } from "../use-checkout.ts";
@@ -36,13 +36,7 @@ export default function ConfirmationPage({ params }: { params: Record<string, st
   }, [checkout]);
 
   if (failure) return <Unavailable failure={failure} retry={() => void load()} />;
-  if (!checkout) {
-    return (
-      <Sides summary={<SummaryGhost />}>
-        <Frame />
-      </Sides>
-    );
-  }
+  if (!checkout) return <SidesGhost />;
   const done = status === "succeeded";
   const seller = sellerPage(checkout, null);
   return (

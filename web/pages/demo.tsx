@@ -124,6 +124,7 @@ export default function DemoPage() {
             {!products && !failure && (
               <li className="card" aria-hidden="true">
                 <GhostLine width="60%" height="1.5rem" />
+                <GhostLine width="100%" height="8rem" />
               </li>
             )}
             {products?.map((product) => (

@@ -140,8 +140,8 @@ export function Sides({
   );
 }
 
-/** The shape of the page before anything is known, in the space it will take. */
-export function SummaryGhost() {
+/** The shape of the summary before anything is known, in the space it will take. */
+function SummaryGhost() {
   return (
     <section className="water" aria-hidden="true">
       <p className="seller">
@@ -150,6 +150,9 @@ export function SummaryGhost() {
       </p>
       <div>
         <GhostLine width="14rem" height="1.75rem" />
+        <p className="description">
+          <GhostLine width="100%" height="3rem" />
+        </p>
         <p className="total">
           <GhostLine width="10rem" height="3rem" />
         </p>
@@ -157,5 +160,22 @@ export function SummaryGhost() {
       </div>
       <Drift />
     </section>
+  );
+}
+
+/** The checkout before it is known what is sold. */
+export function SidesGhost() {
+  return (
+    <Sides summary={<SummaryGhost />}>
+      <p className="hidden" role="status">
+        Loading…
+      </p>
+      <div className="stack" aria-hidden="true">
+        <GhostLine width="9rem" />
+        <GhostLine width="100%" height="2.875rem" />
+        <GhostLine width="100%" height="2.875rem" />
+        <GhostLine width="100%" height="2.875rem" />
+      </div>
+    </Sides>
   );
 }
