@@ -4,7 +4,7 @@ import { sweepIdempotencyKeys } from "./http/idempotency.ts";
 import type { Deps } from "./lib/context.ts";
 import type { JobHandlers } from "./lib/jobs.ts";
 import { sendMail } from "./lib/mail.ts";
-import { sweepPayments } from "./payments/jobs.ts";
+import { sweepPayments } from "./checkouts/settlement.ts";
 import { sweepWebhooks, webhookJobs } from "./webhooks/jobs.ts";
 
 /** What is done later, by job name. */

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 /** The domains of the server in their one order. A domain calls to its left; to its right it speaks by events. */
 const domains = ["organizations", "webhooks", "customers", "products", "payments", "orders", "checkouts"];
 /** The files a domain may hold besides those that only shape its own data. */
-const rooms = /^(tables|rules|store|service|jobs|shapes|messages|tax-ids|price-rules)$/;
+const rooms = /^(tables|rules|store|service|jobs|shapes|buyer|changes|settlement|messages|tax-ids|price-rules)$/;
 
 /** Words with one home: what, where it may stand, why. */
 const homes: [RegExp, RegExp, string][] = [

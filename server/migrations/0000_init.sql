@@ -107,6 +107,43 @@ CREATE TABLE "verification" (
 	"updatedAt" timestamp with time zone NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE "checkouts" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"status" text DEFAULT 'open' NOT NULL,
+	"client_secret" text NOT NULL,
+	"expires_at" timestamp with time zone NOT NULL,
+	"success_url" text,
+	"return_url" text,
+	"embed_origin" text,
+	"product_ids" jsonb NOT NULL,
+	"product_id" uuid NOT NULL,
+	"product_price_id" uuid NOT NULL,
+	"amount" integer NOT NULL,
+	"currency" text NOT NULL,
+	"allow_discount_codes" boolean DEFAULT true NOT NULL,
+	"require_billing_address" boolean DEFAULT false NOT NULL,
+	"allow_trial" boolean DEFAULT true NOT NULL,
+	"is_business_customer" boolean DEFAULT false NOT NULL,
+	"customer_id" uuid,
+	"external_customer_id" text,
+	"customer_name" text,
+	"customer_email" text,
+	"customer_ip_address" text,
+	"customer_billing_name" text,
+	"customer_billing_address" jsonb,
+	"customer_tax_id" jsonb,
+	"locale" text,
+	"payment_method_type" text,
+	"payment_processor_metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"customer_metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"custom_field_data" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	CONSTRAINT "checkouts_client_secret_unique" UNIQUE("client_secret")
+);
+--> statement-breakpoint
 CREATE TABLE "customers" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"organization_id" text NOT NULL,
@@ -160,6 +197,46 @@ CREATE TABLE "mails" (
 	"sent_at" timestamp with time zone
 );
 --> statement-breakpoint
+CREATE TABLE "order_items" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"order_id" uuid NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"label" text NOT NULL,
+	"amount" integer NOT NULL,
+	"tax_amount" integer DEFAULT 0 NOT NULL,
+	"proration" boolean DEFAULT false NOT NULL,
+	"product_price_id" uuid
+);
+--> statement-breakpoint
+CREATE TABLE "orders" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"status" text NOT NULL,
+	"billing_reason" text NOT NULL,
+	"currency" text NOT NULL,
+	"subtotal_amount" integer NOT NULL,
+	"discount_amount" integer NOT NULL,
+	"tax_amount" integer NOT NULL,
+	"applied_balance_amount" integer DEFAULT 0 NOT NULL,
+	"refunded_amount" integer DEFAULT 0 NOT NULL,
+	"refunded_tax_amount" integer DEFAULT 0 NOT NULL,
+	"platform_fee_amount" integer DEFAULT 0 NOT NULL,
+	"billing_name" text,
+	"billing_address" jsonb,
+	"invoice_number" text NOT NULL,
+	"is_invoice_generated" boolean DEFAULT false NOT NULL,
+	"description" text NOT NULL,
+	"customer_id" uuid NOT NULL,
+	"product_id" uuid NOT NULL,
+	"checkout_id" uuid,
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"custom_field_data" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	CONSTRAINT "orders_checkout_id_unique" UNIQUE("checkout_id")
+);
+--> statement-breakpoint
 CREATE TABLE "organization" (
 	"id" text PRIMARY KEY NOT NULL,
 	"name" text NOT NULL,
@@ -186,6 +263,51 @@ CREATE TABLE "organization" (
 	"sso_enforced" boolean DEFAULT false NOT NULL,
 	"invoice_next_number" integer DEFAULT 1 NOT NULL,
 	"blocked_at" timestamp with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "payments" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"status" text DEFAULT 'pending' NOT NULL,
+	"amount" integer NOT NULL,
+	"currency" text NOT NULL,
+	"method" text DEFAULT 'card' NOT NULL,
+	"trigger" text DEFAULT 'purchase' NOT NULL,
+	"decline_reason" text,
+	"decline_message" text,
+	"card" jsonb,
+	"checkout_id" uuid,
+	"order_id" uuid,
+	"customer_id" uuid NOT NULL,
+	"customer_email" text NOT NULL,
+	"processor_id" text,
+	"intent_status" text,
+	"client_secret" text,
+	"confirmation_token_id" text NOT NULL,
+	"reconcile_due_at" timestamp with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "test_intents" (
+	"payment_id" uuid PRIMARY KEY NOT NULL,
+	"id" text NOT NULL,
+	"client_secret" text NOT NULL,
+	"status" text NOT NULL,
+	"amount" integer NOT NULL,
+	"currency" text NOT NULL,
+	"decline" jsonb,
+	"card" jsonb NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "test_intents_id_unique" UNIQUE("id"),
+	CONSTRAINT "test_intents_client_secret_unique" UNIQUE("client_secret")
+);
+--> statement-breakpoint
+CREATE TABLE "test_tokens" (
+	"id" text PRIMARY KEY NOT NULL,
+	"scenario" text NOT NULL,
+	"card" jsonb NOT NULL,
+	"created_at" timestamp with time zone NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "product_prices" (
@@ -283,7 +405,16 @@ ALTER TABLE "invitation" ADD CONSTRAINT "invitation_inviterId_user_id_fk" FOREIG
 ALTER TABLE "member" ADD CONSTRAINT "member_organizationId_organization_id_fk" FOREIGN KEY ("organizationId") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "member" ADD CONSTRAINT "member_userId_user_id_fk" FOREIGN KEY ("userId") REFERENCES "public"."user"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "session" ADD CONSTRAINT "session_userId_user_id_fk" FOREIGN KEY ("userId") REFERENCES "public"."user"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_product_price_id_product_prices_id_fk" FOREIGN KEY ("product_price_id") REFERENCES "public"."product_prices"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_customer_id_customers_id_fk" FOREIGN KEY ("customer_id") REFERENCES "public"."customers"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customers" ADD CONSTRAINT "customers_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "order_items" ADD CONSTRAINT "order_items_order_id_orders_id_fk" FOREIGN KEY ("order_id") REFERENCES "public"."orders"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "orders" ADD CONSTRAINT "orders_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "orders" ADD CONSTRAINT "orders_customer_id_customers_id_fk" FOREIGN KEY ("customer_id") REFERENCES "public"."customers"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "orders" ADD CONSTRAINT "orders_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "payments" ADD CONSTRAINT "payments_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "product_prices" ADD CONSTRAINT "product_prices_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "product_prices" ADD CONSTRAINT "product_prices_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "products" ADD CONSTRAINT "products_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -300,6 +431,9 @@ CREATE UNIQUE INDEX "member_once" ON "member" USING btree ("organizationId","use
 CREATE INDEX "member_user" ON "member" USING btree ("userId");--> statement-breakpoint
 CREATE INDEX "session_user" ON "session" USING btree ("userId");--> statement-breakpoint
 CREATE INDEX "verification_identifier" ON "verification" USING btree ("identifier");--> statement-breakpoint
+CREATE INDEX "checkouts_by_creation" ON "checkouts" USING btree ("organization_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "checkouts_by_customer" ON "checkouts" USING btree ("customer_id");--> statement-breakpoint
+CREATE INDEX "checkouts_due" ON "checkouts" USING btree ("status","expires_at");--> statement-breakpoint
 CREATE UNIQUE INDEX "customers_email" ON "customers" USING btree ("organization_id",lower("email")) WHERE "customers"."deleted_at" is null;--> statement-breakpoint
 CREATE UNIQUE INDEX "customers_external_id" ON "customers" USING btree ("organization_id","external_id");--> statement-breakpoint
 CREATE INDEX "customers_by_creation" ON "customers" USING btree ("organization_id","created_at","id") WHERE "customers"."deleted_at" is null;--> statement-breakpoint
@@ -311,7 +445,16 @@ CREATE INDEX "events_undispatched" ON "events" USING btree ("organization_id","s
 CREATE INDEX "events_subject" ON "events" USING btree ("organization_id",("data" ->> 'id'));--> statement-breakpoint
 CREATE INDEX "idempotency_keys_age" ON "idempotency_keys" USING btree ("created_at");--> statement-breakpoint
 CREATE INDEX "mails_age" ON "mails" USING btree ("created_at");--> statement-breakpoint
+CREATE INDEX "order_items_by_order" ON "order_items" USING btree ("order_id");--> statement-breakpoint
+CREATE UNIQUE INDEX "orders_invoice" ON "orders" USING btree ("organization_id","invoice_number");--> statement-breakpoint
+CREATE INDEX "orders_by_creation" ON "orders" USING btree ("organization_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "orders_by_customer" ON "orders" USING btree ("customer_id");--> statement-breakpoint
+CREATE INDEX "orders_by_product" ON "orders" USING btree ("product_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "organization_slug" ON "organization" USING btree (lower("slug"));--> statement-breakpoint
+CREATE UNIQUE INDEX "payments_of_checkout" ON "payments" USING btree ("checkout_id") WHERE "payments"."status" in ('pending', 'succeeded');--> statement-breakpoint
+CREATE INDEX "payments_by_creation" ON "payments" USING btree ("organization_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "payments_by_order" ON "payments" USING btree ("order_id");--> statement-breakpoint
+CREATE INDEX "payments_due" ON "payments" USING btree ("reconcile_due_at") WHERE "payments"."reconcile_due_at" is not null;--> statement-breakpoint
 CREATE INDEX "product_prices_of_product" ON "product_prices" USING btree ("product_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "products_by_creation" ON "products" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "products_by_name" ON "products" USING btree ("organization_id","name","id");--> statement-breakpoint

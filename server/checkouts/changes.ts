@@ -1,0 +1,86 @@
+import type { z } from "zod";
+import type { CheckoutConfirm } from "../../shared/api/checkout-client.ts";
+import type { CheckoutUpdate } from "../../shared/api/checkouts.ts";
+import { type Fault, fault } from "../../shared/errors.ts";
+import { readTaxId } from "../customers/tax-ids.ts";
+import type { PricedProduct, PriceRow } from "../products/rules.ts";
+import { asksForAddress, type CheckoutRow, checkAmount, checkProduct, computeAmount, pickPrice } from "./rules.ts";
+
+type Update = Omit<z.output<typeof CheckoutUpdate>, "allow_trial">;
+type Confirm = Omit<z.output<typeof CheckoutConfirm>, "allow_trial">;
+type Sent = Partial<Update & Confirm & { allow_trial: boolean | undefined }>;
+export type Ground = { row: CheckoutRow; products: PricedProduct[]; price: PriceRow };
+
+const no_discount = "Discount does not exist.";
+
+/**
+ * What an update makes of an open checkout: the columns to write, or every fault. `seller`: sent with a token, so that
+ * what only a seller may change is heard.
+ */
+export function planUpdate({ row, products, price: picked }: Ground, body: Sent, seller: boolean): { patch: Partial<CheckoutRow>; faults: Fault[] } {
+  const faults: Fault[] = [];
+  const patch: Partial<CheckoutRow> = {};
+  let price = picked;
+
+  if (body.product_price_id !== undefined && body.product_price_id !== row.product_price_id) {
+    const owner = products.find((one) => one.prices.some((each) => each.id === body.product_price_id));
+    const wanted = owner?.prices.find((each) => each.id === body.product_price_id);
+    if (!owner || !wanted) faults.push(fault(["product_price_id"], "Price is not available in this checkout.", "value_error", body.product_price_id));
+    else {
+      price = wanted;
+      Object.assign(patch, { product_id: owner.id, product_price_id: wanted.id });
+    }
+  } else if (body.product_id !== undefined && body.product_id !== row.product_id) {
+    const product = products.find((one) => one.id === body.product_id);
+    const wrong = product ? checkProduct(product, ["product_id"], product.id) : fault(["product_id"], "Product is not available in this checkout.", "value_error", body.product_id);
+    const wanted = product && pickPrice(product);
+    if (wrong || !wanted) faults.push(wrong ?? fault(["product_id"], "Product has no price."));
+    else {
+      price = wanted;
+      Object.assign(patch, { product_id: product.id, product_price_id: wanted.id });
+    }
+  }
+  if (price !== picked) Object.assign(patch, { amount: computeAmount(price, null), currency: price.price_currency });
+  if (body.amount !== undefined && body.amount !== null && price.amount_type === "custom") {
+    faults.push(...checkAmount(price, body.amount));
+    patch.amount = computeAmount(price, body.amount);
+  }
+  if (body.seats !== undefined && body.seats !== null) faults.push(fault(["seats"], "Seats can only be set for seat-based pricing.", "value_error", body.seats));
+  // There are no discounts yet; a code that is not allowed is not even looked at (CHK-09).
+  if (body.discount_code && row.allow_discount_codes) faults.push(fault(["discount_code"], no_discount, "value_error", body.discount_code));
+  if (body.discount_id) faults.push(fault(["discount_id"], no_discount, "value_error", body.discount_id));
+
+  copy(body, patch, ["customer_name", "customer_billing_name", "locale", "is_business_customer", "payment_method_type", "allow_trial"]);
+  // The linked customer's own address counts (CHK-32).
+  if (row.customer_id === null) copy(body, patch, ["customer_email"]);
+  if (seller) {
+    copy(body, patch, ["customer_ip_address", "success_url", "return_url", "embed_origin", "allow_discount_codes", "require_billing_address", "metadata", "customer_metadata"]);
+  }
+  if (body.customer_billing_address) {
+    patch.customer_billing_address = body.customer_billing_address;
+    if (seller && asksForAddress(body.customer_billing_address)) patch.require_billing_address = true;
+  }
+  planTaxId(row, body, patch, faults);
+  if (body.is_business_customer === false) Object.assign(patch, { customer_tax_id: null, customer_billing_name: null });
+  return { patch, faults };
+}
+
+/** A tax number is checked against the country of the address, and again when the address changes (CHK-12, CHK-33). */
+function planTaxId(row: CheckoutRow, body: Sent, patch: Partial<CheckoutRow>, faults: Fault[]): void {
+  if (body.customer_tax_id === null || body.customer_tax_id === "") patch.customer_tax_id = null;
+  const moved = patch.customer_billing_address && patch.customer_billing_address.country !== row.customer_billing_address?.country;
+  const number = body.customer_tax_id ?? (moved ? row.customer_tax_id?.[0] : undefined);
+  if (!number || body.customer_tax_id === null) return;
+  const country = (patch.customer_billing_address ?? row.customer_billing_address)?.country;
+  if (!country) {
+    faults.push(fault(["customer_billing_address"], "Country is required to validate tax ID.", "missing"));
+    return;
+  }
+  const read = readTaxId(number, country);
+  if (read) patch.customer_tax_id = read;
+  else faults.push(fault(["customer_tax_id"], "Invalid tax ID.", "invalid", number));
+}
+
+function copy<K extends keyof Sent & keyof CheckoutRow>(body: Sent, patch: Partial<CheckoutRow>, fields: readonly K[]): void {
+  for (const field of fields) if (body[field] !== undefined) Object.assign(patch, { [field]: body[field] });
+}

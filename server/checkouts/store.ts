@@ -1,0 +1,157 @@
+import { and, asc, count, eq, ilike, inArray, isNull, lt, or, sql } from "drizzle-orm";
+import { user } from "../auth/tables.ts";
+import { customers } from "../customers/tables.ts";
+import { ApiError } from "../../shared/errors.ts";
+import type { Database, Tx } from "../lib/context.ts";
+import { among, contains, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { organization } from "../organizations/tables.ts";
+import type { PricedProduct } from "../products/rules.ts";
+import { findPrice, findProducts } from "../products/store.ts";
+import { products } from "../products/tables.ts";
+import type { CheckoutRow } from "./rules.ts";
+import type { WholeCheckout } from "./shapes.ts";
+import { checkouts } from "./tables.ts";
+
+type Filter = Paging & {
+  organization_id?: string[] | undefined;
+  product_id?: string[] | undefined;
+  customer_id?: string[] | undefined;
+  external_customer_id?: string[] | undefined;
+  status?: string[] | undefined;
+  query?: string | undefined;
+  sorting: readonly string[];
+};
+const sortable = { created_at: checkouts.created_at, expires_at: checkouts.expires_at, status: checkouts.status };
+
+/** Checkouts with their products and prices: one statement for all products of all of them. */
+async function withProducts(db: Database, organization_id: string, rows: CheckoutRow[]): Promise<WholeCheckout[]> {
+  const found = await findProducts(db, organization_id, [...new Set(rows.flatMap((row) => row.product_ids))]);
+  const byId = new Map(found.map((product) => [product.id, product]));
+  return Promise.all(
+    rows.map(async (row) => {
+      const offered = row.product_ids.flatMap((id) => byId.get(id) ?? []);
+      const onSale = byId.get(row.product_id)?.prices.find((price) => price.id === row.product_price_id);
+      // A price that was archived since is still what this checkout is about (CHK-57).
+      const price = onSale ?? (await findPrice(db, organization_id, row.product_price_id));
+      if (!price) throw new Error(`The checkout ${row.id} has lost its price.`);
+      return { row, products: offered, price };
+    }),
+  );
+}
+
+export const wholeOf = async (db: Database, row: CheckoutRow): Promise<WholeCheckout> => {
+  const [whole] = await withProducts(db, row.organization_id, [row]);
+  if (!whole) throw new Error("The checkout is gone.");
+  return whole;
+};
+
+/** One page of checkouts, and how many there are. */
+export async function listCheckouts(db: Database, organization_id: string, filter: Filter) {
+  const externals = filter.external_customer_id;
+  const where = and(
+    eq(checkouts.organization_id, organization_id),
+    among(checkouts.organization_id, filter.organization_id),
+    among(checkouts.product_id, filter.product_id),
+    among(checkouts.customer_id, filter.customer_id),
+    externals &&
+      or(
+        inArray(checkouts.external_customer_id, externals),
+        inArray(checkouts.customer_id, db.select({ id: customers.id }).from(customers).where(and(inArray(customers.external_id, externals), isNull(customers.deleted_at)))),
+      ),
+    among(checkouts.status, filter.status),
+    filter.query === undefined ? undefined : ilike(checkouts.customer_email, contains(filter.query)),
+  );
+  const rows = await db
+    .select()
+    .from(checkouts)
+    .where(where)
+    .orderBy(...orderBy(filter.sorting, sortable, checkouts.id))
+    .limit(filter.limit)
+    .offset(offsetOf(filter));
+  const [row] = await db.select({ total: count() }).from(checkouts).where(where);
+  return { items: await withProducts(db, organization_id, rows), total: row?.total ?? 0 };
+}
+
+export async function findCheckout(db: Database, organization_id: string, id: string): Promise<CheckoutRow | undefined> {
+  const [row] = await db.select().from(checkouts).where(and(eq(checkouts.organization_id, organization_id), eq(checkouts.id, id)));
+  return row;
+}
+
+export async function findBySecret(db: Database, client_secret: string): Promise<CheckoutRow | undefined> {
+  const [row] = await db.select().from(checkouts).where(eq(checkouts.client_secret, client_secret));
+  return row;
+}
+
+const isLocked = (error: unknown): boolean => {
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  return typeof cause === "object" && cause !== null && "code" in cause && cause.code === "55P03";
+};
+
+/** The checkout, kept from changing until the transaction ends; refused at once while another has it (CHK-28). */
+export async function lockOrRefuse(tx: Tx, id: string): Promise<CheckoutRow> {
+  try {
+    const [row] = await tx.select().from(checkouts).where(eq(checkouts.id, id)).for("update", { noWait: true });
+    if (!row) throw new Error(`The checkout ${id} is gone.`);
+    return row;
+  } catch (error) {
+    if (isLocked(error)) throw new ApiError("CheckoutLocked", "This checkout is being changed or paid right now. Try again.");
+    throw error;
+  }
+}
+
+/** The same for those who can wait. */
+export async function lockCheckout(tx: Tx, id: string): Promise<CheckoutRow | undefined> {
+  const [row] = await tx.select().from(checkouts).where(eq(checkouts.id, id)).for("update");
+  return row;
+}
+
+export async function insertCheckout(tx: Tx, values: typeof checkouts.$inferInsert): Promise<CheckoutRow> {
+  const [row] = await tx.insert(checkouts).values(values).returning();
+  if (!row) throw new Error("The checkout was not written.");
+  return row;
+}
+
+/** Change a checkout that the caller holds the lock of. */
+export async function updateCheckout(tx: Tx, id: string, patch: Partial<CheckoutRow>): Promise<CheckoutRow> {
+  const [row] = await tx.update(checkouts).set(patch).where(eq(checkouts.id, id)).returning();
+  if (!row) throw new Error(`The checkout ${id} is gone.`);
+  return row;
+}
+
+/** Open checkouts whose time is up, kept for the transaction; those that are being worked on are left for later. */
+export const takeExpired = (tx: Tx, now: Date, limit: number): Promise<CheckoutRow[]> =>
+  tx
+    .select()
+    .from(checkouts)
+    .where(and(eq(checkouts.status, "open"), lt(checkouts.expires_at, now)))
+    .orderBy(asc(checkouts.expires_at))
+    .limit(limit)
+    .for("update", { skipLocked: true });
+
+export async function findUser(db: Database, id: string): Promise<{ name: string; email: string } | undefined> {
+  const [row] = await db.select({ name: user.name, email: user.email }).from(user).where(eq(user.id, id));
+  return row;
+}
+
+/** The organization that owns all of these products; undefined when there is none or more than one. */
+export async function ownerOf(db: Database, ids: readonly string[]): Promise<string | undefined> {
+  const rows = await db.selectDistinct({ id: products.organization_id }).from(products).where(inArray(products.id, [...ids]));
+  return rows.length === 1 ? rows[0]?.id : undefined;
+}
+
+/** The only organization of this server; undefined when there are several. */
+export async function onlyOrganization(db: Database): Promise<string | undefined> {
+  const rows = await db.select({ id: organization.id }).from(organization).limit(2);
+  return rows.length === 1 ? rows[0]?.id : undefined;
+}
+
+/** The product on sale whose metadata name this slug. */
+export async function findBySlug(db: Database, organization_id: string, slug: string): Promise<PricedProduct | undefined> {
+  const [row] = await db
+    .select({ id: products.id })
+    .from(products)
+    .where(and(eq(products.organization_id, organization_id), eq(products.is_archived, false), sql`${products.metadata} @> ${JSON.stringify({ slug })}::jsonb`))
+    .orderBy(asc(products.created_at))
+    .limit(1);
+  return row && (await findProducts(db, organization_id, [row.id]))[0];
+}

@@ -1,0 +1,56 @@
+import { boolean, index, integer, jsonb, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import type { Address } from "../../shared/addresses.ts";
+import type { Checkout } from "../../shared/api/checkouts.ts";
+import { customers } from "../customers/tables.ts";
+import { organization } from "../organizations/tables.ts";
+import { productPrices, products } from "../products/tables.ts";
+
+const instant = () => timestamp({ withTimezone: true });
+
+/** A sale in the making. The client secret is kept readable: it is part of the checkout's address (TOK-03). */
+export const checkouts = pgTable(
+  "checkouts",
+  {
+    id: uuid().primaryKey(),
+    organization_id: text().notNull().references(() => organization.id, { onDelete: "cascade" }),
+    created_at: instant().notNull(),
+    modified_at: instant(),
+    status: text().$type<Checkout["status"]>().notNull().default("open"),
+    client_secret: text().notNull().unique(),
+    expires_at: instant().notNull(),
+    success_url: text(),
+    return_url: text(),
+    embed_origin: text(),
+    /** The products on offer, in the seller's order. */
+    product_ids: jsonb().$type<string[]>().notNull(),
+    product_id: uuid().notNull().references(() => products.id),
+    product_price_id: uuid().notNull().references(() => productPrices.id),
+    amount: integer().notNull(),
+    currency: text().notNull(),
+    allow_discount_codes: boolean().notNull().default(true),
+    require_billing_address: boolean().notNull().default(false),
+    allow_trial: boolean().notNull().default(true),
+    is_business_customer: boolean().notNull().default(false),
+    customer_id: uuid().references(() => customers.id),
+    external_customer_id: text(),
+    customer_name: text(),
+    customer_email: text(),
+    customer_ip_address: text(),
+    customer_billing_name: text(),
+    customer_billing_address: jsonb().$type<Address>(),
+    /** The number and its format. */
+    customer_tax_id: jsonb().$type<[string, string]>(),
+    locale: text(),
+    payment_method_type: text(),
+    /** What the browser needs to finish a challenge. */
+    payment_processor_metadata: jsonb().$type<Checkout["payment_processor_metadata"]>().notNull().default({}),
+    metadata: jsonb().$type<Checkout["metadata"]>().notNull().default({}),
+    customer_metadata: jsonb().$type<Checkout["customer_metadata"]>().notNull().default({}),
+    custom_field_data: jsonb().$type<Checkout["custom_field_data"]>().notNull().default({}),
+  },
+  (table) => [
+    index("checkouts_by_creation").on(table.organization_id, table.created_at, table.id),
+    index("checkouts_by_customer").on(table.customer_id),
+    index("checkouts_due").on(table.status, table.expires_at),
+  ],
+);
