@@ -144,8 +144,8 @@ function answerFields(schema: Schema, root: Schema, depth = 3): string[] {
 const answerOf = (op: Operation): { schema: Schema; root: Schema; list: boolean } | undefined => {
   if (!op.response) return undefined;
   const root = wire(op.response);
-  const items = root.properties?.["items"]?.items;
-  return items && root.properties?.["pagination"]
+  const items = root.properties?.items?.items;
+  return items && root.properties?.pagination
     ? { schema: resolve(items, root), root, list: true }
     : { schema: root, root, list: false };
 };

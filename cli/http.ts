@@ -28,14 +28,7 @@ export class Unreachable extends Fault {
 }
 
 const proxied = (env: Env): boolean =>
-  Boolean(
-    env["HTTP_PROXY"] ||
-      env["http_proxy"] ||
-      env["HTTPS_PROXY"] ||
-      env["https_proxy"] ||
-      env["ALL_PROXY"] ||
-      env["all_proxy"],
-  );
+  Boolean(env.HTTP_PROXY || env.http_proxy || env.HTTPS_PROXY || env.https_proxy || env.ALL_PROXY || env.all_proxy);
 
 async function begin(url: URL, options: RequestOptions, env: Env): Promise<ClientRequest> {
   if (proxied(env)) {

@@ -2,7 +2,7 @@ import { environment } from "./environment.ts";
 import { writeAll } from "./output.ts";
 
 /** Where text goes; a stream, where it is a terminal. */
-export type Output = { write(text: string): unknown; isTTY?: boolean; columns?: number };
+type Output = { write(text: string): unknown; isTTY?: boolean; columns?: number };
 
 /** What a command may touch of the world around it, so that a test can stand in for a terminal. */
 export type Io = {
@@ -18,7 +18,7 @@ export type Io = {
 
 /** True when a person is there to answer a question. stdout alone is not enough: build machines give one to programs. */
 export const isInteractive = (io: Io): boolean =>
-  Boolean(io.stdin.isTTY && io.stdout.isTTY) && !io.env["CI"] && !io.env["FLOE_PROMPT_DISABLED"];
+  Boolean(io.stdin.isTTY && io.stdout.isTTY) && !io.env.CI && !io.env.FLOE_PROMPT_DISABLED;
 
 /** The real streams. They are got only when used: making a stream of a descriptor takes time. */
 export function processIo(): Io {

@@ -16,7 +16,7 @@ const version = (): string =>
 
 /** Keep the compiled program for the next run: a tenth of the time of a short command. Where it cannot be kept, nothing is lost. */
 function keepCompiled(env: Record<string, string | undefined>): void {
-  const cache = env["XDG_CACHE_HOME"] || env["LOCALAPPDATA"] || (env["HOME"] && join(env["HOME"], ".cache"));
+  const cache = env.XDG_CACHE_HOME || env.LOCALAPPDATA || (env.HOME && join(env.HOME, ".cache"));
   if (cache) enableCompileCache?.(join(cache, "floe"));
 }
 

@@ -33,7 +33,7 @@ export function makeContext(io: Io, manifest: Manifest, version: string, globals
     print: (text) => void io.stdout.write(text),
     say: (text) => void io.stderr.write(text),
     debug: (text) => {
-      if (globals.debug || io.env["FLOE_DEBUG"]) context.say(`${text}\n`);
+      if (globals.debug || io.env.FLOE_DEBUG) context.say(`${text}\n`);
     },
     paint: {
       out: () => painter(io.env, globals.color, io.stdout),

@@ -46,7 +46,7 @@ export type GroupEntry = {
 };
 
 /** The groups that were made from the contract; enough for `floe --help`. */
-export type IndexEntry = { groups: { name: string; summary: string }[] };
+type IndexEntry = { groups: { name: string; summary: string }[] };
 
 /** Where the generated command descriptions come from: files beside the program, or memory in tests. */
 export type Manifest = {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Fault } from "./fault.ts";
 
 /** The organization a profile works for. */
-export type Chosen = { id: string; slug: string; name: string };
+type Chosen = { id: string; slug: string; name: string };
 /** One named set of defaults. */
 export type Profile = { server?: string; organization?: Chosen };
 /** `config.json`: nothing in it is secret. */
@@ -29,10 +29,10 @@ type Env = Record<string, string | undefined>;
 
 /** Where floe keeps its settings for this user. */
 export function settingsFolder(env: Env): string {
-  if (env["FLOE_CONFIG_DIR"]) return env["FLOE_CONFIG_DIR"];
-  const home = env["HOME"] ?? env["USERPROFILE"] ?? ".";
-  if (env["XDG_CONFIG_HOME"]) return join(env["XDG_CONFIG_HOME"], "floe");
-  return env["APPDATA"] ? join(env["APPDATA"], "floe") : join(home, ".config", "floe");
+  if (env.FLOE_CONFIG_DIR) return env.FLOE_CONFIG_DIR;
+  const home = env.HOME ?? env.USERPROFILE ?? ".";
+  if (env.XDG_CONFIG_HOME) return join(env.XDG_CONFIG_HOME, "floe");
+  return env.APPDATA ? join(env.APPDATA, "floe") : join(home, ".config", "floe");
 }
 
 /** A file of the settings folder; an empty object where there is none. */
@@ -59,7 +59,7 @@ const isLoopback = (host: string): boolean =>
   host === "localhost" || host.endsWith(".localhost") || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
 
 /** Check the address of a server; a token must not travel in clear text to another machine. */
-export function parseServer(text: string): string {
+function parseServer(text: string): string {
   let url: URL;
   try {
     url = new URL(text);

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Context } from "../context.ts";
 
 /** A command that is not a resource of the contract. Its module is loaded when it is called. */
-export type CommandModule = { add(root: Command, contextOf: (command: Command) => Context): void };
+type CommandModule = { add(root: Command, contextOf: (command: Command) => Context): void };
 type Entry = { summary: string; heading: "start" | "develop"; load(): Promise<CommandModule> };
 
 /** The commands that are written by hand, in the order of `floe --help`. */

@@ -7,20 +7,18 @@ import { askedFields, showList, showOne } from "../resource/show.ts";
 
 type Key = Record<string, unknown> & { id: string; key?: string };
 
-const columns = ["id:id", "name", "start", "expiresAt:date", "lastRequest:date", "createdAt:date"];
+const columns = ["id:id", "name", "start", "scopes", "expiresAt:date", "lastRequest:date", "createdAt:date"];
 const fields = [
   "id",
   "name",
   "start",
-  "prefix",
+  "organizationId",
+  "scopes",
   "enabled",
   "expiresAt",
   "lastRequest",
   "createdAt",
   "updatedAt",
-  "permissions",
-  "metadata",
-  "scopes",
 ];
 const inSeconds: Record<string, number> = { m: 60, h: 3600, d: 86_400, w: 604_800, y: 31_536_000 };
 
@@ -108,12 +106,12 @@ async function createKey(
 }
 
 async function revokeKey(context: Context, keyId: string, yes: boolean | undefined): Promise<void> {
-  const { token, organizationId } = await place(context);
+  const { token } = personOf(context);
   await confirm(context, "Revoke this key? Programs that use it stop working at once.", yes);
   await context.call({
     method: "POST",
     path: "/api/auth/api-key/delete",
-    body: { keyId, organizationId },
+    body: { keyId },
     organization: false,
     token,
   });

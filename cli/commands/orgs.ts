@@ -86,7 +86,7 @@ async function make(context: Context, given: string | undefined, slug: string | 
     const answers = await askForm(context, "Create an organization", [
       { name: "name", label: "name", hint: "", check: (text) => (text.trim() === "" ? "is required" : undefined) },
     ]);
-    name = answers["name"] ?? "";
+    name = answers.name ?? "";
   }
   const body = { name, slug: slug ?? slugOf(name) };
   if (body.slug === "")

@@ -167,9 +167,9 @@ async function list(
       query: { ...query, ...more },
       organization: !op.anyOrganization,
     })) ?? {}) as Page;
-  const limit = wanted === undefined || query["limit"] !== undefined ? undefined : Math.min(wanted, pageSizeMax);
+  const limit = wanted === undefined || query.limit !== undefined ? undefined : Math.min(wanted, pageSizeMax);
   const rows: unknown[] = [];
-  let page = typeof query["page"] === "number" ? query["page"] : 1;
+  let page = typeof query.page === "number" ? query.page : 1;
   let answer: Page;
   do {
     answer = await get({ ...(wanted !== undefined && { page }), ...(limit !== undefined && { limit }) });
@@ -185,6 +185,6 @@ async function list(
   showList(context, shown, view.columns, view.fields);
   const total = answer.pagination?.total_count ?? shown.length;
   // Said in a pipe too: a program that takes the first page for all of them is a fault that nobody sees.
-  if (query["page"] === undefined && shown.length < total)
+  if (query.page === undefined && shown.length < total)
     context.say(`${shown.length} of ${total} are shown; --all shows every one.\n`);
 }

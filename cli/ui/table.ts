@@ -5,7 +5,7 @@ import { type Paint, plain } from "./theme.ts";
 type Row = Record<string, unknown>;
 
 /** The value at a dotted path; through a list, of its first. */
-export function at(row: unknown, path: string): unknown {
+function at(row: unknown, path: string): unknown {
   return path.split(".").reduce<unknown>((value, key) => {
     const one: unknown = Array.isArray(value) ? value[0] : value;
     return typeof one === "object" && one !== null ? (one as Row)[key] : undefined;
@@ -32,23 +32,23 @@ const money = (amount: unknown, currency: unknown): string => {
 /** A price as a person says it. */
 function price(value: unknown): string {
   if (!isRow(value)) return "";
-  const every = typeof value["recurring_interval"] === "string" ? `/${value["recurring_interval"]}` : "";
-  const currency = value["price_currency"];
-  if (value["amount_type"] === "free" || value["price_amount"] === 0) return `free${every}`;
-  if (value["amount_type"] === "custom") return `${money(value["minimum_amount"] ?? 0, currency)}+${every}`;
-  if (typeof value["price_amount"] === "number") return `${money(value["price_amount"], currency)}${every}`;
-  return `${String(value["amount_type"])}${every}`;
+  const every = typeof value.recurring_interval === "string" ? `/${value.recurring_interval}` : "";
+  const currency = value.price_currency;
+  if (value.amount_type === "free" || value.price_amount === 0) return `free${every}`;
+  if (value.amount_type === "custom") return `${money(value.minimum_amount ?? 0, currency)}+${every}`;
+  if (typeof value.price_amount === "number") return `${money(value.price_amount, currency)}${every}`;
+  return `${String(value.amount_type)}${every}`;
 }
 
 const looksLikeTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
 
 /** One value as a person reads it. `row` is where it stands: its currency is there. */
-export function humanize(value: unknown, kind: string | undefined, row: unknown): string {
+function humanize(value: unknown, kind: string | undefined, row: unknown): string {
   if (value === null || value === undefined) return "";
   if (kind === "money") return money(value, at(row, "currency") ?? at(row, "price_currency"));
   if (kind === "price")
     return (Array.isArray(value) ? value : [value])
-      .filter((one) => !isRow(one) || one["is_archived"] !== true)
+      .filter((one) => !isRow(one) || one.is_archived !== true)
       .map(price)
       .join(", ");
   if (kind === "flag") return value === true ? "yes" : value === false ? "no" : String(value);
@@ -71,7 +71,7 @@ const wide =
   /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
 
 /** How many columns of a terminal a text takes. */
-export function widthOf(text: string): number {
+function widthOf(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let width = 0;
   for (const { segment } of segmentsOf(text)) width += wide.test(segment) ? 2 : 1;

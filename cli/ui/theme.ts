@@ -4,7 +4,7 @@ type Env = Record<string, string | undefined>;
 const codes = { strong: [1, 22], dim: [2, 22], good: [32, 39], bad: [31, 39], warn: [33, 39], link: [36, 39] } as const;
 
 /** The names that a text can be painted by. They say what the text is, not how it looks. */
-export type Tone = keyof typeof codes;
+type Tone = keyof typeof codes;
 export type Paint = Record<Tone, (text: string) => string>;
 
 /** The colours of the same names for Ink. */
@@ -13,12 +13,12 @@ export const inkColors = { good: "green", bad: "red", warn: "yellow", link: "cya
 const set = (value: string | undefined): boolean => value !== undefined && value !== "" && value !== "0";
 
 /** Whether to use colour: flag, then NO_COLOR, then FORCE_COLOR, then the terminal. */
-export function wantsColor(env: Env, flag: string | undefined, stream: { isTTY?: boolean }): boolean {
+function wantsColor(env: Env, flag: string | undefined, stream: { isTTY?: boolean }): boolean {
   if (flag === "always") return true;
   if (flag === "never") return false;
-  if (env["NO_COLOR"]) return false;
-  if (set(env["FORCE_COLOR"]) || set(env["CLICOLOR_FORCE"])) return true;
-  return Boolean(stream.isTTY) && env["TERM"] !== "dumb";
+  if (env.NO_COLOR) return false;
+  if (set(env.FORCE_COLOR) || set(env.CLICOLOR_FORCE)) return true;
+  return Boolean(stream.isTTY) && env.TERM !== "dumb";
 }
 
 /** The painter of one stream. */

@@ -35,7 +35,7 @@ beforeAll(async () => {
 }, 60_000);
 
 const env = {
-  PATH: process.env["PATH"],
+  PATH: process.env.PATH,
   FLOE_SERVER: server.url,
   FLOE_API_KEY: "k",
   FLOE_CONFIG_DIR: join(dist, "config"),
@@ -159,7 +159,7 @@ describe("the commands of the contract", () => {
     for (const [name, { entry, fields }] of manifest.groups) {
       const names = entry.operations.map((op) => op.name);
       expect(new Set(names).size).toBe(names.length);
-      const known = fields["list"] ?? [];
+      const known = fields.list ?? [];
       if (names.includes("list"))
         for (const column of entry.columns) expect(known, name).toContain(column.split(":")[0]);
       for (const [command, columns] of Object.entries(entry.columnsOf ?? {}))

@@ -238,7 +238,7 @@ describe("floe listen", () => {
   });
 
   test("no server at the start is exit 9, without waiting", async () => {
-    env["FLOE_SERVER"] = "http://127.0.0.1:9";
+    env.FLOE_SERVER = "http://127.0.0.1:9";
     expect((await listen().ended).code).toBe(9);
   });
 

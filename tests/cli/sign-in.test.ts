@@ -80,7 +80,7 @@ describe("floe login", () => {
       client_id: "floe-cli",
     });
     expect(err).not.toContain("device-secret");
-    expect(stored()["default"]?.[server.url]?.token).toBe("token-1");
+    expect(stored().default?.[server.url]?.token).toBe("token-1");
 
     await floe(["products", "list"], { env });
     const last = server.received.at(-1);
