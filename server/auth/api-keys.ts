@@ -6,10 +6,12 @@ import type { Deps, Identity } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
 import { hashToken } from "../lib/secrets.ts";
 import { key_prefix, scopesIn } from "./identify.ts";
+import { originsOf } from "./origins.ts";
 import { apikey } from "./tables.ts";
 
 type Identify = (headers: FastifyRequest["headers"]) => Promise<Identity>;
 
+const managers = ["owner", "admin"];
 const start_length = key_prefix.length + 4;
 const expires_in_seconds_max = 5 * 365 * 24 * 60 * 60;
 
@@ -62,7 +64,7 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
     if (identity.kind !== "user") throw new Refusal(401, "UNAUTHORIZED", "Sign in to manage the keys of an organization.");
     const membership = identity.memberships.find((one) => one.organization_id === organization_id);
     if (!membership) throw new Refusal(404, "ORGANIZATION_NOT_FOUND", "Organization not found");
-    if (!/\b(owner|admin)\b/.test(membership.role)) {
+    if (!managers.some((role) => membership.role.split(",").includes(role))) {
       throw new Refusal(403, "FORBIDDEN", "Only an owner or admin manages the keys of an organization.");
     }
     return scopesOfRole(membership.role);
@@ -151,7 +153,6 @@ const jsonOf = (request: FastifyRequest): unknown => {
 /** A cookie travels by itself, so a call that carries one must come from our own pages. */
 function checkOrigin(request: FastifyRequest, deps: Deps): void {
   if (request.headers.cookie === undefined || request.headers.authorization !== undefined || request.method === "GET") return;
-  const own = deps.config.loopback ? [deps.config.url, `http://localhost:${deps.config.PORT}`, `http://127.0.0.1:${deps.config.PORT}`] : [deps.config.url];
-  if (own.includes(request.headers.origin ?? "")) return;
+  if (originsOf(deps.config).includes(request.headers.origin ?? "")) return;
   throw new Refusal(403, "INVALID_ORIGIN", "Invalid origin");
 }

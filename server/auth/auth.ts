@@ -10,9 +10,10 @@ import { organization } from "../organizations/tables.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
 import { compat } from "./compat.ts";
 import { isKnownClient } from "./device.ts";
-import { answerUnexpected } from "./faults.ts";
+import { answerUnexpected, loggable } from "./faults.ts";
 import { cookie_prefix, createIdentifier } from "./identify.ts";
 import { invitationMail, resetMail, verificationMail } from "./mails.ts";
+import { originsOf } from "./origins.ts";
 import { account, deviceCode, invitation, member, session, user, verification } from "./tables.ts";
 import { readRaw, routeAuth } from "./wrapper.ts";
 
@@ -28,12 +29,11 @@ export type Auth = {
   identify(headers: Parameters<ReturnType<typeof createIdentifier>["identify"]>[0]): Promise<Identity>;
   /** An account, its organization and a session token; run again for the same address it finds what is there. */
   signUpSeller(seller: SellerSignUp): Promise<{ user_id: string; organization_id: string; session: string }>;
+  /** Write down which keys were used; done by itself every few seconds. */
+  flush(): Promise<void>;
   /** Write down what is still unwritten, and stop. */
   close(): Promise<void>;
 };
-
-const originsOf = ({ config }: Deps): string[] =>
-  config.loopback ? [config.url, `http://localhost:${config.PORT}`, `http://127.0.0.1:${config.PORT}`] : [config.url];
 
 export function createAuth(deps: Deps): Auth {
   const { config } = deps;
@@ -45,7 +45,7 @@ export function createAuth(deps: Deps): Auth {
     setImmediate(() => {
       deps.db
         .transaction((tx) => queueMail(tx, deps, mail))
-        .catch((error: unknown) => deps.log.error({ err: error }, "A mail could not be written down."));
+        .catch((error: unknown) => deps.log.error({ error: loggable(error) }, "A mail could not be written down."));
     });
   };
   const auth = betterAuth({
@@ -53,7 +53,7 @@ export function createAuth(deps: Deps): Auth {
     baseURL: config.url,
     basePath: "/api/auth",
     secret: config.secret,
-    trustedOrigins: originsOf(deps),
+    trustedOrigins: originsOf(config),
     logger: { level: "error", log: (level, message) => deps.log[level === "error" ? "error" : "warn"]({}, message) },
     telemetry: { enabled: false },
     database: drizzleAdapter(deps.db, {
@@ -101,6 +101,8 @@ export function createAuth(deps: Deps): Auth {
       bearer(),
       organizationPlugin({
         creatorRole: "owner",
+        // Its orders are somebody's books: nothing here may take them away.
+        disableOrganizationDeletion: true,
         requireEmailVerificationOnInvitation: true,
         sendInvitationEmail: async ({ id, email, organization: { name }, inviter }) =>
           mailLater(invitationMail(email, name, inviter.user.name, `${config.url}/accept-invitation?id=${id}`)),
@@ -112,6 +114,7 @@ export function createAuth(deps: Deps): Auth {
 
   return {
     identify: identifier.identify,
+    flush: identifier.flush,
     close: identifier.stop,
     async routes(scope) {
       readRaw(scope, deps);

@@ -1,5 +1,10 @@
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
+import { invalidBody } from "./mapper.ts";
+
+const bodied = new Set(["/sign-up/email", "/sign-in/email", "/update-user", "/change-email", "/delete-user", "/request-password-reset"]);
+const short = new Set(["name", "email", "newEmail"]);
+const text_length_max = 255;
 
 /** Listed first: guards that must act before other plugins look at a request. */
 export const compat = () =>
@@ -8,20 +13,22 @@ export const compat = () =>
     hooks: {
       before: [
         {
-          // A request without a body would make a later plugin fail with a 500.
-          matcher: ({ path }) => path === "/sign-up/email" || path === "/sign-in/email" || path === "/delete-user",
+          // A request without a body would make a later plugin fail with a 500; names and addresses have no end otherwise.
+          matcher: ({ path }) => bodied.has(path ?? ""),
           handler: createAuthMiddleware(async (ctx) => {
-            if (typeof ctx.body === "object" && ctx.body !== null) return;
-            throw new APIError("BAD_REQUEST", { code: "VALIDATION_ERROR", message: "Invalid body parameters" });
+            const body: unknown = ctx.body;
+            const fields = typeof body === "object" && body !== null ? Object.entries(body) : undefined;
+            const long = fields?.find(([key, value]) => short.has(key) && typeof value === "string" && value.length > text_length_max);
+            if (!fields || long) throw new APIError("BAD_REQUEST", { ...invalidBody, ...(long ? { detail: `${long[0]} is too long` } : {}) });
           }),
         },
         {
-          // The creation of a team or an organization takes a blank name; nobody can find such a thing again.
-          matcher: ({ path }) => path === "/organization/create" || path === "/organization/create-team",
+          // Names may be blank or without end, and slugs anything; nobody can find or address such a thing again.
+          matcher: ({ path }) => path === "/organization/create" || path === "/organization/update",
           handler: createAuthMiddleware(async (ctx) => {
-            const name: unknown = ctx.body?.name;
-            if (typeof name !== "string" || name.trim() !== "") return;
-            throw new APIError("BAD_REQUEST", { code: "VALIDATION_ERROR", message: "Invalid body parameters" });
+            const given: unknown = ctx.path === "/organization/create" ? ctx.body : ctx.body?.data;
+            const detail = organizationFault(given);
+            if (detail !== undefined) throw new APIError("BAD_REQUEST", { ...invalidBody, detail });
           }),
         },
       ],
@@ -38,6 +45,18 @@ export const compat = () =>
       ],
     },
   }) satisfies BetterAuthPlugin;
+
+const slugShape = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+const slug_length_max = 64;
+
+function organizationFault(given: unknown): string | undefined {
+  if (typeof given !== "object" || given === null) return undefined;
+  const { name, slug }: { name?: unknown; slug?: unknown } = given;
+  if (typeof name === "string" && (name.trim() === "" || name.length > text_length_max)) return `name: between 1 and ${text_length_max} characters`;
+  if (slug === undefined || slug === null) return undefined;
+  if (typeof slug === "string" && slug.length <= slug_length_max && slugShape.test(slug)) return undefined;
+  return `slug: lower-case letters, digits and single dashes, at most ${slug_length_max}`;
+}
 
 function withMetadata(answer: unknown): unknown {
   if (Array.isArray(answer) && answer.some((item) => withMetadata(item) !== item)) return answer.map(withMetadata);

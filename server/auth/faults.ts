@@ -13,6 +13,14 @@ function stateOf(error: unknown): string | undefined {
   return undefined;
 }
 
+/** An error for the log: where and what, without the values of the query, which may be passwords, tokens or addresses. */
+export function loggable(error: unknown): object {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  const cause = error.cause instanceof Error ? { cause: error.cause.message } : {};
+  return { name: error.name, message: error.message.split("\nparams:")[0], state: stateOf(error), ...cause, stack: frames.join("\n") };
+}
+
 const unique_violation = "23505";
 /** Text that cannot be encoded, an index entry that is too long, a number out of range. */
 const unusable = new Set(["22021", "22P05", "54000", "22003"]);
@@ -24,5 +32,5 @@ export const answerUnexpected = (log: Log) => (error: unknown) => {
   // Two requests asked for the same name at once: the second is told what it would have been told a moment later.
   if (state === unique_violation) throw new APIError("CONFLICT", { code: "ALREADY_EXISTS", message: "Already exists" });
   if (unusable.has(state)) throw new APIError("BAD_REQUEST", invalidBody);
-  log.error({ err: error }, "An account request failed.");
+  log.error({ error: loggable(error) }, "An account request failed.");
 };

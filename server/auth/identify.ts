@@ -2,9 +2,11 @@ import { createHmac } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { and, eq, gt, inArray, isNull, or, sql } from "drizzle-orm";
 import { expandScopes } from "../../shared/scopes.ts";
+import type { Config } from "../config.ts";
 import type { Deps, Identity } from "../lib/context.ts";
 import { hashToken, sameText } from "../lib/secrets.ts";
 import { organization } from "../organizations/tables.ts";
+import { originsOf } from "./origins.ts";
 import { apikey, member, session, user } from "./tables.ts";
 
 export const key_prefix = "floe_oat_";
@@ -20,11 +22,16 @@ const bearerOf = (headers: IncomingHttpHeaders): string | undefined => {
   return token;
 };
 
-/** The session token of a signed cookie, when its signature is ours. */
-function cookieToken(headers: IncomingHttpHeaders, secret: string): string | undefined {
+/**
+ * The session token of a signed cookie, when its signature is ours. A browser sends it along for any page, so it counts
+ * only when the page is one of ours.
+ */
+function cookieToken(headers: IncomingHttpHeaders, { secret, url }: Config, origins: string[]): string | undefined {
+  if (headers.origin !== undefined && !origins.includes(headers.origin)) return undefined;
+  const wanted = `${url.startsWith("https:") ? "__Secure-" : ""}${cookie_prefix}.session_token`;
   for (const part of (headers.cookie ?? "").split(";")) {
     const [name = "", ...rest] = part.trim().split("=");
-    if (name !== `${cookie_prefix}.session_token` && name !== `__Secure-${cookie_prefix}.session_token`) continue;
+    if (name !== wanted) continue;
     const value = decodeText(rest.join("="));
     const dot = value.lastIndexOf(".");
     const token = value.slice(0, dot);
@@ -52,6 +59,7 @@ export type Identifier = {
 /** Who a request says it is, in one query. When a key was last used is noted later, in batches, out of the request's way. */
 export function createIdentifier(deps: Deps): Identifier {
   const used = new Set<string>();
+  const origins = originsOf(deps.config);
   const flush = async () => {
     const keys = [...used];
     used.clear();
@@ -109,7 +117,7 @@ export function createIdentifier(deps: Deps): Identifier {
         if (!tokenShape.test(bearer)) return { kind: "invalid" };
         return bearer.startsWith(key_prefix) ? byKey(bearer) : bySession(bearer);
       }
-      const token = cookieToken(headers, deps.config.secret);
+      const token = cookieToken(headers, deps.config, origins);
       if (token === undefined) return { kind: "anonymous" };
       const identity = await bySession(token);
       // A cookie that has run out is what a visitor of a public page may still carry: nobody, not an intruder.

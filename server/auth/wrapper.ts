@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Deps } from "../lib/context.ts";
 import { clients, metadataOf, type OAuthFault, tokenFault } from "./device.ts";
+import { loggable } from "./faults.ts";
 import { invalidBody, invalidQuery, mapError, mapLocation } from "./mapper.ts";
 
 const base = "/api/auth";
@@ -29,7 +30,7 @@ export function readRaw(scope: FastifyInstance, deps: Deps): void {
   scope.setErrorHandler<FastifyError>((error, request, reply) => {
     const status = error.statusCode ?? 500;
     if (status < 500) return reply.code(status).send(mapError(status, { message: error.message }));
-    deps.log.error({ err: error, request_id: request.id, path: request.routeOptions.url }, "An account request failed.");
+    deps.log.error({ error: loggable(error), request_id: request.id, path: request.routeOptions.url }, "An account request failed.");
     return reply.code(500).send(mapError(500, null));
   });
 }
