@@ -118,8 +118,8 @@ describe.each(sdks.map((sdk) => [sdk.name, sdk] as const))("official SDK %s", (_
     expect(orders.items).toHaveLength(1);
     const order = await call["orders.get"]({ id: orders.items[0].id });
     expect(order).toMatchObject({ status: "paid", paid: true, total_amount: 1900, billing_reason: "purchase", checkout_id: made.id, metadata: { cart: "7" }, customer: { email: "ada@example.com" }, product: { id: sold.id } });
-    const billing_address = { country: "DE", city: "Berlin", postal_code: "10115", line1: "Straße 1" };
-    expect(await call["orders.update"]({ id: order.id, billing_name: "Ada GmbH", billing_address })).toMatchObject({ billing_name: "Ada GmbH", billing_address: { country: "DE" } });
+    const billing_address = { country: "FR", city: "Orléans", postal_code: "45000", line1: "1 rue Jeanne d’Arc" };
+    expect(await call["orders.update"]({ id: order.id, billing_name: "Ada GmbH", billing_address })).toMatchObject({ billing_name: "Ada GmbH", billing_address: { country: "FR", city: "Orléans" } });
     const payments = await call["payments.list"]({ order_id: order.id });
     expect(payments.items).toHaveLength(1);
     const payment = await call["payments.get"]({ id: payments.items[0].id });
