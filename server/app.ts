@@ -5,14 +5,17 @@ import type { Auth } from "./auth/auth.ts";
 import type { DemoStore } from "./demo.ts";
 import { development as developmentRoutes } from "./http/development.ts";
 import { createForUser } from "./checkouts/service.ts";
+import { settle } from "./checkouts/settlement.ts";
 import { checkoutSession } from "./http/checkout-session.ts";
 import { answerError } from "./http/errors.ts";
 import { health } from "./http/health.ts";
 import { listenStream } from "./http/listen.ts";
+import { processorNotices } from "./http/inbound.ts";
 import { mount } from "./http/mount.ts";
 import { openapiOf } from "./http/openapi.ts";
 import { servePages } from "./http/pages.ts";
 import { parseRequests } from "./http/parsing.ts";
+import { testProcessorRoutes } from "./http/payment-processor.ts";
 import { parseQuery } from "./http/query.ts";
 import { reference } from "./http/reference.ts";
 import { checkoutStream } from "./http/stream.ts";
@@ -68,9 +71,11 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
       told: (event_ids) => findTold(deps.db, event_ids),
     });
     listenStream(scope, { ...streams, bodyOf: rawBody, sign, unixSeconds });
+    if (deps.processor.test) testProcessorRoutes(scope, deps, deps.processor.test, settle);
     const document = openapiOf(api, deps.config.url);
     scope.get("/openapi.json", () => document);
   });
+  if (deps.processor.readNotice) await app.register(async (scope) => processorNotices(scope, deps, settle));
   await app.register(reference);
   if (development) {
     await app.register(async (scope) => {

@@ -1,0 +1,41 @@
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { ApiError, notFound } from "../../shared/errors.ts";
+import type { Deps } from "../lib/context.ts";
+import type { Intent, TestDesk } from "../processors/processor.ts";
+import { faultsOf } from "./errors.ts";
+
+const CardForm = z.object({
+  card: z.object({
+    number: z.string().min(1).max(40),
+    exp_month: z.coerce.number().int(),
+    exp_year: z.coerce.number().int().transform((year) => (year < 100 ? 2000 + year : year)),
+    cvc: z.string().min(1).max(8),
+  }),
+  billing_name: z.string().max(256).nullish(),
+});
+const Decision = z.object({ approved: z.boolean() });
+
+const read = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  throw new ApiError("RequestValidationError", faultsOf("body", result.error.issues, body));
+};
+
+export type Settle = (deps: Deps, payment_id: string, intent: Intent) => Promise<{ status: string }>;
+
+/** What stands in for the card processor's own pages when the test processor is in use: the card form and the bank's question. */
+export function testProcessorRoutes(app: FastifyInstance, deps: Deps, desk: TestDesk, settle: Settle): void {
+  const base = "/v1/payment-processor/test";
+  app.post(`${base}/confirmation-tokens`, async (request, reply) => {
+    const { card } = read(CardForm, request.body);
+    return reply.code(201).send({ id: await desk.tokenize(card) });
+  });
+  app.post<{ Params: { client_secret: string } }>(`${base}/intents/:client_secret/authenticate`, async (request, reply) => {
+    const { approved } = read(Decision, request.body);
+    const intent = await desk.authenticate(request.params.client_secret, approved);
+    if (!intent) throw notFound();
+    const { status } = await settle(deps, intent.payment_id, intent);
+    return reply.send({ status });
+  });
+}
