@@ -41,33 +41,32 @@ export function usePurchase({ values, order, stripe, faulty, finished }: Options
   const waiting = checkout.status === "confirmed" && challenge === undefined;
   const secret = checkout.client_secret;
 
-  /** The end of a purchase: on to the seller's page or to ours, or back to the form. */
+  /** Paid: on to the seller's page, or to ours. */
+  const arrive = useCallback((paid: Checkout): void => {
+    const next = sellerPage(paid, token.current);
+    const successURL = next ?? paid.success_url;
+    const told = tellParent(paid, { event: "success", successURL, redirect: next !== null });
+    // The page around us goes there instead, where there is one that listens.
+    if (next !== null && !told && window.parent === window) location.assign(next);
+    else callbacks.current.finished();
+  }, []);
+
+  /** The outcome of a payment is known; one that was refused leads back to the form. */
   const conclude = useCallback((ended: Checkout): void => {
-    const { faulty: report, finished: done, take: keep } = callbacks.current;
-    if (ended.status === "succeeded") {
-      const next = sellerPage(ended, token.current);
-      const successURL = next ?? ended.success_url;
-      const told = tellParent(ended, { event: "success", successURL, redirect: next !== null });
-      // The page around us goes there instead, where there is one that listens.
-      if (next !== null && !told && window.parent === window) location.assign(next);
-      else done();
-      return;
-    }
-    keep(ended);
+    callbacks.current.take(ended);
     // The next attempt may be asked the same question.
     setAnswered(undefined);
-    if (ended.status === "open") {
-      // The overlay may be closed again: to the page around us it is as if it had just loaded.
-      tellParent(ended, { event: "loaded" });
-      report({ card: declined });
-    }
+    if (ended.status !== "open") return;
+    // The overlay may be closed again: to the page around us it is as if it had just loaded.
+    tellParent(ended, { event: "loaded" });
+    callbacks.current.faulty({ card: declined });
   }, []);
 
   useEffect(() => {
-    if (checkout.status === "succeeded") conclude(callbacks.current.checkout);
+    if (checkout.status === "succeeded") arrive(callbacks.current.checkout);
     else if (waiting) return awaitEnd(secret, conclude);
     return undefined;
-  }, [checkout.status, waiting, secret, conclude]);
+  }, [checkout.status, waiting, secret, arrive, conclude]);
 
   useEffect(() => {
     const publishable_key = stripeKey(callbacks.current.checkout);
