@@ -25,11 +25,27 @@ export function orderBy<K extends string>(sorting: readonly string[], columns: R
 /** The text as a case-insensitive substring pattern; `%`, `_` and `\` are literal (API-16). */
 export const contains = (text: string): string => `%${text.replace(/[\\%_]/g, "\\$&")}%`;
 
-/** `metadata[key]=value`: text form compared, values of one key OR, keys AND (API-18). */
+/** A number as JSON and the database write it; whoever asks for it in other digits asks for a text. */
+const numeric = /^-?(0|[1-9]\d{0,400})(\.\d{1,400})?$/;
+
+/** The entries that a filter's text can mean, as JSON: metadata keeps numbers and booleans as such. */
+function entriesOf(key: string, value: string): string[] {
+  const name = JSON.stringify(key);
+  const asItself = numeric.test(value) || value === "true" || value === "false";
+  return [`{${name}:${JSON.stringify(value)}}`, ...(asItself ? [`{${name}:${value}}`] : [])];
+}
+
+/**
+ * `metadata[key]=value`: text form compared, values of one key OR, keys AND (API-18). Containment alone would take 1.0 for
+ * 1, and comparison alone would read every row: the index answers the first, the second has the last word.
+ */
 export function metadataMatches(column: PgColumn, filter: Record<string, string[] | undefined> | undefined): SQL | undefined {
   if (!filter) return undefined;
   return and(
-    ...Object.entries(filter).map(([key, values]) => or(...(values ?? []).map((value) => sql`${column} ->> ${key} = ${value}`))),
+    ...Object.entries(filter).flatMap(([key, values = []]) => [
+      or(...values.flatMap((value) => entriesOf(key, value)).map((entry) => sql`${column} @> ${entry}::jsonb`)),
+      or(...values.map((value) => sql`${column} ->> ${key} = ${value}`)),
+    ]),
   );
 }
 

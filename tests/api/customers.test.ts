@@ -166,6 +166,13 @@ describe("reading customers", () => {
     expect(await ids({ metadata: { tier: "pro" } })).toContain(one.id);
     expect((await ids({ metadata: { tier: ["pro", "max"], n: "1" }, query: "hopper" })).sort()).toEqual([one.id, two.id].sort());
     expect(await ids({ metadata: { tier: "pro", n: "2" } })).toEqual([]);
+    const odd = await create({ metadata: { 'a "key"': "1", big: 1e21, half: 0.5, yes: true } });
+    for (const [key, value, found] of [
+      ['a "key"', "1", true], ["big", "1000000000000000000000", true], ["big", "1e21", false], ["half", "0.5", true],
+      ["half", "0.50", false], ["yes", "true", true], ["yes", "TRUE", false], ["missing", "1", false],
+    ] as const) {
+      expect([key, value, (await ids({ metadata: { [key]: value } })).includes(odd.id)]).toEqual([key, value, found]);
+    }
     expect(await ids({ organization_id: other.organization_id })).toEqual([]);
     expect(await ids({ active: true })).toEqual([]);
     expect(await ids({ active: false, email: one.email })).toEqual([one.id]);
