@@ -12,8 +12,9 @@ import { compat } from "./compat.ts";
 import { isKnownClient } from "./device.ts";
 import { answerUnexpected, loggable } from "./faults.ts";
 import { cookie_prefix, createIdentifier } from "./identify.ts";
-import { invitationMail, resetMail, verificationMail } from "./mails.ts";
+import { changeMail, deletionMail, invitationMail, resetMail, verificationMail } from "./mails.ts";
 import { originsOf } from "./origins.ts";
+import { providersOf, refuseSoleOwner } from "./people.ts";
 import { account, deviceCode, invitation, member, session, user, verification } from "./tables.ts";
 import { readRaw, routeAuth } from "./wrapper.ts";
 
@@ -82,6 +83,19 @@ export function createAuth(deps: Deps): Auth {
       sendOnSignUp: true,
       sendVerificationEmail: async ({ user: { email }, url }) => mailLater(verificationMail(email, url)),
     },
+    user: {
+      changeEmail: {
+        enabled: true,
+        updateEmailWithoutVerification: true,
+        sendChangeEmailConfirmation: async ({ user: { email }, newEmail, url }) => mailLater(changeMail(email, newEmail, url)),
+      },
+      deleteUser: {
+        enabled: true,
+        sendDeleteAccountVerification: async ({ user: { email }, url }) => mailLater(deletionMail(email, url)),
+        beforeDelete: ({ id }) => refuseSoleOwner(deps.db, id),
+      },
+    },
+    socialProviders: providersOf(config),
     verification: { storeIdentifier: "hashed" },
     account: { encryptOAuthTokens: true },
     rateLimit: {
@@ -97,7 +111,7 @@ export function createAuth(deps: Deps): Auth {
       },
     },
     plugins: [
-      compat(),
+      compat(deps.clock),
       bearer(),
       organizationPlugin({
         creatorRole: "owner",

@@ -1,5 +1,7 @@
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
+import type { Clock } from "../lib/clock.ts";
+import { deleteAtOnce, listSessions, refuseTakenAddress, translateAccount } from "./compat-accounts.ts";
 import { invalidBody } from "./mapper.ts";
 
 const bodied = new Set(["/sign-up/email", "/sign-in/email", "/update-user", "/change-email", "/delete-user", "/request-password-reset"]);
@@ -7,9 +9,11 @@ const short = new Set(["name", "email", "newEmail"]);
 const text_length_max = 255;
 
 /** Listed first: guards that must act before other plugins look at a request. */
-export const compat = () =>
+export const compat = (clock: Clock) =>
   ({
     id: "floe-compat",
+    // An endpoint under the name of a core one takes its place.
+    endpoints: { listSessions },
     hooks: {
       before: [
         {
@@ -31,6 +35,9 @@ export const compat = () =>
             if (detail !== undefined) throw new APIError("BAD_REQUEST", { ...invalidBody, detail });
           }),
         },
+        translateAccount,
+        refuseTakenAddress,
+        deleteAtOnce(clock),
       ],
       after: [
         {

@@ -28,3 +28,9 @@ export const resetMail = (to: string, url: string): Mail =>
 
 export const invitationMail = (to: string, organization: string, inviter: string, url: string): Mail =>
   linkMail(to, `Join ${organization}`, `${inviter} invites you to ${organization}.`, "Accept the invitation", url, ignore);
+
+export const changeMail = (to: string, newEmail: string, url: string): Mail =>
+  linkMail(to, "Change your e-mail address", `Someone asked to change the address of your account to ${newEmail}. The link works for one hour.`, "Change it", url, ignore);
+
+export const deletionMail = (to: string, url: string): Mail =>
+  linkMail(to, "Delete your account", "Someone asked to delete your account. This cannot be undone. The link works for one day.", "Delete my account", url, ignore);

@@ -6,13 +6,14 @@ import { newId } from "../../server/lib/ids.ts";
 import { listMails, queueMail } from "../../server/lib/mail.ts";
 import { mails } from "../../server/lib/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
-import { type Accounts, type Answer, type Person, startAccounts } from "../support/accounts.ts";
+import { type Accounts, type Answer, startAccounts } from "../support/accounts.ts";
+import type { Seller } from "../support/floe.ts";
 
 let floe: Accounts;
-let seller: Person;
+let seller: Seller;
 beforeAll(async () => {
   floe = await startAccounts({ TRUST_PROXY: "127.0.0.1" });
-  seller = await floe.person();
+  seller = await floe.seller();
 });
 afterAll(() => floe.close());
 
@@ -193,6 +194,75 @@ describe("links by mail", () => {
   });
 });
 
+describe("one's own account (product.md 4, 7, 8)", () => {
+  const fresh = async () => {
+    const email = `own-${unique()}@example.com`;
+    const made = await signUp({ email });
+    return { email, cookie: cookiesOf(made), user_id: (made.json as { user: { id: string } }).user.id };
+  };
+  const agedBy = (user_id: string, days: number) =>
+    floe.deps.db.update(session).set({ createdAt: new Date(Date.now() - days * 86_400_000) }).where(eq(session.userId, user_id));
+
+  test("sessions are listed also from a session older than a day (accounts.md trap 8)", async () => {
+    const own = await fresh();
+    await agedBy(own.user_id, 2);
+    const answer = await page("GET", "/list-sessions", undefined, own.cookie);
+    expect([answer.status, answer.json]).toMatchObject([200, [{ userId: own.user_id }]]);
+    expect((await page("GET", "/list-sessions")).status).toBe(401);
+  });
+
+  test("a taken address is refused to a signed-in person; a free one is changed at once while unconfirmed", async () => {
+    const own = await fresh();
+    const taken = await page("POST", "/change-email", { newEmail: seller.email.toUpperCase() }, own.cookie);
+    expect([taken.status, taken.json]).toMatchObject([400, { message: "Couldn't update your email" }]);
+    expect((await page("POST", "/change-email", { newEmail: seller.email })).status).toBe(401);
+    const same = await page("POST", "/change-email", { newEmail: own.email }, own.cookie);
+    expect([same.status, same.json]).toMatchObject([400, { message: "Email is the same", code: "EMAIL_IS_THE_SAME" }]);
+    const newEmail = `moved-${unique()}@example.com`;
+    expect((await page("POST", "/change-email", { newEmail }, own.cookie)).json).toMatchObject({ status: true });
+    const [row] = await floe.deps.db.select({ email: user.email }).from(user).where(eq(user.id, own.user_id));
+    expect(row?.email).toBe(newEmail);
+    await linkTo(newEmail, /confirm/i);
+  });
+
+  test("it is deleted with the password, at once and only from a fresh session", async () => {
+    const own = await fresh();
+    const remove = (body: Record<string, unknown>) => page("POST", "/delete-user", body, own.cookie);
+    expect((await remove({ password: "wrong horse" })).json).toMatchObject({ code: "INVALID_PASSWORD" });
+    await agedBy(own.user_id, 2);
+    const stale = await remove({ password: "correct horse" });
+    expect([stale.status, stale.json]).toMatchObject([400, { message: "Session expired. Re-authenticate to perform this action." }]);
+    await agedBy(own.user_id, 0);
+    expect((await remove({})).json).toMatchObject({ success: true, message: "Verification email sent" });
+    await linkTo(own.email, /delete/i);
+    expect((await remove({ password: "correct horse" })).json).toEqual({ success: true, message: "User deleted" });
+    for (const [table, column] of [[user, user.id], [session, session.userId], [account, account.userId]] as const) {
+      expect(await floe.deps.db.select().from(table).where(eq(column, own.user_id))).toEqual([]);
+    }
+  });
+
+  test("the only owner of an organization stays (accounts.md list 10)", async () => {
+    const only = await floe.seller("only");
+    const answer = await page("POST", "/delete-user", { password: only.password }, await floe.browser(only));
+    expect([answer.status, answer.json]).toMatchObject([400, { code: "ORGANIZATION_NEEDS_OWNER" }]);
+    const heir = await floe.seller("heir");
+    await floe.deps.db.insert(member).values({ id: newId(), organizationId: only.organization_id, userId: heir.user_id, role: "admin,owner", createdAt: new Date() });
+    expect((await page("POST", "/delete-user", { password: only.password }, await floe.browser(only))).status).toBe(200);
+  });
+
+  test("accounts are chosen by provider, or by the provider's id, as published clients do (accounts.md trap 19)", async () => {
+    const own = await fresh();
+    const linked = { id: newId(), userId: own.user_id, createdAt: new Date(), updatedAt: new Date() };
+    await floe.deps.db.insert(account).values({ ...linked, providerId: "github", accountId: "4711", accessToken: "kept" });
+    const unknown = await page("POST", "/unlink-account", { providerId: "google" }, own.cookie);
+    expect([unknown.status, unknown.json]).toMatchObject([400, { code: "ACCOUNT_NOT_FOUND" }]);
+    expect((await page("POST", "/unlink-account", { providerId: "github", accountId: "4711" }, own.cookie)).json).toEqual({ status: true });
+    const last = await page("POST", "/unlink-account", { providerId: "credential" }, own.cookie);
+    expect([last.status, last.json]).toMatchObject([400, { message: "You can't unlink your last account" }]);
+    await expect(floe.deps.db.insert(account).values({ ...linked, id: newId(), providerId: "credential", accountId: own.user_id })).rejects.toThrow();
+  });
+});
+
 describe("organizations (product.md 6, 7)", () => {
   test("its maker owns it, and its metadata comes back as it was sent", async () => {
     const cookie = await floe.browser(seller);
@@ -231,7 +301,7 @@ describe("organizations (product.md 6, 7)", () => {
   });
 
   test("a member neither changes it nor makes members", async () => {
-    const helper = await floe.person("helper");
+    const helper = await floe.seller("helper");
     await floe.deps.db.insert(member).values({ id: newId(), organizationId: seller.organization_id, userId: helper.user_id, role: "member", createdAt: new Date() });
     const cookie = await floe.browser(helper);
     const { organization_id: organizationId } = seller;
@@ -244,7 +314,7 @@ describe("organizations (product.md 6, 7)", () => {
   });
 
   test("an invited person joins once the address is confirmed", async () => {
-    const guest = await floe.person("guest");
+    const guest = await floe.seller("guest");
     const { organization_id: organizationId } = seller;
     const invited = await page("POST", "/organization/invite-member", { organizationId, email: guest.email, role: "admin" }, await floe.browser(seller));
     expect(invited.status).toBe(200);
@@ -293,7 +363,7 @@ describe("who a request is", () => {
   });
 
   test("an expired session is invalid; another person's organization is not among the memberships", async () => {
-    const brief = await floe.person("brief");
+    const brief = await floe.seller("brief");
     const found = await identify({ authorization: `Bearer ${brief.session}` });
     expect(found).toMatchObject({ memberships: [{ organization_id: brief.organization_id }] });
     await floe.deps.db.update(session).set({ expiresAt: new Date(Date.now() - 1) }).where(eq(session.userId, brief.user_id));
@@ -301,7 +371,7 @@ describe("who a request is", () => {
   });
 
   test("TOK-06: a blocked organization has no key and no member", async () => {
-    const blocked = await floe.person("blocked");
+    const blocked = await floe.seller("blocked");
     const made = await floe.request("POST", "/api/auth/api-key/create", { token: blocked.session, body: { name: "ci", organizationId: blocked.organization_id } });
     const { key } = made.json as { key: string };
     expect(await counted({ "x-api-key": key })).toMatchObject({ identity: { kind: "key", organization_id: blocked.organization_id }, queries: 1 });

@@ -3,18 +3,19 @@ import * as oauth from "openid-client";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { sweepDeviceCodes } from "../../server/auth/sweep.ts";
 import { deviceCode, user as users } from "../../server/auth/tables.ts";
-import { type Accounts, type Person, startAccounts } from "../support/accounts.ts";
+import { type Accounts, startAccounts } from "../support/accounts.ts";
+import type { Seller } from "../support/floe.ts";
 
 let floe: Accounts;
-let seller: Person;
-let stranger: Person;
+let seller: Seller;
+let stranger: Seller;
 let browser: string;
 let standard: oauth.Configuration;
 
 beforeAll(async () => {
   floe = await startAccounts();
-  seller = await floe.person();
-  stranger = await floe.person("stranger");
+  seller = await floe.seller();
+  stranger = await floe.seller("stranger");
   browser = await floe.browser(seller);
 });
 afterAll(() => floe.close());
