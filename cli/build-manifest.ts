@@ -215,6 +215,7 @@ function groupOf(key: string, resource: Resource, look: Look): Group {
     entry: {
       name: kebab(key),
       summary: look.summary,
+      noun: look.noun,
       columns: look.columns,
       ...(look.columnsOf && { columnsOf: look.columnsOf }),
       operations,

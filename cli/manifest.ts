@@ -40,6 +40,8 @@ export type OperationEntry = {
 export type GroupEntry = {
   name: string;
   summary: string;
+  /** One of them, in words. */
+  noun: string;
   columns: string[];
   columnsOf?: Record<string, string[]>;
   operations: OperationEntry[];

@@ -36,7 +36,7 @@ function count(text: string): number {
 
 const time = (): string => new Date().toTimeString().slice(0, 8);
 /** Clocks differ a little; only what is clearly older than the connection happened while nobody listened. */
-const skewMs = 2000;
+const skewMs = 500;
 
 async function listen(context: Context, options: Options): Promise<void> {
   const target = options.forwardTo === undefined ? undefined : parseTarget(options.forwardTo);

@@ -83,10 +83,17 @@ async function runOperation(
     ...(options.idempotencyKey && { idempotencyKey: options.idempotencyKey }),
   };
   const answer = await context.call(made).catch((error: unknown) => {
-    throw error instanceof Fault ? asTyped(error, op) : error;
+    throw error instanceof Fault ? told(asTyped(error, op), group, values) : error;
   });
   if (answer === undefined || answer === null) return context.say(`${op.done ?? "Done."}\n`);
   showOne(context, answer, fields);
+}
+
+/** "Not found", with what was not found. */
+function told(fault: Fault, group: GroupEntry, [id]: string[]): Fault {
+  if (fault.parts.status !== 404 || id === undefined) return fault;
+  const hint = group.operations.some(({ name }) => name === "list") ? { hint: `See: floe ${group.name} list` } : {};
+  return new Fault("not_found", `there is no ${group.noun} ${id} in this organization`, { ...fault.parts, ...hint });
 }
 
 /** A fault that names flags as they are typed: what is wrong with `prices` was said by `--price`. */

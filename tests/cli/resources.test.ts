@@ -276,7 +276,7 @@ describe("faults", () => {
     [400, { error: "PaymentError", detail: "Declined." }, 1, "Declined."],
     [401, { error: "invalid_token", detail: "Expired." }, 4, "floe login"],
     [403, { error: "NotPermitted", detail: "Not permitted" }, 5, "Not permitted"],
-    [404, { error: "ResourceNotFound", detail: "Not found" }, 6, "Not found"],
+    [404, { error: "ResourceNotFound", detail: "Not found" }, 6, "there is no product x in this organization"],
     [409, { error: "ResourceAlreadyExists", detail: "There is one." }, 7, "There is one."],
     [
       422,
@@ -310,7 +310,13 @@ describe("faults", () => {
     answer = () => ({ status: 404, json: { error: "ResourceNotFound", detail: "Not found" } });
     const { out, err } = await floe(["products", "get", "x", "--json"], { env });
     expect(out).toBe("");
-    expect(JSON.parse(err)).toEqual({ error: "ResourceNotFound", message: "Not found", exit_code: 6, status: 404 });
+    expect(JSON.parse(err)).toEqual({
+      error: "ResourceNotFound",
+      message: "there is no product x in this organization",
+      exit_code: 6,
+      status: 404,
+      hint: "See: floe products list",
+    });
   });
 
   test("429 is tried again after the time that the server names, and then is exit 8", async () => {

@@ -126,6 +126,12 @@ export function place({ tty = false, env = {}, columns = 120, signal, openBrowse
   return { io, stdin, stdout, stderr, opened };
 }
 
+/** Start a command line, and watch what it writes while it runs. */
+export function begin(argv: string[], where: Place = {}) {
+  const here = place(where);
+  return { ...here, ended: run(argv, here.io, manifest, "1.2.3") };
+}
+
 /** Run a command line to its end. */
 export async function floe(argv: string[], where: Place = {}) {
   const here = place(where);
