@@ -35,7 +35,9 @@ afterEach(async () => {
 const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
 type Device = { device_code: string; user_code: string; verification_uri_complete: string };
 const askForCode = async (): Promise<Device> => {
-  const asked = await floe.request("POST", "/api/auth/device/code", { body: { client_id: "floe-cli", scope: "products:write" } });
+  const asked = await floe.request("POST", "/api/auth/device/code", {
+    body: { client_id: "floe-cli", scope: "products:write" },
+  });
   expect(asked.status).toBe(200);
   return asked.json;
 };

@@ -72,7 +72,11 @@ const shown: Shown[] = [
   { name: "signed in", path: () => "/sign-in", heading: "You are signed in" },
   { name: "sign up", path: () => "/sign-up", heading: "Sign up" },
   { name: "device code", path: () => "/device", heading: "Connect a device" },
-  { name: "device question", path: () => "/device?user_code=wxyz-2345", heading: "floe command line wants to sign in as you" },
+  {
+    name: "device question",
+    path: () => "/device?user_code=wxyz-2345",
+    heading: "floe command line wants to sign in as you",
+  },
   { name: "demo", path: () => "/demo", heading: "Demo shop" },
   { name: "mail", path: () => "/mail", heading: "Your receipt" },
   { name: "error", path: () => "/error?error=state_mismatch", heading: "Authentication Error" },

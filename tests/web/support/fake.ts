@@ -157,7 +157,13 @@ export async function startFake(dist: string): Promise<Fake> {
     if (path === "/api/auth/device") {
       return {
         status: 200,
-        json: { user_code: "WXYZ2345", status: "pending", client_id: "floe-cli", client_name: "floe command line", scope: "products:write orders:read" },
+        json: {
+          user_code: "WXYZ2345",
+          status: "pending",
+          client_id: "floe-cli",
+          client_name: "floe command line",
+          scope: "products:write orders:read",
+        },
       };
     }
     if (path.startsWith("/api/auth/device/")) return { status: 200, json: { success: true } };

@@ -1,0 +1,216 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Browser, Frame, FrameLocator, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { type Floe, type Seller, start } from "../support/floe.ts";
+import { buildWeb } from "./support/build.ts";
+import { openChromium, seriousFaults } from "./support/chromium.ts";
+
+vi.setConfig({ testTimeout: 40_000 });
+
+let browser: Browser;
+let built: Awaited<ReturnType<typeof buildWeb>>;
+let floe: Floe;
+let seller: Seller;
+let page: Page;
+let complaints: string[];
+
+beforeAll(async () => {
+  [built, browser] = await Promise.all([buildWeb(), openChromium()]);
+  floe = await start({ listen: true, worker: true, web: built.dist });
+  seller = await floe.seller();
+}, 60_000);
+afterAll(async () => {
+  await browser.close();
+  await floe.close();
+  await built.remove();
+});
+beforeEach(async () => {
+  page = await browser.newPage();
+  page.setDefaultTimeout(10_000);
+  complaints = [];
+  page.on("pageerror", ({ message }) => complaints.push(message));
+  page.on("console", (line) => /Content Security Policy/.test(line.text()) && complaints.push(line.text()));
+});
+afterEach(async () => {
+  await page.close();
+  expect(complaints).toEqual([]);
+});
+
+type Price = { amount_type: "fixed"; price_amount: number } | { amount_type: "free" };
+async function checkout(fields: object = {}, price: Price = { amount_type: "fixed", price_amount: 1900 }) {
+  const product = await seller.client.products.create({
+    body: {
+      name: "Field Guide to Ice",
+      description: "84 pages.",
+      prices: [{ ...price, price_currency: "usd" }],
+    } as never,
+  });
+  return seller.client.checkouts.create({ body: { products: [product.id], ...fields } });
+}
+const ordersOf = async (customer_email: string) => {
+  const { items } = await seller.client.orders.list({ query: { limit: 100 } });
+  return items.filter((order) => order.customer.email === customer_email);
+};
+let buyers = 0;
+const newBuyer = (): string => {
+  buyers += 1;
+  return `buyer-${buyers}@example.com`;
+};
+
+async function fill(on: Page | Frame | FrameLocator, email: string, number = "4242 4242 4242 4242"): Promise<void> {
+  await on.getByLabel("E-mail").fill(email);
+  await on.getByLabel("Name").fill("Ada Lovelace");
+  await on.getByLabel("Country").selectOption("DE");
+  await on.getByLabel("Card number").fill(number);
+  await on.getByLabel("Expiry date").fill("12 / 40");
+  await on.getByLabel("Security code").fill("123");
+}
+
+describe("a sale on the real server", () => {
+  test("keyboard alone completes a purchase, and there is one paid order", async () => {
+    const { url } = await checkout();
+    await page.goto(url);
+    await page.getByLabel("E-mail").waitFor();
+    expect(await seriousFaults(page)).toEqual([]);
+    const email = newBuyer();
+    // Only Tab, letters and Enter are pressed; the two empty ones pass over the discount code and its button.
+    for (const text of [email, "Ada Lovelace", "Germany", "", "", "4242424242424242", "12/40", "123"]) {
+      await page.keyboard.press("Tab");
+      await page.keyboard.type(text);
+    }
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Thank you" }).waitFor();
+    await page.getByText("$19.00").first().waitFor();
+    const orders = await ordersOf(email);
+    expect(orders.map(({ status, total_amount }) => ({ status, total_amount }))).toEqual([
+      { status: "paid", total_amount: 1900 },
+    ]);
+    expect(floe.logged.join("\n")).not.toContain("4242424242424242");
+  });
+
+  test.each([
+    ["4000 0000 0000 0002", /declined/i],
+    ["4000 0000 0000 9995", /insufficient funds/i],
+    ["4000 0000 0000 0069", /expired/i],
+    ["4000 0000 0000 0127", /security code|cvc/i],
+  ])("%s is refused beside the card, and another card is then taken", async (number, why) => {
+    const { url } = await checkout();
+    const email = newBuyer();
+    await page.goto(url);
+    await fill(page, email, number);
+    await page.getByRole("button", { name: "Pay $19.00" }).click();
+    await page.locator("#card-fault, .message.fault").filter({ hasText: why }).waitFor();
+    expect(await ordersOf(email)).toEqual([]);
+    await page.getByLabel("Card number").fill("4242424242424242");
+    await page.getByLabel("Security code").fill("123");
+    await page.getByRole("button", { name: "Pay $19.00" }).click();
+    await page.getByRole("heading", { name: "Thank you" }).waitFor();
+    expect(await ordersOf(email)).toHaveLength(1);
+  });
+
+  test("a card that is not for testing is refused as a real one", async () => {
+    const { url } = await checkout();
+    await page.goto(url);
+    await fill(page, newBuyer(), "4539578763621486");
+    await page.getByRole("button", { name: "Pay $19.00" }).click();
+    await page.locator("#card-fault, .message.fault").waitFor();
+    expect(await page.getByRole("heading", { name: "Thank you" }).count()).toBe(0);
+  });
+
+  test("the bank's question: declined there is no order, approved there is one", async () => {
+    const { url } = await checkout();
+    const email = newBuyer();
+    await page.goto(url);
+    await fill(page, email, "4000 0000 0000 3220");
+    await page.getByRole("button", { name: "Pay $19.00" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Decline" }).click();
+    await page.locator("#card-fault").waitFor();
+    expect(await ordersOf(email)).toEqual([]);
+    await page.getByRole("button", { name: "Pay $19.00" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Approve" }).click();
+    await page.getByRole("heading", { name: "Thank you" }).waitFor();
+    expect(await ordersOf(email)).toHaveLength(1);
+  });
+
+  test("what is free needs no card", async () => {
+    const { url } = await checkout({}, { amount_type: "free" });
+    const email = newBuyer();
+    await page.goto(url);
+    await page.getByLabel("E-mail").fill(email);
+    await page.getByLabel("Name").fill("Ada Lovelace");
+    await page.getByRole("button", { name: "Get it for free" }).click();
+    await page.getByRole("heading", { name: "Thank you" }).waitFor();
+    expect(await ordersOf(email)).toHaveLength(1);
+  });
+
+  test("a country with a full address asks for all of it", async () => {
+    const { url } = await checkout();
+    const email = newBuyer();
+    await page.goto(url);
+    await fill(page, email);
+    await page.getByLabel("Country").selectOption("US");
+    await page.getByLabel("Street and number").waitFor();
+    await page.getByRole("button", { name: "Pay $19.00" }).click();
+    await page.getByText("Enter street and number.").waitFor();
+    await page.getByLabel("Street and number").fill("1 Ice Road");
+    await page.getByLabel("Postal code").fill("10001");
+    await page.getByLabel("City").fill("New York");
+    await page.getByLabel("State").selectOption({ label: "New York" });
+    await page.getByRole("button", { name: "Pay $19.00" }).click();
+    await page.getByRole("heading", { name: "Thank you" }).waitFor();
+    const [order] = await ordersOf(email);
+    expect(order?.billing_address).toMatchObject({ country: "US", state: "US-NY", line1: "1 Ice Road" });
+  });
+
+  test("an unknown checkout says so", async () => {
+    await page.goto(`${floe.url}/checkout/polar_c_nothing`);
+    await page.getByRole("heading", { name: "There is no such checkout" }).waitFor();
+  });
+});
+
+describe("a sale in the overlay of a shop on another origin", () => {
+  let shop: Server;
+  let origin: string;
+  let href = "";
+  beforeAll(async () => {
+    shop = createServer((_request, response) => {
+      response.setHeader("content-type", "text/html; charset=utf-8");
+      response.setHeader(
+        "content-security-policy",
+        `default-src 'none'; script-src ${floe.url}; frame-src ${floe.url}`,
+      );
+      response.end(`<!doctype html><html lang="en"><title>Shop</title><script src="${floe.url}/embed.js" defer></script>
+        <h1>Shop</h1><a href="${href}" data-floe-checkout data-floe-checkout-theme="dark">Buy</a></html>`);
+    });
+    await new Promise<void>((resolve) => shop.listen(0, "127.0.0.1", resolve));
+    origin = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
+  });
+  afterAll(() => {
+    shop.close();
+    shop.closeAllConnections();
+  });
+
+  test("it loads, sells, and goes to the seller's page", async () => {
+    const email = newBuyer();
+    href = (await checkout({ embed_origin: origin, success_url: `${origin}/thanks?checkout={CHECKOUT_ID}` })).url;
+    await page.goto(origin);
+    await page.getByRole("link", { name: "Buy" }).click();
+    await page.getByText("Loading checkout…").waitFor({ state: "detached" });
+    const frame = page.frameLocator("iframe");
+    await fill(frame, email);
+    await frame.getByRole("button", { name: "Pay $19.00" }).click();
+    await page.waitForURL(/\/thanks\?checkout=[0-9a-f-]{36}/);
+    expect(await ordersOf(email)).toHaveLength(1);
+  });
+
+  test("a checkout made for another origin loads but tells this one nothing", async () => {
+    href = (await checkout({ embed_origin: "https://shop.example" })).url;
+    await page.goto(origin);
+    await page.getByRole("link", { name: "Buy" }).click();
+    await page.frameLocator("iframe").getByLabel("E-mail").waitFor();
+    await page.waitForTimeout(300);
+    expect(await page.getByText("Loading checkout…").count()).toBe(1);
+  });
+});
