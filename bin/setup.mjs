@@ -34,7 +34,8 @@ function install() {
     .digest("hex");
   if (kept(installStamp) === state) return;
   say("Installing packages (a minute or two the first time) …");
-  run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+  // Not `npm ci`: it refuses the whole lock where a registry lacks an optional package of some other system.
+  run("npm", ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"]);
   writeFileSync(installStamp, state);
   say(`  installed after ${seconds()}`);
 }
