@@ -5,7 +5,7 @@ import type { Auth } from "./auth/auth.ts";
 import type { DemoStore } from "./demo.ts";
 import { development as developmentRoutes } from "./http/development.ts";
 import { createForUser } from "./checkouts/service.ts";
-import { settle } from "./checkouts/settlement.ts";
+import { hear, settle } from "./checkouts/settlement.ts";
 import { checkoutSession } from "./http/checkout-session.ts";
 import { answerError } from "./http/errors.ts";
 import { health } from "./http/health.ts";
@@ -75,7 +75,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     const document = openapiOf(api, deps.config.url);
     scope.get("/openapi.json", () => document);
   });
-  if (deps.processor.readNotice) await app.register(async (scope) => processorNotices(scope, deps, settle));
+  if (deps.processor.readNotice) await app.register(async (scope) => processorNotices(scope, deps, hear));
   await app.register(reference);
   if (development) {
     await app.register(async (scope) => {

@@ -5,8 +5,8 @@ import { findCustomer } from "../customers/store.ts";
 import { findOrderOfCheckout } from "../orders/store.ts";
 import { createPaidOrder } from "../orders/service.ts";
 import { challenge_ms_max, type PaymentRow, planOutcome, reconcile_after_ms } from "../payments/rules.ts";
-import { findAnyPayment, movePayment, takeDuePayments } from "../payments/store.ts";
-import { type Intent, ProcessorError } from "../processors/processor.ts";
+import { findAnyPayment, hearNotice, hurryOthers, keepProcessorId, movePayment, takeDuePayments } from "../payments/store.ts";
+import { type Intent, type Notice, ProcessorError } from "../processors/processor.ts";
 import { type CheckoutRow, computeFlags, moves } from "./rules.ts";
 import { checkoutOut } from "./shapes.ts";
 import { lockCheckout, updateCheckout, wholeOf } from "./store.ts";
@@ -81,9 +81,13 @@ export async function settle(deps: Deps, payment_id: string, intent: Intent): Pr
     }
     const moved = await movePayment(tx, payment, patch);
     if (!moved) return said;
-    if (moved.status === "succeeded") await succeed(tx, deps, checkout, moved);
-    else if (moved.status === "failed") await reopen(tx, deps, checkout);
-    else if (checkout.status === "confirmed") {
+    if (moved.status !== payment.status) {
+      if (moved.status === "failed") await reopen(tx, deps, checkout);
+      else {
+        await succeed(tx, deps, checkout, moved);
+        await hurryOthers(tx, checkout.id, deps.clock.now());
+      }
+    } else if (moved.status === "pending" && checkout.status === "confirmed") {
       const metadata = { intent_status: intent.status, intent_client_secret: intent.client_secret };
       const same = checkout.payment_processor_metadata.intent_status === intent.status;
       const told = await updateCheckout(tx, checkout.id, { payment_processor_metadata: metadata });
@@ -160,8 +164,18 @@ export async function sweepPayments(deps: Deps): Promise<number> {
 async function truthOf(deps: Deps, payment: PaymentRow, now: Date): Promise<Intent> {
   const attempt = { payment_id: payment.id, processor_id: payment.processor_id, created_at: payment.created_at };
   const found = await deps.processor.retrieve(attempt);
-  if (found?.status !== "requires_action") return found ?? failedIntent(payment, never_reached);
-  // Nobody answers the challenge any more. It is given up at the processor first, so that it cannot succeed later.
-  const late = now.getTime() - payment.created_at.getTime() > challenge_ms_max;
-  return late ? ((await deps.processor.cancel(attempt)) ?? failedIntent(payment, never_reached)) : found;
+  if (!found) return failedIntent(payment, never_reached);
+  if (found.status !== "requires_action" && found.status !== "processing") return found;
+  // Nobody answers the challenge any more, or the sale was paid by another attempt. It is given up at the processor first,
+  // so that it cannot succeed later.
+  const late = found.status === "requires_action" && now.getTime() - payment.created_at.getTime() > challenge_ms_max;
+  const needless = late || (payment.checkout_id !== null && (await findOrderOfCheckout(deps.db, payment.checkout_id)) !== undefined);
+  return needless ? ((await deps.processor.cancel(attempt)) ?? failedIntent(payment, never_reached)) : found;
 }
+
+/** Write a notice of the processor down; the sweep asks what is true of its payment, and acts. */
+export const hear = (deps: Deps, { processor_id, ...notice }: Notice): Promise<void> =>
+  deps.db.transaction(async (tx) => {
+    await hearNotice(tx, { ...notice, created_at: deps.clock.now() });
+    await keepProcessorId(tx, notice.payment_id, processor_id);
+  });

@@ -1,14 +1,14 @@
 import type { FastifyInstance } from "fastify";
 import { ApiError } from "../../shared/errors.ts";
 import type { Deps } from "../lib/context.ts";
-import type { Settle } from "./payment-processor.ts";
+import type { Notice } from "../processors/processor.ts";
 
 /**
- * `POST /v1/integrations/stripe/webhook`: the processor's notices. A notice is verified and settled before it is
- * answered, so one that is cut off is sent again; settling twice changes nothing. What it says of a payment that is not
- * ours is none of our business, and is accepted so that it is not sent for ever.
+ * `POST /v1/integrations/stripe/webhook`: the processor's notices. The signature covers the bytes as they were sent, so
+ * nothing is parsed before it is verified. A notice is written down by `hear` and answered at once; the work follows.
+ * One that could not be written is answered 500, so that it is sent again.
  */
-export function processorNotices(app: FastifyInstance, deps: Deps, settle: Settle): void {
+export function processorNotices(app: FastifyInstance, deps: Deps, hear: (deps: Deps, notice: Notice) => Promise<void>): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   app.post("/v1/integrations/stripe/webhook", async (request, reply) => {
@@ -19,7 +19,7 @@ export function processorNotices(app: FastifyInstance, deps: Deps, settle: Settl
       deps.log.warn({ err: error }, "A notice that is not the processor's was refused.");
       throw new ApiError("NotPermitted", "The signature does not match.");
     });
-    if (notice?.intent.payment_id) await settle(deps, notice.intent.payment_id, notice.intent);
+    if (notice) await hear(deps, notice);
     return reply.send({ received: true });
   });
 }

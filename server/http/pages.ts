@@ -10,17 +10,24 @@ export type PagesOptions = {
   development: boolean;
 };
 
-const pages = ["/sign-in", "/sign-up", "/device", "/error", "/checkout/:client_secret", "/checkout/:client_secret/confirmation"];
+const pages = [
+  "/sign-in",
+  "/sign-up",
+  "/device",
+  "/error",
+  "/checkout/:client_secret",
+  "/checkout/:client_secret/confirmation",
+];
 const developmentPages = ["/demo", "/mail"];
 
 /** Stripe's script and frames are named because card fields may only come from the processor itself. */
-const policy = (ancestors: string) =>
+const policy = (ancestors: string, styles = "") =>
   [
     "default-src 'self'",
     "script-src 'self' https://js.stripe.com",
     "frame-src 'self' https://js.stripe.com https://hooks.stripe.com",
     "connect-src 'self' https://api.stripe.com",
-    "style-src 'self'",
+    `style-src 'self'${styles}`,
     "img-src 'self' data: https:",
     "object-src 'none'",
     "base-uri 'none'",
@@ -31,12 +38,12 @@ const policy = (ancestors: string) =>
 /** Serve the built web app: its files, and one document for every page. Only the checkout may be framed by others. */
 export async function servePages(app: FastifyInstance, { root, development }: PagesOptions): Promise<void> {
   let html: string | undefined;
-  const document = async (reply: FastifyReply, status: number, ancestors: string) => {
+  const document = async (reply: FastifyReply, status: number, ancestors: string, styles?: string) => {
     html ??= await readFile(join(root, "index.html"), "utf8");
     return reply
       .code(status)
       .type("text/html; charset=utf-8")
-      .header("Content-Security-Policy", policy(ancestors))
+      .header("Content-Security-Policy", policy(ancestors, styles))
       .header("Referrer-Policy", "strict-origin-when-cross-origin")
       .header("X-Content-Type-Options", "nosniff")
       .header("Cache-Control", "no-cache")
@@ -59,11 +66,16 @@ export async function servePages(app: FastifyInstance, { root, development }: Pa
     },
   });
   for (const path of [...pages, ...(development ? developmentPages : [])]) {
-    app.get(path, (_request, reply) => document(reply, 200, path.startsWith("/checkout/") ? "*" : "'none'"));
+    // Mails bring their styles along, and the inbox's frame inherits what its page may do.
+    const styles = path === "/mail" ? " 'unsafe-inline'" : "";
+    app.get(path, (_request, reply) => document(reply, 200, path.startsWith("/checkout/") ? "*" : "'none'", styles));
   }
   app.get("/", (_request, reply) => reply.redirect(development ? "/demo" : "/sign-in"));
   app.setNotFoundHandler((request, reply) => {
-    const wantsPage = request.method === "GET" && (request.headers.accept ?? "").includes("text/html") && !/^\/(v1|api)\//.test(request.url);
+    const wantsPage =
+      request.method === "GET" &&
+      (request.headers.accept ?? "").includes("text/html") &&
+      !/^\/(v1|api)\//.test(request.url);
     if (wantsPage) return document(reply, 404, "'none'");
     return reply.code(404).send({ error: "ResourceNotFound", detail: "Not found" });
   });

@@ -19,7 +19,8 @@ const Decision = z.object({ approved: z.boolean() });
 const read = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {
   const result = schema.safeParse(body);
   if (result.success) return result.data;
-  throw new ApiError("RequestValidationError", faultsOf("body", result.error.issues, body));
+  // What was typed into a card's form is never repeated: it may be somebody's real card.
+  throw new ApiError("RequestValidationError", faultsOf("body", result.error.issues, body).map(({ input: _, ...fault }) => fault));
 };
 
 export type Settle = (deps: Deps, payment_id: string, intent: Intent) => Promise<{ status: string }>;

@@ -289,6 +289,12 @@ CREATE TABLE "payments" (
 	"reconcile_due_at" timestamp with time zone
 );
 --> statement-breakpoint
+CREATE TABLE "processor_notices" (
+	"id" text PRIMARY KEY NOT NULL,
+	"payment_id" uuid NOT NULL,
+	"created_at" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "test_intents" (
 	"payment_id" uuid PRIMARY KEY NOT NULL,
 	"id" text NOT NULL,
@@ -451,7 +457,8 @@ CREATE INDEX "orders_by_creation" ON "orders" USING btree ("organization_id","cr
 CREATE INDEX "orders_by_customer" ON "orders" USING btree ("customer_id");--> statement-breakpoint
 CREATE INDEX "orders_by_product" ON "orders" USING btree ("product_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "organization_slug" ON "organization" USING btree (lower("slug"));--> statement-breakpoint
-CREATE UNIQUE INDEX "payments_of_checkout" ON "payments" USING btree ("checkout_id") WHERE "payments"."status" in ('pending', 'succeeded');--> statement-breakpoint
+CREATE UNIQUE INDEX "payments_under_way" ON "payments" USING btree ("checkout_id") WHERE "payments"."status" = 'pending';--> statement-breakpoint
+CREATE UNIQUE INDEX "payments_succeeded" ON "payments" USING btree ("checkout_id") WHERE "payments"."status" = 'succeeded';--> statement-breakpoint
 CREATE INDEX "payments_by_creation" ON "payments" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "payments_by_order" ON "payments" USING btree ("order_id");--> statement-breakpoint
 CREATE INDEX "payments_due" ON "payments" USING btree ("reconcile_due_at") WHERE "payments"."reconcile_due_at" is not null;--> statement-breakpoint

@@ -1,7 +1,8 @@
-import { and, asc, count, eq, inArray, isNotNull, lte, sql } from "drizzle-orm";
+import { and, asc, count, eq, inArray, isNotNull, isNull, lte, ne, sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, offsetOf, orderBy, type Paging } from "../lib/page.ts";
 import type { PaymentRow } from "./rules.ts";
+import { processorNotices } from "../processors/tables.ts";
 import { payments } from "./tables.ts";
 
 type Filter = Paging & {
@@ -65,6 +66,29 @@ export async function movePayment(tx: Tx, row: PaymentRow, patch: Partial<Paymen
     .where(and(eq(payments.id, row.id), eq(payments.status, row.status)))
     .returning();
   return moved;
+}
+
+/** Have the attempts that are still under way for a checkout looked at now. */
+export async function hurryOthers(tx: Tx, checkout_id: string, now: Date): Promise<void> {
+  await tx.update(payments).set({ reconcile_due_at: now }).where(and(eq(payments.checkout_id, checkout_id), eq(payments.status, "pending")));
+}
+
+/**
+ * Write a notice of the processor down, unless it was heard before, and have its payment looked at now. A failed one too:
+ * it may have been given up for lost.
+ */
+export async function hearNotice(tx: Tx, notice: typeof processorNotices.$inferInsert): Promise<void> {
+  const made = await tx.insert(processorNotices).values(notice).onConflictDoNothing().returning({ id: processorNotices.id });
+  if (made.length === 0) return;
+  await tx
+    .update(payments)
+    .set({ reconcile_due_at: notice.created_at })
+    .where(and(eq(payments.id, notice.payment_id), ne(payments.status, "succeeded")));
+}
+
+/** Keep the processor's own id of an attempt whose answer was lost. */
+export async function keepProcessorId(tx: Tx, id: string, processor_id: string): Promise<void> {
+  await tx.update(payments).set({ processor_id }).where(and(eq(payments.id, id), isNull(payments.processor_id)));
 }
 
 /**

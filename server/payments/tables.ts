@@ -34,8 +34,10 @@ export const payments = pgTable(
     reconcile_due_at: instant(),
   },
   (table) => [
-    // A checkout is paid for once: neither two attempts at a time nor one after a success.
-    uniqueIndex("payments_of_checkout").on(table.checkout_id).where(sql`${table.status} in ('pending', 'succeeded')`),
+    // A checkout is tried once at a time and paid once. They are two indexes, so that the late success of an attempt that
+    // was given up for lost can be written down while another is under way.
+    uniqueIndex("payments_under_way").on(table.checkout_id).where(sql`${table.status} = 'pending'`),
+    uniqueIndex("payments_succeeded").on(table.checkout_id).where(sql`${table.status} = 'succeeded'`),
     index("payments_by_creation").on(table.organization_id, table.created_at, table.id),
     index("payments_by_order").on(table.order_id),
     index("payments_due").on(table.reconcile_due_at).where(sql`${table.reconcile_due_at} is not null`),

@@ -9,7 +9,7 @@ export type Processor = {
   retrieve(attempt: Attempt): Promise<Intent | null>;
   /** Give an unfinished intent up, so that it can no longer succeed; answers what is true afterwards. */
   cancel(attempt: Attempt): Promise<Intent | null>;
-  /** Read a notice of the processor; undefined when it is of a kind that says nothing about a payment. */
+  /** Read a signed notice; throws when the signature is wrong, answers undefined when it says nothing about a payment of ours. */
   readNotice?(body: Buffer, signature: string): Promise<Notice | undefined>;
   /** What the browser needs to collect a card; null where the built-in test form does it. */
   publishable_key: string | null;
@@ -44,7 +44,8 @@ export type Intent = {
   card: Card | null;
 };
 
-export type Notice = { id: string; intent: Intent };
+/** The processor's word that something became of an intent. What it is, is asked for: notices come late, twice and out of order. */
+export type Notice = { id: string; payment_id: string; processor_id: string };
 
 export type CardInput = { number: string; exp_month: number; exp_year: number; cvc: string };
 

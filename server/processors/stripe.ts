@@ -1,5 +1,6 @@
 import Stripe from "stripe";
-import { type Attempt, type Intent, type Processor, ProcessorError } from "./processor.ts";
+import { z } from "zod";
+import { type Attempt, type Intent, type Notice, type Processor, ProcessorError } from "./processor.ts";
 
 export type StripeOptions = {
   secret_key: string;
@@ -86,11 +87,23 @@ export function stripeProcessor({ secret_key, publishable_key, webhook_secret, a
       if (!found || found.status === "succeeded" || found.status === "canceled") return found && intentOf(found);
       return intentOf(await stripe.paymentIntents.cancel(found.id, { expand }));
     },
-    async readNotice(body, signature) {
-      if (!webhook_secret) throw new ProcessorError("STRIPE_WEBHOOK_SECRET is not set.");
-      const event = await stripe.webhooks.constructEventAsync(body, signature, webhook_secret);
-      const about = event.type === "payment_intent.succeeded" || event.type === "payment_intent.payment_failed" || event.type === "payment_intent.canceled";
-      return about ? { id: event.id, intent: intentOf(event.data.object) } : undefined;
-    },
+    ...(webhook_secret ? { readNotice: (body: Buffer, signature: string) => readNotice(stripe, body, signature, webhook_secret) } : {}),
   };
+}
+
+async function readNotice(stripe: Stripe, body: Buffer, signature: string, secret: string): Promise<Notice | undefined> {
+  const event = await stripe.webhooks.constructEventAsync(body, signature, secret);
+  switch (event.type) {
+    case "payment_intent.succeeded":
+    case "payment_intent.processing":
+    case "payment_intent.payment_failed":
+    case "payment_intent.canceled": {
+      const { id, metadata } = event.data.object;
+      // An intent that is not of our making says nothing to us.
+      const payment_id = z.uuid().safeParse(metadata.payment_id);
+      return payment_id.success ? { id: event.id, payment_id: payment_id.data, processor_id: id } : undefined;
+    }
+    default:
+      return undefined;
+  }
 }

@@ -9,6 +9,13 @@ export const testTokens = pgTable("test_tokens", {
   created_at: timestamp({ withTimezone: true }).notNull(),
 });
 
+/** Notices that were heard, by the processor's own id: one that is sent again is not heard twice. */
+export const processorNotices = pgTable("processor_notices", {
+  id: text().primaryKey(),
+  payment_id: uuid().notNull(),
+  created_at: timestamp({ withTimezone: true }).notNull(),
+});
+
 /** The test processor's own books. One intent a payment: a repeated charge finds the first one. */
 export const testIntents = pgTable("test_intents", {
   payment_id: uuid().primaryKey(),
