@@ -33,7 +33,7 @@ class EmbedCheckout extends EventTarget {
     const full = "inset:0;width:100%;height:100%;border:0;";
     const dialog = add<HTMLDialogElement>(
       "dialog",
-      `${full}position:fixed;max-width:none;max-height:none;margin:0;padding:0;overflow:hidden;outline:0;background:#06161ca8`,
+      `${full}position:fixed;max-width:none;max-height:none;margin:0;padding:0;overflow:hidden;outline:0;border-radius:0;box-shadow:none;background:#06161ca8`,
       page.body,
     );
     dialog.setAttribute("role", "dialog");

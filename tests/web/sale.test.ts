@@ -214,3 +214,19 @@ describe("a sale in the overlay of a shop on another origin", () => {
     expect(await page.getByText("Loading checkout…").count()).toBe(1);
   });
 });
+
+describe("the pages of a local server", () => {
+  let local: Floe;
+  beforeAll(async () => {
+    local = await start({ listen: true, web: built.dist, development: true });
+  });
+  afterAll(() => local.close());
+
+  test("the policy of the inbox lets mails bring their styles, that of no other page does", async () => {
+    const policyOf = async (path: string) =>
+      (await local.request("GET", path, { headers: { accept: "text/html" } })).headers["content-security-policy"];
+    expect(await policyOf("/mail")).toContain("style-src 'self' 'unsafe-inline'");
+    for (const path of ["/demo", "/sign-in", "/checkout/x", "/nothing"])
+      expect(await policyOf(path)).toMatch(/style-src .self.;/);
+  });
+});

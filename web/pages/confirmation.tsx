@@ -59,7 +59,9 @@ export default function ConfirmationPage({ params }: { params: Record<string, st
         </h1>
         <p className="soft" role="status">
           {done
-            ? `A confirmation is on its way to ${checkout.customer_email ?? "you"}.`
+            ? checkout.is_payment_required
+              ? "The payment went through."
+              : "Nothing had to be paid."
             : "This takes a moment. You can leave this page open; it will change by itself."}
         </p>
         <dl className="facts">

@@ -79,7 +79,7 @@ export default function MailPage() {
           </Notice>
         )}
         {mails?.length === 0 && (
-          <Notice>No mail yet. Buy something in the demo shop, and the receipt comes here.</Notice>
+          <Notice>No mail yet. Sign up, and the message that confirms your address comes here.</Notice>
         )}
         {shown && (
           <div className="inbox">

@@ -25,6 +25,7 @@ export function Challenge({ intent_client_secret, answered }: { intent_client_se
   return (
     <dialog
       ref={dialog}
+      className="question"
       aria-labelledby="challenge-title"
       // The bank's question needs an answer: Escape gives none.
       onCancel={(event) => event.preventDefault()}

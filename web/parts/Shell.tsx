@@ -1,5 +1,4 @@
 import { Component, type ReactNode, useEffect } from "react";
-import { Link } from "../router.tsx";
 import { Button } from "./Button.tsx";
 
 /** The sign of the house: three pieces of ice on the water. */
@@ -33,11 +32,12 @@ export function Shell({ title, wide = false, links = [], children }: Props) {
           <Mark /> floe
         </a>
         {links.length > 0 && (
+          // Loaded anew, because each page has a content security policy of its own.
           <nav aria-label="Pages">
             {links.map(({ href, text }) => (
-              <Link key={href} href={href} aria-current={location.pathname === href ? "page" : undefined}>
+              <a key={href} href={href} aria-current={location.pathname === href ? "page" : undefined}>
                 {text}
-              </Link>
+              </a>
             ))}
           </nav>
         )}
