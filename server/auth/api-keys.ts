@@ -1,4 +1,4 @@
-import { and, desc, eq } from "drizzle-orm";
+import { and, desc, eq, inArray, lt } from "drizzle-orm";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { expandScopes, isScope, type Scope, scopesOfRole } from "../../shared/scopes.ts";
@@ -17,11 +17,13 @@ const expires_in_seconds_max = 5 * 365 * 24 * 60 * 60;
 
 const Create = z.object({
   name: z.string().trim().min(1).max(100),
-  organizationId: z.string().min(1),
+  /** Absent: the organization that is active, or the only one. */
+  organizationId: z.string().min(1).optional(),
   /** Seconds from now; absent: it does not expire. */
   expiresIn: z.int().min(60).max(expires_in_seconds_max).nullish(),
   scopes: z.array(z.string()).min(1).optional(),
 });
+const List = z.object({ organizationId: z.string().min(1).optional() });
 const Delete = z.object({ keyId: z.string().min(1), configId: z.string().optional() });
 
 /** A refusal in the account side's shape. */
@@ -36,6 +38,9 @@ class Refusal extends Error {
 }
 const invalidBody = (detail: string) => new Refusal(400, "VALIDATION_ERROR", `Invalid body parameters: ${detail}`);
 const issuesIn = (error: z.ZodError) => error.issues.map((issue) => `${issue.path.join(".") || "body"}: ${issue.message}`).join("; ");
+
+type Person = Extract<Identity, { kind: "user" }>;
+const manages = ({ role }: { role: string }): boolean => managers.some((one) => role.split(",").includes(one));
 
 type Row = typeof apikey.$inferSelect;
 const shown = (row: Row) => ({
@@ -58,16 +63,20 @@ const shown = (row: Row) => ({
 export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Identify): void {
   const own = (row: { organization_id: string }) => and(eq(apikey.referenceId, row.organization_id), eq(apikey.configId, "organization"));
 
-  /** The scopes a signed-in manager of the organization holds; refuses everyone else. */
-  async function managerOf(request: FastifyRequest, organization_id: string): Promise<Set<Scope>> {
+  async function personOf(request: FastifyRequest): Promise<Person> {
     const identity = await identify(request.headers);
     if (identity.kind !== "user") throw new Refusal(401, "UNAUTHORIZED", "Sign in to manage the keys of an organization.");
-    const membership = identity.memberships.find((one) => one.organization_id === organization_id);
+    return identity;
+  }
+  /** The organization that is meant, and the scopes its signed-in manager holds; refuses everyone else. */
+  function managedBy(person: Person, named: string | undefined): { organizationId: string; held: Set<Scope> } {
+    const { memberships, active_organization_id } = person;
+    const organizationId = named ?? active_organization_id ?? (memberships.length === 1 ? memberships[0]?.organization_id : undefined);
+    if (organizationId === undefined) throw invalidBody("organizationId: say which organization is meant.");
+    const membership = memberships.find((one) => one.organization_id === organizationId);
     if (!membership) throw new Refusal(404, "ORGANIZATION_NOT_FOUND", "Organization not found");
-    if (!managers.some((role) => membership.role.split(",").includes(role))) {
-      throw new Refusal(403, "FORBIDDEN", "Only an owner or admin manages the keys of an organization.");
-    }
-    return scopesOfRole(membership.role);
+    if (!manages(membership)) throw new Refusal(403, "FORBIDDEN", "Only an owner or admin manages the keys of an organization.");
+    return { organizationId, held: scopesOfRole(membership.role) };
   }
   const guarded = (work: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>) => async (request: FastifyRequest, reply: FastifyReply) => {
     reply.header("Cache-Control", "no-store");
@@ -85,8 +94,8 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
     guarded(async (request, reply) => {
       const result = Create.safeParse(jsonOf(request));
       if (!result.success) throw invalidBody(issuesIn(result.error));
-      const { name, organizationId, expiresIn, scopes } = result.data;
-      const held = await managerOf(request, organizationId);
+      const { name, expiresIn, scopes } = result.data;
+      const { organizationId, held } = managedBy(await personOf(request), result.data.organizationId);
       const unknown = scopes?.find((one) => !isScope(one));
       if (unknown !== undefined) throw invalidBody(`scopes: "${unknown}" is not a scope.`);
       const beyond = [...expandScopes(scopes ?? [])].find((one) => !held.has(one));
@@ -115,9 +124,9 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
   scope.get<{ Querystring: { organizationId?: string } }>(
     "/api/auth/api-key/list",
     guarded(async (request) => {
-      const { organizationId } = z.object({ organizationId: z.string().optional() }).parse(request.query);
-      if (!organizationId) throw new Refusal(400, "VALIDATION_ERROR", "Invalid query parameters: organizationId is required.");
-      await managerOf(request, organizationId);
+      const result = List.safeParse(request.query);
+      if (!result.success) throw new Refusal(400, "VALIDATION_ERROR", `Invalid query parameters: ${issuesIn(result.error)}`);
+      const { organizationId } = managedBy(await personOf(request), result.data.organizationId);
       const rows = await deps.db.select().from(apikey).where(own({ organization_id: organizationId })).orderBy(desc(apikey.createdAt), desc(apikey.id));
       return { apiKeys: rows.map(shown), total: rows.length };
     }),
@@ -130,13 +139,23 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
       if (!result.success) throw invalidBody(issuesIn(result.error));
       const unknownKey = new Refusal(404, "KEY_NOT_FOUND", "API key not found");
       const [row] = await deps.db.select().from(apikey).where(and(eq(apikey.id, result.data.keyId), eq(apikey.configId, "organization")));
-      const identity = await identify(request.headers);
+      const person = await personOf(request);
       // To a stranger a key of another organization does not exist.
-      const member = identity.kind === "user" && identity.memberships.some((one) => one.organization_id === row?.referenceId);
-      if (identity.kind === "user" && (!row || !member)) throw unknownKey;
-      await managerOf(request, row?.referenceId ?? "");
-      await deps.db.delete(apikey).where(eq(apikey.id, result.data.keyId));
+      if (!row || !person.memberships.some((one) => one.organization_id === row.referenceId)) throw unknownKey;
+      managedBy(person, row.referenceId);
+      await deps.db.delete(apikey).where(eq(apikey.id, row.id));
       return { success: true };
+    }),
+  );
+
+  scope.post(
+    "/api/auth/api-key/delete-all-expired-api-keys",
+    guarded(async (request) => {
+      const { memberships } = await personOf(request);
+      const managed = memberships.filter(manages).map((one) => one.organization_id);
+      const expired = and(inArray(apikey.referenceId, managed), eq(apikey.configId, "organization"), lt(apikey.expiresAt, deps.clock.now()));
+      if (managed.length > 0) await deps.db.delete(apikey).where(expired);
+      return { success: true, error: null };
     }),
   );
 }

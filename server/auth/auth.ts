@@ -10,7 +10,7 @@ import { organization } from "../organizations/tables.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
 import { compat } from "./compat.ts";
 import { isKnownClient } from "./device.ts";
-import { answerUnexpected, loggable } from "./faults.ts";
+import { answerUnexpected, loggable, relayLog } from "./faults.ts";
 import { cookie_prefix, createIdentifier } from "./identify.ts";
 import { changeMail, deletionMail, invitationMail, resetMail, verificationMail } from "./mails.ts";
 import { originsOf } from "./origins.ts";
@@ -55,7 +55,7 @@ export function createAuth(deps: Deps): Auth {
     basePath: "/api/auth",
     secret: config.secret,
     trustedOrigins: originsOf(config),
-    logger: { level: "error", log: (level, message) => deps.log[level === "error" ? "error" : "warn"]({}, message) },
+    logger: { level: "error", log: relayLog(deps.log) },
     telemetry: { enabled: false },
     database: drizzleAdapter(deps.db, {
       provider: "pg",

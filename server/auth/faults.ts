@@ -1,4 +1,4 @@
-import { APIError } from "better-auth/api";
+import { APIError, isAPIError } from "better-auth/api";
 import type { Log } from "../lib/context.ts";
 import { invalidBody } from "./mapper.ts";
 
@@ -22,15 +22,22 @@ export function loggable(error: unknown): object {
 }
 
 const unique_violation = "23505";
-/** Text that cannot be encoded, an index entry that is too long, a number out of range. */
-const unusable = new Set(["22021", "22P05", "54000", "22003"]);
+/** Nothing where something must be; text that cannot be encoded or read; an index entry too long; a number out of range. */
+const unusable = new Set(["23502", "22021", "22P02", "22P05", "54000", "22003"]);
 
 /** What better-auth did not expect: the request's fault becomes a 4xx, the rest a 500 whose reason is in the log. */
 export const answerUnexpected = (log: Log) => (error: unknown) => {
-  if (error instanceof APIError && error.statusCode < 500) return;
+  if (isAPIError(error) && error.statusCode < 500) return;
   const state = stateOf(error) ?? "";
   // Two requests asked for the same name at once: the second is told what it would have been told a moment later.
   if (state === unique_violation) throw new APIError("CONFLICT", { code: "ALREADY_EXISTS", message: "Already exists" });
   if (unusable.has(state)) throw new APIError("BAD_REQUEST", invalidBody);
   log.error({ error: loggable(error) }, "An account request failed.");
+};
+
+/** better-auth calls a caller's mistake an error too; what failed in here comes with the error that was caught. */
+export const relayLog = (log: Log) => (_level: unknown, message: string, ...details: unknown[]) => {
+  const failure = details.find((one) => one instanceof Error && !isAPIError(one) && one.name !== "BetterAuthError");
+  if (failure) log.error({ error: loggable(failure) }, message);
+  else log.info({}, message);
 };

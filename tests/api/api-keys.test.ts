@@ -113,6 +113,39 @@ describe("who may make keys", () => {
     expect((await products(mine.key)).status).toBe(200);
   });
 
+  test("without organizationId the only organization is meant; with several it must be named", async () => {
+    const owner = await floe.seller("owner");
+    const made = await floe.request("POST", "/api/auth/api-key/create", { token: owner.session, body: { name: "ci" } });
+    expect([made.status, made.json]).toMatchObject([200, { organizationId: owner.organization_id }]);
+    const listed = await floe.request("GET", "/api/auth/api-key/list", { token: owner.session });
+    expect((listed.json as { apiKeys: Made[] }).apiKeys.map(({ id }) => id)).toContain((made.json as Made).id);
+    await floe.deps.db.insert(member).values({ id: newId(), organizationId: seller.organization_id, userId: owner.user_id, role: "admin", createdAt: new Date() });
+    const unclear = await floe.request("POST", "/api/auth/api-key/create", { token: owner.session, body: { name: "ci" } });
+    expect([unclear.status, unclear.json]).toMatchObject([400, { code: "VALIDATION_ERROR" }]);
+    const named = await create(owner.session, {});
+    expect([named.status, named.json]).toMatchObject([200, { organizationId: seller.organization_id }]);
+  });
+
+  test("a role whose name merely contains one that may is not enough", async () => {
+    const helper = await floe.seller("helper");
+    await floe.deps.db.insert(member).values({ id: newId(), organizationId: seller.organization_id, userId: helper.user_id, role: "co-owner,sub admin", createdAt: new Date() });
+    expect((await create(helper.session, {})).status).toBe(403);
+  });
+
+  test("expired keys are cleared away, of one's own organizations only", async () => {
+    const other = await floe.seller("other");
+    const brief = async (one: Seller) =>
+      ((await floe.request("POST", "/api/auth/api-key/create", { token: one.session, body: { name: "brief", organizationId: one.organization_id, expiresIn: 60 } })).json as Made).id;
+    const [mine, theirs] = [await brief(seller), await brief(other)];
+    floe.clock.advance(61_000);
+    const clear = (token?: string) => floe.request("POST", "/api/auth/api-key/delete-all-expired-api-keys", { ...(token ? { token } : {}), body: {} });
+    expect((await clear()).status).toBe(401);
+    expect((await clear(seller.session)).json).toMatchObject({ success: true });
+    const left = (await floe.deps.db.select({ id: apikey.id }).from(apikey)).map(({ id }) => id);
+    expect([left.includes(mine), left.includes(theirs)]).toEqual([false, true]);
+    expect((await products(seller.key)).status).toBe(200);
+  });
+
   test.each([
     [{ scopes: ["everything"] }, 400],
     [{ scopes: [] }, 400],
