@@ -1,3 +1,5 @@
+import { plain } from "./ui/theme.ts";
+
 /** The exit codes, as `floe help exit-codes` prints them. */
 export const exitCodes = {
   ok: [0, "success"],
@@ -70,9 +72,10 @@ export function renderFault(fault: Fault, json: boolean, paint: (text: string) =
     };
     return `${JSON.stringify(envelope)}\n`;
   }
-  const lines = [`${paint("floe:")} ${fault.message}`];
-  for (const one of faults ?? []) lines.push(`  ${one.flag}: ${one.message}`);
-  if (hint) lines.push(`  ${hint}`);
+  // Much of it comes from the server, and none of it may steer the terminal.
+  const lines = [`${paint("floe:")} ${plain(fault.message)}`];
+  for (const one of faults ?? []) lines.push(`  ${plain(`${one.flag}: ${one.message}`)}`);
+  if (hint) lines.push(`  ${plain(hint)}`);
   if (idempotency_key) lines.push(`  It may be repeated safely with --idempotency-key ${idempotency_key}`);
   return `${lines.join("\n")}\n`;
 }

@@ -120,6 +120,17 @@ describe("the built command line", () => {
     });
   });
 
+  test("reads a body from standard input", async () => {
+    const child = spawn(process.execPath, [join(dist, "cli.cjs"), "api", "POST", "/v1/x", "--data", "-", "--dry-run"], {
+      env,
+    });
+    let out = "";
+    child.stdout.on("data", (part: Buffer) => (out += String(part)));
+    child.stdin.end('{"name":"Zoë"}');
+    expect(await once(child, "close")).toEqual([0, null]);
+    expect(JSON.parse(out)).toMatchObject({ method: "POST", body: { name: "Zoë" } });
+  });
+
   test.each([
     ["SIGINT", 130],
     ["SIGTERM", 143],

@@ -319,6 +319,12 @@ describe("faults", () => {
     });
   });
 
+  test("a message of the server does not steer the terminal", async () => {
+    answer = () => ({ status: 400, json: { error: "PaymentError", detail: "No\u001b[2Jo\u0007." } });
+    const { err } = await floe(["products", "get", "x"], { env, tty: true });
+    expect(err).toContain("No�[2Jo�.");
+  });
+
   test("429 is tried again after the time that the server names, and then is exit 8", async () => {
     answer = () => ({
       status: 429,

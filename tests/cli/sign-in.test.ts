@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { floe, folder, type Received, standIn } from "./support.ts";
+import { begin, floe, folder, type Received, standIn, until } from "./support.ts";
 
 const code = {
   device_code: "device-secret",
@@ -113,10 +113,12 @@ describe("floe login", () => {
 
   test("slow_down makes it ask less often", async () => {
     polls = [fault("slow_down")];
-    const { code: exit, err } = await floe(["login", "--debug"], { env, signal: AbortSignal.timeout(400) });
+    const stop = new AbortController();
+    const { ended, stderr } = begin(["login", "--debug"], { env, signal: stop.signal });
+    await until(() => stderr.text.includes("asks to wait 5.01 s"));
+    stop.abort();
+    expect(await ended).toBe(130);
     expect(server.received.filter(({ path }) => path.endsWith("/token"))).toHaveLength(1);
-    expect(err).toContain("asks to wait 5.01 s");
-    expect(exit).toBe(130);
   });
 
   test("a network that is gone for a moment does not end it", async () => {
