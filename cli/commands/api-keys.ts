@@ -5,6 +5,7 @@ import { type Context, personOf } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { askedFields, showList, showOne } from "../resource/show.ts";
 
+type CreateOptions = { name?: string; expiresIn?: number; scopes?: string[] };
 type Key = Record<string, unknown> & { id: string; key?: string };
 
 const columns = ["id:id", "name", "start", "scopes", "expiresAt:date", "lastRequest:date", "createdAt:date"];
@@ -37,7 +38,8 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   const create = group
     .command("create")
     .description("Create a key; it is shown once")
-    .argument("<name>", "what it is for");
+    .argument("[name]", "what it is for");
+  create.option("--name <name>", "the same, as a flag");
   create.option("--expires-in <time>", "how long it is good for: 12h, 30d, 8w, 1y", readDuration);
   create.option("--scopes <a,b>", "only these scopes: products:read,orders:read", (text) =>
     text.split(",").filter(Boolean),
@@ -46,9 +48,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     "after",
     "\nExamples:\n  floe api-keys create ci --expires-in 90d --scopes products:write\n  export FLOE_API_KEY=$(floe api-keys create deploy --json key | jq -r .key)",
   );
-  create.action((name: string, options: { expiresIn?: number; scopes?: string[] }) =>
-    createKey(contextOf(create), name, options),
-  );
+  create.action((name: string | undefined, options: CreateOptions) => createKey(contextOf(create), name, options));
   const revoke = group
     .command("revoke")
     .description("Revoke a key, at once")
@@ -80,11 +80,11 @@ async function listKeys(context: Context): Promise<void> {
   showList(context, keys, columns, asked);
 }
 
-async function createKey(
-  context: Context,
-  name: string,
-  options: { expiresIn?: number; scopes?: string[] },
-): Promise<void> {
+async function createKey(context: Context, given: string | undefined, options: CreateOptions): Promise<void> {
+  const name = options.name ?? given;
+  if (name === undefined) {
+    throw new Fault("usage", "the name of the key is missing", { hint: "For example: floe api-keys create ci" });
+  }
   const asked = askedFields(context.globals.json, ["key", ...fields]);
   const { token, organizationId } = await place(context);
   const body = {

@@ -22,12 +22,15 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     .command("create")
     .description("Create an organization and choose it")
     .argument("[name]", "its name");
+  create.option("--name <name>", "the same, as a flag");
   create.option("--slug <slug>", "its name in addresses; made from the name if not given");
   create.addHelpText(
     "after",
     '\nExamples:\n  floe orgs create "Acme Tools"\n  floe orgs create Acme --slug acme-tools',
   );
-  create.action((name: string | undefined, options: { slug?: string }) => make(contextOf(create), name, options.slug));
+  create.action((name: string | undefined, options: { name?: string; slug?: string }) =>
+    make(contextOf(create), options.name ?? name, options.slug),
+  );
 }
 
 const short = ({ id, name, slug }: Organization): Organization => ({ id, name, slug });

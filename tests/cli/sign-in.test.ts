@@ -302,8 +302,13 @@ describe("organizations and keys", () => {
       expiresIn: 2_592_000,
       scopes: ["products:read", "orders:read"],
     });
-    const { out: picked } = await floe(["api-keys", "create", "ci", "--json", "key"], { env });
+    const { out: picked } = await floe(["api-keys", "create", "--name", "ci", "--json", "key"], { env });
     expect(JSON.parse(picked)).toEqual({ key: "floe_secret_key" });
+  });
+
+  test("a key without a name is a usage error", async () => {
+    await floe(["login"], { env });
+    expect((await floe(["api-keys", "create"], { env })).code).toBe(64);
   });
 
   test("keys are listed for the organization, and revoked only when it is meant", async () => {
