@@ -56,8 +56,18 @@ export async function openJobs(options: ConstructorOptions, onError: (error: Err
       working = true;
       for (const name of names) {
         const localConcurrency = waiting.has(name) ? waiting_workers : 1;
-        await boss.work(name, { batchSize: 10, localConcurrency, pollingIntervalSeconds: poll_seconds, perJobResults: false }, async (jobs) => {
-          const run = (job: { data: unknown }) => handlers[name](deps, job.data as never);
+        const pace = {
+          pollingIntervalSeconds: poll_seconds,
+          // A notice wakes for one batch only. Without these two the rest of a burst, and every retry, waits half a minute.
+          notifyPollingIntervalSeconds: poll_seconds,
+          burstWhenBatchFull: true,
+        };
+        await boss.work(name, { batchSize: 10, localConcurrency, ...pace, perJobResults: false }, async (jobs) => {
+          const run = (job: { data: unknown }) =>
+            handlers[name](deps, job.data as never).catch((error: unknown) => {
+              deps.log.warn({ err: error, job: name }, "A job failed; it will be tried again.");
+              throw error;
+            });
           if (!waiting.has(name)) for (const job of jobs) await run(job);
           else for (const result of await Promise.allSettled(jobs.map(run))) if (result.status === "rejected") throw result.reason;
         });

@@ -87,14 +87,16 @@ export async function insertWebhookEvents(tx: Tx, rows: (typeof webhookEvents.$i
   return made.map(({ id }) => id);
 }
 
+/**
+ * An event and its endpoint, both held until the transaction ends; always the endpoint first. So what is decided for one
+ * event of an endpoint has seen what was decided for the others, and none waits for one that has just gone.
+ */
 export async function lockWebhookEvent(tx: Tx, id: string): Promise<{ event: WebhookEventRow; endpoint: EndpointRow } | undefined> {
-  const [row] = await tx
-    .select({ event: webhookEvents, endpoint: webhookEndpoints })
-    .from(webhookEvents)
-    .innerJoin(webhookEndpoints, eq(webhookEndpoints.id, webhookEvents.endpoint_id))
-    .where(eq(webhookEvents.id, id))
-    .for("update", { of: webhookEvents });
-  return row;
+  const ofEvent = tx.select({ id: webhookEvents.endpoint_id }).from(webhookEvents).where(eq(webhookEvents.id, id));
+  // Not a full lock, so that copies of further events can be written meanwhile.
+  const [endpoint] = await tx.select().from(webhookEndpoints).where(inArray(webhookEndpoints.id, ofEvent)).for("no key update");
+  const [event] = await tx.select().from(webhookEvents).where(eq(webhookEvents.id, id)).for("update");
+  return endpoint && event && { event, endpoint };
 }
 
 /** Whether an earlier event of the endpoint is still to be tried for the first time, and not for too long (WHK-13). */

@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { newId } from "../../server/lib/ids.ts";
+import { events } from "../../server/lib/tables.ts";
+import { webhookDeliveries } from "../../server/webhooks/tables.ts";
+import { type Floe, start } from "../support/floe.ts";
+import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { startReceiver } from "../support/receiver.ts";
+
+let server: Postgres;
+const floes: Floe[] = [];
+beforeAll(async () => {
+  server = await startPostgres();
+  const databaseUrl = await server.database();
+  // Two servers on one database, each with its worker; the receiver is on this machine, so they are told to allow that.
+  const replace = (deps: Floe["deps"]) => ({ config: { ...deps.config, embedded: true } });
+  floes.push(await start({ databaseUrl, worker: true, replace }));
+  floes.push(await start({ databaseUrl, worker: true, replace }));
+});
+afterAll(async () => {
+  for (const floe of floes) await floe.close();
+  await server?.stop();
+});
+
+test("two servers send each event once, those of one transaction in their order (WHK-05, WHK-13)", { timeout: 60_000 }, async () => {
+  const [floe] = floes as [Floe];
+  const seller = await floe.seller();
+  const receiver = await startReceiver();
+  const types = ["order.created", "order.updated", "order.paid"] as const;
+  await seller.client.webhooks.createEndpoint({ body: { url: receiver.url, format: "raw", events: [...types] } });
+  const sales = Array.from({ length: 20 }, () => newId());
+  await Promise.all(
+    sales.map((sale, number) => {
+      const { deps } = floes[number % 2] as Floe;
+      return deps.db.transaction(async (tx) => {
+        for (const type of types) {
+          const id = newId();
+          await tx.insert(events).values({ id, organization_id: seller.organization_id, type, data: { id: sale }, created_at: new Date() });
+          await deps.jobs.send(tx, "events.dispatch", { event_id: id });
+        }
+      });
+    }),
+  );
+  // A lost wake-up would be made good by the sweep only after half a minute.
+  await expect.poll(() => receiver.received.length, { timeout: 25_000, interval: 200 }).toBe(60);
+  await new Promise((done) => setTimeout(done, 1500));
+  expect(receiver.received).toHaveLength(60);
+  expect(new Set(receiver.received.map(({ headers }) => headers["webhook-id"])).size).toBe(60);
+  for (const sale of sales) expect(receiver.received.filter(({ json }) => json.data.id === sale).map(({ json }) => json.type)).toEqual(types);
+  expect(await floe.deps.db.select().from(webhookDeliveries)).toHaveLength(60);
+  await receiver.close();
+});
