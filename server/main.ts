@@ -12,6 +12,7 @@ import type { Deps } from "./lib/context.ts";
 import { DataFolderError, holdDataFolder } from "./lib/data-folder.ts";
 import { DatabaseError, openEmbedded, openPostgres } from "./lib/database.ts";
 import { openJobs } from "./lib/jobs.ts";
+import { loggable } from "./lib/loggable.ts";
 import { embedded } from "./providers/embedded.ts";
 import { polarProvider } from "./providers/polar.ts";
 import { openProcessor } from "./processors/open.ts";
@@ -37,7 +38,7 @@ export async function start(given: Record<string, string | undefined> = {}, say:
   };
   try {
     const config = completeConfig(settings, held?.secret);
-    const log = pino({ level: config.LOG_LEVEL, redact: ["req.headers.authorization", "req.headers.cookie"] }, pino.destination(2));
+    const log = pino({ level: config.LOG_LEVEL, serializers: { err: loggable }, redact: ["req.headers.authorization", "req.headers.cookie"] }, pino.destination(2));
     say(config.embedded ? `Opening the embedded database in ${folder} …` : "Connecting to PostgreSQL …");
     const database = config.DATABASE_URL ? await openPostgres(config.DATABASE_URL) : await openEmbedded(folder);
     closing.push(() => database.close());

@@ -5,12 +5,13 @@ import { eq } from "drizzle-orm";
 import type { FastifyInstance } from "fastify";
 import type { Deps, Identity } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
+import { loggable } from "../lib/loggable.ts";
 import { type Mail, queueMail } from "../lib/mail.ts";
 import { organization } from "../organizations/tables.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
 import { compat } from "./compat.ts";
 import { isKnownClient } from "./device.ts";
-import { answerUnexpected, loggable, relayLog } from "./faults.ts";
+import { answerUnexpected, relayLog } from "./faults.ts";
 import { cookie_prefix, createIdentifier } from "./identify.ts";
 import { changeMail, deletionMail, invitationMail, resetMail, verificationMail } from "./mails.ts";
 import { originsOf } from "./origins.ts";
@@ -22,7 +23,7 @@ const password_length_min = 8;
 const password_length_max = 128;
 const minute_seconds = 60;
 
-export type SellerSignUp = { email: string; password: string; name: string; organizationName: string; slug: string };
+type SellerSignUp = { email: string; password: string; name: string; organizationName: string; slug: string };
 
 export type Auth = {
   /** Register everything under /api/auth and /.well-known in a scope of its own. */

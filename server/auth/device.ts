@@ -3,7 +3,7 @@ export const clients: Record<string, string> = { "floe-cli": "floe command line"
 
 export const isKnownClient = (id: string): boolean => Object.hasOwn(clients, id);
 
-export const device_grant = "urn:ietf:params:oauth:grant-type:device_code";
+const device_grant = "urn:ietf:params:oauth:grant-type:device_code";
 
 /** The document by which standard clients find the device flow (RFC 8414). */
 export const metadataOf = (issuer: string, base: string) => ({

@@ -1,19 +1,19 @@
 import type { Mail } from "../lib/mail.ts";
 
 const escapes: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
-const escape = (text: string): string => text.replace(/[&<>"']/g, (sign) => escapes[sign] ?? sign);
+const plain = (text: string): string => text.replace(/[&<>"']/g, (sign) => escapes[sign] ?? sign);
 
 /** A mail that asks for one click: what it is about, the link, and what to do when it was not asked for. */
 function linkMail(to: string, subject: string, about: string, action: string, url: string, otherwise: string): Mail {
   const text = `${about}\n\n${action}: ${url}\n\n${otherwise}\n`;
   const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${escape(subject)}</title>
+<title>${plain(subject)}</title>
 <body style="margin:0;padding:24px;font:16px/1.5 system-ui,sans-serif;color:#16202b;background:#f4f6f8">
 <div style="max-width:480px;margin:0 auto;padding:24px;background:#fff;border-radius:12px">
-<h1 style="margin:0 0 16px;font-size:20px">${escape(subject)}</h1>
-<p>${escape(about)}</p>
-<p><a href="${escape(url)}" style="display:inline-block;padding:12px 20px;border-radius:8px;background:#0b5c7a;color:#fff;text-decoration:none">${escape(action)}</a></p>
-<p style="color:#4a5866;font-size:14px">${escape(otherwise)}</p>
+<h1 style="margin:0 0 16px;font-size:20px">${plain(subject)}</h1>
+<p>${plain(about)}</p>
+<p><a href="${plain(url)}" style="display:inline-block;padding:12px 20px;border-radius:8px;background:#0b5c7a;color:#fff;text-decoration:none">${plain(action)}</a></p>
+<p style="color:#4a5866;font-size:14px">${plain(otherwise)}</p>
 </div></body></html>`;
   return { to, subject, text, html };
 }

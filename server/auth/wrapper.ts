@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Deps } from "../lib/context.ts";
+import { loggable } from "../lib/loggable.ts";
 import { clients, metadataOf, type OAuthFault, tokenFault } from "./device.ts";
-import { loggable } from "./faults.ts";
 import { invalidBody, invalidQuery, mapError, mapLocation } from "./mapper.ts";
 
 const base = "/api/auth";

@@ -2,6 +2,7 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deviceCode, member, session, user } from "../../server/auth/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
+import { newAddress } from "../support/accounts.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { type Postgres, startPostgres } from "../support/postgres.ts";
 
@@ -20,11 +21,10 @@ afterAll(async () => {
 });
 
 const at_once = 20;
-let callers = 0;
 const together = (method: string, path: string, body: unknown, token?: string) =>
   Promise.all(
     Array.from({ length: at_once }, () => {
-      const headers = { origin: floe.url, "x-forwarded-for": `10.1.${(callers += 1) >> 8}.${callers & 255}` };
+      const headers = { origin: floe.url, "x-forwarded-for": newAddress() };
       return floe.request(method, path, { ...(token ? { token } : {}), headers, body });
     }),
   );

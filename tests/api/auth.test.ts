@@ -6,7 +6,7 @@ import { newId } from "../../server/lib/ids.ts";
 import { listMails, queueMail } from "../../server/lib/mail.ts";
 import { mails } from "../../server/lib/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
-import { type Accounts, type Answer, startAccounts } from "../support/accounts.ts";
+import { type Accounts, type Answer, newAddress, startAccounts } from "../support/accounts.ts";
 import type { Seller } from "../support/floe.ts";
 
 let floe: Accounts;
@@ -17,13 +17,12 @@ beforeAll(async () => {
 });
 afterAll(() => floe.close());
 
-let callers = 0;
 /** One call from our own page, from an address of its own so that limits of other tests do not count. */
 const page = (method: string, path: string, body?: unknown, cookie?: string, headers: Record<string, string> = {}): Promise<Answer> =>
   floe.request(method, `/api/auth${path}`, {
     ...(body === undefined ? {} : { body }),
     ...(cookie === undefined ? {} : { cookie }),
-    headers: { origin: floe.url, "x-forwarded-for": `10.0.${(callers += 1) >> 8}.${callers & 255}`, ...headers },
+    headers: { origin: floe.url, "x-forwarded-for": newAddress(), ...headers },
   });
 const cookiesOf = (answer: Answer): string => answer.headers.getSetCookie().map((one) => one.split(";")[0]).join("; ");
 const unique = () => newId().slice(-12);

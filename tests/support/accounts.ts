@@ -9,6 +9,13 @@ export type Answer = { status: number; json: never; text: string; headers: Heade
 export type Asked = { token?: string; cookie?: string; body?: unknown; headers?: Record<string, string> };
 export type Accounts = Awaited<ReturnType<typeof startAccounts>>;
 
+let addresses = 0;
+/** An address that no other call of this process came from: limits are kept for each. */
+export function newAddress(): string {
+  addresses += 1;
+  return `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`;
+}
+
 /** Start it. `settings` are environment variables. */
 export async function startAccounts(settings: Record<string, string> = {}) {
   const queries: string[] = [];
@@ -32,7 +39,6 @@ export async function startAccounts(settings: Record<string, string> = {}) {
     const isJson = (answer.headers.get("content-type") ?? "").includes("json") && text !== "";
     return { status: answer.status, json: (isJson ? JSON.parse(text) : undefined) as never, text, headers: answer.headers };
   };
-  let browsers = 0;
   return {
     ...floe,
     queries,
@@ -40,7 +46,7 @@ export async function startAccounts(settings: Record<string, string> = {}) {
     /** Sign in as a browser does; answers the cookies. */
     async browser({ email, password }: Pick<Seller, "email" | "password">): Promise<string> {
       // From an address of its own (where a proxy is trusted), so that the limit of sign-ins does not count.
-      const headers = { origin: url, "x-forwarded-for": `10.9.${(browsers += 1) >> 8}.${browsers & 255}` };
+      const headers = { origin: url, "x-forwarded-for": newAddress() };
       const answer = await request("POST", "/api/auth/sign-in/email", { body: { email, password }, headers });
       if (answer.status !== 200) throw new Error(`No sign-in: ${answer.status} ${answer.text}`);
       return answer.headers.getSetCookie().map((one) => one.split(";")[0]).join("; ");
