@@ -54,5 +54,6 @@ export function showList(context: Context, rows: unknown[], columns: string[], f
 
 /** Show one object. */
 export function showOne(context: Context, row: unknown, fields?: string[]): void {
-  context.print(context.json ? json(fields ? pick(row, fields) : row) : renderDetail(row, context.paint.out()));
+  if (context.json) context.print(json(fields ? pick(row, fields) : row));
+  else context.print(renderDetail(row, context.paint.out(), context.io.stdout.columns ?? 80));
 }

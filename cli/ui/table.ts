@@ -54,11 +54,23 @@ function humanize(value: unknown, kind: string | undefined, row: unknown): strin
   if (kind === "flag") return value === true ? "yes" : value === false ? "no" : String(value);
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (kind === "date" || (typeof value === "string" && looksLikeTime.test(value))) return localTime(String(value));
-  if (Array.isArray(value))
-    return value.every((one) => typeof one !== "object") ? plain(value.join(", ")) : plain(JSON.stringify(value));
-  if (typeof value === "object") return plain(JSON.stringify(value));
+  if (Array.isArray(value)) return value.map((one) => (isRow(one) ? called(one) : plain(String(one)))).join(", ");
+  if (isRow(value)) return inOneLine(value);
   return plain(String(value));
 }
+
+/** What a thing in a list is called: a person wants to know which it is, not all of it. */
+const called = (row: Row): string => {
+  const name = [row.name, row.label, row.type, row.id].find((one) => typeof one === "string" && one !== "");
+  return name === undefined ? inOneLine(row) : plain(String(name));
+};
+
+/** The fields of a small thing, such as an address, on one line. */
+const inOneLine = (row: Row): string =>
+  Object.entries(row)
+    .filter(([, value]) => value !== null && value !== "")
+    .map(([key, value]) => `${plain(key)}=${plain(typeof value === "object" ? JSON.stringify(value) : String(value))}`)
+    .join(" ");
 
 let segmenter: Intl.Segmenter | undefined;
 /** The characters of a text as they are seen. Made when it is needed: it brings the tables of ICU with it. */
@@ -106,7 +118,11 @@ const title = (path: string): string =>
         .replaceAll(/[._]/g, " ")
         .toUpperCase();
 
-/** Rows in columns that fit the terminal. Ids stay whole, since they are copied; long texts give way first. */
+/** Whether a column may be cut: texts, and the ids of other things. */
+const shrinks = (kind: string | undefined, index: number): boolean =>
+  kind === undefined || (kind === "id" && index > 0);
+
+/** Rows in columns that fit the terminal. Their ids stay whole, since they are copied; long texts give way first. */
 export function renderTable(rows: unknown[], columns: string[], paint: Paint, terminal: number): string {
   const parsed = columns.map((column) => {
     const [path = "", kind] = column.split(":");
@@ -121,7 +137,7 @@ export function renderTable(rows: unknown[], columns: string[], paint: Paint, te
   const total = (): number => shown.reduce((sum, index) => sum + (widths[index] ?? 0) + 2, -2);
   while (total() > terminal) {
     const [widest] = shown
-      .filter((index) => parsed[index]?.kind === undefined && (widths[index] ?? 0) > 8)
+      .filter((index) => shrinks(parsed[index]?.kind, index) && (widths[index] ?? 0) > 8)
       .sort((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
     if (widest === undefined) break;
     widths[widest] = (widths[widest] ?? 0) - 1;
@@ -146,8 +162,22 @@ export function renderTable(rows: unknown[], columns: string[], paint: Paint, te
   return `${[head, ...body].join("\n")}\n`;
 }
 
+/** A text in lines of at most `width` columns, broken between words where there are some. */
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(/(?<=\s)/)) {
+    if (line !== "" && widthOf(line + word.trimEnd()) > width) {
+      lines.push(line.trimEnd());
+      line = "";
+    }
+    line += word;
+  }
+  return [...lines, line.trimEnd()];
+}
+
 /** The fields of one object, each on a line; nested ones dotted. */
-export function renderDetail(row: unknown, paint: Paint): string {
+export function renderDetail(row: unknown, paint: Paint, terminal: number): string {
   const lines: [string, string][] = [];
   const walk = (value: unknown, prefix: string, depth: number): void => {
     if (!isRow(value)) return;
@@ -164,5 +194,7 @@ export function renderDetail(row: unknown, paint: Paint): string {
   };
   walk(row, "", 1);
   const width = Math.max(0, ...lines.map(([key]) => key.length));
-  return lines.map(([key, text]) => `${paint.dim(key.padEnd(width))}  ${text}\n`).join("");
+  const indent = `\n${" ".repeat(width + 2)}`;
+  const room = Math.max(20, terminal - width - 2);
+  return lines.map(([key, text]) => `${paint.dim(key.padEnd(width))}  ${wrap(text, room).join(indent)}\n`).join("");
 }

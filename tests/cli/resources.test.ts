@@ -56,6 +56,25 @@ describe("a list", () => {
     expect(out).toContain("…");
   });
 
+  test("cuts the ids of other things before it breaks a line", async () => {
+    const id = product(1).id;
+    answer = () =>
+      pageOf([
+        {
+          id,
+          status: "succeeded",
+          method: "card",
+          amount: 1900,
+          currency: "usd",
+          order_id: id,
+          created_at: "2026-01-15T10:00:00Z",
+        },
+      ]);
+    const { out } = await floe(["payments", "list"], { env, tty: true, columns: 110 });
+    for (const line of out.trimEnd().split("\n")) expect(line.length).toBeLessThanOrEqual(110);
+    expect(out).toContain(`${id}  succeeded`);
+  });
+
   test("does not let a name of the server steer the terminal", async () => {
     answer = () => pageOf([{ ...product(1), name: "\u001b[2Jgone\u202e" }]);
     const { out } = await floe(["products", "list"], { env, tty: true });

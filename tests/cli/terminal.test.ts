@@ -125,6 +125,28 @@ test("one object is its fields, money in words", async () => {
   expect(out).toBe("id            p1\nname          Pro\ntotal_amount  $19.00\ncurrency      usd\n");
 });
 
+test("things inside it are told by their names, and long texts wrapped", async () => {
+  answer = () => ({
+    json: {
+      id: "p1",
+      items: [{ id: "i1", label: "Pro", amount: 1900 }, { id: "i2" }],
+      customer: { billing_address: { country: "US", line2: null, city: "New York" } },
+      description: "word ".repeat(12).trim(),
+    },
+  });
+  const { out } = await type(["orders", "get", "x"], [], { columns: 60 });
+  expect(out).toBe(
+    [
+      "id                        p1",
+      "items                     Pro, i2",
+      "customer.billing_address  country=US city=New York",
+      "description               word word word word word word word",
+      "                          word word word word word",
+      "",
+    ].join("\n"),
+  );
+});
+
 test("an organization is picked from several after signing in", async () => {
   const all = [
     { id: "0193a000-0000-7000-8000-0000000000aa", name: "Acme", slug: "acme" },
