@@ -18,11 +18,11 @@ export type Values = {
   card_expiry: string;
   card_cvc: string;
 };
-export type FieldName = keyof Values;
+type FieldName = keyof Values;
 /** Faults by field; `card` for a refusal of the card as a whole, `form` for what belongs to no field. */
 export type Faults = Partial<Record<FieldName | "card" | "form", string>>;
 export type AddressField = "country" | "line1" | "line2" | "city" | "postal_code" | "state";
-export const addressFields: readonly AddressField[] = ["country", "line1", "line2", "city", "postal_code", "state"];
+const addressFields: readonly AddressField[] = ["country", "line1", "line2", "city", "postal_code", "state"];
 
 const labels: Partial<Record<FieldName, string>> = {
   email: "your e-mail address",
@@ -84,7 +84,7 @@ export function priceOf(checkout: Checkout) {
 }
 
 /** Whether a field of the address is asked for at all: only where there is something to pay for. */
-export const asks = (checkout: Checkout, field: AddressField): boolean =>
+const asks = (checkout: Checkout, field: AddressField): boolean =>
   checkout.is_payment_form_required && checkout.billing_address_fields[field] !== "disabled";
 
 /** What is plainly missing or mistyped; the server has the last word. */

@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef } from "react";
 import { brandOf, digitsOf, formatExpiry, formatNumber } from "../card.ts";
 import { Field } from "./Field.tsx";
 
-export type CardValues = { card_number: string; card_expiry: string; card_cvc: string };
+type CardValues = { card_number: string; card_expiry: string; card_cvc: string };
 type Props = {
   values: CardValues;
   errors: { [K in keyof CardValues]?: string | undefined };

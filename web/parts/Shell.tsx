@@ -2,7 +2,7 @@ import { Component, type ReactNode, useEffect } from "react";
 import { Button } from "./Button.tsx";
 
 /** The sign of the house: three pieces of ice on the water. */
-export function Mark({ size = 28 }: { size?: number }) {
+function Mark({ size = 28 }: { size?: number }) {
   return (
     <svg viewBox="0 0 32 32" width={size} height={size} aria-hidden="true">
       <rect width="32" height="32" fill="#0b2a35" />
