@@ -18,9 +18,12 @@ await Promise.all([
   bundleCli(root, dist, version),
   writeManifest(join(dist, "manifest"), api),
   build({
-    entryPoints: [join(root, "server/main.ts")],
-    outfile: join(dist, "server.js"),
+    entryPoints: { server: join(root, "server/main.ts") },
+    outdir: dist,
     bundle: true,
+    // What is loaded when needed stays a file of its own, and with it the packages that it needs.
+    splitting: true,
+    chunkNames: "server-[name]-[hash]",
     platform: "node",
     format: "esm",
     target: "node24",

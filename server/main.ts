@@ -14,7 +14,6 @@ import { DatabaseError, openEmbedded, openPostgres } from "./lib/database.ts";
 import { openJobs } from "./lib/jobs.ts";
 import { loggable } from "./lib/loggable.ts";
 import { embedded } from "./providers/embedded.ts";
-import { polarProvider } from "./providers/polar.ts";
 import { openProcessor } from "./processors/open.ts";
 import { startWorker } from "./worker.ts";
 
@@ -46,11 +45,11 @@ export async function start(given: Record<string, string | undefined> = {}, say:
     const jobs = await openJobs(database.queue, (error) => log.error({ err: error }, "The queue reported a fault."));
     let worker: { stop(): Promise<void> } | undefined;
     closing.push(() => worker ? worker.stop() : jobs.stop());
-    const deps: Deps = { db: database.db, clock: systemClock, config, jobs, processor: openProcessor(config, database.db, systemClock), log };
+    const deps: Deps = { db: database.db, clock: systemClock, config, jobs, processor: await openProcessor(config, database.db, systemClock), log };
     const auth = createAuth(deps);
     closing.push(() => auth.close());
     const development = config.embedded && config.loopback;
-    const provider = config.FLOE_BILLING === "polar" ? polarProvider(config) : embedded;
+    const provider = config.FLOE_BILLING === "polar" ? (await import("./providers/polar.ts")).polarProvider(config) : embedded;
     const demo = development && provider === embedded ? await demoStore(deps, auth, embedded, folder) : null;
     const app = await buildApp({ deps, auth, provider, web: webFolder(), demo, development });
     await listen(app, config);

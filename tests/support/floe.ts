@@ -131,7 +131,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
   const jobs = await openJobs(database.queue, (error) => log.error({ err: error }));
   const clock = new TestClock(new Date());
   const time = options.realTime || options.worker ? { now: () => new Date() } : clock;
-  const base: Deps = { db: database.db, clock: time, config, jobs, processor: openProcessor(config, database.db, time), log };
+  const base: Deps = { db: database.db, clock: time, config, jobs, processor: await openProcessor(config, database.db, time), log };
   const deps: Deps = { ...base, ...options.replace?.(base) };
   const auth = createAuth(deps);
   const app = await buildApp({ deps, auth, provider: embedded, web: options.web ?? null, demo: null, development: options.development ?? false });
