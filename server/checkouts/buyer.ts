@@ -2,7 +2,7 @@ import { ApiError, fault, invalid } from "../../shared/errors.ts";
 import { customers } from "../customers/tables.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import { emitCustomer } from "../customers/service.ts";
-import { findCustomer, findCustomerByEmail, findOthers, insertCustomer, updateCustomer } from "../customers/store.ts";
+import { findCustomerByEmail, findOthers, insertCustomer, lockCustomer, updateCustomer } from "../customers/store.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import type { CheckoutRow } from "./rules.ts";
@@ -53,14 +53,18 @@ export async function resolveCustomer(tx: Tx, ctx: Ctx, row: CheckoutRow): Promi
   return made;
 }
 
+/** Kept from changing until the transaction ends: sales at the same time each add to its metadata. */
 async function findKnown(tx: Tx, row: CheckoutRow): Promise<CustomerRow | undefined> {
   const { organization_id } = row;
   if (row.customer_id !== null) {
-    const linked = await findCustomer(tx, organization_id, { id: row.customer_id });
-    if (!linked) throw new ApiError("CheckoutCustomerDeleted", "The customer of this checkout was deleted.");
+    const linked = await lockCustomer(tx, organization_id, { id: row.customer_id });
+    if (!linked || linked.deleted_at !== null) throw new ApiError("CheckoutCustomerDeleted", "The customer of this checkout was deleted.");
     return linked;
   }
-  return row.customer_email ? findCustomerByEmail(tx, organization_id, row.customer_email) : undefined;
+  const known = row.customer_email ? await findCustomerByEmail(tx, organization_id, row.customer_email) : undefined;
+  const locked = known && (await lockCustomer(tx, organization_id, { id: known.id }));
+  // Deleted while we waited for it: the address is free again.
+  return locked && locked.deleted_at === null ? locked : undefined;
 }
 
 async function checkExternalId(tx: Tx, row: CheckoutRow, id: string | undefined): Promise<void> {

@@ -25,7 +25,9 @@ export function planUpdate({ row, products, price: picked }: Ground, body: Sent,
   if (body.product_price_id !== undefined && body.product_price_id !== row.product_price_id) {
     const owner = products.find((one) => one.prices.some((each) => each.id === body.product_price_id));
     const wanted = owner?.prices.find((each) => each.id === body.product_price_id);
+    const wrong = owner && checkProduct(owner, ["product_price_id"], owner.id);
     if (!owner || !wanted) faults.push(fault(["product_price_id"], "Price is not available in this checkout.", "value_error", body.product_price_id));
+    else if (wrong) faults.push(wrong);
     else {
       price = wanted;
       Object.assign(patch, { product_id: owner.id, product_price_id: wanted.id });

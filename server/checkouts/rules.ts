@@ -102,6 +102,7 @@ const missing = (path: (string | number)[]): Fault => fault(path, "Field require
 export function checkComplete(row: CheckoutRow, form_required: boolean, token: string | null | undefined): Fault[] {
   const faults: Fault[] = [];
   if (row.customer_id === null && !row.customer_email) faults.push(missing(["customer_email"]));
+  // Where nothing is paid the page shows no address form, so none is asked for either.
   if (form_required) {
     const fields = computeAddressFields(row);
     const address = row.customer_billing_address;

@@ -69,8 +69,9 @@ export async function settle(deps: Deps, payment_id: string, intent: Intent): Pr
     const payment = await findAnyPayment(tx, payment_id);
     if (!checkout || !payment) throw new Error(`The payment ${payment_id} has lost its checkout.`);
     const said = { status: payment.status, intent: intent.status, message: payment.decline_message };
-    if (intent.amount !== payment.amount || intent.currency.toLowerCase() !== payment.currency.toLowerCase()) {
-      deps.log.error({ payment_id, processor_id: intent.processor_id }, "The processor names another amount than was asked for; the payment is left as it is.");
+    const fits = intent.payment_id === payment_id && intent.amount === payment.amount && intent.currency.toLowerCase() === payment.currency.toLowerCase();
+    if (!fits) {
+      deps.log.error({ payment_id, processor_id: intent.processor_id }, "The processor names another payment or amount than was asked for; the payment is left as it is.");
       return said;
     }
     const patch = planOutcome(payment, intent, deps.clock.now());

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import { ApiError } from "../../shared/errors.ts";
 import type { Deps } from "../lib/context.ts";
-import type { Notice } from "../processors/processor.ts";
+
+type Notice = NonNullable<Awaited<ReturnType<NonNullable<Deps["processor"]["readNotice"]>>>>;
 
 /**
  * `POST /v1/integrations/stripe/webhook`: the processor's notices. The signature covers the bytes as they were sent, so

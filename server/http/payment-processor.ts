@@ -2,8 +2,10 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { ApiError, notFound } from "../../shared/errors.ts";
 import type { Deps } from "../lib/context.ts";
-import type { Intent, TestDesk } from "../processors/processor.ts";
 import { faultsOf } from "./errors.ts";
+
+type TestDesk = NonNullable<Deps["processor"]["test"]>;
+type Intent = NonNullable<Awaited<ReturnType<TestDesk["authenticate"]>>>;
 
 const CardForm = z.object({
   card: z.object({

@@ -1,0 +1,131 @@
+/** A server that speaks the documented part of Stripe's API that floe uses: payment intents, and signed notices. */
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import Stripe from "stripe";
+import { outcomes, testMethods } from "../../server/processors/test-cards.ts";
+
+type Fields = Record<string, unknown>;
+type Intent = { id: string; object: "payment_intent"; status: string; amount: number; currency: string; metadata: Record<string, string>; client_secret: string; created: number; [field: string]: unknown };
+
+export type StripeStandIn = {
+  api: { host: string; port: number; protocol: "http" };
+  intents: Map<string, Intent>;
+  /** Every request so far: method, path and idempotency key. */
+  requests: { method: string; path: string; key: string | undefined; form: URLSearchParams }[];
+  /** Close the connection instead of answering the next creations, having done the work. */
+  loseAnswers(count: number): void;
+  /** The buyer's bank has decided on a challenge. */
+  authenticate(client_secret: string, approved: boolean): void;
+  /** A signed notice about an intent, as Stripe posts it. */
+  notice(type: string, intent: object, secret: string, id?: string): { body: string; signature: string };
+  close(): Promise<void>;
+};
+
+const bodyOf = async (request: IncomingMessage): Promise<URLSearchParams> => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return new URLSearchParams(Buffer.concat(chunks).toString("utf8"));
+};
+const statuses = { succeeded: "succeeded", processing: "processing", requires_action: "requires_action", failed: "requires_payment_method" };
+const stripe = new Stripe("sk_test_stand_in");
+
+/** Start one on a free port of this machine. */
+export async function startStripe(): Promise<StripeStandIn> {
+  const intents = new Map<string, Intent>();
+  const byKey = new Map<string, { status: number; json: Fields }>();
+  const requests: StripeStandIn["requests"] = [];
+  let lost = 0;
+  let made = 0;
+
+  function charge(form: URLSearchParams): { status: number; json: Fields } {
+    const token = form.get("confirmation_token") ?? form.get("payment_method") ?? "";
+    const method = testMethods[token.replace(/^ctoken_/, "pm_card_")];
+    const outcome = method && outcomes[method.scenario];
+    if (!method || !outcome) {
+      return { status: 400, json: { error: { type: "invalid_request_error", code: "resource_missing", message: `No such confirmation token: '${token}'` } } };
+    }
+    made += 1;
+    const id = `pi_${made}`;
+    const { decline } = outcome;
+    const error = decline && { type: "card_error", code: "card_declined", decline_code: decline.reason, message: decline.message };
+    const card = { ...method.card };
+    const intent: Intent = {
+      id,
+      object: "payment_intent",
+      status: statuses[outcome.status],
+      amount: Number(form.get("amount")),
+      currency: form.get("currency") ?? "",
+      metadata: { payment_id: form.get("metadata[payment_id]") ?? "" },
+      client_secret: `${id}_secret_1`,
+      created: Math.floor(Date.now() / 1000),
+      latest_charge: outcome.status === "succeeded" ? { id: `ch_${id}`, object: "charge", payment_method_details: { type: "card", card } } : null,
+      last_payment_error: error,
+    };
+    intents.set(id, intent);
+    // The error of a refused charge carries the intent as it is.
+    return error ? { status: 402, json: { error: { ...error, payment_intent: intent } } } : { status: 200, json: intent };
+  }
+
+  function route(method: string, path: string, form: URLSearchParams, query: URLSearchParams): { status: number; json: Fields } {
+    const [, id = "", action] = /^\/v1\/payment_intents(?:\/([^/]+))?(?:\/([^/]+))?$/.exec(path) ?? [];
+    if (method === "POST" && !id) return charge(form);
+    if (method === "GET" && !id) {
+      const since = Number(query.get("created[gte]") ?? 0);
+      const found = [...intents.values()].filter((one) => one.created >= since).reverse();
+      const start = found.findIndex((one) => one.id === query.get("starting_after")) + 1;
+      // Small pages, so that a search that stops at the first one is found out.
+      const data = found.slice(start, start + 2);
+      return { status: 200, json: { object: "list", data, has_more: start + 2 < found.length, url: path } };
+    }
+    const intent = intents.get(id);
+    if (!intent) return { status: 404, json: { error: { type: "invalid_request_error", code: "resource_missing", message: `No such payment_intent: '${id}'` } } };
+    if (action === "cancel") {
+      if (intent.status === "succeeded" || intent.status === "canceled") {
+        return { status: 400, json: { error: { type: "invalid_request_error", code: "payment_intent_unexpected_state", message: "It cannot be canceled." } } };
+      }
+      intent.status = "canceled";
+    }
+    return { status: 200, json: intent };
+  }
+
+  const server = createServer((request, response) => {
+    void bodyOf(request).then((form) => {
+      const url = new URL(request.url ?? "/", "http://stand-in");
+      const key = request.headers["idempotency-key"] as string | undefined;
+      const method = request.method ?? "GET";
+      requests.push({ method, path: url.pathname, key, form });
+      const known = key === undefined ? undefined : byKey.get(key);
+      const answer = known ?? route(method, url.pathname, form, url.searchParams);
+      if (key !== undefined) byKey.set(key, answer);
+      if (method === "POST" && lost > 0) {
+        lost -= 1;
+        request.socket.destroy();
+        return;
+      }
+      response.writeHead(answer.status, { "content-type": "application/json", "request-id": "req_1" }).end(JSON.stringify(answer.json));
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  return {
+    api: { host: "127.0.0.1", port: (server.address() as AddressInfo).port, protocol: "http" },
+    intents,
+    requests,
+    loseAnswers(count) {
+      lost = count;
+    },
+    authenticate(client_secret, approved) {
+      const intent = [...intents.values()].find((one) => one.client_secret === client_secret && one.status === "requires_action");
+      if (!intent) return;
+      if (approved) Object.assign(intent, { status: "succeeded", latest_charge: { payment_method_details: { card: { brand: "visa", last4: "3220", exp_month: 12, exp_year: 2040 } } } });
+      else Object.assign(intent, { status: "requires_payment_method", last_payment_error: { code: "payment_intent_authentication_failure", message: "Your bank did not approve the payment." } });
+    },
+    notice(type, intent, secret, id = "evt_1") {
+      const body = JSON.stringify({ id, object: "event", type, data: { object: intent } });
+      return { body, signature: stripe.webhooks.generateTestHeaderString({ payload: body, secret }) };
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
