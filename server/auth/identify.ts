@@ -32,13 +32,18 @@ function cookieToken(headers: IncomingHttpHeaders, { secret, url }: Config, orig
   for (const part of (headers.cookie ?? "").split(";")) {
     const [name = "", ...rest] = part.trim().split("=");
     if (name !== wanted) continue;
-    const value = decodeText(rest.join("="));
-    const dot = value.lastIndexOf(".");
-    const token = value.slice(0, dot);
-    const signature = createHmac("sha256", secret).update(token).digest("base64");
-    if (dot > 0 && sameText(signature, value.slice(dot + 1))) return token;
+    const token = signedToken(decodeText(rest.join("=")), secret);
+    if (token !== undefined) return token;
   }
   return undefined;
+}
+
+/** The token before the signature, when the signature is ours. */
+function signedToken(value: string, secret: string): string | undefined {
+  const dot = value.lastIndexOf(".");
+  const token = value.slice(0, dot);
+  const signature = createHmac("sha256", secret).update(token).digest("base64");
+  return dot > 0 && sameText(signature, value.slice(dot + 1)) ? token : undefined;
 }
 
 const decodeText = (text: string): string => {
@@ -87,7 +92,7 @@ export function createIdentifier(deps: Deps): Identifier {
     .prepare("identify_key");
 
   async function byKey(token: string): Promise<Identity> {
-    const [row] = await keyQuery.execute({ key: hashToken(deps.config.secret, token), now: deps.clock.now() });
+    const [row] = await keyQuery.execute({ key: hashToken(deps.config.secret, token), now: deps.clock.now().toISOString() });
     if (!row) return { kind: "invalid" };
     used.add(row.key_id);
     const scopes = expandScopes(scopesIn(row.permissions));
@@ -118,7 +123,10 @@ export function createIdentifier(deps: Deps): Identifier {
       const bearer = bearerOf(headers) ?? (typeof headers["x-api-key"] === "string" ? headers["x-api-key"] : undefined);
       if (bearer !== undefined) {
         if (!tokenShape.test(bearer)) return { kind: "invalid" };
-        return bearer.startsWith(key_prefix) ? byKey(bearer) : bySession(bearer);
+        if (bearer.startsWith(key_prefix)) return byKey(bearer);
+        // Signing in answers the token bare in its body, and signed in the header `set-auth-token`; either is sent back.
+        const token = bearer.includes(".") ? signedToken(decodeText(bearer), deps.config.secret) : bearer;
+        return token === undefined ? { kind: "invalid" } : bySession(token);
       }
       const token = cookieToken(headers, deps.config, origins);
       if (token === undefined) return { kind: "anonymous" };

@@ -143,9 +143,9 @@ async function answer(reply: FastifyReply, path: string, response: Response): Pr
   if (cookies.length > 0) reply.header("set-cookie", cookies);
   const text = await response.text();
   if (response.status < 400) {
-    const type = response.headers.get("content-type");
-    if (type) reply.type(type);
-    return reply.send(text === "" ? null : text);
+    // An empty answer, as of a redirect, stays empty: with a type of JSON it would be sent as `null`.
+    const type = text === "" ? null : response.headers.get("content-type");
+    return (type ? reply.type(type) : reply).send(text);
   }
   const body = parsed(text);
   if (response.status === 429) reply.header("Retry-After", response.headers.get("x-retry-after") ?? "60");

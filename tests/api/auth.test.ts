@@ -171,7 +171,7 @@ describe("links by mail", () => {
 
   test("a bad link says so in the catalogue's words", async () => {
     const answer = await floe.request("GET", "/api/auth/verify-email?token=nonsense&callbackURL=%2F");
-    expect([answer.status, answer.headers.get("location")]).toEqual([302, expect.stringContaining("error=invalid_token")]);
+    expect([answer.status, answer.headers.get("location"), answer.text]).toEqual([302, expect.stringContaining("error=invalid_token"), ""]);
   });
 
   test("a password is reset once, ends all sessions, and its token is kept as a hash", async () => {
@@ -262,6 +262,14 @@ describe("one's own account (product.md 4, 7, 8)", () => {
   });
 });
 
+test("a fault on the way back from a provider is shown on the error page (product.md 2)", async () => {
+  const answer = await floe.request("GET", "/api/auth/callback/github?error=access_denied&state=x");
+  expect(answer.status).toBe(302);
+  expect(answer.headers.get("location")).toMatch(new RegExp(`^${floe.url}/error\\?error=\\w+`));
+  const page = await floe.request("GET", "/api/auth/error?error=x");
+  expect([page.status, page.headers.get("location"), page.text]).toEqual([302, `${floe.url}/error?error=x`, ""]);
+});
+
 describe("organizations (product.md 6, 7)", () => {
   test("its maker owns it, and its metadata comes back as it was sent", async () => {
     const cookie = await floe.browser(seller);
@@ -348,6 +356,17 @@ describe("who a request is", () => {
     const cookie = await floe.browser(seller);
     expect(await counted({ cookie })).toMatchObject({ identity: expected, queries: 1 });
     expect(await counted({ authorization: `bearer ${seller.session}` })).toMatchObject({ identity: expected });
+  });
+
+  test("the signed token that signing in answers is as good as the bare one, and no other signature is", async () => {
+    const answer = await page("POST", "/sign-in/email", { email: seller.email, password: seller.password });
+    const signed = answer.headers.get("set-auth-token") ?? "";
+    expect(signed).toContain((answer.json as { token: string }).token);
+    for (const token of [signed, encodeURIComponent(signed)]) {
+      expect(await counted({ authorization: `Bearer ${token}` })).toMatchObject({ identity: { kind: "user", user_id: seller.user_id }, queries: 1 });
+      expect((await floe.request("GET", "/api/auth/get-session", { token })).json).toMatchObject({ user: { id: seller.user_id } });
+    }
+    expect(await counted({ authorization: `Bearer ${seller.session}.${"A".repeat(43)}=` })).toEqual({ identity: { kind: "invalid" }, queries: 0 });
   });
 
   test.each([{}, { authorization: "Bearer undefined" }, { authorization: "Bearer" }, { authorization: "Bearer " }, { cookie: "theme=dark" }])(
