@@ -33,7 +33,8 @@ async function serveFloe(databaseUrl) {
   const { session } = floe.deps.db;
   const prepare = session.prepareQuery;
   session.prepareQuery = function (query, ...rest) {
-    statements.push({ sql: query.sql, params: query.params });
+    const given = { organization_id: seller.organization_id, limit: 10, offset: 0 };
+    statements.push({ sql: query.sql, params: query.params.map((param) => given[param?.value?.name ?? param?.name] ?? param) });
     return prepare.call(this, query, ...rest);
   };
   await seller.client.products.list({ query: { limit: 10 } });
@@ -44,8 +45,9 @@ async function serveFloe(databaseUrl) {
 async function serveBare(databaseUrl, statements) {
   const sql = postgres(databaseUrl, { max: 10 });
   const app = Fastify();
+  const run = (statement) => sql.unsafe(statement.sql, statement.params, { prepare: true });
   app.get("/v1/products/", async (_request, reply) => {
-    const [items, [{ count }]] = [await sql.unsafe(statements[0].sql, statements[0].params), await sql.unsafe(statements[1].sql, statements[1].params)];
+    const [items, [{ count }]] = [await run(statements[0]), await run(statements[1])];
     return reply.type("application/json; charset=utf-8").send(JSON.stringify({ items, pagination: { total_count: Number(count), max_page: count / 10 } }));
   });
   process.send({ url: await app.listen({ host: "127.0.0.1", port: 0 }) });

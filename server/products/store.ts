@@ -47,29 +47,56 @@ const sortable = {
     else 0 end`),
 };
 
+const page = (db: Database, where: SQL | undefined, sorting: readonly string[]) =>
+  db
+    .select(priced)
+    .from(products)
+    .where(where)
+    .orderBy(...orderBy(sorting, sortable, products.id));
+const total = (db: Database, where: SQL | undefined) => db.select({ total: count() }).from(products).where(where);
+
+const whole = eq(products.organization_id, sql.placeholder("organization_id"));
+const prepareWhole = (db: Database, sorting: readonly string[]) => ({
+  page: page(db, whole, sorting).limit(sql.placeholder("limit")).offset(sql.placeholder("offset")).prepare(`products_page_${sorting.join("_")}`),
+  total: total(db, whole).prepare("products_total"),
+});
+/** The unfiltered list is asked for most, so its statements are made once for each database and order of one key. */
+const statements = new WeakMap<Database, Map<string, ReturnType<typeof prepareWhole>>>();
+
+function wholeList(db: Database, sorting: readonly string[]): ReturnType<typeof prepareWhole> {
+  const made = statements.get(db) ?? new Map<string, ReturnType<typeof prepareWhole>>();
+  statements.set(db, made);
+  const key = sorting.join();
+  const known = made.get(key) ?? prepareWhole(db, sorting);
+  made.set(key, known);
+  return known;
+}
+
 /** One page of products with their prices, and how many products there are. */
-export async function listProducts(db: Database, organization_id: string, filter: Filter) {
-  const { query, is_archived, is_recurring } = filter;
+export async function listProducts(db: Database, organization_id: string, filter: Filter): Promise<{ items: PricedProduct[]; total: number }> {
+  const { page: _, limit, sorting, ...filters } = filter;
+  const offset = offsetOf(filter);
+  if (sorting.length === 1 && Object.values(filters).every((value) => value === undefined)) {
+    const { page, total } = wholeList(db, sorting);
+    const items = await page.execute({ organization_id, limit, offset });
+    const [row] = await total.execute({ organization_id });
+    return { items, total: row?.total ?? 0 };
+  }
+  const { query, is_archived, is_recurring } = filters;
   const where = and(
     eq(products.organization_id, organization_id),
-    among(products.organization_id, filter.organization_id),
-    among(products.id, filter.id),
+    among(products.organization_id, filters.organization_id),
+    among(products.id, filters.id),
     query === undefined ? undefined : ilike(products.name, contains(query)),
     is_archived === undefined ? undefined : eq(products.is_archived, is_archived),
     is_recurring === undefined ? undefined : is_recurring ? isNotNull(products.recurring_interval) : isNull(products.recurring_interval),
     // No product gives a benefit yet.
-    filter.benefit_id === undefined ? undefined : sql`false`,
-    among(products.visibility, filter.visibility),
-    metadataMatches(products.metadata, filter.metadata),
+    filters.benefit_id === undefined ? undefined : sql`false`,
+    among(products.visibility, filters.visibility),
+    metadataMatches(products.metadata, filters.metadata),
   );
-  const items: PricedProduct[] = await db
-    .select(priced)
-    .from(products)
-    .where(where)
-    .orderBy(...orderBy(filter.sorting, sortable, products.id))
-    .limit(filter.limit)
-    .offset(offsetOf(filter));
-  const [row] = await db.select({ total: count() }).from(products).where(where);
+  const items = await page(db, where, sorting).limit(limit).offset(offset);
+  const [row] = await total(db, where);
   return { items, total: row?.total ?? 0 };
 }
 

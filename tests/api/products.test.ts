@@ -248,7 +248,7 @@ describe("listing products", () => {
       statements.push(query.sql);
       return prepare.call(this, query, ...rest);
     };
-    await seller.client.products.list({ query: { limit: 10 } });
+    await seller.client.products.list({ query: { limit: 10, is_archived: false } });
     db.session.prepareQuery = prepare;
     expect(statements.filter((text) => text.includes('"products"'))).toHaveLength(2);
   });
