@@ -18,6 +18,7 @@ async function open(): Promise<FastifyInstance> {
       agent: { disabled: true },
       mcp: { disabled: true },
       hideClientButton: true,
+      showDeveloperTools: "never",
     },
   });
   await inner.ready();
