@@ -140,7 +140,13 @@ export async function pay(deps: Deps, payment: PaymentRow, description: string):
     }
     intent = failedIntent(payment, { reason: "invalid_payment_method", message: error.message });
   }
-  return settle(deps, payment.id, intent);
+  try {
+    return await settle(deps, payment.id, intent);
+  } catch (error) {
+    // The card may have been charged, so the buyer must not be told that it failed.
+    deps.log.error({ err: error, payment_id: payment.id }, "A payment could not be settled; it will be tried again.");
+    return { status: "pending", intent: "processing", message: null };
+  }
 }
 
 /** The refusal that a buyer reads. */
