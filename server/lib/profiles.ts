@@ -14,6 +14,9 @@ export type ApiVersion = (typeof apiVersions)[number];
 
 export const legacyProfile: ClientProfile = { generation: "legacy", free_price: true, version: "2026-04" };
 
+/** floe's own command line knows everything there is. */
+const ownProfile: ClientProfile = { generation: "versioned", free_price: true, version: "2027-01" };
+
 /** The profile of a request, by its headers. `undefined`: it asked for a version that does not exist. */
 export function profileOf(headers: Record<string, string | string[] | undefined>): ClientProfile | undefined {
   const asked = headers["polar-version"];
@@ -21,6 +24,7 @@ export function profileOf(headers: Record<string, string | string[] | undefined>
     const version = apiVersions.find((known) => known === asked);
     return version && { generation: "versioned", free_price: false, version };
   }
+  if (/^floe-cli\//.test(String(headers["user-agent"] ?? ""))) return ownProfile;
   const minor = /speakeasy-sdk\/typescript 0\.(\d+)\./.exec(String(headers["user-agent"] ?? ""))?.[1];
   if (minor === undefined) return legacyProfile;
   const number = Number(minor);

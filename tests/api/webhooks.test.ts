@@ -407,6 +407,7 @@ describe("an endpoint", () => {
 
   test("keeps the words of the client it was made with: 0.38.1 never gets a type or a value that it does not know", async () => {
     const all = { events: ["order.paid", "checkout.expired", "subscription.cycled", "product.created"] };
+    const own = await endpoint(all, { "user-agent": "floe-cli/0.1.0" });
     const made = { old: await endpoint(all, sdk38), open: await endpoint(all, sdk49), now: await endpoint(all, sdk1), named: await endpoint({ ...all, api_version: "2026-04" }, sdk38) };
     await happen("checkout.expired");
     await happen("subscription.cycled");
@@ -416,7 +417,7 @@ describe("an endpoint", () => {
     const sent = async ({ id }: { id: string }) => (await copies(id)).map(({ type, payload }) => [type, JSON.parse(payload ?? "null").data] as const);
     expect((await sent(made.old)).map(([type]) => type)).toEqual(["order.paid", "product.created"]);
     expect((await sent(made.open)).map(([type]) => type)).toEqual(["checkout.expired", "order.paid", "product.created"]);
-    for (const one of [made.now, made.named]) {
+    for (const one of [made.now, made.named, own]) {
       expect((await sent(one)).map(([type]) => type)).toEqual(["checkout.expired", "subscription.cycled", "order.paid", "product.created"]);
     }
     const data = new Map(await sent(made.old));
