@@ -1,8 +1,8 @@
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
-import { customers } from "../customers/tables.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import { emitCustomer } from "../customers/service.ts";
 import { findCustomerByEmail, findOthers, insertCustomer, lockCustomer, updateCustomer } from "../customers/store.ts";
+import type { customers } from "../customers/tables.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import type { CheckoutRow } from "./rules.ts";
@@ -58,7 +58,8 @@ async function findKnown(tx: Tx, row: CheckoutRow): Promise<CustomerRow | undefi
   const { organization_id } = row;
   if (row.customer_id !== null) {
     const linked = await lockCustomer(tx, organization_id, { id: row.customer_id });
-    if (!linked || linked.deleted_at !== null) throw new ApiError("CheckoutCustomerDeleted", "The customer of this checkout was deleted.");
+    if (!linked || linked.deleted_at !== null)
+      throw new ApiError("CheckoutCustomerDeleted", "The customer of this checkout was deleted.");
     return linked;
   }
   const known = row.customer_email ? await findCustomerByEmail(tx, organization_id, row.customer_email) : undefined;
@@ -69,7 +70,13 @@ async function findKnown(tx: Tx, row: CheckoutRow): Promise<CustomerRow | undefi
 
 async function checkExternalId(tx: Tx, row: CheckoutRow, id: string | undefined): Promise<void> {
   if (row.external_customer_id === null) return;
-  const others = await findOthers(tx, row.organization_id, { external_id: row.external_customer_id, ...(id === undefined ? {} : { id }) });
+  const others = await findOthers(tx, row.organization_id, {
+    external_id: row.external_customer_id,
+    ...(id === undefined ? {} : { id }),
+  });
   if (others.length === 0) return;
-  throw new ApiError("CheckoutCustomerExternalIdMismatch", "Another customer, with another e-mail address, has this external id.");
+  throw new ApiError(
+    "CheckoutCustomerExternalIdMismatch",
+    "Another customer, with another e-mail address, has this external id.",
+  );
 }

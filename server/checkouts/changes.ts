@@ -17,7 +17,11 @@ const no_discount = "Discount does not exist.";
  * What an update makes of an open checkout: the columns to write, or every fault. `seller`: sent with a token, so that
  * what only a seller may change is heard.
  */
-export function planUpdate({ row, products, price: picked }: Ground, body: Sent, seller: boolean): { patch: Partial<CheckoutRow>; faults: Fault[] } {
+export function planUpdate(
+  { row, products, price: picked }: Ground,
+  body: Sent,
+  seller: boolean,
+): { patch: Partial<CheckoutRow>; faults: Fault[] } {
   const faults: Fault[] = [];
   const patch: Partial<CheckoutRow> = {};
   let price = picked;
@@ -26,7 +30,10 @@ export function planUpdate({ row, products, price: picked }: Ground, body: Sent,
     const owner = products.find((one) => one.prices.some((each) => each.id === body.product_price_id));
     const wanted = owner?.prices.find((each) => each.id === body.product_price_id);
     const wrong = owner && checkProduct(owner, ["product_price_id"], owner.id);
-    if (!owner || !wanted) faults.push(fault(["product_price_id"], "Price is not available in this checkout.", "value_error", body.product_price_id));
+    if (!owner || !wanted)
+      faults.push(
+        fault(["product_price_id"], "Price is not available in this checkout.", "value_error", body.product_price_id),
+      );
     else if (wrong) faults.push(wrong);
     else {
       price = wanted;
@@ -34,7 +41,9 @@ export function planUpdate({ row, products, price: picked }: Ground, body: Sent,
     }
   } else if (body.product_id !== undefined && body.product_id !== row.product_id) {
     const product = products.find((one) => one.id === body.product_id);
-    const wrong = product ? checkProduct(product, ["product_id"], product.id) : fault(["product_id"], "Product is not available in this checkout.", "value_error", body.product_id);
+    const wrong = product
+      ? checkProduct(product, ["product_id"], product.id)
+      : fault(["product_id"], "Product is not available in this checkout.", "value_error", body.product_id);
     const wanted = product && pickPrice(product);
     if (wrong || !wanted) faults.push(wrong ?? fault(["product_id"], "Product has no price."));
     else {
@@ -47,16 +56,34 @@ export function planUpdate({ row, products, price: picked }: Ground, body: Sent,
     faults.push(...checkAmount(price, body.amount));
     patch.amount = computeAmount(price, body.amount);
   }
-  if (body.seats !== undefined && body.seats !== null) faults.push(fault(["seats"], "Seats can only be set for seat-based pricing.", "value_error", body.seats));
+  if (body.seats !== undefined && body.seats !== null)
+    faults.push(fault(["seats"], "Seats can only be set for seat-based pricing.", "value_error", body.seats));
   // There are no discounts yet; a code that is not allowed is not even looked at (CHK-09).
-  if (body.discount_code && row.allow_discount_codes) faults.push(fault(["discount_code"], no_discount, "value_error", body.discount_code));
+  if (body.discount_code && row.allow_discount_codes)
+    faults.push(fault(["discount_code"], no_discount, "value_error", body.discount_code));
   if (body.discount_id) faults.push(fault(["discount_id"], no_discount, "value_error", body.discount_id));
 
-  copy(body, patch, ["customer_name", "customer_billing_name", "locale", "is_business_customer", "payment_method_type", "allow_trial"]);
+  copy(body, patch, [
+    "customer_name",
+    "customer_billing_name",
+    "locale",
+    "is_business_customer",
+    "payment_method_type",
+    "allow_trial",
+  ]);
   // The linked customer's own address counts (CHK-32).
   if (row.customer_id === null) copy(body, patch, ["customer_email"]);
   if (seller) {
-    copy(body, patch, ["customer_ip_address", "success_url", "return_url", "embed_origin", "allow_discount_codes", "require_billing_address", "metadata", "customer_metadata"]);
+    copy(body, patch, [
+      "customer_ip_address",
+      "success_url",
+      "return_url",
+      "embed_origin",
+      "allow_discount_codes",
+      "require_billing_address",
+      "metadata",
+      "customer_metadata",
+    ]);
   }
   if (body.customer_billing_address) {
     patch.customer_billing_address = body.customer_billing_address;
@@ -70,7 +97,8 @@ export function planUpdate({ row, products, price: picked }: Ground, body: Sent,
 /** A tax number is checked against the country of the address, and again when the address changes (CHK-12, CHK-33). */
 function planTaxId(row: CheckoutRow, body: Sent, patch: Partial<CheckoutRow>, faults: Fault[]): void {
   if (body.customer_tax_id === null || body.customer_tax_id === "") patch.customer_tax_id = null;
-  const moved = patch.customer_billing_address && patch.customer_billing_address.country !== row.customer_billing_address?.country;
+  const moved =
+    patch.customer_billing_address && patch.customer_billing_address.country !== row.customer_billing_address?.country;
   const number = body.customer_tax_id ?? (moved ? row.customer_tax_id?.[0] : undefined);
   if (!number || body.customer_tax_id === null) return;
   const country = (patch.customer_billing_address ?? row.customer_billing_address)?.country;
@@ -83,6 +111,10 @@ function planTaxId(row: CheckoutRow, body: Sent, patch: Partial<CheckoutRow>, fa
   else faults.push(fault(["customer_tax_id"], "Invalid tax ID.", "invalid", number));
 }
 
-function copy<K extends keyof Sent & keyof CheckoutRow>(body: Sent, patch: Partial<CheckoutRow>, fields: readonly K[]): void {
+function copy<K extends keyof Sent & keyof CheckoutRow>(
+  body: Sent,
+  patch: Partial<CheckoutRow>,
+  fields: readonly K[],
+): void {
   for (const field of fields) if (body[field] !== undefined) Object.assign(patch, { [field]: body[field] });
 }

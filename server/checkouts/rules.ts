@@ -23,13 +23,27 @@ export const lifetime_ms = 60 * 60 * 1000;
 export const pickPrice = (product: PricedProduct): PriceRow | undefined => product.prices[0];
 
 /** Why a product cannot be bought now; undefined when it can (CHK-02). */
-export function checkProduct(product: PricedProduct | undefined, at: (string | number)[], id: string): Fault | undefined {
+export function checkProduct(
+  product: PricedProduct | undefined,
+  at: (string | number)[],
+  id: string,
+): Fault | undefined {
   if (!product) return fault(at, "Product does not exist.", "value_error", id);
   if (product.is_archived) return fault(at, "Product is archived.", "value_error", id);
   if (product.visibility === "draft") return fault(at, "Product is a draft.", "value_error", id);
   const price = pickPrice(product);
-  if (product.recurring_interval !== null || !price || price.amount_type === "metered_unit" || price.amount_type === "seat_based") {
-    return fault(at, "Only one-time products with a fixed, free or chosen price can be bought yet.", "not_available", id);
+  if (
+    product.recurring_interval !== null ||
+    !price ||
+    price.amount_type === "metered_unit" ||
+    price.amount_type === "seat_based"
+  ) {
+    return fault(
+      at,
+      "Only one-time products with a fixed, free or chosen price can be bought yet.",
+      "not_available",
+      id,
+    );
   }
   return undefined;
 }
@@ -55,7 +69,8 @@ export function checkAmount(price: PriceRow, chosen: number | null | undefined):
   return [];
 }
 
-export const isFree = (price: PriceRow): boolean => price.amount_type === "free" || (price.amount_type === "fixed" && price.price_amount === 0);
+const isFree = (price: PriceRow): boolean =>
+  price.amount_type === "free" || (price.amount_type === "fixed" && price.price_amount === 0);
 
 /** What follows from amount and price (CHK-39 to CHK-43). There is no tax engine and no discount yet, so both are nought. */
 export function computeFlags(amount: number, price: PriceRow) {
@@ -85,8 +100,16 @@ export function computeAddressFields(row: AddressNeeds): Checkout["billing_addre
   const country = row.customer_billing_address?.country;
   const whole = row.require_billing_address || row.is_business_customer || country === "US";
   const line = whole ? ("required" as const) : ("disabled" as const);
-  const state = country && hasStates(country) ? ("required" as const) : whole ? ("optional" as const) : ("disabled" as const);
-  return { country: "required", state, line1: line, city: line, postal_code: line, line2: whole ? "optional" : "disabled" };
+  const state =
+    country && hasStates(country) ? ("required" as const) : whole ? ("optional" as const) : ("disabled" as const);
+  return {
+    country: "required",
+    state,
+    line1: line,
+    city: line,
+    postal_code: line,
+    line2: whole ? "optional" : "disabled",
+  };
 }
 
 /** An address that was given with more than its country asks for the rest too (CHK-13). */
@@ -109,7 +132,8 @@ export function checkComplete(row: CheckoutRow, form_required: boolean, token: s
     if (!address) faults.push(missing(["customer_billing_address"]));
     else {
       for (const [name, mode] of Object.entries(fields)) {
-        if (mode === "required" && !address[name as keyof Address]) faults.push(missing(["customer_billing_address", name]));
+        if (mode === "required" && !address[name as keyof Address])
+          faults.push(missing(["customer_billing_address", name]));
       }
     }
     if (row.is_business_customer && !row.customer_billing_name) faults.push(missing(["customer_billing_name"]));

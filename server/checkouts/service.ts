@@ -14,7 +14,17 @@ import type { PricedProduct, PriceRow } from "../products/rules.ts";
 import { findPrice, findProducts } from "../products/store.ts";
 import { resolveCustomer } from "./buyer.ts";
 import { planUpdate } from "./changes.ts";
-import { asksForAddress, type CheckoutRow, checkAmount, checkComplete, checkProduct, computeAmount, computeFlags, lifetime_ms, pickPrice } from "./rules.ts";
+import {
+  asksForAddress,
+  type CheckoutRow,
+  checkAmount,
+  checkComplete,
+  checkProduct,
+  computeAmount,
+  computeFlags,
+  lifetime_ms,
+  pickPrice,
+} from "./rules.ts";
 import { emitCheckout, move, pay, paymentError } from "./settlement.ts";
 import { checkoutOut, checkoutPublicOut, urlOf } from "./shapes.ts";
 import * as store from "./store.ts";
@@ -28,9 +38,11 @@ async function choose(tx: Tx, organization_id: string, body: Create, faults: Fau
   const named = byPrice ? await findPrice(tx, organization_id, byPrice) : undefined;
   const ids = body.products ?? [body.product_id ?? named?.product_id].filter((id) => id !== undefined && id !== null);
   const found = await findProducts(tx, organization_id, ids);
-  const placeOf = (index: number) => (body.products ? ["products", index] : [byPrice ? "product_price_id" : "product_id"]);
+  const placeOf = (index: number) =>
+    body.products ? ["products", index] : [byPrice ? "product_price_id" : "product_id"];
   if (byPrice && !named) faults.push(fault(["product_price_id"], "Price does not exist.", "value_error", byPrice));
-  if (named?.is_archived) faults.push(fault(["product_price_id"], "Price is archived.", "value_error", byPrice ?? undefined));
+  if (named?.is_archived)
+    faults.push(fault(["product_price_id"], "Price is archived.", "value_error", byPrice ?? undefined));
   const products = ids.flatMap((id, index) => {
     const product = found.find((one) => one.id === id);
     const wrong = checkProduct(product, placeOf(index), id);
@@ -45,11 +57,15 @@ async function choose(tx: Tx, organization_id: string, body: Create, faults: Fau
 /** What a create may not ask for yet, each with its place. */
 function checkNotYet(body: Create): Fault[] {
   const faults: Fault[] = [];
-  if (body.discount_id) faults.push(fault(["discount_id"], "Discount does not exist.", "value_error", body.discount_id));
-  if (body.subscription_id) faults.push(fault(["subscription_id"], "Subscription does not exist.", "value_error", body.subscription_id));
-  if (body.prices && Object.keys(body.prices).length > 0) faults.push(fault(["prices"], "Prices made for one checkout are not available yet.", "not_available"));
+  if (body.discount_id)
+    faults.push(fault(["discount_id"], "Discount does not exist.", "value_error", body.discount_id));
+  if (body.subscription_id)
+    faults.push(fault(["subscription_id"], "Subscription does not exist.", "value_error", body.subscription_id));
+  if (body.prices && Object.keys(body.prices).length > 0)
+    faults.push(fault(["prices"], "Prices made for one checkout are not available yet.", "not_available"));
   for (const field of ["seats", "min_seats", "max_seats"] as const) {
-    if (body[field]) faults.push(fault([field], "Seats can only be set for seat-based pricing.", "value_error", body[field]));
+    if (body[field])
+      faults.push(fault([field], "Seats can only be set for seat-based pricing.", "value_error", body[field]));
   }
   return faults;
 }
@@ -108,7 +124,8 @@ async function insert(tx: Tx, ctx: Ctx, organization_id: string, body: Create): 
     customer_ip_address: body.customer_ip_address ?? null,
     customer_billing_name: body.customer_billing_name ?? customer?.billing_name ?? null,
     customer_billing_address: body.customer_billing_address ?? customer?.billing_address ?? null,
-    is_business_customer: body.is_business_customer ?? Boolean(customer?.billing_name && customer.billing_address?.line1),
+    is_business_customer:
+      body.is_business_customer ?? Boolean(customer?.billing_name && customer.billing_address?.line1),
     customer_tax_id: customer?.tax_id ?? null,
     locale: body.locale ?? null,
     payment_method_type: null,
@@ -138,7 +155,8 @@ type Changes = Parameters<typeof planUpdate>[1];
 /** Change an open checkout under its lock (CHK-27, CHK-28). */
 async function change(tx: Tx, ctx: Ctx, id: string, body: Changes, seller: boolean): Promise<CheckoutRow> {
   const row = await store.lockOrRefuse(tx, id);
-  if (row.status !== "open" || row.expires_at < ctx.clock.now()) throw new ApiError("NotOpenCheckout", "This checkout is no longer open.");
+  if (row.status !== "open" || row.expires_at < ctx.clock.now())
+    throw new ApiError("NotOpenCheckout", "This checkout is no longer open.");
   const { patch, faults } = planUpdate(await store.wholeOf(tx, row), body, seller);
   if (faults.length > 0) throw invalid(...faults);
   if (Object.keys(patch).length === 0) return row;
@@ -149,7 +167,11 @@ async function change(tx: Tx, ctx: Ctx, id: string, body: Changes, seller: boole
 export const checkoutService: Service<typeof checkouts, Ctx> = {
   async list(ctx, { query }) {
     const { items, total } = await store.listCheckouts(ctx.db, organizationOf(ctx), query);
-    return pageOf(items.map((whole) => checkoutOut(whole, ctx)), total, query);
+    return pageOf(
+      items.map((whole) => checkoutOut(whole, ctx)),
+      total,
+      query,
+    );
   },
   async get(ctx, { params }) {
     const row = await store.findCheckout(ctx.db, organizationOf(ctx), params.id);
@@ -157,7 +179,9 @@ export const checkoutService: Service<typeof checkouts, Ctx> = {
     return checkoutOut(await store.wholeOf(ctx.db, row), ctx);
   },
   create: (ctx, { body }) =>
-    ctx.db.transaction(async (tx) => checkoutOut(await store.wholeOf(tx, await insert(tx, ctx, organizationOf(ctx), body)), ctx)),
+    ctx.db.transaction(async (tx) =>
+      checkoutOut(await store.wholeOf(tx, await insert(tx, ctx, organizationOf(ctx), body)), ctx),
+    ),
   async update(ctx, { params, body }) {
     const known = await store.findCheckout(ctx.db, organizationOf(ctx), params.id);
     if (!known) throw notFound();
@@ -206,10 +230,14 @@ export const checkoutClientService: Service<typeof checkoutClient, Ctx> = {
         throw new ApiError("PaymentNotReady", "This organization cannot take payments now.");
       }
       const faults = checkComplete(changed, flags.is_payment_form_required, confirmation_token_id);
-      if (whole.price.is_archived) faults.push(fault(["product_price_id"], "Price is archived.", "value_error", whole.price.id));
+      if (whole.price.is_archived)
+        faults.push(fault(["product_price_id"], "Price is archived.", "value_error", whole.price.id));
       if (faults.length > 0) throw invalid(...faults);
       const customer = await resolveCustomer(tx, ctx, changed);
-      const confirmed = await move(tx, ctx, changed, "confirmed", { customer_id: customer.id, customer_email: customer.email });
+      const confirmed = await move(tx, ctx, changed, "confirmed", {
+        customer_id: customer.id,
+        customer_email: customer.email,
+      });
       await emitCheckout(tx, ctx, "checkout.updated", confirmed);
       if (!flags.is_payment_required) {
         await ctx.jobs.send(tx, "checkouts.settle", { checkout_id: id });
@@ -258,7 +286,9 @@ type ForUser = {
  */
 export async function createForUser(ctx: Ctx, request: ForUser, user_id: string | null): Promise<{ url: string }> {
   const named = request.products === undefined ? undefined : [request.products].flat();
-  const seller = named ? await store.ownerOf(ctx.db, named) : (ctx.actor.organization_id ?? (await store.onlyOrganization(ctx.db)));
+  const seller = named
+    ? await store.ownerOf(ctx.db, named)
+    : (ctx.actor.organization_id ?? (await store.onlyOrganization(ctx.db)));
   const bySlug = seller && request.slug && !named ? await store.findBySlug(ctx.db, seller, request.slug) : undefined;
   const products = named ?? (bySlug ? [bySlug.id] : undefined);
   if (!seller || !products) throw invalid(fault([named ? "products" : "slug"], "Product does not exist."));
@@ -269,7 +299,9 @@ export async function createForUser(ctx: Ctx, request: ForUser, user_id: string 
     ...(request.allowDiscountCodes === undefined ? {} : { allow_discount_codes: request.allowDiscountCodes }),
     ...(request.discountId ? { discount_id: request.discountId } : {}),
     ...(request.embedOrigin ? { embed_origin: new URL(request.embedOrigin).origin } : {}),
-    ...(buyer && user_id ? { external_customer_id: user_id, customer_email: buyer.email, customer_name: buyer.name } : {}),
+    ...(buyer && user_id
+      ? { external_customer_id: user_id, customer_email: buyer.email, customer_name: buyer.name }
+      : {}),
   });
   if (!body.success) throw invalid(...body.error.issues.map((issue) => fault(issue.path.map(String), issue.message)));
   const row = await ctx.db.transaction((tx) => insert(tx, ctx, seller, body.data));

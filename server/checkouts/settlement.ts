@@ -1,23 +1,41 @@
 import { ApiError } from "../../shared/errors.ts";
+import { findCustomer } from "../customers/store.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
-import { findCustomer } from "../customers/store.ts";
-import { findOrderOfCheckout } from "../orders/store.ts";
 import { createPaidOrder } from "../orders/service.ts";
+import { findOrderOfCheckout } from "../orders/store.ts";
 import { challenge_ms_max, type PaymentRow, planOutcome, reconcile_after_ms } from "../payments/rules.ts";
-import { findAnyPayment, hearNotice, hurryOthers, keepProcessorId, movePayment, takeDuePayments } from "../payments/store.ts";
+import {
+  findAnyPayment,
+  hearNotice,
+  hurryOthers,
+  keepProcessorId,
+  movePayment,
+  takeDuePayments,
+} from "../payments/store.ts";
 import { type Intent, type Notice, ProcessorError } from "../processors/processor.ts";
 import { type CheckoutRow, computeFlags, moves } from "./rules.ts";
 import { checkoutOut } from "./shapes.ts";
 import { lockCheckout, updateCheckout, wholeOf } from "./store.ts";
 
 /** Say what has become of a checkout. */
-export async function emitCheckout(tx: Tx, deps: Deps | Ctx, type: "checkout.created" | "checkout.updated" | "checkout.expired", row: CheckoutRow): Promise<void> {
+export async function emitCheckout(
+  tx: Tx,
+  deps: Deps | Ctx,
+  type: "checkout.created" | "checkout.updated" | "checkout.expired",
+  row: CheckoutRow,
+): Promise<void> {
   await emit(tx, deps, row.organization_id, type, checkoutOut(await wholeOf(tx, row), deps));
 }
 
 /** Move a checkout to another state, if that is a legal move from where it stands. */
-export function move(tx: Tx, deps: Deps, row: CheckoutRow, status: CheckoutRow["status"], patch: Partial<CheckoutRow> = {}): Promise<CheckoutRow> {
+export function move(
+  tx: Tx,
+  deps: Deps,
+  row: CheckoutRow,
+  status: CheckoutRow["status"],
+  patch: Partial<CheckoutRow> = {},
+): Promise<CheckoutRow> {
   if (!moves[row.status].includes(status)) throw new Error(`A checkout does not go from ${row.status} to ${status}.`);
   return updateCheckout(tx, row.id, { ...patch, status, modified_at: deps.clock.now() });
 }
@@ -49,7 +67,12 @@ export async function succeed(tx: Tx, deps: Deps, row: CheckoutRow, payment: Pay
   if (payment) await movePayment(tx, payment, { order_id: order.id });
   // A payment that arrives after all finds the checkout open again; it is confirmed by having been paid.
   const confirmed = row.status === "open" || row.status === "expired" ? { ...row, status: "confirmed" as const } : row;
-  await emitCheckout(tx, deps, "checkout.updated", await move(tx, deps, confirmed, "succeeded", { payment_processor_metadata: {} }));
+  await emitCheckout(
+    tx,
+    deps,
+    "checkout.updated",
+    await move(tx, deps, confirmed, "succeeded", { payment_processor_metadata: {} }),
+  );
   return order.id;
 }
 
@@ -69,15 +92,24 @@ export async function settle(deps: Deps, payment_id: string, intent: Intent): Pr
     const payment = await findAnyPayment(tx, payment_id);
     if (!checkout || !payment) throw new Error(`The payment ${payment_id} has lost its checkout.`);
     const said = { status: payment.status, intent: intent.status, message: payment.decline_message };
-    const fits = intent.payment_id === payment_id && intent.amount === payment.amount && intent.currency.toLowerCase() === payment.currency.toLowerCase();
+    const fits =
+      intent.payment_id === payment_id &&
+      intent.amount === payment.amount &&
+      intent.currency.toLowerCase() === payment.currency.toLowerCase();
     if (!fits) {
-      deps.log.error({ payment_id, processor_id: intent.processor_id }, "The processor names another payment or amount than was asked for; the payment is left as it is.");
+      deps.log.error(
+        { payment_id, processor_id: intent.processor_id },
+        "The processor names another payment or amount than was asked for; the payment is left as it is.",
+      );
       return said;
     }
     const patch = planOutcome(payment, intent, deps.clock.now());
     if (!patch) return said;
     if (patch.status === "succeeded" && (await findOrderOfCheckout(tx, checkout.id))) {
-      deps.log.error({ payment_id, checkout_id: checkout.id }, "A second payment of a checkout that is paid already succeeded; refund it at the processor.");
+      deps.log.error(
+        { payment_id, checkout_id: checkout.id },
+        "A second payment of a checkout that is paid already succeeded; refund it at the processor.",
+      );
       return said;
     }
     const moved = await movePayment(tx, payment, patch);
@@ -101,10 +133,18 @@ export async function settle(deps: Deps, payment_id: string, intent: Intent): Pr
 /** A payment that came to nothing leaves the checkout as it was, to be tried again. */
 async function reopen(tx: Tx, deps: Deps, row: CheckoutRow): Promise<void> {
   if (row.status !== "confirmed") return;
-  await emitCheckout(tx, deps, "checkout.updated", await move(tx, deps, row, "open", { payment_processor_metadata: {} }));
+  await emitCheckout(
+    tx,
+    deps,
+    "checkout.updated",
+    await move(tx, deps, row, "open", { payment_processor_metadata: {} }),
+  );
 }
 
-const never_reached = { reason: "processor_unavailable", message: "The payment could not be made. You have not been charged; try again." };
+const never_reached = {
+  reason: "processor_unavailable",
+  message: "The payment could not be made. You have not been charged; try again.",
+};
 
 /** An intent of our own making, for a payment that the processor refused or never heard of. */
 const failedIntent = (payment: PaymentRow, decline: NonNullable<Intent["decline"]>): Intent => ({
@@ -150,7 +190,8 @@ export async function pay(deps: Deps, payment: PaymentRow, description: string):
 }
 
 /** The refusal that a buyer reads. */
-export const paymentError = (message: string | null): ApiError => new ApiError("PaymentError", message ?? "The payment was declined.");
+export const paymentError = (message: string | null): ApiError =>
+  new ApiError("PaymentError", message ?? "The payment was declined.");
 
 const batch_size = 20;
 
@@ -176,7 +217,8 @@ async function truthOf(deps: Deps, payment: PaymentRow, now: Date): Promise<Inte
   // Nobody answers the challenge any more, or the sale was paid by another attempt. It is given up at the processor first,
   // so that it cannot succeed later.
   const late = found.status === "requires_action" && now.getTime() - payment.created_at.getTime() > challenge_ms_max;
-  const needless = late || (payment.checkout_id !== null && (await findOrderOfCheckout(deps.db, payment.checkout_id)) !== undefined);
+  const needless =
+    late || (payment.checkout_id !== null && (await findOrderOfCheckout(deps.db, payment.checkout_id)) !== undefined);
   return needless ? ((await deps.processor.cancel(attempt)) ?? failedIntent(payment, never_reached)) : found;
 }
 

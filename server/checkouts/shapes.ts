@@ -9,7 +9,8 @@ import { type CheckoutRow, computeAddressFields, computeFlags, successUrl } from
 export type WholeCheckout = { row: CheckoutRow; products: PricedProduct[]; price: PriceRow };
 type Shown = { config: Config; processor: { publishable_key: string | null } };
 
-export const urlOf = (row: Pick<CheckoutRow, "client_secret">, config: Config): string => `${config.url}/checkout/${row.client_secret}`;
+export const urlOf = (row: Pick<CheckoutRow, "client_secret">, config: Config): string =>
+  `${config.url}/checkout/${row.client_secret}`;
 
 function common({ row, products, price }: WholeCheckout, { config, processor }: Shown) {
   const product = products.find((one) => one.id === row.product_id);

@@ -1,7 +1,7 @@
 import { and, asc, count, eq, ilike, inArray, isNull, lt, or, sql } from "drizzle-orm";
+import { ApiError } from "../../shared/errors.ts";
 import { user } from "../auth/tables.ts";
 import { customers } from "../customers/tables.ts";
-import { ApiError } from "../../shared/errors.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, offsetOf, orderBy, type Paging } from "../lib/page.ts";
 import { organization } from "../organizations/tables.ts";
@@ -56,7 +56,13 @@ export async function listCheckouts(db: Database, organization_id: string, filte
     externals &&
       or(
         inArray(checkouts.external_customer_id, externals),
-        inArray(checkouts.customer_id, db.select({ id: customers.id }).from(customers).where(and(inArray(customers.external_id, externals), isNull(customers.deleted_at)))),
+        inArray(
+          checkouts.customer_id,
+          db
+            .select({ id: customers.id })
+            .from(customers)
+            .where(and(inArray(customers.external_id, externals), isNull(customers.deleted_at))),
+        ),
       ),
     among(checkouts.status, filter.status),
     filter.query === undefined ? undefined : ilike(checkouts.customer_email, contains(filter.query)),
@@ -72,8 +78,15 @@ export async function listCheckouts(db: Database, organization_id: string, filte
   return { items: await withProducts(db, organization_id, rows), total: row?.total ?? 0 };
 }
 
-export async function findCheckout(db: Database, organization_id: string, id: string): Promise<CheckoutRow | undefined> {
-  const [row] = await db.select().from(checkouts).where(and(eq(checkouts.organization_id, organization_id), eq(checkouts.id, id)));
+export async function findCheckout(
+  db: Database,
+  organization_id: string,
+  id: string,
+): Promise<CheckoutRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(checkouts)
+    .where(and(eq(checkouts.organization_id, organization_id), eq(checkouts.id, id)));
   return row;
 }
 
@@ -94,7 +107,8 @@ export async function lockOrRefuse(tx: Tx, id: string): Promise<CheckoutRow> {
     if (!row) throw new Error(`The checkout ${id} is gone.`);
     return row;
   } catch (error) {
-    if (isLocked(error)) throw new ApiError("CheckoutLocked", "This checkout is being changed or paid right now. Try again.");
+    if (isLocked(error))
+      throw new ApiError("CheckoutLocked", "This checkout is being changed or paid right now. Try again.");
     throw error;
   }
 }
@@ -135,7 +149,10 @@ export async function findUser(db: Database, id: string): Promise<{ name: string
 
 /** The organization that owns all of these products; undefined when there is none or more than one. */
 export async function ownerOf(db: Database, ids: readonly string[]): Promise<string | undefined> {
-  const rows = await db.selectDistinct({ id: products.organization_id }).from(products).where(inArray(products.id, [...ids]));
+  const rows = await db
+    .selectDistinct({ id: products.organization_id })
+    .from(products)
+    .where(inArray(products.id, [...ids]));
   return rows.length === 1 ? rows[0]?.id : undefined;
 }
 
@@ -146,11 +163,21 @@ export async function onlyOrganization(db: Database): Promise<string | undefined
 }
 
 /** The product on sale whose metadata name this slug. */
-export async function findBySlug(db: Database, organization_id: string, slug: string): Promise<PricedProduct | undefined> {
+export async function findBySlug(
+  db: Database,
+  organization_id: string,
+  slug: string,
+): Promise<PricedProduct | undefined> {
   const [row] = await db
     .select({ id: products.id })
     .from(products)
-    .where(and(eq(products.organization_id, organization_id), eq(products.is_archived, false), sql`${products.metadata} @> ${JSON.stringify({ slug })}::jsonb`))
+    .where(
+      and(
+        eq(products.organization_id, organization_id),
+        eq(products.is_archived, false),
+        sql`${products.metadata} @> ${JSON.stringify({ slug })}::jsonb`,
+      ),
+    )
     .orderBy(asc(products.created_at))
     .limit(1);
   return row && (await findProducts(db, organization_id, [row.id]))[0];

@@ -12,7 +12,9 @@ export const checkouts = pgTable(
   "checkouts",
   {
     id: uuid().primaryKey(),
-    organization_id: text().notNull().references(() => organization.id, { onDelete: "cascade" }),
+    organization_id: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
     created_at: instant().notNull(),
     modified_at: instant(),
     status: text().$type<Checkout["status"]>().notNull().default("open"),
@@ -23,8 +25,12 @@ export const checkouts = pgTable(
     embed_origin: text(),
     /** The products on offer, in the seller's order. */
     product_ids: jsonb().$type<string[]>().notNull(),
-    product_id: uuid().notNull().references(() => products.id),
-    product_price_id: uuid().notNull().references(() => productPrices.id),
+    product_id: uuid()
+      .notNull()
+      .references(() => products.id),
+    product_price_id: uuid()
+      .notNull()
+      .references(() => productPrices.id),
     amount: integer().notNull(),
     currency: text().notNull(),
     allow_discount_codes: boolean().notNull().default(true),

@@ -9,13 +9,18 @@ type Notice = NonNullable<Awaited<ReturnType<NonNullable<Deps["processor"]["read
  * nothing is parsed before it is verified. A notice is written down by `hear` and answered at once; the work follows.
  * One that could not be written is answered 500, so that it is sent again.
  */
-export function processorNotices(app: FastifyInstance, deps: Deps, hear: (deps: Deps, notice: Notice) => Promise<void>): void {
+export function processorNotices(
+  app: FastifyInstance,
+  deps: Deps,
+  hear: (deps: Deps, notice: Notice) => Promise<void>,
+): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   app.post("/v1/integrations/stripe/webhook", async (request, reply) => {
     const { readNotice } = deps.processor;
     const signature = request.headers["stripe-signature"];
-    if (!readNotice || typeof signature !== "string" || !Buffer.isBuffer(request.body)) throw new ApiError("NotPermitted", "Not permitted");
+    if (!readNotice || typeof signature !== "string" || !Buffer.isBuffer(request.body))
+      throw new ApiError("NotPermitted", "Not permitted");
     const notice = await readNotice(request.body, signature).catch((error: unknown) => {
       deps.log.warn({ err: error }, "A notice that is not the processor's was refused.");
       throw new ApiError("NotPermitted", "The signature does not match.");

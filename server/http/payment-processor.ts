@@ -11,7 +11,10 @@ const CardForm = z.object({
   card: z.object({
     number: z.string().min(1).max(40),
     exp_month: z.coerce.number().int(),
-    exp_year: z.coerce.number().int().transform((year) => (year < 100 ? 2000 + year : year)),
+    exp_year: z.coerce
+      .number()
+      .int()
+      .transform((year) => (year < 100 ? 2000 + year : year)),
     cvc: z.string().min(1).max(8),
   }),
   billing_name: z.string().max(256).nullish(),
@@ -22,7 +25,10 @@ const read = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {
   const result = schema.safeParse(body);
   if (result.success) return result.data;
   // What was typed into a card's form is never repeated: it may be somebody's real card.
-  throw new ApiError("RequestValidationError", faultsOf("body", result.error.issues, body).map(({ input: _, ...fault }) => fault));
+  throw new ApiError(
+    "RequestValidationError",
+    faultsOf("body", result.error.issues, body).map(({ input: _, ...fault }) => fault),
+  );
 };
 
 export type Settle = (deps: Deps, payment_id: string, intent: Intent) => Promise<{ status: string }>;
@@ -34,11 +40,14 @@ export function testProcessorRoutes(app: FastifyInstance, deps: Deps, desk: Test
     const { card } = read(CardForm, request.body);
     return reply.code(201).send({ id: await desk.tokenize(card) });
   });
-  app.post<{ Params: { client_secret: string } }>(`${base}/intents/:client_secret/authenticate`, async (request, reply) => {
-    const { approved } = read(Decision, request.body);
-    const intent = await desk.authenticate(request.params.client_secret, approved);
-    if (!intent) throw notFound();
-    const { status } = await settle(deps, intent.payment_id, intent);
-    return reply.send({ status });
-  });
+  app.post<{ Params: { client_secret: string } }>(
+    `${base}/intents/:client_secret/authenticate`,
+    async (request, reply) => {
+      const { approved } = read(Decision, request.body);
+      const intent = await desk.authenticate(request.params.client_secret, approved);
+      if (!intent) throw notFound();
+      const { status } = await settle(deps, intent.payment_id, intent);
+      return reply.send({ status });
+    },
+  );
 }

@@ -31,10 +31,12 @@ export function computeTotals(row: Amounts) {
 /** A subtotal that is not the sum of its lines is a fault of ours, and no order is made of it. */
 export function assertItems(order: Pick<OrderRow, "subtotal_amount">, items: readonly { amount: number }[]): void {
   const sum = items.reduce((total, item) => total + item.amount, 0);
-  if (sum !== order.subtotal_amount) throw new Error(`The lines of an order make ${sum}, its subtotal is ${order.subtotal_amount}.`);
+  if (sum !== order.subtotal_amount)
+    throw new Error(`The lines of an order make ${sum}, its subtotal is ${order.subtotal_amount}.`);
 }
 
-export const isPaid = (status: Order["status"]): boolean => status === "paid" || status === "refunded" || status === "partially_refunded";
+export const isPaid = (status: Order["status"]): boolean =>
+  status === "paid" || status === "refunded" || status === "partially_refunded";
 
 /** An order as it is answered. */
 export function orderOut({ order, items, customer, product }: WholeOrder): Order {
@@ -69,5 +71,12 @@ export function checkAddress(order: OrderRow, address: OrderRow["billing_address
   if (!address || !had) return [];
   return (["country", "state"] as const)
     .filter((field) => address[field] !== had[field])
-    .map((field) => fault(["billing_address", field], `The ${field} cannot be changed after the tax was computed.`, "value_error", address[field]));
+    .map((field) =>
+      fault(
+        ["billing_address", field],
+        `The ${field} cannot be changed after the tax was computed.`,
+        "value_error",
+        address[field],
+      ),
+    );
 }

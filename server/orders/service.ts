@@ -9,7 +9,10 @@ import { nextInvoiceNumber } from "../organizations/store.ts";
 import { assertItems, checkAddress, orderOut } from "./rules.ts";
 import * as store from "./store.ts";
 
-export type NewOrder = Omit<Parameters<typeof store.insertOrder>[1], "id" | "created_at" | "invoice_number" | "status" | "billing_reason"> & {
+export type NewOrder = Omit<
+  Parameters<typeof store.insertOrder>[1],
+  "id" | "created_at" | "invoice_number" | "status" | "billing_reason"
+> & {
   items: { label: string; amount: number; product_price_id: string | null }[];
 };
 
@@ -26,9 +29,14 @@ export async function createPaidOrder(tx: Tx, deps: Deps, { items, ...wanted }: 
   const created_at = deps.clock.now();
   const invoice_number = await nextInvoiceNumber(tx, wanted.organization_id);
   const order = { ...wanted, id, created_at, invoice_number, status: "paid", billing_reason: "purchase" } as const;
-  await store.insertOrder(tx, order, items.map((item) => ({ ...item, id: newId(), order_id: id, created_at })));
+  await store.insertOrder(
+    tx,
+    order,
+    items.map((item) => ({ ...item, id: newId(), order_id: id, created_at })),
+  );
   const made = await read(tx, wanted.organization_id, id);
-  for (const type of ["order.created", "order.updated", "order.paid"] as const) await emit(tx, deps, wanted.organization_id, type, made);
+  for (const type of ["order.created", "order.updated", "order.paid"] as const)
+    await emit(tx, deps, wanted.organization_id, type, made);
   return made;
 }
 

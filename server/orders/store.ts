@@ -47,7 +47,11 @@ const whole = (db: Database) =>
 async function withItems(db: Database, rows: Omit<WholeOrder, "items">[]): Promise<WholeOrder[]> {
   if (rows.length === 0) return [];
   const ids = rows.map(({ order }) => order.id);
-  const items = await db.select().from(orderItems).where(inArray(orderItems.order_id, ids)).orderBy(asc(orderItems.created_at), asc(orderItems.id));
+  const items = await db
+    .select()
+    .from(orderItems)
+    .where(inArray(orderItems.order_id, ids))
+    .orderBy(asc(orderItems.created_at), asc(orderItems.id));
   const byOrder = Map.groupBy(items, (item) => item.order_id);
   return rows.map((row) => ({ ...row, items: byOrder.get(row.order.id) ?? [] }));
 }
@@ -59,10 +63,15 @@ export async function listOrders(db: Database, organization_id: string, filter: 
     eq(orders.organization_id, organization_id),
     among(orders.organization_id, filter.organization_id),
     among(orders.product_id, filter.product_id),
-    kinds === undefined || kinds.length > 1 ? undefined : kinds[0] === "recurring" ? isNotNull(products.recurring_interval) : isNull(products.recurring_interval),
+    kinds === undefined || kinds.length > 1
+      ? undefined
+      : kinds[0] === "recurring"
+        ? isNotNull(products.recurring_interval)
+        : isNull(products.recurring_interval),
     filter.discount_id || filter.subscription_id ? sql`false` : undefined,
     among(orders.customer_id, filter.customer_id),
-    filter.external_customer_id && and(inArray(customers.external_id, filter.external_customer_id), isNull(customers.deleted_at)),
+    filter.external_customer_id &&
+      and(inArray(customers.external_id, filter.external_customer_id), isNull(customers.deleted_at)),
     among(orders.checkout_id, filter.checkout_id),
     among(orders.status, filter.status),
     filter.created_after && gte(orders.created_at, filter.created_after),
@@ -95,13 +104,21 @@ export async function findOrderOfCheckout(db: Database, checkout_id: string): Pr
   return row;
 }
 
-export async function insertOrder(tx: Tx, order: typeof orders.$inferInsert, items: (typeof orderItems.$inferInsert)[]): Promise<void> {
+export async function insertOrder(
+  tx: Tx,
+  order: typeof orders.$inferInsert,
+  items: (typeof orderItems.$inferInsert)[],
+): Promise<void> {
   await tx.insert(orders).values(order);
   if (items.length > 0) await tx.insert(orderItems).values(items);
 }
 
 export async function lockOrder(tx: Tx, organization_id: string, id: string): Promise<OrderRow | undefined> {
-  const [row] = await tx.select().from(orders).where(and(eq(orders.organization_id, organization_id), eq(orders.id, id))).for("update");
+  const [row] = await tx
+    .select()
+    .from(orders)
+    .where(and(eq(orders.organization_id, organization_id), eq(orders.id, id)))
+    .for("update");
   return row;
 }
 

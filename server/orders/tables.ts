@@ -12,7 +12,9 @@ export const orders = pgTable(
   "orders",
   {
     id: uuid().primaryKey(),
-    organization_id: text().notNull().references(() => organization.id, { onDelete: "cascade" }),
+    organization_id: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
     created_at: instant().notNull(),
     modified_at: instant(),
     status: text().$type<Order["status"]>().notNull(),
@@ -30,8 +32,12 @@ export const orders = pgTable(
     invoice_number: text().notNull(),
     is_invoice_generated: boolean().notNull().default(false),
     description: text().notNull(),
-    customer_id: uuid().notNull().references(() => customers.id),
-    product_id: uuid().notNull().references(() => products.id),
+    customer_id: uuid()
+      .notNull()
+      .references(() => customers.id),
+    product_id: uuid()
+      .notNull()
+      .references(() => products.id),
     /** Unique: one checkout never makes two orders. */
     checkout_id: uuid().unique(),
     metadata: jsonb().$type<Order["metadata"]>().notNull().default({}),
@@ -49,7 +55,9 @@ export const orderItems = pgTable(
   "order_items",
   {
     id: uuid().primaryKey(),
-    order_id: uuid().notNull().references(() => orders.id, { onDelete: "cascade" }),
+    order_id: uuid()
+      .notNull()
+      .references(() => orders.id, { onDelete: "cascade" }),
     created_at: instant().notNull(),
     modified_at: instant(),
     label: text().notNull(),

@@ -22,10 +22,19 @@ export const challenge_ms_max = 60 * minute_ms;
 
 /** What an intent makes of a payment; undefined: nothing new. */
 export function planOutcome(row: PaymentRow, intent: Intent, now: Date): Partial<PaymentRow> | undefined {
-  const seen = { processor_id: intent.processor_id, intent_status: intent.status, client_secret: intent.client_secret, card: intent.card ?? row.card };
+  const seen = {
+    processor_id: intent.processor_id,
+    intent_status: intent.status,
+    client_secret: intent.client_secret,
+    card: intent.card ?? row.card,
+  };
   if (intent.status === "succeeded" || intent.status === "failed") {
-    if (!moves[row.status].includes(intent.status)) return row.reconcile_due_at === null ? undefined : { reconcile_due_at: null };
-    const decline = { decline_reason: intent.decline?.reason ?? null, decline_message: intent.decline?.message ?? null };
+    if (!moves[row.status].includes(intent.status))
+      return row.reconcile_due_at === null ? undefined : { reconcile_due_at: null };
+    const decline = {
+      decline_reason: intent.decline?.reason ?? null,
+      decline_message: intent.decline?.message ?? null,
+    };
     return { ...seen, ...decline, status: intent.status, reconcile_due_at: null, modified_at: now };
   }
   if (row.status !== "pending") return undefined;

@@ -1,8 +1,8 @@
 import { and, asc, count, eq, inArray, isNotNull, isNull, lte, ne, sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, offsetOf, orderBy, type Paging } from "../lib/page.ts";
-import type { PaymentRow } from "./rules.ts";
 import { processorNotices } from "../processors/tables.ts";
+import type { PaymentRow } from "./rules.ts";
 import { payments } from "./tables.ts";
 
 type Filter = Paging & {
@@ -15,7 +15,12 @@ type Filter = Paging & {
   customer_email?: string[] | undefined;
   sorting: readonly string[];
 };
-const sortable = { created_at: payments.created_at, status: payments.status, amount: payments.amount, method: payments.method };
+const sortable = {
+  created_at: payments.created_at,
+  status: payments.status,
+  amount: payments.amount,
+  method: payments.method,
+};
 
 /** One page of payments, and how many there are. */
 export async function listPayments(db: Database, organization_id: string, filter: Filter) {
@@ -27,7 +32,11 @@ export async function listPayments(db: Database, organization_id: string, filter
     among(payments.customer_id, filter.customer_id),
     among(payments.status, filter.status),
     among(payments.method, filter.method),
-    filter.customer_email && inArray(sql`lower(${payments.customer_email})`, filter.customer_email.map((email) => email.toLowerCase())),
+    filter.customer_email &&
+      inArray(
+        sql`lower(${payments.customer_email})`,
+        filter.customer_email.map((email) => email.toLowerCase()),
+      ),
   );
   const items = await db
     .select()
@@ -42,7 +51,10 @@ export async function listPayments(db: Database, organization_id: string, filter
 
 /** A payment of an organization. */
 export async function findPayment(db: Database, organization_id: string, id: string): Promise<PaymentRow | undefined> {
-  const [row] = await db.select().from(payments).where(and(eq(payments.organization_id, organization_id), eq(payments.id, id)));
+  const [row] = await db
+    .select()
+    .from(payments)
+    .where(and(eq(payments.organization_id, organization_id), eq(payments.id, id)));
   return row;
 }
 
@@ -59,7 +71,11 @@ export async function insertPayment(tx: Tx, values: typeof payments.$inferInsert
 }
 
 /** Change a payment that is still in the state it was seen in; undefined when another was faster. */
-export async function movePayment(tx: Tx, row: PaymentRow, patch: Partial<PaymentRow>): Promise<PaymentRow | undefined> {
+export async function movePayment(
+  tx: Tx,
+  row: PaymentRow,
+  patch: Partial<PaymentRow>,
+): Promise<PaymentRow | undefined> {
   const [moved] = await tx
     .update(payments)
     .set(patch)
@@ -70,7 +86,10 @@ export async function movePayment(tx: Tx, row: PaymentRow, patch: Partial<Paymen
 
 /** Have the attempts that are still under way for a checkout looked at now. */
 export async function hurryOthers(tx: Tx, checkout_id: string, now: Date): Promise<void> {
-  await tx.update(payments).set({ reconcile_due_at: now }).where(and(eq(payments.checkout_id, checkout_id), eq(payments.status, "pending")));
+  await tx
+    .update(payments)
+    .set({ reconcile_due_at: now })
+    .where(and(eq(payments.checkout_id, checkout_id), eq(payments.status, "pending")));
 }
 
 /**
@@ -78,7 +97,11 @@ export async function hurryOthers(tx: Tx, checkout_id: string, now: Date): Promi
  * it may have been given up for lost.
  */
 export async function hearNotice(tx: Tx, notice: typeof processorNotices.$inferInsert): Promise<void> {
-  const made = await tx.insert(processorNotices).values(notice).onConflictDoNothing().returning({ id: processorNotices.id });
+  const made = await tx
+    .insert(processorNotices)
+    .values(notice)
+    .onConflictDoNothing()
+    .returning({ id: processorNotices.id });
   if (made.length === 0) return;
   await tx
     .update(payments)
@@ -88,7 +111,10 @@ export async function hearNotice(tx: Tx, notice: typeof processorNotices.$inferI
 
 /** Keep the processor's own id of an attempt whose answer was lost. */
 export async function keepProcessorId(tx: Tx, id: string, processor_id: string): Promise<void> {
-  await tx.update(payments).set({ processor_id }).where(and(eq(payments.id, id), isNull(payments.processor_id)));
+  await tx
+    .update(payments)
+    .set({ processor_id })
+    .where(and(eq(payments.id, id), isNull(payments.processor_id)));
 }
 
 /**

@@ -11,7 +11,9 @@ export const payments = pgTable(
   "payments",
   {
     id: uuid().primaryKey(),
-    organization_id: text().notNull().references(() => organization.id, { onDelete: "cascade" }),
+    organization_id: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
     created_at: instant().notNull(),
     modified_at: instant(),
     status: text().$type<Payment["status"]>().notNull().default("pending"),

@@ -9,5 +9,9 @@ export async function openProcessor(config: Config, db: Database, clock: Clock):
   const { STRIPE_SECRET_KEY, STRIPE_PUBLISHABLE_KEY, STRIPE_WEBHOOK_SECRET } = config;
   if (!STRIPE_SECRET_KEY || !STRIPE_PUBLISHABLE_KEY) return testProcessor(db, clock);
   const { stripeProcessor } = await import("./stripe.ts");
-  return stripeProcessor({ secret_key: STRIPE_SECRET_KEY, publishable_key: STRIPE_PUBLISHABLE_KEY, webhook_secret: STRIPE_WEBHOOK_SECRET });
+  return stripeProcessor({
+    secret_key: STRIPE_SECRET_KEY,
+    publishable_key: STRIPE_PUBLISHABLE_KEY,
+    webhook_secret: STRIPE_WEBHOOK_SECRET,
+  });
 }

@@ -35,8 +35,13 @@ function intentOf(intent: Stripe.PaymentIntent): Intent {
     amount: intent.amount,
     currency: intent.currency,
     client_secret: intent.client_secret ?? "",
-    decline: status === "failed" ? { reason: decline_code ?? code ?? "card_declined", message: message ?? "The payment was not completed." } : null,
-    card: card ? { brand: card.brand ?? "card", last4: card.last4 ?? "", exp_month: card.exp_month, exp_year: card.exp_year } : null,
+    decline:
+      status === "failed"
+        ? { reason: decline_code ?? code ?? "card_declined", message: message ?? "The payment was not completed." }
+        : null,
+    card: card
+      ? { brand: card.brand ?? "card", last4: card.last4 ?? "", exp_month: card.exp_month, exp_year: card.exp_year }
+      : null,
   };
 }
 
@@ -48,7 +53,11 @@ export function stripeProcessor({ secret_key, publishable_key, webhook_secret, a
     if (processor_id) return stripe.paymentIntents.retrieve(processor_id, { expand });
     // The answer with its id was lost. Lists, unlike searches, know what was made a moment ago.
     const since = (created_at.getTime() - (created_at.getTime() % 1000)) / 1000 - searched_before_seconds;
-    for await (const intent of stripe.paymentIntents.list({ created: { gte: since }, limit: 100, expand: ["data.latest_charge"] })) {
+    for await (const intent of stripe.paymentIntents.list({
+      created: { gte: since },
+      limit: 100,
+      expand: ["data.latest_charge"],
+    })) {
       if (intent.metadata.payment_id === payment_id) return intent;
     }
     return null;
@@ -66,14 +75,17 @@ export function stripeProcessor({ secret_key, publishable_key, webhook_secret, a
             receipt_email: email,
             metadata: { payment_id },
             automatic_payment_methods: { enabled: true, allow_redirects: "never" },
-            ...(confirmation_token_id.startsWith("pm_") ? { payment_method: confirmation_token_id } : { confirmation_token: confirmation_token_id }),
+            ...(confirmation_token_id.startsWith("pm_")
+              ? { payment_method: confirmation_token_id }
+              : { confirmation_token: confirmation_token_id }),
             expand,
           },
           { idempotencyKey: payment_id },
         );
         return intentOf(made);
       } catch (error) {
-        if (error instanceof Stripe.errors.StripeCardError && error.payment_intent) return intentOf(error.payment_intent);
+        if (error instanceof Stripe.errors.StripeCardError && error.payment_intent)
+          return intentOf(error.payment_intent);
         if (error instanceof Stripe.errors.StripeInvalidRequestError) throw new ProcessorError(error.message);
         throw error;
       }
@@ -87,11 +99,18 @@ export function stripeProcessor({ secret_key, publishable_key, webhook_secret, a
       if (!found || found.status === "succeeded" || found.status === "canceled") return found && intentOf(found);
       return intentOf(await stripe.paymentIntents.cancel(found.id, { expand }));
     },
-    ...(webhook_secret ? { readNotice: (body: Buffer, signature: string) => readNotice(stripe, body, signature, webhook_secret) } : {}),
+    ...(webhook_secret
+      ? { readNotice: (body: Buffer, signature: string) => readNotice(stripe, body, signature, webhook_secret) }
+      : {}),
   };
 }
 
-async function readNotice(stripe: Stripe, body: Buffer, signature: string, secret: string): Promise<Notice | undefined> {
+async function readNotice(
+  stripe: Stripe,
+  body: Buffer,
+  signature: string,
+  secret: string,
+): Promise<Notice | undefined> {
   const event = await stripe.webhooks.constructEventAsync(body, signature, secret);
   switch (event.type) {
     case "payment_intent.succeeded":

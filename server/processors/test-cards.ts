@@ -12,7 +12,10 @@ export const outcomes: Record<string, Outcome> = {
   insufficient_funds: declined("insufficient_funds", "Your card has insufficient funds."),
   expired_card: declined("expired_card", "Your card has expired."),
   incorrect_cvc: declined("incorrect_cvc", "Your card's security code is incorrect."),
-  processing_error: declined("processing_error", "An error occurred while processing your card. Try again in a little bit."),
+  processing_error: declined(
+    "processing_error",
+    "An error occurred while processing your card. Try again in a little bit.",
+  ),
   authentication_failed: declined("authentication_required", "Your bank did not approve the payment."),
 };
 
@@ -32,7 +35,10 @@ export const testNumbers: Record<string, TestCard> = {
   "4000000000003220": { brand: "visa", scenario: "challenge" },
 };
 
-const named = (brand: string, last4: string, scenario: string) => ({ card: { brand, last4, exp_month: 12, exp_year: 2040 } satisfies Card, scenario });
+const named = (brand: string, last4: string, scenario: string) => ({
+  card: { brand, last4, exp_month: 12, exp_year: 2040 } satisfies Card,
+  scenario,
+});
 
 /** The payment methods that Stripe publishes for scripts, usable wherever a confirmation token is asked for. */
 export const testMethods: Record<string, { card: Card; scenario: string }> = {

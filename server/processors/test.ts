@@ -18,10 +18,12 @@ const decisionOf = (scenario: string) => {
 /** Every fault of a card's form, before its number is looked at. */
 function cardFaults({ exp_month, exp_year, cvc }: CardInput, brand: string, now: Date): Fault[] {
   const faults: Fault[] = [];
-  const past = exp_year < now.getUTCFullYear() || (exp_year === now.getUTCFullYear() && exp_month < now.getUTCMonth() + 1);
+  const past =
+    exp_year < now.getUTCFullYear() || (exp_year === now.getUTCFullYear() && exp_month < now.getUTCMonth() + 1);
   if (exp_month < 1 || exp_month > 12) faults.push(fault(["card", "exp_month"], "The month is one of 1 to 12."));
   if (past) faults.push(fault(["card", "exp_year"], "The card has expired."));
-  if (!(brand === "amex" ? /^\d{3,4}$/ : /^\d{3}$/).test(cvc)) faults.push(fault(["card", "cvc"], "The security code is incomplete."));
+  if (!(brand === "amex" ? /^\d{3,4}$/ : /^\d{3}$/).test(cvc))
+    faults.push(fault(["card", "cvc"], "The security code is incomplete."));
   return faults;
 }
 
@@ -60,7 +62,16 @@ export function testProcessor(db: Database, clock: Clock): Processor {
       const { card, scenario } = await methodOf(charge.confirmation_token_id);
       const id = `pi_test_${randomText(24)}`;
       const client_secret = `${id}_secret_${randomText(24)}`;
-      const row = { payment_id, id, client_secret, amount, currency, card, ...decisionOf(scenario), created_at: clock.now() };
+      const row = {
+        payment_id,
+        id,
+        client_secret,
+        amount,
+        currency,
+        card,
+        ...decisionOf(scenario),
+        created_at: clock.now(),
+      };
       await db.insert(testIntents).values(row).onConflictDoNothing();
       const made = await find(payment_id);
       if (!made) throw new Error("The intent was not written.");
@@ -68,7 +79,10 @@ export function testProcessor(db: Database, clock: Clock): Processor {
     },
     retrieve: ({ payment_id }) => find(payment_id),
     cancel: ({ payment_id }) =>
-      move(eq(testIntents.payment_id, payment_id), { status: "failed", decline: { reason: "canceled", message: "The payment was not completed in time." } }),
+      move(eq(testIntents.payment_id, payment_id), {
+        status: "failed",
+        decline: { reason: "canceled", message: "The payment was not completed in time." },
+      }),
     test: {
       async tokenize(card) {
         const number = card.number.replace(/[\s-]/g, "");
@@ -76,18 +90,30 @@ export function testProcessor(db: Database, clock: Clock): Processor {
         if (!known) {
           throw new ApiError("PolarRequestValidationError", [
             // The number itself is neither kept nor repeated: it may be somebody's.
-            fault(["card", "number"], "This is a test store: it takes test cards such as 4242 4242 4242 4242, and refuses real ones.", "test_card_required"),
+            fault(
+              ["card", "number"],
+              "This is a test store: it takes test cards such as 4242 4242 4242 4242, and refuses real ones.",
+              "test_card_required",
+            ),
           ]);
         }
         const faults = cardFaults(card, known.brand, clock.now());
         if (faults.length > 0) throw new ApiError("PolarRequestValidationError", faults);
         const id = `ctoken_${randomText(24)}`;
-        const kept = { brand: known.brand, last4: number.slice(-4), exp_month: card.exp_month, exp_year: card.exp_year };
+        const kept = {
+          brand: known.brand,
+          last4: number.slice(-4),
+          exp_month: card.exp_month,
+          exp_year: card.exp_year,
+        };
         await db.insert(testTokens).values({ id, scenario: known.scenario, card: kept, created_at: clock.now() });
         return id;
       },
       authenticate: (client_secret, approved) =>
-        move(eq(testIntents.client_secret, client_secret), approved ? decisionOf("success") : decisionOf("authentication_failed")),
+        move(
+          eq(testIntents.client_secret, client_secret),
+          approved ? decisionOf("success") : decisionOf("authentication_failed"),
+        ),
     },
   };
 }

@@ -11,7 +11,9 @@ let product: { id: string };
 beforeAll(async () => {
   floe = await start();
   seller = await floe.seller();
-  product = await seller.client.products.create({ body: { name: "Field guide", prices: [{ amount_type: "fixed", price_amount: 1900 }], metadata: { slug: "guide" } } });
+  product = await seller.client.products.create({
+    body: { name: "Field guide", prices: [{ amount_type: "fixed", price_amount: 1900 }], metadata: { slug: "guide" } },
+  });
 });
 afterAll(() => floe.close());
 
@@ -20,7 +22,10 @@ type Answer = { status: number; json: Json };
 const address = { country: "FR" };
 const buyer = { customer_email: "buyer@example.com", customer_name: "Ada Buyer", customer_billing_address: address };
 const create = async (body: Record<string, unknown> = {}, by = seller): Promise<Json> => {
-  const answer = await floe.request("POST", "/v1/checkouts/", { token: by.key, body: { products: [product.id], ...body } });
+  const answer = await floe.request("POST", "/v1/checkouts/", {
+    token: by.key,
+    body: { products: [product.id], ...body },
+  });
   expect([answer.status, answer.text]).toEqual([201, expect.any(String)]);
   return answer.json;
 };
@@ -29,15 +34,28 @@ const ofBuyer = (method: string, secret: string, body?: unknown, tail = ""): Pro
 const confirm = (secret: string, body: Record<string, unknown> = {}) =>
   ofBuyer("POST", secret, { ...buyer, confirmation_token_id: "pm_card_visa", ...body }, "/confirm");
 const eventsOf = async (organization_id: string) =>
-  (await floe.deps.db.select().from(events).where(eq(events.organization_id, organization_id)).orderBy(events.seq)).map(({ type }) => type);
-const faultsOf = ({ json }: Answer) => ((json.detail as unknown as { loc: string[]; type: string; msg: string }[]) ?? []).map(({ loc, type }) => `${loc.join(".")} ${type}`);
+  (await floe.deps.db.select().from(events).where(eq(events.organization_id, organization_id)).orderBy(events.seq)).map(
+    ({ type }) => type,
+  );
+const faultsOf = ({ json }: Answer) =>
+  ((json.detail as unknown as { loc: string[]; type: string; msg: string }[]) ?? []).map(
+    ({ loc, type }) => `${loc.join(".")} ${type}`,
+  );
 
 describe("a sale", () => {
   test("WHK-30: one order, one payment, and the events in their order", async () => {
     const fresh = await floe.seller("sale");
-    const guide = await fresh.client.products.create({ body: { name: "Guide", prices: [{ amount_type: "fixed", price_amount: 1900 }] } });
+    const guide = await fresh.client.products.create({
+      body: { name: "Guide", prices: [{ amount_type: "fixed", price_amount: 1900 }] },
+    });
     const checkout = await create({ products: [guide.id], metadata: { campaign: "spring" } }, fresh);
-    expect(checkout).toMatchObject({ status: "open", amount: 1900, total_amount: 1900, is_payment_required: true, payment_processor: "stripe" });
+    expect(checkout).toMatchObject({
+      status: "open",
+      amount: 1900,
+      total_amount: 1900,
+      is_payment_required: true,
+      payment_processor: "stripe",
+    });
     expect(checkout.url).toBe(`${floe.url}/checkout/${checkout.client_secret}`);
     const confirmed = await confirm(checkout.client_secret);
     expect([confirmed.status, confirmed.json.status]).toEqual([200, "confirmed"]);
@@ -45,11 +63,29 @@ describe("a sale", () => {
     expect(after.status).toBe("succeeded");
     const orders = await fresh.client.orders.list({ query: {} });
     expect(orders.items).toMatchObject([
-      { status: "paid", paid: true, total_amount: 1900, subtotal_amount: 1900, checkout_id: checkout.id, billing_reason: "purchase", metadata: { campaign: "spring" }, items: [{ label: "Guide", amount: 1900 }] },
+      {
+        status: "paid",
+        paid: true,
+        total_amount: 1900,
+        subtotal_amount: 1900,
+        checkout_id: checkout.id,
+        billing_reason: "purchase",
+        metadata: { campaign: "spring" },
+        items: [{ label: "Guide", amount: 1900 }],
+      },
     ]);
     expect(orders.items[0]?.invoice_number).toMatch(/-0001$/);
     const paid = await fresh.client.payments.list({ query: {} });
-    expect(paid.items).toMatchObject([{ status: "succeeded", amount: 1900, processor: "stripe", method: "card", method_metadata: { brand: "visa", last4: "4242" }, order_id: orders.items[0]?.id }]);
+    expect(paid.items).toMatchObject([
+      {
+        status: "succeeded",
+        amount: 1900,
+        processor: "stripe",
+        method: "card",
+        method_metadata: { brand: "visa", last4: "4242" },
+        order_id: orders.items[0]?.id,
+      },
+    ]);
     expect(await eventsOf(fresh.organization_id)).toEqual([
       "product.created",
       "checkout.created",
@@ -65,17 +101,25 @@ describe("a sale", () => {
 
   test("CHK-49: the same address again, in other letters, is the same customer", async () => {
     const fresh = await floe.seller("again");
-    const guide = await fresh.client.products.create({ body: { name: "Guide", prices: [{ amount_type: "fixed", price_amount: 500 }] } });
+    const guide = await fresh.client.products.create({
+      body: { name: "Guide", prices: [{ amount_type: "fixed", price_amount: 500 }] },
+    });
     for (const customer_email of ["Ada@example.com", "ada@EXAMPLE.com"]) {
       const checkout = await create({ products: [guide.id] }, fresh);
       expect((await confirm(checkout.client_secret, { customer_email })).status).toBe(200);
     }
     expect((await fresh.client.customers.list({ query: {} })).items).toMatchObject([{ email: "Ada@example.com" }]);
-    expect((await fresh.client.orders.list({ query: { sorting: "invoice_number" } })).items.map((order) => order.invoice_number.slice(-4))).toEqual(["0001", "0002"]);
+    expect(
+      (await fresh.client.orders.list({ query: { sorting: "invoice_number" } })).items.map((order) =>
+        order.invoice_number.slice(-4),
+      ),
+    ).toEqual(["0001", "0002"]);
   });
 
   test("CHK-51: nothing to pay needs no card, and succeeds by a job", async () => {
-    const free = await seller.client.products.create({ body: { name: "Free sample", prices: [{ amount_type: "free" }] } });
+    const free = await seller.client.products.create({
+      body: { name: "Free sample", prices: [{ amount_type: "free" }] },
+    });
     const checkout = await create({ products: [free.id] });
     expect(checkout).toMatchObject({ is_free_product_price: true, is_payment_form_required: false, total_amount: 0 });
     const answer = await ofBuyer("POST", checkout.client_secret, { customer_email: "free@example.com" }, "/confirm");
@@ -97,7 +141,10 @@ describe("a sale", () => {
   test("a repeated Idempotency-Key gets the first answer instead", async () => {
     const checkout = await create();
     const send = () =>
-      floe.request("POST", `/v1/checkouts/client/${checkout.client_secret}/confirm`, { headers: { "idempotency-key": "one" }, body: { ...buyer, confirmation_token_id: "pm_card_visa" } });
+      floe.request("POST", `/v1/checkouts/client/${checkout.client_secret}/confirm`, {
+        headers: { "idempotency-key": "one" },
+        body: { ...buyer, confirmation_token_id: "pm_card_visa" },
+      });
     const [first, again] = [await send(), await send()];
     expect([first.status, again.status, again.headers["idempotency-replayed"]]).toEqual([200, 200, "true"]);
     expect(again.json).toEqual(first.json);
@@ -114,7 +161,10 @@ describe("cards", () => {
     const checkout = await create();
     const answer = await confirm(checkout.client_secret, { confirmation_token_id: token });
     expect(answer).toMatchObject({ status: 400, json: { error: "PaymentError", detail: message } });
-    expect((await ofBuyer("GET", checkout.client_secret)).json).toMatchObject({ status: "open", payment_processor_metadata: {} });
+    expect((await ofBuyer("GET", checkout.client_secret)).json).toMatchObject({
+      status: "open",
+      payment_processor_metadata: {},
+    });
     const [attempt] = (await seller.client.payments.list({ query: { checkout_id: checkout.id } })).items;
     expect(attempt).toMatchObject({ status: "failed", decline_reason: reason, decline_message: message });
     expect((await confirm(checkout.client_secret)).status).toBe(200);
@@ -123,11 +173,16 @@ describe("cards", () => {
 
   test("an unknown payment method is a sentence for the buyer, not a fault", async () => {
     const checkout = await create();
-    expect(await confirm(checkout.client_secret, { confirmation_token_id: "ctoken_nothing" })).toMatchObject({ status: 400, json: { error: "PaymentError" } });
+    expect(await confirm(checkout.client_secret, { confirmation_token_id: "ctoken_nothing" })).toMatchObject({
+      status: 400,
+      json: { error: "PaymentError" },
+    });
   });
 
   const tokenize = (card: Record<string, unknown>) =>
-    floe.request("POST", "/v1/payment-processor/test/confirmation-tokens", { body: { card: { exp_month: 12, exp_year: 2040, cvc: "123", ...card } } });
+    floe.request("POST", "/v1/payment-processor/test/confirmation-tokens", {
+      body: { card: { exp_month: 12, exp_year: 2040, cvc: "123", ...card } },
+    });
 
   test("a test number becomes a token, and only brand, last four and expiry are kept", async () => {
     const made = await tokenize({ number: "5555 5555 5555 4444" });
@@ -150,15 +205,25 @@ describe("cards", () => {
 
   test("expiry and security code have faults of their own", async () => {
     const answer = (await tokenize({ number: "4242424242424242", exp_month: 13, exp_year: 2020, cvc: "1" })) as Answer;
-    expect(faultsOf(answer)).toEqual(["body.card.exp_month value_error", "body.card.exp_year value_error", "body.card.cvc value_error"]);
+    expect(faultsOf(answer)).toEqual([
+      "body.card.exp_month value_error",
+      "body.card.exp_year value_error",
+      "body.card.cvc value_error",
+    ]);
   });
 
   const challenge = async () => {
     const checkout = await create();
     const answer = await confirm(checkout.client_secret, { confirmation_token_id: "pm_card_threeDSecure2Required" });
     const { intent_client_secret = "" } = answer.json.payment_processor_metadata as Record<string, string>;
-    expect(answer.json).toMatchObject({ status: "confirmed", payment_processor_metadata: { intent_status: "requires_action" } });
-    const decide = (approved: boolean) => floe.request("POST", `/v1/payment-processor/test/intents/${intent_client_secret}/authenticate`, { body: { approved } });
+    expect(answer.json).toMatchObject({
+      status: "confirmed",
+      payment_processor_metadata: { intent_status: "requires_action" },
+    });
+    const decide = (approved: boolean) =>
+      floe.request("POST", `/v1/payment-processor/test/intents/${intent_client_secret}/authenticate`, {
+        body: { approved },
+      });
     return { checkout, decide };
   };
   const statusOf = async (id: string) => (await seller.client.checkouts.get({ params: { id } })).status;
@@ -204,7 +269,9 @@ describe("confirming checks everything at once (CHK-48)", () => {
   test("CHK-44: an address in the United States is asked for whole", async () => {
     const { client_secret } = await create();
     const answer = await confirm(client_secret, { customer_billing_address: { country: "US", state: "NY" } });
-    expect(faultsOf(answer)).toEqual(["line1", "city", "postal_code"].map((name) => `body.customer_billing_address.${name} missing`));
+    expect(faultsOf(answer)).toEqual(
+      ["line1", "city", "postal_code"].map((name) => `body.customer_billing_address.${name} missing`),
+    );
     const whole = { country: "US", state: "NY", line1: "1 Main St", city: "New York", postal_code: "10001" };
     expect((await confirm(client_secret, { customer_billing_address: whole })).status).toBe(200);
   });
@@ -227,13 +294,21 @@ describe("confirming checks everything at once (CHK-48)", () => {
 describe("amounts the buyer chooses (CHK-05, CHK-06)", () => {
   let open: { id: string };
   beforeAll(async () => {
-    open = await seller.client.products.create({ body: { name: "Tip jar", prices: [{ amount_type: "custom", minimum_amount: 300, maximum_amount: 5000, preset_amount: 1000 }] } });
+    open = await seller.client.products.create({
+      body: {
+        name: "Tip jar",
+        prices: [{ amount_type: "custom", minimum_amount: 300, maximum_amount: 5000, preset_amount: 1000 }],
+      },
+    });
   });
   test("preset, then what was chosen", async () => {
     expect((await create({ products: [open.id] })).amount).toBe(1000);
     const checkout = await create({ products: [open.id], amount: 700 });
     expect(checkout.amount).toBe(700);
-    expect((await ofBuyer("PATCH", checkout.client_secret, { amount: 1200 })).json).toMatchObject({ amount: 1200, total_amount: 1200 });
+    expect((await ofBuyer("PATCH", checkout.client_secret, { amount: 1200 })).json).toMatchObject({
+      amount: 1200,
+      total_amount: 1200,
+    });
   });
   test.each([
     [299, "greater_than_equal"],
@@ -241,7 +316,10 @@ describe("amounts the buyer chooses (CHK-05, CHK-06)", () => {
     [-1, "greater_than_equal"],
     [10.5, "invalid_type"],
   ])("%d is refused as %s", async (amount, type) => {
-    const answer = (await floe.request("POST", "/v1/checkouts/", { token: seller.key, body: { products: [open.id], amount } })) as Answer;
+    const answer = (await floe.request("POST", "/v1/checkouts/", {
+      token: seller.key,
+      body: { products: [open.id], amount },
+    })) as Answer;
     expect([answer.status, faultsOf(answer)]).toEqual([422, [`body.amount ${type}`]]);
   });
   test("for a fixed price it is ignored", async () => {
@@ -251,32 +329,58 @@ describe("amounts the buyer chooses (CHK-05, CHK-06)", () => {
 
 describe("creating", () => {
   test("CHK-02: each product that cannot be bought is named by its index", async () => {
-    const gone = await seller.client.products.create({ body: { name: "Gone soon", prices: [{ amount_type: "free" }] } });
+    const gone = await seller.client.products.create({
+      body: { name: "Gone soon", prices: [{ amount_type: "free" }] },
+    });
     await seller.client.products.update({ params: { id: gone.id }, body: { is_archived: true } });
     const other = await floe.seller("elsewhere");
     const theirs = await other.client.products.create({ body: { name: "Theirs", prices: [{ amount_type: "free" }] } });
-    const answer = (await floe.request("POST", "/v1/checkouts/", { token: seller.key, body: { products: [product.id, gone.id, theirs.id] } })) as Answer;
-    expect([answer.status, faultsOf(answer)]).toEqual([422, ["body.products.1 value_error", "body.products.2 value_error"]]);
+    const answer = (await floe.request("POST", "/v1/checkouts/", {
+      token: seller.key,
+      body: { products: [product.id, gone.id, theirs.id] },
+    })) as Answer;
+    expect([answer.status, faultsOf(answer)]).toEqual([
+      422,
+      ["body.products.1 value_error", "body.products.2 value_error"],
+    ]);
   });
 
   test("CHK-22: only the exact placeholder of the success URL is replaced", async () => {
-    const checkout = await create({ success_url: "https://example.com/ok?id={CHECKOUT_ID}&x=%7BCHECKOUT_ID%7D&y={CHECKOUT_ID.__class__}" });
-    expect(checkout.success_url).toBe(`https://example.com/ok?id=${checkout.id}&x=${checkout.id}&y={CHECKOUT_ID.__class__}`);
+    const checkout = await create({
+      success_url: "https://example.com/ok?id={CHECKOUT_ID}&x=%7BCHECKOUT_ID%7D&y={CHECKOUT_ID.__class__}",
+    });
+    expect(checkout.success_url).toBe(
+      `https://example.com/ok?id=${checkout.id}&x=${checkout.id}&y={CHECKOUT_ID.__class__}`,
+    );
     expect((await create()).success_url).toMatch(/\/checkout\/polar_c_[A-Za-z0-9]{43}\/confirmation$/);
   });
 
   test("CHK-10, CHK-11, CHK-32: a linked customer fills the form, and keeps its address", async () => {
-    const customer = await seller.client.customers.create({ body: { email: "linked@example.com", name: "Linked", external_id: "user-1" } });
+    const customer = await seller.client.customers.create({
+      body: { email: "linked@example.com", name: "Linked", external_id: "user-1" },
+    });
     const checkout = await create({ external_customer_id: "user-1" });
-    expect(checkout).toMatchObject({ customer_id: customer.id, customer_email: "linked@example.com", customer_name: "Linked" });
+    expect(checkout).toMatchObject({
+      customer_id: customer.id,
+      customer_email: "linked@example.com",
+      customer_name: "Linked",
+    });
     const changed = await ofBuyer("PATCH", checkout.client_secret, { customer_email: "other@example.com" });
     expect(changed.json.customer_email).toBe("linked@example.com");
   });
 
   test("CHK-12: a tax number needs a country, and must look like one of it", async () => {
-    const send = async (body: object) => faultsOf((await floe.request("POST", "/v1/checkouts/", { token: seller.key, body: { products: [product.id], ...body } })) as Answer);
+    const send = async (body: object) =>
+      faultsOf(
+        (await floe.request("POST", "/v1/checkouts/", {
+          token: seller.key,
+          body: { products: [product.id], ...body },
+        })) as Answer,
+      );
     expect(await send({ customer_tax_id: "FR12345678901" })).toEqual(["body.customer_billing_address missing"]);
-    expect(await send({ customer_tax_id: "nonsense", customer_billing_address: address })).toEqual(["body.customer_tax_id invalid"]);
+    expect(await send({ customer_tax_id: "nonsense", customer_billing_address: address })).toEqual([
+      "body.customer_tax_id invalid",
+    ]);
   });
 });
 
@@ -286,7 +390,10 @@ describe("reading and time", () => {
     const checkout = await create();
     expect(JSON.stringify((await ofBuyer("GET", checkout.client_secret)).json)).not.toContain("customer_metadata");
     floe.clock.advance(61 * 60_000);
-    expect(await ofBuyer("GET", checkout.client_secret)).toMatchObject({ status: 410, json: { error: "ExpiredCheckoutError" } });
+    expect(await ofBuyer("GET", checkout.client_secret)).toMatchObject({
+      status: 410,
+      json: { error: "ExpiredCheckoutError" },
+    });
     expect(await confirm(checkout.client_secret)).toMatchObject({ status: 410 });
     await floe.runJobs();
     expect((await seller.client.checkouts.get({ params: { id: checkout.id } })).status).toBe("expired");
@@ -294,7 +401,12 @@ describe("reading and time", () => {
 });
 
 describe("POST /api/auth/checkout", () => {
-  const send = (body: unknown, token?: string) => floe.request("POST", "/api/auth/checkout", { body, ...(token ? { token } : {}), headers: { origin: floe.url } }) as Promise<{ status: number; json: { url: string; redirect: boolean; code: string; message: string } }>;
+  const send = (body: unknown, token?: string) =>
+    floe.request("POST", "/api/auth/checkout", {
+      body,
+      ...(token ? { token } : {}),
+      headers: { origin: floe.url },
+    }) as Promise<{ status: number; json: { url: string; redirect: boolean; code: string; message: string } }>;
   const read = async (url: string) => {
     const secret = url.split("/").at(-1) ?? "";
     const found = (await seller.client.checkouts.list({ query: {} })).items.find((one) => one.client_secret === secret);
@@ -302,14 +414,28 @@ describe("POST /api/auth/checkout", () => {
     return found;
   };
   test("the signed-in user becomes the customer by external_id", async () => {
-    const answer = await send({ products: product.id, referenceId: "ref-1", redirect: false, embedOrigin: "https://shop.example/page" }, seller.session);
+    const answer = await send(
+      { products: product.id, referenceId: "ref-1", redirect: false, embedOrigin: "https://shop.example/page" },
+      seller.session,
+    );
     expect([answer.status, answer.json.redirect]).toEqual([200, false]);
     const checkout = await read(answer.json.url);
-    expect(checkout).toMatchObject({ external_customer_id: seller.user_id, customer_email: seller.email, metadata: { reference_id: "ref-1" }, embed_origin: "https://shop.example" });
+    expect(checkout).toMatchObject({
+      external_customer_id: seller.user_id,
+      customer_email: seller.email,
+      metadata: { reference_id: "ref-1" },
+      embed_origin: "https://shop.example",
+    });
   });
   test("without a session it is anyone's, and faults have the account side's shape", async () => {
     expect((await send({ products: [product.id] })).json).toMatchObject({ redirect: true });
-    expect(await send({})).toMatchObject({ status: 400, json: { code: "VALIDATION_ERROR", message: expect.stringContaining("products") } });
-    expect(await send({ products: [crypto.randomUUID()] })).toMatchObject({ status: 400, json: { message: expect.stringContaining("Product does not exist.") } });
+    expect(await send({})).toMatchObject({
+      status: 400,
+      json: { code: "VALIDATION_ERROR", message: expect.stringContaining("products") },
+    });
+    expect(await send({ products: [crypto.randomUUID()] })).toMatchObject({
+      status: 400,
+      json: { message: expect.stringContaining("Product does not exist.") },
+    });
   });
 });

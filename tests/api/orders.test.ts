@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { events } from "../../server/lib/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
@@ -12,16 +12,30 @@ beforeAll(async () => {
 afterAll(() => floe.close());
 beforeEach(async () => {
   seller = await floe.seller();
-  const make = (name: string, price_amount: number) => seller.client.products.create({ body: { name, prices: [{ amount_type: "fixed", price_amount }] } });
+  const make = (name: string, price_amount: number) =>
+    seller.client.products.create({ body: { name, prices: [{ amount_type: "fixed", price_amount }] } });
   [guide, map] = [await make("Guide", 1900), await make("Map", 700)];
 });
 
 type Sale = { product_id?: string | undefined; email?: string; body?: object; address?: object; token?: string };
 /** A sale from end to end; answers the checkout's id. */
-async function sell({ product_id = guide?.id, email = "ada@example.com", body = {}, address = { country: "FR" }, token = "pm_card_visa" }: Sale = {}): Promise<string> {
+async function sell({
+  product_id = guide?.id,
+  email = "ada@example.com",
+  body = {},
+  address = { country: "FR" },
+  token = "pm_card_visa",
+}: Sale = {}): Promise<string> {
   const checkout = await seller.client.checkouts.create({ body: { products: [product_id ?? ""], ...body } });
-  const confirmation = { customer_email: email, customer_billing_address: address, confirmation_token_id: token } as never;
-  await floe.client().checkoutClient.confirm({ params: { client_secret: checkout.client_secret }, body: confirmation }).catch(() => {});
+  const confirmation = {
+    customer_email: email,
+    customer_billing_address: address,
+    confirmation_token_id: token,
+  } as never;
+  await floe
+    .client()
+    .checkoutClient.confirm({ params: { client_secret: checkout.client_secret }, body: confirmation })
+    .catch(() => {});
   floe.clock.advance(1000);
   return checkout.id;
 }
@@ -37,13 +51,33 @@ describe("an order of a checkout", () => {
     const checkout_id = await sell({ body: { metadata: { campaign: "spring", reference_id: "r1" } } });
     const order = only(await list());
     expect(order).toMatchObject({
-      status: "paid", paid: true, billing_reason: "purchase", checkout_id, subtotal_amount: 1900, discount_amount: 0, net_amount: 1900, tax_amount: 0,
-      total_amount: 1900, applied_balance_amount: 0, due_amount: 1900, refunded_amount: 0, refundable_amount: 1900, currency: "usd", description: "Guide",
-      metadata: { campaign: "spring", reference_id: "r1" }, billing_address: { country: "FR" }, customer: { email: "ada@example.com" }, product: { name: "Guide" },
-      subscription_id: null, discount: null, is_invoice_generated: false,
+      status: "paid",
+      paid: true,
+      billing_reason: "purchase",
+      checkout_id,
+      subtotal_amount: 1900,
+      discount_amount: 0,
+      net_amount: 1900,
+      tax_amount: 0,
+      total_amount: 1900,
+      applied_balance_amount: 0,
+      due_amount: 1900,
+      refunded_amount: 0,
+      refundable_amount: 1900,
+      currency: "usd",
+      description: "Guide",
+      metadata: { campaign: "spring", reference_id: "r1" },
+      billing_address: { country: "FR" },
+      customer: { email: "ada@example.com" },
+      product: { name: "Guide" },
+      subscription_id: null,
+      discount: null,
+      is_invoice_generated: false,
     });
     expect(order.user_id).toBe(order.customer_id);
-    expect(order.items).toMatchObject([{ label: "Guide", amount: 1900, tax_amount: 0, proration: false, product_price_id: expect.any(String) }]);
+    expect(order.items).toMatchObject([
+      { label: "Guide", amount: 1900, tax_amount: 0, proration: false, product_price_id: expect.any(String) },
+    ]);
     expect(await seller.client.orders.get({ params: { id: order.id } })).toEqual(order);
   });
 
@@ -62,14 +96,29 @@ describe("an order of a checkout", () => {
 
   test("ORD-16: says created, updated, paid, once each and in this order", async () => {
     await sell();
-    const told = await floe.deps.db.select({ type: events.type }).from(events).where(eq(events.organization_id, seller.organization_id)).orderBy(events.seq);
-    expect(told.map(({ type }) => type).filter((type) => type.startsWith("order."))).toEqual(["order.created", "order.updated", "order.paid"]);
+    const told = await floe.deps.db
+      .select({ type: events.type })
+      .from(events)
+      .where(eq(events.organization_id, seller.organization_id))
+      .orderBy(events.seq);
+    expect(told.map(({ type }) => type).filter((type) => type.startsWith("order."))).toEqual([
+      "order.created",
+      "order.updated",
+      "order.paid",
+    ]);
   });
 
   test("keeps the price it was bought at when the product changes (PRD-22)", async () => {
     await sell();
-    await seller.client.products.update({ params: { id: guide?.id ?? "" }, body: { name: "Atlas", prices: [{ amount_type: "fixed", price_amount: 5000 }] } });
-    expect(only(await list())).toMatchObject({ total_amount: 1900, description: "Guide", items: [{ label: "Guide", amount: 1900 }] });
+    await seller.client.products.update({
+      params: { id: guide?.id ?? "" },
+      body: { name: "Atlas", prices: [{ amount_type: "fixed", price_amount: 5000 }] },
+    });
+    expect(only(await list())).toMatchObject({
+      total_amount: 1900,
+      description: "Guide",
+      items: [{ label: "Guide", amount: 1900 }],
+    });
   });
 });
 
@@ -77,7 +126,9 @@ describe("lists (ORD-29)", () => {
   test("filter by everything an order has", async () => {
     const first = await sell({ body: { metadata: { tier: "pro" } } });
     const second = await sell({ product_id: map?.id, email: "bob@example.com" });
-    const external = await seller.client.customers.create({ body: { email: "eve@example.com", external_id: "user-9" } });
+    const external = await seller.client.customers.create({
+      body: { email: "eve@example.com", external_id: "user-9" },
+    });
     const third = await sell({ body: { customer_id: external.id } });
     const checkoutsOf = async (query: object) => (await list(query)).map((order) => order.checkout_id);
     expect(await checkoutsOf({})).toEqual([third, second, first]);
@@ -131,10 +182,27 @@ describe("updates (ORD-25)", () => {
   test("name and address on the invoice change, and say so; null leaves them", async () => {
     await sell();
     const { id } = only(await list());
-    const answer = await patch(id, { billing_name: "Ada Ltd", billing_address: { country: "FR", line1: "1 rue", city: "Nantes", postal_code: "44000" } });
-    expect(answer).toMatchObject({ status: 200, json: { billing_name: "Ada Ltd", billing_address: { country: "FR", city: "Nantes" }, modified_at: expect.any(String) } });
-    expect((await patch(id, { billing_name: null, billing_address: null })).json).toMatchObject({ billing_name: "Ada Ltd", billing_address: { city: "Nantes" } });
-    const told = await floe.deps.db.select().from(events).where(eq(events.organization_id, seller.organization_id)).orderBy(events.seq);
+    const answer = await patch(id, {
+      billing_name: "Ada Ltd",
+      billing_address: { country: "FR", line1: "1 rue", city: "Nantes", postal_code: "44000" },
+    });
+    expect(answer).toMatchObject({
+      status: 200,
+      json: {
+        billing_name: "Ada Ltd",
+        billing_address: { country: "FR", city: "Nantes" },
+        modified_at: expect.any(String),
+      },
+    });
+    expect((await patch(id, { billing_name: null, billing_address: null })).json).toMatchObject({
+      billing_name: "Ada Ltd",
+      billing_address: { city: "Nantes" },
+    });
+    const told = await floe.deps.db
+      .select()
+      .from(events)
+      .where(eq(events.organization_id, seller.organization_id))
+      .orderBy(events.seq);
     expect(told.at(-1)).toMatchObject({ type: "order.updated", data: { id, billing_name: "Ada Ltd" } });
   });
 
@@ -143,7 +211,10 @@ describe("updates (ORD-25)", () => {
     const { id } = only(await list());
     const answer = await patch(id, { billing_name: "Other", billing_address: { country: "FR" } });
     expect(answer.status).toBe(422);
-    expect((answer.json as { detail: { loc: string[] }[] }).detail.map(({ loc }) => loc.join("."))).toEqual(["body.billing_address.country", "body.billing_address.state"]);
+    expect((answer.json as { detail: { loc: string[] }[] }).detail.map(({ loc }) => loc.join("."))).toEqual([
+      "body.billing_address.country",
+      "body.billing_address.state",
+    ]);
     expect((await seller.client.orders.get({ params: { id } })).billing_name).not.toBe("Other");
   });
 
@@ -151,13 +222,23 @@ describe("updates (ORD-25)", () => {
     await sell();
     const { id } = only(await list());
     await patch(id, { total_amount: 1, status: "refunded", metadata: { a: 1 } });
-    expect(await seller.client.orders.get({ params: { id } })).toMatchObject({ total_amount: 1900, status: "paid", metadata: {} });
+    expect(await seller.client.orders.get({ params: { id } })).toMatchObject({
+      total_amount: 1900,
+      status: "paid",
+      metadata: {},
+    });
   });
 });
 
 test("CHK-50: no session is handed to whoever typed an address", async () => {
   const checkout = await seller.client.checkouts.create({ body: { products: [guide?.id ?? ""] } });
-  const body = { customer_email: "ada@example.com", customer_billing_address: { country: "FR" as const }, confirmation_token_id: "pm_card_visa" };
-  const answer = await floe.client().checkoutClient.confirm({ params: { client_secret: checkout.client_secret }, body });
+  const body = {
+    customer_email: "ada@example.com",
+    customer_billing_address: { country: "FR" as const },
+    confirmation_token_id: "pm_card_visa",
+  };
+  const answer = await floe
+    .client()
+    .checkoutClient.confirm({ params: { client_secret: checkout.client_secret }, body });
   expect([answer.status, answer.customer_session_token]).toEqual(["confirmed", ""]);
 });

@@ -8,7 +8,9 @@ beforeAll(async () => {
   floe = await start();
   seller = await floe.seller();
   const open = async (name: string, price_amount: number) => {
-    const product = await seller.client.products.create({ body: { name, prices: [{ amount_type: "fixed", price_amount }] } });
+    const product = await seller.client.products.create({
+      body: { name, prices: [{ amount_type: "fixed", price_amount }] },
+    });
     return seller.client.checkouts.create({ body: { products: [product.id] } });
   };
   [cheap, dear] = [await open("Map", 700), await open("Guide", 1900)];
@@ -32,20 +34,36 @@ describe("payments", () => {
     const [order] = (await seller.client.orders.list({ query: {} })).items;
     const [payment] = await list({ status: "succeeded" });
     expect(payment).toMatchObject({
-      processor: "stripe", status: "succeeded", amount: 700, currency: "usd", method: "card", method_metadata: { brand: "mastercard", last4: "4444" },
-      trigger: "purchase", decline_reason: null, decline_message: null, organization_id: seller.organization_id, checkout_id: cheap?.id, order_id: order?.id,
+      processor: "stripe",
+      status: "succeeded",
+      amount: 700,
+      currency: "usd",
+      method: "card",
+      method_metadata: { brand: "mastercard", last4: "4444" },
+      trigger: "purchase",
+      decline_reason: null,
+      decline_message: null,
+      organization_id: seller.organization_id,
+      checkout_id: cheap?.id,
+      order_id: order?.id,
     });
     expect(await seller.client.payments.get({ params: { id: payment?.id ?? "" } })).toEqual(payment);
   });
 
   test("a failure stays on record with its reason, and no order", async () => {
     const [payment] = await list({ status: "failed" });
-    expect(payment).toMatchObject({ decline_reason: "insufficient_funds", decline_message: "Your card has insufficient funds.", order_id: null, checkout_id: cheap?.id });
+    expect(payment).toMatchObject({
+      decline_reason: "insufficient_funds",
+      decline_message: "Your card has insufficient funds.",
+      order_id: null,
+      checkout_id: cheap?.id,
+    });
   });
 
   test("what is only the server's stays there", async () => {
     const answer = await floe.request("GET", "/v1/payments/", { token: seller.key });
-    for (const secret of ["client_secret", "confirmation_token_id", "reconcile_due_at", "exp_month", "pm_card"]) expect(answer.text).not.toContain(secret);
+    for (const secret of ["client_secret", "confirmation_token_id", "reconcile_due_at", "exp_month", "pm_card"])
+      expect(answer.text).not.toContain(secret);
   });
 
   test("lists filter and sort", async () => {
@@ -61,7 +79,10 @@ describe("payments", () => {
     expect(await amounts({ customer_id: ada?.id ?? "" })).toHaveLength(2);
     expect(await amounts({ sorting: "-amount" })).toEqual(["1900 pending", expect.any(String), expect.any(String)]);
     expect(await amounts({ sorting: "status" })).toEqual(["700 failed", "1900 pending", "700 succeeded"]);
-    expect((await seller.client.payments.list({ query: { limit: 2 } })).pagination).toEqual({ total_count: 3, max_page: 2 });
+    expect((await seller.client.payments.list({ query: { limit: 2 } })).pagination).toEqual({
+      total_count: 3,
+      max_page: 2,
+    });
   });
 });
 
@@ -70,7 +91,10 @@ describe("the card form keeps and repeats nothing of a card it does not take", (
   test.each([
     ["another number", { number, exp_month: 12, exp_year: 2040, cvc: "987" }],
     ["a number as a number", { number: Number(number), exp_month: 12, exp_year: 2040, cvc: "987" }],
-    ["a number with text around it", { number: `${number} is the card of Mrs. Nobody, who lives here`, exp_month: 12, exp_year: 2040, cvc: "987" }],
+    [
+      "a number with text around it",
+      { number: `${number} is the card of Mrs. Nobody, who lives here`, exp_month: 12, exp_year: 2040, cvc: "987" },
+    ],
     ["a code that is too long", { number, exp_month: 12, exp_year: 2040, cvc: `987${number}` }],
   ])("%s", async (_, card) => {
     const answer = await floe.request("POST", "/v1/payment-processor/test/confirmation-tokens", { body: { card } });
@@ -81,7 +105,8 @@ describe("the card form keeps and repeats nothing of a card it does not take", (
   });
 
   test("an unknown challenge is 404, and bad answers 422", async () => {
-    const answer = (body: unknown) => floe.request("POST", "/v1/payment-processor/test/intents/pi_nothing/authenticate", { body });
+    const answer = (body: unknown) =>
+      floe.request("POST", "/v1/payment-processor/test/intents/pi_nothing/authenticate", { body });
     expect((await answer({ approved: true })).status).toBe(404);
     for (const body of [{}, { approved: "yes" }, [], "null"]) expect((await answer(body)).status).toBe(422);
   });

@@ -32,9 +32,18 @@ const kinds: Record<string, Kind> = {
   },
 };
 const chargeOf = (token: string): Charge => ({
-  payment_id: newId(), amount: 1900, currency: "usd", confirmation_token_id: token, description: "Field guide", email: "buyer@example.com",
+  payment_id: newId(),
+  amount: 1900,
+  currency: "usd",
+  confirmation_token_id: token,
+  description: "Field guide",
+  email: "buyer@example.com",
 });
-const attemptOf = (charge: Charge, processor_id: string | null = null) => ({ payment_id: charge.payment_id, processor_id, created_at: new Date() });
+const attemptOf = (charge: Charge, processor_id: string | null = null) => ({
+  payment_id: charge.payment_id,
+  processor_id,
+  created_at: new Date(),
+});
 
 describe.each(Object.keys(kinds))("the %s processor", (name) => {
   const kind = kinds[name] as Kind;
@@ -66,7 +75,10 @@ describe.each(Object.keys(kinds))("the %s processor", (name) => {
     ["pm_card_chargeDeclinedExpiredCard", "expired_card", "Your card has expired."],
     ["pm_card_chargeDeclinedIncorrectCvc", "incorrect_cvc", "Your card's security code is incorrect."],
   ])("answers a refused card (%s) as an outcome with a reason and a sentence", async (token, reason, message) => {
-    expect(await kind.open().confirm(chargeOf(token))).toMatchObject({ status: "failed", decline: { reason, message } });
+    expect(await kind.open().confirm(chargeOf(token))).toMatchObject({
+      status: "failed",
+      decline: { reason, message },
+    });
   });
 
   test("refuses a payment method that it does not know with a sentence, having charged nothing", async () => {
@@ -123,7 +135,12 @@ describe("Stripe alone", () => {
     await open().confirm(charge);
     const sent = standIn.requests.at(-1);
     expect(sent).toMatchObject({ method: "POST", path: "/v1/payment_intents", key: charge.payment_id });
-    expect(Object.fromEntries(sent?.form ?? [])).toMatchObject({ confirm: "true", confirmation_token: "ctoken_visa", "metadata[payment_id]": charge.payment_id, amount: "1900" });
+    expect(Object.fromEntries(sent?.form ?? [])).toMatchObject({
+      confirm: "true",
+      confirmation_token: "ctoken_visa",
+      "metadata[payment_id]": charge.payment_id,
+      amount: "1900",
+    });
     expect(String(sent?.form)).not.toContain("card%5B");
   });
 
@@ -142,7 +159,9 @@ describe("Stripe alone", () => {
     const { body, signature } = standIn.notice("payment_intent.succeeded", intent, webhook_secret);
     expect(await readNotice(Buffer.from(body), signature)).toEqual({ id: "evt_1", payment_id, processor_id: "pi_1" });
     await expect(readNotice(Buffer.from(body.replace("pi_1", "pi_2")), signature)).rejects.toThrow();
-    await expect(readNotice(Buffer.from(body), standIn.notice("payment_intent.succeeded", intent, "whsec_other").signature)).rejects.toThrow();
+    await expect(
+      readNotice(Buffer.from(body), standIn.notice("payment_intent.succeeded", intent, "whsec_other").signature),
+    ).rejects.toThrow();
     await expect(readNotice(Buffer.from(body), signature.replace(/t=\d+/, "t=1000000000"))).rejects.toThrow();
     for (const metadata of [{}, { payment_id: "theirs" }]) {
       const foreign = standIn.notice("payment_intent.succeeded", { ...intent, metadata }, webhook_secret);

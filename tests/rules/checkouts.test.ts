@@ -1,24 +1,63 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Address } from "../../shared/addresses.ts";
 import { planUpdate } from "../../server/checkouts/changes.ts";
 import * as rules from "../../server/checkouts/rules.ts";
-import { moves as paymentMoves, type PaymentRow, planOutcome } from "../../server/payments/rules.ts";
+import { type PaymentRow, moves as paymentMoves, planOutcome } from "../../server/payments/rules.ts";
 import type { Intent } from "../../server/processors/processor.ts";
 import type { PricedProduct, PriceRow } from "../../server/products/rules.ts";
+import type { Address } from "../../shared/addresses.ts";
 
 type Row = rules.CheckoutRow;
 const price = (fields: Partial<PriceRow> = {}): PriceRow =>
-  ({ id: "price-1", product_id: "product-1", amount_type: "fixed", price_currency: "usd", price_amount: 1900, minimum_amount: null, maximum_amount: null, preset_amount: null, is_archived: false, ...fields }) as PriceRow;
+  ({
+    id: "price-1",
+    product_id: "product-1",
+    amount_type: "fixed",
+    price_currency: "usd",
+    price_amount: 1900,
+    minimum_amount: null,
+    maximum_amount: null,
+    preset_amount: null,
+    is_archived: false,
+    ...fields,
+  }) as PriceRow;
 const custom = (fields: Partial<PriceRow> = {}) => price({ amount_type: "custom", price_amount: null, ...fields });
 const product = (fields: Partial<PricedProduct> = {}): PricedProduct =>
-  ({ id: "product-1", is_archived: false, visibility: "public", recurring_interval: null, prices: [price()], ...fields }) as PricedProduct;
-const address = (country: Address["country"], fields: object = {}): Address => ({ country, state: null, line1: null, line2: null, city: null, postal_code: null, ...fields });
+  ({
+    id: "product-1",
+    is_archived: false,
+    visibility: "public",
+    recurring_interval: null,
+    prices: [price()],
+    ...fields,
+  }) as PricedProduct;
+const address = (country: Address["country"], fields: object = {}): Address => ({
+  country,
+  state: null,
+  line1: null,
+  line2: null,
+  city: null,
+  postal_code: null,
+  ...fields,
+});
 const row = (fields: Partial<Row> = {}): Row =>
   ({
-    id: "checkout-1", status: "open", product_id: "product-1", product_price_id: "price-1", product_ids: ["product-1"], amount: 1900, currency: "usd",
-    customer_id: null, customer_email: null, customer_billing_address: null, customer_billing_name: null, customer_tax_id: null, is_business_customer: false,
-    require_billing_address: false, allow_discount_codes: true, ...fields,
+    id: "checkout-1",
+    status: "open",
+    product_id: "product-1",
+    product_price_id: "price-1",
+    product_ids: ["product-1"],
+    amount: 1900,
+    currency: "usd",
+    customer_id: null,
+    customer_email: null,
+    customer_billing_address: null,
+    customer_billing_name: null,
+    customer_tax_id: null,
+    is_business_customer: false,
+    require_billing_address: false,
+    allow_discount_codes: true,
+    ...fields,
   }) as Row;
 
 describe("what can be bought (CHK-02)", () => {
@@ -30,7 +69,10 @@ describe("what can be bought (CHK-02)", () => {
     ["one without a price", product({ prices: [] }), /can be bought yet/],
     ["a metered one", product({ prices: [price({ amount_type: "metered_unit" })] }), /can be bought yet/],
   ])("not %s", (_, wanted, message) => {
-    expect(rules.checkProduct(wanted, ["products", 2], "id")).toMatchObject({ loc: ["body", "products", 2], msg: expect.stringMatching(message) });
+    expect(rules.checkProduct(wanted, ["products", 2], "id")).toMatchObject({
+      loc: ["body", "products", 2],
+      msg: expect.stringMatching(message),
+    });
   });
   test.each([["fixed"], ["free"], ["custom"]] as const)("one with a %s price", (amount_type) => {
     expect(rules.checkProduct(product({ prices: [price({ amount_type })] }), ["products", 0], "id")).toBeUndefined();
@@ -65,24 +107,56 @@ describe("the amount (CHK-05, CHK-06)", () => {
 
   test("it is checked, never bent: what passes is what is charged", () => {
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: 200_000_000 }), fc.nat(5000), fc.nat(50_000), (chosen, minimum_amount, more) => {
-        const wanted = custom({ minimum_amount, maximum_amount: minimum_amount + more });
-        if (rules.checkAmount(wanted, chosen).length > 0) return;
-        expect(rules.computeAmount(wanted, chosen)).toBe(chosen);
-        expect(chosen === 0 || (chosen >= 50 && chosen >= minimum_amount && chosen <= minimum_amount + more)).toBe(true);
-      }),
+      fc.property(
+        fc.integer({ min: 0, max: 200_000_000 }),
+        fc.nat(5000),
+        fc.nat(50_000),
+        (chosen, minimum_amount, more) => {
+          const wanted = custom({ minimum_amount, maximum_amount: minimum_amount + more });
+          if (rules.checkAmount(wanted, chosen).length > 0) return;
+          expect(rules.computeAmount(wanted, chosen)).toBe(chosen);
+          expect(chosen === 0 || (chosen >= 50 && chosen >= minimum_amount && chosen <= minimum_amount + more)).toBe(
+            true,
+          );
+        },
+      ),
     );
   });
 });
 
 describe("what follows (CHK-39 to CHK-43)", () => {
   test.each([
-    ["one-time 1000", 1000, price({ price_amount: 1000 }), { is_payment_required: true, is_payment_form_required: true, is_free_product_price: false }],
-    ["free", 0, price({ amount_type: "free" }), { is_payment_required: false, is_payment_form_required: false, is_free_product_price: true }],
-    ["fixed at nought", 0, price({ price_amount: 0 }), { is_payment_required: false, is_payment_form_required: false, is_free_product_price: true }],
-    ["a chosen nought is not a free price", 0, custom({ minimum_amount: 0 }), { is_payment_required: false, is_payment_form_required: false, is_free_product_price: false }],
+    [
+      "one-time 1000",
+      1000,
+      price({ price_amount: 1000 }),
+      { is_payment_required: true, is_payment_form_required: true, is_free_product_price: false },
+    ],
+    [
+      "free",
+      0,
+      price({ amount_type: "free" }),
+      { is_payment_required: false, is_payment_form_required: false, is_free_product_price: true },
+    ],
+    [
+      "fixed at nought",
+      0,
+      price({ price_amount: 0 }),
+      { is_payment_required: false, is_payment_form_required: false, is_free_product_price: true },
+    ],
+    [
+      "a chosen nought is not a free price",
+      0,
+      custom({ minimum_amount: 0 }),
+      { is_payment_required: false, is_payment_form_required: false, is_free_product_price: false },
+    ],
   ])("%s", (_, amount, wanted, flags) => {
-    expect(rules.computeFlags(amount, wanted)).toMatchObject({ ...flags, is_payment_setup_required: false, net_amount: amount, total_amount: amount });
+    expect(rules.computeFlags(amount, wanted)).toMatchObject({
+      ...flags,
+      is_payment_setup_required: false,
+      net_amount: amount,
+      total_amount: amount,
+    });
   });
 });
 
@@ -94,8 +168,16 @@ describe("the billing address (CHK-44, CHK-13)", () => {
     ["France", { customer_billing_address: address("FR") }, { ...none, state: "disabled" }],
     ["Canada", { customer_billing_address: address("CA") }, { ...none, state: "required" }],
     ["the United States", { customer_billing_address: address("US") }, { ...whole, state: "required" }],
-    ["a business", { is_business_customer: true, customer_billing_address: address("FR") }, { ...whole, state: "optional" }],
-    ["asked for whole", { require_billing_address: true, customer_billing_address: address("FR") }, { ...whole, state: "optional" }],
+    [
+      "a business",
+      { is_business_customer: true, customer_billing_address: address("FR") },
+      { ...whole, state: "optional" },
+    ],
+    [
+      "asked for whole",
+      { require_billing_address: true, customer_billing_address: address("FR") },
+      { ...whole, state: "optional" },
+    ],
   ])("%s", (_, fields, modes) => {
     expect(rules.computeAddressFields(row(fields))).toEqual({ country: "required", ...modes });
   });
@@ -113,18 +195,46 @@ describe("the billing address (CHK-44, CHK-13)", () => {
 });
 
 describe("what is missing to confirm (CHK-48)", () => {
-  const places = (fields: Partial<Row>, form: boolean, token?: string) => rules.checkComplete(row(fields), form, token).map(({ loc }) => loc.slice(1).join("."));
+  const places = (fields: Partial<Row>, form: boolean, token?: string) =>
+    rules.checkComplete(row(fields), form, token).map(({ loc }) => loc.slice(1).join("."));
   const ready = { customer_email: "a@example.com", customer_billing_address: address("FR") };
   test.each([
     ["nothing", ready, true, "token", []],
     ["everything", {}, true, undefined, ["customer_email", "customer_billing_address", "confirmation_token_id"]],
-    ["no e-mail for a linked customer", { ...ready, customer_email: null, customer_id: "customer-1" }, true, "token", []],
+    [
+      "no e-mail for a linked customer",
+      { ...ready, customer_email: null, customer_id: "customer-1" },
+      true,
+      "token",
+      [],
+    ],
     ["no card where nothing is paid", { customer_email: "a@example.com" }, false, undefined, []],
-    ["the state of Canada", { ...ready, customer_billing_address: address("CA") }, true, "token", ["customer_billing_address.state"]],
-    ["a business's name and address", { ...ready, is_business_customer: true }, true, "token", [
-      "customer_billing_address.line1", "customer_billing_address.city", "customer_billing_address.postal_code", "customer_billing_name",
-    ]],
-    ["no address where nothing is paid", { customer_email: "a@example.com", require_billing_address: true }, false, undefined, []],
+    [
+      "the state of Canada",
+      { ...ready, customer_billing_address: address("CA") },
+      true,
+      "token",
+      ["customer_billing_address.state"],
+    ],
+    [
+      "a business's name and address",
+      { ...ready, is_business_customer: true },
+      true,
+      "token",
+      [
+        "customer_billing_address.line1",
+        "customer_billing_address.city",
+        "customer_billing_address.postal_code",
+        "customer_billing_name",
+      ],
+    ],
+    [
+      "no address where nothing is paid",
+      { customer_email: "a@example.com", require_billing_address: true },
+      false,
+      undefined,
+      [],
+    ],
   ])("%s", (_, fields, form, token, expected) => {
     expect(places(fields as Partial<Row>, form, token).sort()).toEqual([...expected].sort());
   });
@@ -132,20 +242,49 @@ describe("what is missing to confirm (CHK-48)", () => {
 
 describe("states (CHK-55)", () => {
   test("these moves and no others; the ends are ends", () => {
-    expect(rules.moves).toEqual({ open: ["expired", "confirmed"], confirmed: ["succeeded", "open"], succeeded: [], expired: [], failed: [] });
+    expect(rules.moves).toEqual({
+      open: ["expired", "confirmed"],
+      confirmed: ["succeeded", "open"],
+      succeeded: [],
+      expired: [],
+      failed: [],
+    });
     expect(paymentMoves).toEqual({ pending: ["succeeded", "failed"], failed: ["succeeded"], succeeded: [] });
   });
 
-  const payment = (fields: Partial<PaymentRow> = {}) => ({ id: "payment-1", status: "pending", amount: 1900, currency: "usd", card: null, reconcile_due_at: new Date(1), ...fields }) as PaymentRow;
+  const payment = (fields: Partial<PaymentRow> = {}) =>
+    ({
+      id: "payment-1",
+      status: "pending",
+      amount: 1900,
+      currency: "usd",
+      card: null,
+      reconcile_due_at: new Date(1),
+      ...fields,
+    }) as PaymentRow;
   const intent = (status: Intent["status"]): Intent => ({
-    payment_id: "payment-1", processor_id: "pi_1", status, amount: 1900, currency: "usd", client_secret: "s", card: null,
+    payment_id: "payment-1",
+    processor_id: "pi_1",
+    status,
+    amount: 1900,
+    currency: "usd",
+    client_secret: "s",
+    card: null,
     decline: status === "failed" ? { reason: "card_declined", message: "No." } : null,
   });
   const now = new Date("2027-01-01T00:00:00Z");
   test.each([
     ["pending", "succeeded", { status: "succeeded", reconcile_due_at: null }],
-    ["pending", "failed", { status: "failed", decline_reason: "card_declined", decline_message: "No.", reconcile_due_at: null }],
-    ["pending", "requires_action", { intent_status: "requires_action", reconcile_due_at: new Date(now.getTime() + 120_000) }],
+    [
+      "pending",
+      "failed",
+      { status: "failed", decline_reason: "card_declined", decline_message: "No.", reconcile_due_at: null },
+    ],
+    [
+      "pending",
+      "requires_action",
+      { intent_status: "requires_action", reconcile_due_at: new Date(now.getTime() + 120_000) },
+    ],
     ["pending", "processing", { intent_status: "processing", reconcile_due_at: new Date(now.getTime() + 120_000) }],
     ["failed", "succeeded", { status: "succeeded" }],
     ["failed", "failed", { reconcile_due_at: null }],
@@ -155,35 +294,51 @@ describe("states (CHK-55)", () => {
     expect(planned).toMatchObject(patch);
     if (status !== "pending" && told === "failed") expect(planned).toEqual(patch);
   });
-  test.each([["failed", "failed"], ["succeeded", "failed"], ["succeeded", "succeeded"], ["succeeded", "processing"], ["failed", "requires_action"]] as const)(
-    "a payment that is %s for good is not changed by %s",
-    (status, told) => {
-      expect(planOutcome(payment({ status, reconcile_due_at: null }), intent(told), now)).toBeUndefined();
-    },
-  );
+  test.each([
+    ["failed", "failed"],
+    ["succeeded", "failed"],
+    ["succeeded", "succeeded"],
+    ["succeeded", "processing"],
+    ["failed", "requires_action"],
+  ] as const)("a payment that is %s for good is not changed by %s", (status, told) => {
+    expect(planOutcome(payment({ status, reconcile_due_at: null }), intent(told), now)).toBeUndefined();
+  });
 });
 
 describe("updates", () => {
   const tip = custom({ id: "price-2", product_id: "product-2", minimum_amount: 300, preset_amount: 1000 });
   const two = [product(), product({ id: "product-2", prices: [tip] })];
-  const ground = (fields: Partial<Row> = {}) => ({ row: row({ product_ids: ["product-1", "product-2"], ...fields }), products: two, price: price() });
+  const ground = (fields: Partial<Row> = {}) => ({
+    row: row({ product_ids: ["product-1", "product-2"], ...fields }),
+    products: two,
+    price: price(),
+  });
   const plan = (fields: Partial<Row>, body: object, seller = false) => planUpdate(ground(fields), body, seller);
 
   test("CHK-29: another product takes its price and amount along", () => {
-    expect(plan({}, { product_id: "product-2" })).toEqual({ faults: [], patch: { product_id: "product-2", product_price_id: "price-2", amount: 1000, currency: "usd" } });
+    expect(plan({}, { product_id: "product-2" })).toEqual({
+      faults: [],
+      patch: { product_id: "product-2", product_price_id: "price-2", amount: 1000, currency: "usd" },
+    });
     expect(plan({}, { product_id: "product-2", amount: 400 }).patch.amount).toBe(400);
   });
   test("CHK-29: neither a strange product, nor an archived one, nor its price", () => {
-    expect(plan({}, { product_id: "product-9" }).faults).toMatchObject([{ loc: ["body", "product_id"], msg: "Product is not available in this checkout." }]);
+    expect(plan({}, { product_id: "product-9" }).faults).toMatchObject([
+      { loc: ["body", "product_id"], msg: "Product is not available in this checkout." },
+    ]);
     expect(plan({}, { product_price_id: "price-9" }).faults).toMatchObject([{ loc: ["body", "product_price_id"] }]);
     const archived = [product(), product({ id: "product-2", is_archived: true, prices: [tip] })];
     for (const body of [{ product_id: "product-2" }, { product_price_id: "price-2" }]) {
-      expect(planUpdate({ ...ground(), products: archived }, body, false).faults).toMatchObject([{ msg: "Product is archived." }]);
+      expect(planUpdate({ ...ground(), products: archived }, body, false).faults).toMatchObject([
+        { msg: "Product is archived." },
+      ]);
     }
   });
   test("CHK-30: an amount counts only where it may be chosen; seats nowhere yet", () => {
     expect(plan({}, { amount: 5 })).toEqual({ patch: {}, faults: [] });
-    expect(plan({}, { seats: 2 }).faults).toMatchObject([{ loc: ["body", "seats"], msg: "Seats can only be set for seat-based pricing." }]);
+    expect(plan({}, { seats: 2 }).faults).toMatchObject([
+      { loc: ["body", "seats"], msg: "Seats can only be set for seat-based pricing." },
+    ]);
   });
   test("CHK-09: a code is refused where codes are taken, and not looked at where they are not", () => {
     expect(plan({}, { discount_code: "X" }).faults).toMatchObject([{ loc: ["body", "discount_code"] }]);
@@ -194,7 +349,14 @@ describe("updates", () => {
     expect(plan({}, { customer_email: "x@example.com" }).patch).toEqual({ customer_email: "x@example.com" });
   });
   test("what only a seller may change is not heard from a buyer", () => {
-    const body = { metadata: { a: 1 }, customer_metadata: { b: 2 }, success_url: "https://evil.example", embed_origin: "https://evil.example", allow_discount_codes: false, require_billing_address: true };
+    const body = {
+      metadata: { a: 1 },
+      customer_metadata: { b: 2 },
+      success_url: "https://evil.example",
+      embed_origin: "https://evil.example",
+      allow_discount_codes: false,
+      require_billing_address: true,
+    };
     expect(plan({}, body).patch).toEqual({});
     expect(plan({}, body, true).patch).toEqual(body);
   });
@@ -204,24 +366,46 @@ describe("updates", () => {
   });
   test("CHK-12, CHK-33, CHK-47: a tax number needs a country, fits it, and is looked at again when it changes", () => {
     const french = { customer_billing_address: address("FR") };
-    expect(plan({}, { customer_tax_id: "FR61954506077" }).faults).toMatchObject([{ loc: ["body", "customer_billing_address"], type: "missing" }]);
-    expect(plan(french, { customer_tax_id: "FR61954506077" }).patch).toEqual({ customer_tax_id: ["FR61954506077", "eu_vat"] });
-    expect(plan(french, { customer_tax_id: "nonsense" }).faults).toMatchObject([{ loc: ["body", "customer_tax_id"], msg: "Invalid tax ID." }]);
+    expect(plan({}, { customer_tax_id: "FR61954506077" }).faults).toMatchObject([
+      { loc: ["body", "customer_billing_address"], type: "missing" },
+    ]);
+    expect(plan(french, { customer_tax_id: "FR61954506077" }).patch).toEqual({
+      customer_tax_id: ["FR61954506077", "eu_vat"],
+    });
+    expect(plan(french, { customer_tax_id: "nonsense" }).faults).toMatchObject([
+      { loc: ["body", "customer_tax_id"], msg: "Invalid tax ID." },
+    ]);
     const registered = { ...french, customer_tax_id: ["FR61954506077", "eu_vat"] as [string, string] };
-    expect(plan(registered, { customer_billing_address: address("BR") }).faults).toMatchObject([{ loc: ["body", "customer_tax_id"] }]);
+    expect(plan(registered, { customer_billing_address: address("BR") }).faults).toMatchObject([
+      { loc: ["body", "customer_tax_id"] },
+    ]);
     expect(plan(registered, { customer_tax_id: null }).patch).toEqual({ customer_tax_id: null });
     expect(plan(registered, { customer_billing_address: address("BR"), customer_tax_id: null }).faults).toEqual([]);
   });
   test("CHK-33: no business any more clears tax number and billing name, even if sent along", () => {
-    const sent = { is_business_customer: false, customer_billing_name: "ACME", customer_tax_id: "FR61954506077", customer_billing_address: address("FR") };
-    expect(plan({}, sent).patch).toMatchObject({ is_business_customer: false, customer_billing_name: null, customer_tax_id: null });
+    const sent = {
+      is_business_customer: false,
+      customer_billing_name: "ACME",
+      customer_tax_id: "FR61954506077",
+      customer_billing_address: address("FR"),
+    };
+    expect(plan({}, sent).patch).toMatchObject({
+      is_business_customer: false,
+      customer_billing_name: null,
+      customer_tax_id: null,
+    });
   });
 });
 
 test("CHK-22: only the exact placeholder is replaced, as plain text", () => {
-  const of = (success_url: string | null) => rules.successUrl({ id: "abc", success_url }, "https://floe.example/checkout/s");
+  const of = (success_url: string | null) =>
+    rules.successUrl({ id: "abc", success_url }, "https://floe.example/checkout/s");
   expect(of(null)).toBe("https://floe.example/checkout/s/confirmation");
   expect(of("https://x.example/{CHECKOUT_ID}?id={CHECKOUT_ID}")).toBe("https://x.example/abc?id=abc");
-  expect(of("https://x.example/{CHECKOUT_ID.__class__}/{checkout_id}/{}")).toBe("https://x.example/{CHECKOUT_ID.__class__}/{checkout_id}/{}");
-  expect(rules.successUrl({ id: "$&", success_url: "https://x.example/{CHECKOUT_ID}" }, "u")).not.toContain("{CHECKOUT_ID}{");
+  expect(of("https://x.example/{CHECKOUT_ID.__class__}/{checkout_id}/{}")).toBe(
+    "https://x.example/{CHECKOUT_ID.__class__}/{checkout_id}/{}",
+  );
+  expect(rules.successUrl({ id: "$&", success_url: "https://x.example/{CHECKOUT_ID}" }, "u")).not.toContain(
+    "{CHECKOUT_ID}{",
+  );
 });

@@ -31,7 +31,11 @@ let free_id: string;
 beforeAll(async () => {
   floe = await start({ replace: brittle });
   seller = await floe.seller();
-  product_id = (await seller.client.products.create({ body: { name: "Guide", prices: [{ amount_type: "fixed", price_amount: 1900 }] } })).id;
+  product_id = (
+    await seller.client.products.create({
+      body: { name: "Guide", prices: [{ amount_type: "fixed", price_amount: 1900 }] },
+    })
+  ).id;
   free_id = (await seller.client.products.create({ body: { name: "Sample", prices: [{ amount_type: "free" }] } })).id;
 });
 afterAll(() => floe.close());
@@ -50,15 +54,27 @@ const states = async (checkout_id: string) => {
   };
 };
 const told = async (checkout_id: string) => {
-  const rows = await floe.deps.db.select().from(events).where(eq(events.organization_id, seller.organization_id)).orderBy(events.seq);
-  const about = (data: unknown) => (data as { id?: string; checkout_id?: string }).id === checkout_id || (data as { checkout_id?: string }).checkout_id === checkout_id;
-  return rows.filter(({ data }) => about(data)).map(({ type, data }) => (type === "checkout.updated" ? `${type} ${(data as { status: string }).status}` : type));
+  const rows = await floe.deps.db
+    .select()
+    .from(events)
+    .where(eq(events.organization_id, seller.organization_id))
+    .orderBy(events.seq);
+  const about = (data: unknown) =>
+    (data as { id?: string; checkout_id?: string }).id === checkout_id ||
+    (data as { checkout_id?: string }).checkout_id === checkout_id;
+  return rows
+    .filter(({ data }) => about(data))
+    .map(({ type, data }) => (type === "checkout.updated" ? `${type} ${(data as { status: string }).status}` : type));
 };
 
 async function attempt(at: number, { product = product_id, token = "pm_card_visa" } = {}) {
   [failing_at, steps] = [0, 0];
   const checkout = await seller.client.checkouts.create({ body: { products: [product] } });
-  const body = { customer_email: `step-${at}-${token}@example.com`, customer_billing_address: { country: "FR" }, confirmation_token_id: token };
+  const body = {
+    customer_email: `step-${at}-${token}@example.com`,
+    customer_billing_address: { country: "FR" },
+    confirmation_token_id: token,
+  };
   const confirm = () => floe.request("POST", `/v1/checkouts/client/${checkout.client_secret}/confirm`, { body });
   [failing_at, steps] = [at, 0];
   const answer = await confirm();
@@ -69,9 +85,24 @@ async function attempt(at: number, { product = product_id, token = "pm_card_visa
   await floe.runJobs();
   return { checkout, confirm, answer, reached };
 }
-const steps_of_a_sale = ["customer.created", "customer.state_changed", "checkout confirmed", "order.created", "order.updated", "order.paid", "checkout succeeded"];
+const steps_of_a_sale = [
+  "customer.created",
+  "customer.state_changed",
+  "checkout confirmed",
+  "order.created",
+  "order.updated",
+  "order.paid",
+  "checkout succeeded",
+];
 const sold = { checkout: "succeeded", orders: 1, charged: 1, attempts: ["succeeded"] };
-const whole = ["checkout.created", "checkout.updated confirmed", "order.created", "order.updated", "order.paid", "checkout.updated succeeded"];
+const whole = [
+  "checkout.created",
+  "checkout.updated confirmed",
+  "order.created",
+  "order.updated",
+  "order.paid",
+  "checkout.updated succeeded",
+];
 
 test("WHK-30: undisturbed, a sale has these steps", async () => {
   const { checkout, reached, answer } = await attempt(0);
@@ -81,24 +112,30 @@ test("WHK-30: undisturbed, a sale has these steps", async () => {
 });
 
 describe("broken off", () => {
-  test.each(steps_of_a_sale.slice(0, 3).map((name, index) => [name, index + 1] as const))("at %s: nothing has happened, and it can be paid", async (_, at) => {
-    const { checkout, confirm, answer } = await attempt(at);
-    expect(answer.status).toBe(500);
-    expect(answer.text).not.toContain("broken off");
-    expect(await states(checkout.id)).toEqual({ checkout: "open", orders: 0, charged: 0, attempts: [] });
-    expect((await confirm()).status).toBe(200);
-    expect(await states(checkout.id)).toEqual(sold);
-    expect(await told(checkout.id)).toEqual(whole);
-  });
+  test.each(steps_of_a_sale.slice(0, 3).map((name, index) => [name, index + 1] as const))(
+    "at %s: nothing has happened, and it can be paid",
+    async (_, at) => {
+      const { checkout, confirm, answer } = await attempt(at);
+      expect(answer.status).toBe(500);
+      expect(answer.text).not.toContain("broken off");
+      expect(await states(checkout.id)).toEqual({ checkout: "open", orders: 0, charged: 0, attempts: [] });
+      expect((await confirm()).status).toBe(200);
+      expect(await states(checkout.id)).toEqual(sold);
+      expect(await told(checkout.id)).toEqual(whole);
+    },
+  );
 
-  test.each(steps_of_a_sale.slice(3).map((name, index) => [name, index + 4] as const))("at %s: the card is charged, so the sale completes by itself, once", async (_, at) => {
-    const { checkout, confirm, answer } = await attempt(at);
-    expect(answer).toMatchObject({ status: 200, json: { status: "confirmed" } });
-    expect(await states(checkout.id)).toEqual(sold);
-    expect(await told(checkout.id)).toEqual(whole);
-    expect((await confirm()).status).not.toBe(200);
-    expect(await states(checkout.id)).toEqual(sold);
-  });
+  test.each(steps_of_a_sale.slice(3).map((name, index) => [name, index + 4] as const))(
+    "at %s: the card is charged, so the sale completes by itself, once",
+    async (_, at) => {
+      const { checkout, confirm, answer } = await attempt(at);
+      expect(answer).toMatchObject({ status: 200, json: { status: "confirmed" } });
+      expect(await states(checkout.id)).toEqual(sold);
+      expect(await told(checkout.id)).toEqual(whole);
+      expect((await confirm()).status).not.toBe(200);
+      expect(await states(checkout.id)).toEqual(sold);
+    },
+  );
 
   test("while a refused card is written down: the checkout opens again, and nothing is owed", async () => {
     const { checkout } = await attempt(4, { token: "pm_card_chargeDeclined" });
@@ -114,7 +151,9 @@ describe("broken off", () => {
   });
 
   test("invoice numbers have no gap from all that was broken off (ORD-19)", async () => {
-    const numbers = (await seller.client.orders.list({ query: { limit: 100, sorting: "invoice_number" } })).items.map((order) => Number(order.invoice_number.slice(-4)));
+    const numbers = (await seller.client.orders.list({ query: { limit: 100, sorting: "invoice_number" } })).items.map(
+      (order) => Number(order.invoice_number.slice(-4)),
+    );
     expect(numbers.length).toBeGreaterThan(10);
     expect(numbers).toEqual(numbers.map((_, index) => index + 1));
   });

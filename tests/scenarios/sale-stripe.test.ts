@@ -2,25 +2,38 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../server/lib/ids.ts";
 import { payments } from "../../server/payments/tables.ts";
-import { processorNotices } from "../../server/processors/tables.ts";
 import { stripeProcessor } from "../../server/processors/stripe.ts";
+import { processorNotices } from "../../server/processors/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { type StripeStandIn, startStripe } from "../support/stripe-stand-in.ts";
 
 /** A sale through Stripe's API, as a local server speaks it: its notices, its lost answers, and its late successes. */
 
 const webhook_secret = "whsec_of_these_tests";
-const settings = { STRIPE_SECRET_KEY: "sk_test_1", STRIPE_PUBLISHABLE_KEY: "pk_test_1", STRIPE_WEBHOOK_SECRET: webhook_secret };
+const settings = {
+  STRIPE_SECRET_KEY: "sk_test_1",
+  STRIPE_PUBLISHABLE_KEY: "pk_test_1",
+  STRIPE_WEBHOOK_SECRET: webhook_secret,
+};
 let floe: Floe;
 let seller: Seller;
 let standIn: StripeStandIn;
 let product_id: string;
 beforeAll(async () => {
   standIn = await startStripe();
-  const processor = stripeProcessor({ secret_key: "sk_test_1", publishable_key: "pk_test_1", webhook_secret, api: standIn.api });
+  const processor = stripeProcessor({
+    secret_key: "sk_test_1",
+    publishable_key: "pk_test_1",
+    webhook_secret,
+    api: standIn.api,
+  });
   floe = await start({ settings, replace: () => ({ processor }) });
   seller = await floe.seller();
-  product_id = (await seller.client.products.create({ body: { name: "Field guide", prices: [{ amount_type: "fixed", price_amount: 1900 }] } })).id;
+  product_id = (
+    await seller.client.products.create({
+      body: { name: "Field guide", prices: [{ amount_type: "fixed", price_amount: 1900 }] },
+    })
+  ).id;
 });
 afterAll(async () => {
   await floe?.close();
@@ -34,12 +47,21 @@ const confirm = (secret: string, confirmation_token_id = "ctoken_visa") =>
 const outcome = async (id: string) => ({
   status: (await seller.client.checkouts.get({ params: { id } })).status,
   orders: (await seller.client.orders.list({ query: { checkout_id: id } })).items.length,
-  payments: (await seller.client.payments.list({ query: { checkout_id: id, sorting: "created_at" } })).items.map((payment) => payment.status),
+  payments: (await seller.client.payments.list({ query: { checkout_id: id, sorting: "created_at" } })).items.map(
+    (payment) => payment.status,
+  ),
 });
 const post = (body: string, signature?: string) =>
-  floe.request("POST", "/v1/integrations/stripe/webhook", { body, headers: signature === undefined ? {} : { "stripe-signature": signature } });
+  floe.request("POST", "/v1/integrations/stripe/webhook", {
+    body,
+    headers: signature === undefined ? {} : { "stripe-signature": signature },
+  });
 const intentOf = async (checkout_id: string) => {
-  const [payment] = await floe.deps.db.select().from(payments).where(eq(payments.checkout_id, checkout_id)).orderBy(payments.created_at);
+  const [payment] = await floe.deps.db
+    .select()
+    .from(payments)
+    .where(eq(payments.checkout_id, checkout_id))
+    .orderBy(payments.created_at);
   const intent = [...standIn.intents.values()].find(({ metadata }) => metadata.payment_id === payment?.id);
   if (!intent) throw new Error("Stripe has no such intent.");
   return intent;
@@ -55,12 +77,19 @@ test("a good card is charged and the order made; the browser is given the publis
   expect((await confirm(checkout.client_secret)).status).toBe(200);
   expect(await outcome(checkout.id)).toEqual({ status: "succeeded", orders: 1, payments: ["succeeded"] });
   const [payment] = (await seller.client.payments.list({ query: { checkout_id: checkout.id } })).items;
-  expect(payment).toMatchObject({ processor: "stripe", method: "card", method_metadata: { brand: "visa", last4: "4242" } });
+  expect(payment).toMatchObject({
+    processor: "stripe",
+    method: "card",
+    method_metadata: { brand: "visa", last4: "4242" },
+  });
 });
 
 test("CHK-55: a refused card leaves the checkout open", async () => {
   const checkout = await create();
-  expect(await confirm(checkout.client_secret, "ctoken_chargeDeclined")).toMatchObject({ status: 400, json: { error: "PaymentError", detail: "Your card was declined." } });
+  expect(await confirm(checkout.client_secret, "ctoken_chargeDeclined")).toMatchObject({
+    status: 400,
+    json: { error: "PaymentError", detail: "Your card was declined." },
+  });
   expect(await outcome(checkout.id)).toEqual({ status: "open", orders: 0, payments: ["failed"] });
 });
 
@@ -73,19 +102,28 @@ describe("notices", () => {
   const challenge = async () => {
     const checkout = await create();
     const answer = await confirm(checkout.client_secret, "ctoken_threeDSecure2Required");
-    expect(answer.json).toMatchObject({ payment_processor_metadata: { publishable_key: "pk_test_1", intent_status: "requires_action", intent_client_secret: expect.any(String) } });
+    expect(answer.json).toMatchObject({
+      payment_processor_metadata: {
+        publishable_key: "pk_test_1",
+        intent_status: "requires_action",
+        intent_client_secret: expect.any(String),
+      },
+    });
     return { checkout, intent: await intentOf(checkout.id) };
   };
 
   test("CHK-51: the sale is made once Stripe has said so, and once only", async () => {
     const { checkout, intent } = await challenge();
     standIn.authenticate(intent.client_secret, true);
-    for (let times = 0; times < 3; times += 1) expect((await notify("payment_intent.succeeded", intent, "evt_same")).json).toEqual({ received: true });
+    for (let times = 0; times < 3; times += 1)
+      expect((await notify("payment_intent.succeeded", intent, "evt_same")).json).toEqual({ received: true });
     await notify("payment_intent.succeeded", intent);
     expect((await outcome(checkout.id)).status).toBe("confirmed");
     await floe.runJobs();
     expect(await outcome(checkout.id)).toEqual({ status: "succeeded", orders: 1, payments: ["succeeded"] });
-    expect(await floe.deps.db.select().from(processorNotices).where(eq(processorNotices.id, "evt_same"))).toHaveLength(1);
+    expect(await floe.deps.db.select().from(processorNotices).where(eq(processorNotices.id, "evt_same"))).toHaveLength(
+      1,
+    );
   });
 
   test("what a notice says is not believed: a failure told late does not undo a success", async () => {
@@ -113,9 +151,13 @@ describe("notices", () => {
     const { body } = standIn.notice("payment_intent.succeeded", intent, webhook_secret);
     expect((await post(body)).status).toBe(403);
     expect((await post(body, "t=1,v1=00")).status).toBe(403);
-    expect((await post(body, standIn.notice("payment_intent.succeeded", intent, "whsec_another").signature)).status).toBe(403);
+    expect(
+      (await post(body, standIn.notice("payment_intent.succeeded", intent, "whsec_another").signature)).status,
+    ).toBe(403);
     for (const payment_id of [newId(), "theirs", undefined]) {
-      expect((await notify("payment_intent.succeeded", { ...intent, metadata: payment_id ? { payment_id } : {} })).status).toBe(200);
+      expect(
+        (await notify("payment_intent.succeeded", { ...intent, metadata: payment_id ? { payment_id } : {} })).status,
+      ).toBe(200);
     }
     await floe.runJobs();
     expect((await outcome(checkout.id)).status).toBe("confirmed");

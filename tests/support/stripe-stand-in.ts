@@ -5,7 +5,17 @@ import Stripe from "stripe";
 import { outcomes, testMethods } from "../../server/processors/test-cards.ts";
 
 type Fields = Record<string, unknown>;
-type Intent = { id: string; object: "payment_intent"; status: string; amount: number; currency: string; metadata: Record<string, string>; client_secret: string; created: number; [field: string]: unknown };
+type Intent = {
+  id: string;
+  object: "payment_intent";
+  status: string;
+  amount: number;
+  currency: string;
+  metadata: Record<string, string>;
+  client_secret: string;
+  created: number;
+  [field: string]: unknown;
+};
 
 export type StripeStandIn = {
   api: { host: string; port: number; protocol: "http" };
@@ -26,7 +36,12 @@ const bodyOf = async (request: IncomingMessage): Promise<URLSearchParams> => {
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return new URLSearchParams(Buffer.concat(chunks).toString("utf8"));
 };
-const statuses = { succeeded: "succeeded", processing: "processing", requires_action: "requires_action", failed: "requires_payment_method" };
+const statuses = {
+  succeeded: "succeeded",
+  processing: "processing",
+  requires_action: "requires_action",
+  failed: "requires_payment_method",
+};
 const stripe = new Stripe("sk_test_stand_in");
 
 /** Start one on a free port of this machine. */
@@ -42,12 +57,26 @@ export async function startStripe(): Promise<StripeStandIn> {
     const method = testMethods[token.replace(/^ctoken_/, "pm_card_")];
     const outcome = method && outcomes[method.scenario];
     if (!method || !outcome) {
-      return { status: 400, json: { error: { type: "invalid_request_error", code: "resource_missing", message: `No such confirmation token: '${token}'` } } };
+      return {
+        status: 400,
+        json: {
+          error: {
+            type: "invalid_request_error",
+            code: "resource_missing",
+            message: `No such confirmation token: '${token}'`,
+          },
+        },
+      };
     }
     made += 1;
     const id = `pi_${made}`;
     const { decline } = outcome;
-    const error = decline && { type: "card_error", code: "card_declined", decline_code: decline.reason, message: decline.message };
+    const error = decline && {
+      type: "card_error",
+      code: "card_declined",
+      decline_code: decline.reason,
+      message: decline.message,
+    };
     const card = { ...method.card };
     const intent: Intent = {
       id,
@@ -58,15 +87,25 @@ export async function startStripe(): Promise<StripeStandIn> {
       metadata: { payment_id: form.get("metadata[payment_id]") ?? "" },
       client_secret: `${id}_secret_1`,
       created: Math.floor(Date.now() / 1000),
-      latest_charge: outcome.status === "succeeded" ? { id: `ch_${id}`, object: "charge", payment_method_details: { type: "card", card } } : null,
+      latest_charge:
+        outcome.status === "succeeded"
+          ? { id: `ch_${id}`, object: "charge", payment_method_details: { type: "card", card } }
+          : null,
       last_payment_error: error,
     };
     intents.set(id, intent);
     // The error of a refused charge carries the intent as it is.
-    return error ? { status: 402, json: { error: { ...error, payment_intent: intent } } } : { status: 200, json: intent };
+    return error
+      ? { status: 402, json: { error: { ...error, payment_intent: intent } } }
+      : { status: 200, json: intent };
   }
 
-  function route(method: string, path: string, form: URLSearchParams, query: URLSearchParams): { status: number; json: Fields } {
+  function route(
+    method: string,
+    path: string,
+    form: URLSearchParams,
+    query: URLSearchParams,
+  ): { status: number; json: Fields } {
     const [, id = "", action] = /^\/v1\/payment_intents(?:\/([^/]+))?(?:\/([^/]+))?$/.exec(path) ?? [];
     if (method === "POST" && !id) return charge(form);
     if (method === "GET" && !id) {
@@ -78,10 +117,29 @@ export async function startStripe(): Promise<StripeStandIn> {
       return { status: 200, json: { object: "list", data, has_more: start + 2 < found.length, url: path } };
     }
     const intent = intents.get(id);
-    if (!intent) return { status: 404, json: { error: { type: "invalid_request_error", code: "resource_missing", message: `No such payment_intent: '${id}'` } } };
+    if (!intent)
+      return {
+        status: 404,
+        json: {
+          error: {
+            type: "invalid_request_error",
+            code: "resource_missing",
+            message: `No such payment_intent: '${id}'`,
+          },
+        },
+      };
     if (action === "cancel") {
       if (intent.status === "succeeded" || intent.status === "canceled") {
-        return { status: 400, json: { error: { type: "invalid_request_error", code: "payment_intent_unexpected_state", message: "It cannot be canceled." } } };
+        return {
+          status: 400,
+          json: {
+            error: {
+              type: "invalid_request_error",
+              code: "payment_intent_unexpected_state",
+              message: "It cannot be canceled.",
+            },
+          },
+        };
       }
       intent.status = "canceled";
     }
@@ -102,7 +160,9 @@ export async function startStripe(): Promise<StripeStandIn> {
         request.socket.destroy();
         return;
       }
-      response.writeHead(answer.status, { "content-type": "application/json", "request-id": "req_1" }).end(JSON.stringify(answer.json));
+      response
+        .writeHead(answer.status, { "content-type": "application/json", "request-id": "req_1" })
+        .end(JSON.stringify(answer.json));
     });
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
@@ -114,10 +174,25 @@ export async function startStripe(): Promise<StripeStandIn> {
       lost = count;
     },
     authenticate(client_secret, approved) {
-      const intent = [...intents.values()].find((one) => one.client_secret === client_secret && one.status === "requires_action");
+      const intent = [...intents.values()].find(
+        (one) => one.client_secret === client_secret && one.status === "requires_action",
+      );
       if (!intent) return;
-      if (approved) Object.assign(intent, { status: "succeeded", latest_charge: { payment_method_details: { card: { brand: "visa", last4: "3220", exp_month: 12, exp_year: 2040 } } } });
-      else Object.assign(intent, { status: "requires_payment_method", last_payment_error: { code: "payment_intent_authentication_failure", message: "Your bank did not approve the payment." } });
+      if (approved)
+        Object.assign(intent, {
+          status: "succeeded",
+          latest_charge: {
+            payment_method_details: { card: { brand: "visa", last4: "3220", exp_month: 12, exp_year: 2040 } },
+          },
+        });
+      else
+        Object.assign(intent, {
+          status: "requires_payment_method",
+          last_payment_error: {
+            code: "payment_intent_authentication_failure",
+            message: "Your bank did not approve the payment.",
+          },
+        });
     },
     notice(type, intent, secret, id = "evt_1") {
       const body = JSON.stringify({ id, object: "event", type, data: { object: intent } });
