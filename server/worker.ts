@@ -1,8 +1,7 @@
 import { sweepDeviceCodes } from "./auth/sweep.ts";
 import { checkoutJobs, sweepCheckouts } from "./checkouts/jobs.ts";
 import { sweepIdempotencyKeys } from "./http/idempotency.ts";
-import type { Deps } from "./lib/context.ts";
-import type { JobHandlers } from "./lib/jobs.ts";
+import type { Deps, JobHandlers } from "./lib/context.ts";
 import { sendMail } from "./lib/mail.ts";
 import { sweepPayments } from "./checkouts/settlement.ts";
 import { sweepWebhooks, webhookJobs } from "./webhooks/jobs.ts";

@@ -1,5 +1,4 @@
-import type { Deps } from "../lib/context.ts";
-import type { JobHandlers } from "../lib/jobs.ts";
+import type { Deps, JobHandlers } from "../lib/context.ts";
 import { emitCheckout, move, succeed } from "./settlement.ts";
 import { lockCheckout, takeExpired } from "./store.ts";
 

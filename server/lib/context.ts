@@ -1,15 +1,13 @@
-import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
 import type { Scope } from "../../shared/scopes.ts";
 import type { Config } from "../config.ts";
 import type { Processor } from "../processors/processor.ts";
 import type { Clock } from "./clock.ts";
-import type { Jobs } from "./jobs.ts";
+import type { Handlers, Jobs } from "./jobs.ts";
 import type { ClientProfile } from "./profiles.ts";
+import type { Database } from "./transaction.ts";
 
-/** PostgreSQL through either driver. A transaction is one too, so reads take either. */
-export type Database = PgDatabase<PgQueryResultHKT>;
-/** A transaction, and only a transaction: a pool cannot be passed where one is asked for. */
-export type Tx = Parameters<Parameters<Database["transaction"]>[0]>[0];
+export type { Database, Tx } from "./transaction.ts";
+
 
 /** On whose behalf a request is made, and for which single organization. */
 export type Actor = {
@@ -49,6 +47,9 @@ export type Deps = {
   processor: Processor;
   log: Log;
 };
+
+/** The handlers of all jobs, as domains write them. */
+export type JobHandlers = Handlers<Deps>;
 
 /** What an operation works with: the shared parts, who asks, and what their client understands. */
 export type Ctx = Deps & { actor: Actor; client: ClientProfile; ip: string };

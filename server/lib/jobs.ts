@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { type ConstructorOptions, fromDrizzle, PgBoss } from "pg-boss";
-import type { Deps, Tx } from "./context.ts";
+import type { Tx } from "./transaction.ts";
 
 /** Every job and its payload. A job is a hint: its handler looks at the rows and checks that there is still work. */
 export type JobPayloads = {
@@ -10,7 +10,8 @@ export type JobPayloads = {
   "mails.send": { mail_id: string };
 };
 export type JobName = keyof JobPayloads;
-export type JobHandlers = { [N in JobName]: (deps: Deps, payload: JobPayloads[N]) => Promise<void> };
+/** What does each job; `D` is what it works with, which is of no interest here. */
+export type Handlers<D> = { [N in JobName]: (deps: D, payload: JobPayloads[N]) => Promise<void> };
 
 const names: readonly JobName[] = ["events.dispatch", "webhooks.deliver", "checkouts.settle", "mails.send"];
 /** Jobs that mostly wait for someone else's server: done side by side, so that a slow one does not hold up the rest. */
@@ -20,14 +21,16 @@ const poll_seconds = 2;
 const retry_limit = 10;
 const no_job = "00000000-0000-0000-0000-000000000000";
 
+type Logging = { log: { warn(fields: object, text?: string): void } };
+
 /** The only door to the queue. */
 export type Jobs = {
   /** Write a job in the caller's transaction: it exists if and only if the change that asked for it does. */
   send<N extends JobName>(tx: Tx, name: N, payload: JobPayloads[N]): Promise<void>;
   /** Work until stopped. */
-  work(deps: Deps, handlers: JobHandlers): Promise<void>;
+  work<D extends Logging>(deps: D, handlers: Handlers<D>): Promise<void>;
   /** Run what is waiting now, until nothing is; answers how many ran. For tests. */
-  drain(deps: Deps, handlers: JobHandlers): Promise<number>;
+  drain<D>(deps: D, handlers: Handlers<D>): Promise<number>;
   /** Whether the worker was started and has not been stopped. */
   working(): boolean;
   stop(): Promise<void>;

@@ -27,7 +27,9 @@ export class RefusedAddress extends Error {
 }
 
 /** Sellers' addresses may be private only where the server itself can be reached by nobody else. */
-export const reachOf = (config: Pick<Config, "embedded" | "loopback">): Reach => ({ private_allowed: config.embedded && config.loopback });
+export const reachOf = (config: Pick<Config, "embedded" | "loopback">): Reach => ({
+  private_allowed: config.embedded && config.loopback,
+});
 
 const globalIpv6 = ipaddr.parseCIDR("2000::/3");
 
@@ -41,7 +43,8 @@ export function isPublicAddress(address: string): boolean {
 }
 
 const bareHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
-const isLocalName = (host: string): boolean => !host.includes(".") || /\.(localhost|local|internal|lan|home\.arpa|onion)$/i.test(host);
+const isLocalName = (host: string): boolean =>
+  !host.includes(".") || /\.(localhost|local|internal|lan|home\.arpa|onion)$/i.test(host);
 
 /** Why an address may not be called, as far as its text tells; undefined when nothing speaks against it. */
 export function refusalOf(text: string, reach: Reach): string | undefined {
@@ -65,7 +68,11 @@ const publicLookup =
       if (error) return callback(error, "", 0);
       const addresses = Array.isArray(found) ? found : [{ address: found, family: found.includes(":") ? 6 : 4 }];
       if (addresses.length === 0 || !addresses.every(({ address }) => isPublicAddress(address))) {
-        return callback(new RefusedAddress("The host name leads to an address that is not on the public internet."), "", 0);
+        return callback(
+          new RefusedAddress("The host name leads to an address that is not on the public internet."),
+          "",
+          0,
+        );
       }
       const [first] = addresses;
       return options.all ? callback(null, addresses) : callback(null, first?.address ?? "", first?.family ?? 0);
@@ -91,7 +98,12 @@ export async function checkAddress(text: string, reach: Reach): Promise<string |
  * POST a body to a seller's address. Never throws: whatever goes wrong on the way is a reply without a status.
  * Redirects are answers like any other, not followed; 10 s for everything; 2048 characters are read.
  */
-export async function post(address: string, headers: Record<string, string>, body: string, reach: Reach): Promise<Reply> {
+export async function post(
+  address: string,
+  headers: Record<string, string>,
+  body: string,
+  reach: Reach,
+): Promise<Reply> {
   const refusal = refusalOf(address, reach);
   if (refusal !== undefined) return { http_code: null, text: refusal };
   const url = new URL(address);
@@ -99,7 +111,9 @@ export async function post(address: string, headers: Record<string, string>, bod
   const signal = AbortSignal.timeout(timeout_ms);
   return new Promise((done) => {
     const failed = (error: Error) => {
-      const text = signal.aborted ? `No answer within ${timeout_ms / 1000} seconds.` : error.message || (error as NodeJS.ErrnoException).code || error.name;
+      const text = signal.aborted
+        ? `No answer within ${timeout_ms / 1000} seconds.`
+        : error.message || (error as NodeJS.ErrnoException).code || error.name;
       done({ http_code: null, text: text.slice(0, reply_length_max) });
     };
     const send = url.protocol === "https:" ? requestHttps : requestHttp;

@@ -57,7 +57,12 @@ async function placeBefore(db: Database, organization_id: string, time: Date): P
     const page = await db
       .select({ xid, seq, created_at })
       .from(events)
-      .where(and(eq(events.organization_id, organization_id), or(lt(xid, cursor.xid), and(eq(xid, cursor.xid), lt(seq, cursor.seq)))))
+      .where(
+        and(
+          eq(events.organization_id, organization_id),
+          or(lt(xid, cursor.xid), and(eq(xid, cursor.xid), lt(seq, cursor.seq))),
+        ),
+      )
       .orderBy(desc(xid), desc(seq))
       .limit(page_rows);
     for (const row of page) {
@@ -111,7 +116,8 @@ export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
       seen = upTo;
       return news.map(({ organization_id }) => organization_id);
     } catch (error) {
-      if (!closing.signal.aborted) log.warn({ err: error }, "The events could not be looked at; it will be tried again.");
+      if (!closing.signal.aborted)
+        log.warn({ err: error }, "The events could not be looked at; it will be tried again.");
       return [];
     }
   };

@@ -1,13 +1,22 @@
 import { randomInt } from "node:crypto";
 import { eq, inArray } from "drizzle-orm";
-import type { Deps, Tx } from "../lib/context.ts";
+import type { Deps, JobHandlers, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
-import type { JobHandlers } from "../lib/jobs.ts";
 import { queueMail } from "../lib/mail.ts";
 import { post, type Reply, reachOf } from "../lib/outbound.ts";
 import { events } from "../lib/tables.ts";
 import { chatBody, disabledMail, isQuiet } from "./messages.ts";
-import { headersOf, isDead, knows, type Occurrence, planAttempt, planOutcome, rawBody, retention_ms, unixSeconds } from "./rules.ts";
+import {
+  headersOf,
+  isDead,
+  knows,
+  type Occurrence,
+  planAttempt,
+  planOutcome,
+  rawBody,
+  retention_ms,
+  unixSeconds,
+} from "./rules.ts";
 import * as store from "./store.ts";
 import { webhookDeliveries, webhookEvents } from "./tables.ts";
 
@@ -23,20 +32,36 @@ const archive_rows_max = 500;
  */
 async function dispatch(deps: Deps, { event_id }: { event_id: string }): Promise<void> {
   await deps.db.transaction(async (tx) => {
-    const [event] = await tx.select({ organization_id: events.organization_id, seq: events.seq }).from(events).where(eq(events.id, event_id));
+    const [event] = await tx
+      .select({ organization_id: events.organization_id, seq: events.seq })
+      .from(events)
+      .where(eq(events.id, event_id));
     if (!event) return;
     const waiting = await store.lockUndispatched(tx, event.organization_id, event.seq);
     if (waiting.length === 0) return;
     const now = deps.clock.now();
     const endpoints = await store.findListening(tx, event.organization_id);
-    const name = endpoints.some(({ format }) => format !== "raw") ? await store.findOrganizationName(tx, event.organization_id) : "";
+    const name = endpoints.some(({ format }) => format !== "raw")
+      ? await store.findOrganizationName(tx, event.organization_id)
+      : "";
     const rows = waiting.flatMap((occurrence) =>
       endpoints.flatMap((endpoint) => {
         const payload = occurrence.seq > endpoint.since_seq ? bodyFor(endpoint, occurrence, name) : undefined;
         if (payload === undefined) return [];
         const { organization_id, seq, type } = occurrence;
         const due = { created_at: now, next_attempt_at: now, queued_at: now };
-        return [{ id: newId(), organization_id, endpoint_id: endpoint.id, event_id: occurrence.id, seq, type, payload, ...due }];
+        return [
+          {
+            id: newId(),
+            organization_id,
+            endpoint_id: endpoint.id,
+            event_id: occurrence.id,
+            seq,
+            type,
+            payload,
+            ...due,
+          },
+        ];
       }),
     );
     for (const webhook_event_id of await store.insertWebhookEvents(tx, rows)) {
@@ -64,7 +89,8 @@ async function take(tx: Tx, deps: Deps, id: string): Promise<Taken | undefined> 
   const { event, endpoint } = found;
   const now = deps.clock.now();
   const plan = planAttempt({ ...event, endpoint }, await store.isBlocked(tx, event, now), now);
-  const set = (values: Partial<typeof webhookEvents.$inferInsert>) => tx.update(webhookEvents).set(values).where(eq(webhookEvents.id, id));
+  const set = (values: Partial<typeof webhookEvents.$inferInsert>) =>
+    tx.update(webhookEvents).set(values).where(eq(webhookEvents.id, id));
   if (plan === "drop") await set({ next_attempt_at: null });
   if (plan === "skip") await set({ next_attempt_at: null, skipped: true, modified_at: now });
   if (plan !== "send" || event.payload === null) return undefined;
@@ -93,7 +119,8 @@ async function settle(tx: Tx, deps: Deps, taken: Taken, { http_code, text }: Rep
   });
   // Taken by someone else meanwhile, or asked for again: then the schedule is theirs.
   const mine = event.next_attempt_at?.getTime() === taken.leased_until.getTime();
-  const retry_at = outcome.retry && new Date(now.getTime() + randomInt(outcome.retry.least_ms, outcome.retry.most_ms + 1));
+  const retry_at =
+    outcome.retry && new Date(now.getTime() + randomInt(outcome.retry.least_ms, outcome.retry.most_ms + 1));
   const schedule = mine
     ? { attempts: outcome.attempts, succeeded: outcome.succeeded, next_attempt_at: retry_at, queued_at: null }
     : { succeeded: outcome.delivered || event.succeeded };
@@ -105,7 +132,8 @@ async function settle(tx: Tx, deps: Deps, taken: Taken, { http_code, text }: Rep
     if (isDead(await store.findLatestOutcomes(tx, endpoint_id))) {
       await store.disableEndpoint(tx, endpoint_id, now);
       const name = await store.findOrganizationName(tx, organization_id);
-      for (const to of await store.findMemberEmails(tx, organization_id)) await queueMail(tx, deps, disabledMail(to, name, endpoint));
+      for (const to of await store.findMemberEmails(tx, organization_id))
+        await queueMail(tx, deps, disabledMail(to, name, endpoint));
       deps.log.warn({ endpoint_id, organization_id }, "A webhook endpoint was switched off after ten failed events.");
       return;
     }
