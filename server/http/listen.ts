@@ -27,7 +27,11 @@ export type ListenOptions = {
 };
 
 const operation = { path: "/v1/webhooks/listen", scopes: ["webhooks:read"] as const };
-const newest: ClientProfile = { generation: "versioned", free_price: false, version: apiVersions[apiVersions.length - 1] ?? "2026-04" };
+const newest: ClientProfile = {
+  generation: "versioned",
+  free_price: false,
+  version: apiVersions[apiVersions.length - 1] ?? "2026-04",
+};
 /** A listener that does not say what it understands is a person at a terminal, not an old client. */
 const profileOf = (headers: Record<string, unknown>, client: ClientProfile): ClientProfile =>
   headers["polar-version"] !== undefined || /speakeasy-sdk/.test(String(headers["user-agent"] ?? "")) ? client : newest;
@@ -39,7 +43,12 @@ const place = z.string().transform((text, issues) => {
   return z.NEVER;
 });
 const types = many(z.string())
-  .transform((given) => given?.flatMap((text) => text.split(",")).map((text) => text.trim()).filter((text) => text !== ""))
+  .transform((given) =>
+    given
+      ?.flatMap((text) => text.split(","))
+      .map((text) => text.trim())
+      .filter((text) => text !== ""),
+  )
   .pipe(z.array(z.enum(eventTypes)).optional());
 const Query = z.object({ cursor: place.optional(), events: types, replay_since: instant.optional() });
 
@@ -56,7 +65,10 @@ export function listenStream(app: FastifyInstance, options: ListenOptions): void
   app.get(operation.path, async (request, reply) => {
     const organization_id = organizationOf({ actor: await authenticate(request, identify, operation) });
     const last = request.headers["last-event-id"];
-    const asked = { ...(request.query as object), ...(typeof last === "string" && last !== "" ? { cursor: last } : {}) };
+    const asked = {
+      ...(request.query as object),
+      ...(typeof last === "string" && last !== "" ? { cursor: last } : {}),
+    };
     const parsed = Query.safeParse(asked);
     if (!parsed.success) throw new ApiError("RequestValidationError", faultsOf("query", parsed.error.issues, asked));
     const client = profileOf(request.headers, request.client);
@@ -89,7 +101,12 @@ export function listenStream(app: FastifyInstance, options: ListenOptions): void
   });
 }
 
-async function startOf(query: z.output<typeof Query>, now: Cursor, tail: Tail, organization_id: string): Promise<Cursor> {
+async function startOf(
+  query: z.output<typeof Query>,
+  now: Cursor,
+  tail: Tail,
+  organization_id: string,
+): Promise<Cursor> {
   // A place that lies ahead is of another database; waiting for it would be for ever.
   if (query.cursor) return query.cursor.xid > now.xid ? now : query.cursor;
   return query.replay_since ? tail.since(organization_id, query.replay_since) : now;

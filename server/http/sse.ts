@@ -45,11 +45,13 @@ export function sendEvents(
       if (!gone.signal.aborted) log.error({ err: error }, "A stream of events ended early.");
     })
     .finally(end);
-  return reply
-    .header("Content-Type", "text/event-stream; charset=utf-8")
-    .header("Cache-Control", "no-store")
-    .header("X-Accel-Buffering", "no")
-    // A connection kept for another request would hold up the server's end.
-    .header("Connection", "close")
-    .send(out);
+  return (
+    reply
+      .header("Content-Type", "text/event-stream; charset=utf-8")
+      .header("Cache-Control", "no-store")
+      .header("X-Accel-Buffering", "no")
+      // A connection kept for another request would hold up the server's end.
+      .header("Connection", "close")
+      .send(out)
+  );
 }

@@ -43,39 +43,47 @@ const message = (id: string, key: string, payload: object): string => sseMessage
 /** `GET /v1/checkouts/client/{client_secret}/stream`: what becomes of a checkout, as server-sent events (CHK-60, CHK-61). */
 export function checkoutStream(app: FastifyInstance, options: StreamOptions): void {
   const { deps, tail, identify } = options;
-  app.get<{ Params: { client_secret: string } }>("/v1/checkouts/client/:client_secret/stream", async (request, reply) => {
-    checkIdentity(await identify(request.headers));
-    // The place is taken before the checkout is read: what happens in between is said twice rather than not at all.
-    const from = await tail.now();
-    const checkout = await options.find(contextOf(deps, request, anonymous), request.params.client_secret);
-    const latest = await latestUpdate(deps, checkout.organization_id, checkout.id);
-    return sendEvents({ request, reply, log: deps.log }, async (send, gone) => {
-      const over = AbortSignal.timeout(options.lifetime_ms ?? lifetime_ms_standard);
-      const ended = new AbortController();
-      const signal = AbortSignal.any([gone, over, ended.signal]);
-      /** Events the seller is still to be told of: the latest of each status. */
-      const untold = new Map<string, string>();
-      if (checkout.status === "succeeded") await send(message(newId(), "checkout.order_created", {}));
-      await send(message(latest?.id ?? newId(), "checkout.updated", { status: checkout.status }));
-      if (latest?.status === checkout.status) untold.set(checkout.status, latest.id);
-      const telling = tellDelivered(options, untold, send, signal);
-      for await (const event of tail.follow(checkout.organization_id, from, signal)) {
-        const key = event.seq > (latest?.seq ?? 0) ? keyOf(event, checkout.id) : undefined;
-        if (key === undefined) continue;
-        const status = String(fieldOf(event.data, "status"));
-        await send(message(event.id, key, key === "checkout.updated" ? { status } : {}));
-        if (event.type === "checkout.updated") untold.set(status, event.id);
-      }
-      if (over.aborted && !gone.aborted) await send(sseMessage({ type: "reconnect" }));
-      // Also when it was the server that ended the following.
-      ended.abort();
-      await telling;
-    });
-  });
+  app.get<{ Params: { client_secret: string } }>(
+    "/v1/checkouts/client/:client_secret/stream",
+    async (request, reply) => {
+      checkIdentity(await identify(request.headers));
+      // The place is taken before the checkout is read: what happens in between is said twice rather than not at all.
+      const from = await tail.now();
+      const checkout = await options.find(contextOf(deps, request, anonymous), request.params.client_secret);
+      const latest = await latestUpdate(deps, checkout.organization_id, checkout.id);
+      return sendEvents({ request, reply, log: deps.log }, async (send, gone) => {
+        const over = AbortSignal.timeout(options.lifetime_ms ?? lifetime_ms_standard);
+        const ended = new AbortController();
+        const signal = AbortSignal.any([gone, over, ended.signal]);
+        /** Events the seller is still to be told of: the latest of each status. */
+        const untold = new Map<string, string>();
+        if (checkout.status === "succeeded") await send(message(newId(), "checkout.order_created", {}));
+        await send(message(latest?.id ?? newId(), "checkout.updated", { status: checkout.status }));
+        if (latest?.status === checkout.status) untold.set(checkout.status, latest.id);
+        const telling = tellDelivered(options, untold, send, signal);
+        for await (const event of tail.follow(checkout.organization_id, from, signal)) {
+          const key = event.seq > (latest?.seq ?? 0) ? keyOf(event, checkout.id) : undefined;
+          if (key === undefined) continue;
+          const status = String(fieldOf(event.data, "status"));
+          await send(message(event.id, key, key === "checkout.updated" ? { status } : {}));
+          if (event.type === "checkout.updated") untold.set(status, event.id);
+        }
+        if (over.aborted && !gone.aborted) await send(sseMessage({ type: "reconnect" }));
+        // Also when it was the server that ended the following.
+        ended.abort();
+        await telling;
+      });
+    },
+  );
 }
 
 /** Watch the rows until the seller was told, whichever process does the telling. */
-async function tellDelivered({ told, deps }: StreamOptions, untold: Map<string, string>, send: Send, signal: AbortSignal): Promise<void> {
+async function tellDelivered(
+  { told, deps }: StreamOptions,
+  untold: Map<string, string>,
+  send: Send,
+  signal: AbortSignal,
+): Promise<void> {
   for (let polls = 0; !signal.aborted; polls = untold.size === 0 ? 0 : polls + 1) {
     try {
       const done = untold.size === 0 ? [] : await told([...untold.values()]);
@@ -97,7 +105,11 @@ async function latestUpdate(deps: Deps, organization_id: string, checkout_id: st
     .select({ id: events.id, seq: events.seq, status })
     .from(events)
     .where(
-      and(eq(events.organization_id, organization_id), eq(sql`(${events.data} ->> 'id')`, checkout_id), eq(events.type, "checkout.updated")),
+      and(
+        eq(events.organization_id, organization_id),
+        eq(sql`(${events.data} ->> 'id')`, checkout_id),
+        eq(events.type, "checkout.updated"),
+      ),
     )
     .orderBy(desc(events.seq))
     .limit(1);

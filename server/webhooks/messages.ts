@@ -11,7 +11,10 @@ const discord = { content: 2000, title: 256, description: 4096, field: 1024 } as
 const slack_text_max = 3000;
 
 const at = (value: unknown, ...path: string[]): unknown =>
-  path.reduce<unknown>((inner, key) => (typeof inner === "object" && inner !== null ? (inner as Loose)[key] : undefined), value);
+  path.reduce<unknown>(
+    (inner, key) => (typeof inner === "object" && inner !== null ? (inner as Loose)[key] : undefined),
+    value,
+  );
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 const money = (data: unknown, key: string): string => {
   const amount = at(data, key);
@@ -48,7 +51,8 @@ function messageOf(occurrence: Occurrence, organization: string): Message {
   const { type, data } = occurrence;
   const title = titles[type];
   const id = text(at(data, "id"));
-  if (title === undefined) return { title: type, text: `${type} in ${organization}`, facts: id ? [["Object", id]] : [] };
+  if (title === undefined)
+    return { title: type, text: `${type} in ${organization}`, facts: id ? [["Object", id]] : [] };
   const product = text(at(data, "product", "name")) || text(at(data, "description"));
   const customer = text(at(data, "customer", "email")) || text(at(data, "customer", "name"));
   const total = type.startsWith("order.") ? money(data, "total_amount") : money(data, "amount");
@@ -63,7 +67,11 @@ function messageOf(occurrence: Occurrence, organization: string): Message {
     ["Invoice", text(at(data, "invoice_number"))],
   ];
   const subject = [product, total].filter(Boolean).join(", ");
-  return { title, text: `${title} in ${organization}${subject ? `: ${subject}` : ""}`, facts: facts.filter(([, value]) => value !== "") };
+  return {
+    title,
+    text: `${title} in ${organization}${subject ? `: ${subject}` : ""}`,
+    facts: facts.filter(([, value]) => value !== ""),
+  };
 }
 
 const discordBody = ({ title, text, facts }: Message, occurrence: Occurrence): object => ({
@@ -81,17 +89,24 @@ const discordBody = ({ title, text, facts }: Message, occurrence: Occurrence): o
   ],
 });
 
-const slackEscape = (value: string): string => value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+const slackEscape = (value: string): string =>
+  value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 const slackBody = ({ title, text, facts }: Message): object => ({
   text: slackEscape(text).slice(0, slack_text_max),
   blocks: [
-    { type: "section", text: { type: "mrkdwn", text: `*${slackEscape(title)}*\n${slackEscape(text)}`.slice(0, slack_text_max) } },
+    {
+      type: "section",
+      text: { type: "mrkdwn", text: `*${slackEscape(title)}*\n${slackEscape(text)}`.slice(0, slack_text_max) },
+    },
     ...(facts.length === 0
       ? []
       : [
           {
             type: "section",
-            fields: facts.map(([name, value]) => ({ type: "mrkdwn", text: `*${name}*\n${slackEscape(value)}`.slice(0, 2000) })),
+            fields: facts.map(([name, value]) => ({
+              type: "mrkdwn",
+              text: `*${name}*\n${slackEscape(value)}`.slice(0, 2000),
+            })),
           },
         ]),
   ],
@@ -106,7 +121,11 @@ export function chatBody(format: "discord" | "slack", occurrence: Occurrence, or
 const htmlEscape = (value: string): string => slackEscape(value).replaceAll('"', "&quot;");
 
 /** Tells a member that an endpoint was given up (WHK-14). Of the address only the host: a chat's path is its password. */
-export function disabledMail(to: string, organization: string, endpoint: { id: string; name: string | null; url: string }): Mail {
+export function disabledMail(
+  to: string,
+  organization: string,
+  endpoint: { id: string; name: string | null; url: string },
+): Mail {
   const address = `${endpoint.name ? `${endpoint.name} ` : ""}at ${new URL(endpoint.url).host}`;
   const subject = `A webhook endpoint of ${organization} was switched off`;
   const about = `The webhook endpoint ${address} did not accept the last ten events, so nothing more is sent to it.`;

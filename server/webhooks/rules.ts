@@ -71,4 +71,5 @@ export function planOutcome(event: { attempts: number; succeeded: boolean | null
 
 /** Whether an endpoint is given up: its latest ten finished events all failed (WHK-14). */
 export const isDead = (latest: readonly (boolean | null)[]): boolean =>
-  latest.length >= disable_after_failures && latest.slice(0, disable_after_failures).every((succeeded) => succeeded === false);
+  latest.length >= disable_after_failures &&
+  latest.slice(0, disable_after_failures).every((succeeded) => succeeded === false);

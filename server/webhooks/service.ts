@@ -1,8 +1,8 @@
 import { and, eq, gte, inArray, lte, type SQL, sql } from "drizzle-orm";
-import { type EventType, eventTypesOf } from "../../shared/event-types.ts";
 import type { WebhookDelivery, WebhookEndpoint, webhooks } from "../../shared/api/webhooks.ts";
 import type { Service } from "../../shared/contract.ts";
 import { fault, invalid, notFound } from "../../shared/errors.ts";
+import { type EventType, eventTypesOf } from "../../shared/event-types.ts";
 import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
 import { checkAddress, reachOf } from "../lib/outbound.ts";
@@ -64,7 +64,11 @@ const codes: Record<"2xx" | "3xx" | "4xx" | "5xx", [number, number]> = {
 export const webhookService: Service<typeof webhooks, Ctx> = {
   async listEndpoints(ctx, { query }) {
     const { rows, total } = await store.findEndpoints(ctx.db, organizationOf(ctx), query.limit, offsetOf(query));
-    return pageOf(rows.map((row) => shown(ctx.client, row)), total, query);
+    return pageOf(
+      rows.map((row) => shown(ctx.client, row)),
+      total,
+      query,
+    );
   },
 
   async createEndpoint(ctx, { body }) {
@@ -122,7 +126,8 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
     const [delivery, event] = [webhookDeliveries, webhookEvents];
     const [least, most] = query.http_code_class ? codes[query.http_code_class] : [];
     // A client with closed value lists cannot read a page that holds a type it does not know.
-    const readable = ctx.client.generation === "versioned" ? undefined : among(event.type, [...eventTypesOf[ctx.client.generation]]);
+    const readable =
+      ctx.client.generation === "versioned" ? undefined : among(event.type, [...eventTypesOf[ctx.client.generation]]);
     const where: (SQL | undefined)[] = [
       eq(delivery.organization_id, organizationOf(ctx)),
       among(delivery.endpoint_id, query.endpoint_id),
@@ -130,12 +135,21 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
       query.end_timestamp && lte(delivery.created_at, query.end_timestamp),
       query.succeeded === undefined ? undefined : eq(delivery.succeeded, query.succeeded),
       query.query === undefined ? undefined : sql`${event.payload} ilike ${`%${contains(query.query)}%`}`,
-      least === undefined || most === undefined ? undefined : and(gte(delivery.http_code, least), lte(delivery.http_code, most)),
+      least === undefined || most === undefined
+        ? undefined
+        : and(gte(delivery.http_code, least), lte(delivery.http_code, most)),
       among(event.type, query.event_type),
       readable,
     ];
-    const { rows, total } = await store.findDeliveries(ctx.db, { where: and(...where), limit: query.limit, offset: offsetOf(query) });
-    const versions = await versionsOf(ctx, rows.map((row) => row.event.endpoint_id));
+    const { rows, total } = await store.findDeliveries(ctx.db, {
+      where: and(...where),
+      limit: query.limit,
+      offset: offsetOf(query),
+    });
+    const versions = await versionsOf(
+      ctx,
+      rows.map((row) => row.event.endpoint_id),
+    );
     const items = rows.map((row) => deliveryOf(row, versions.get(row.event.endpoint_id) ?? ctx.client.version));
     return pageOf(items, total, query);
   },
@@ -160,6 +174,9 @@ async function versionsOf(ctx: Ctx, endpoint_ids: string[]): Promise<Map<string,
   return new Map(rows.map((row) => [row.id, row.api_version]));
 }
 
-function deliveryOf({ delivery, event }: Awaited<ReturnType<typeof store.findDeliveries>>["rows"][number], api_version: string): WebhookDelivery {
+function deliveryOf(
+  { delivery, event }: Awaited<ReturnType<typeof store.findDeliveries>>["rows"][number],
+  api_version: string,
+): WebhookDelivery {
   return { ...delivery, webhook_event: { ...event, type: event.type as EventType, api_version } };
 }

@@ -1,4 +1,20 @@
-import { and, asc, desc, eq, exists, gt, inArray, isNotNull, isNull, lt, lte, not, or, type SQL, sql } from "drizzle-orm";
+import {
+  and,
+  asc,
+  desc,
+  eq,
+  exists,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  lte,
+  not,
+  or,
+  type SQL,
+  sql,
+} from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
 import { member, user } from "../auth/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
@@ -20,7 +36,9 @@ export const profileOfEndpoint = (endpoint: EndpointRow): ClientProfile => ({
 /** The number of the latest event that anyone has begun to emit. */
 export async function findLatestSeq(db: Database): Promise<number> {
   const serial = sql`pg_get_serial_sequence('events', 'seq')::regclass`;
-  const [row] = await db.select({ seq: sql<string>`coalesce(pg_sequence_last_value(${serial}), 0)` }).from(sql`(select 1) as one`);
+  const [row] = await db
+    .select({ seq: sql<string>`coalesce(pg_sequence_last_value(${serial}), 0)` })
+    .from(sql`(select 1) as one`);
   return Number(row?.seq ?? 0);
 }
 
@@ -30,12 +48,20 @@ export async function lockEndpoint(tx: Tx, organization_id: string, id: string):
   return row;
 }
 
-export async function findEndpoint(db: Database, organization_id: string, id: string): Promise<EndpointRow | undefined> {
+export async function findEndpoint(
+  db: Database,
+  organization_id: string,
+  id: string,
+): Promise<EndpointRow | undefined> {
   const [row] = await db.select().from(webhookEndpoints).where(ofOrganization(organization_id, id));
   return row;
 }
 const ofOrganization = (organization_id: string, id: string): SQL | undefined =>
-  and(eq(webhookEndpoints.id, id), eq(webhookEndpoints.organization_id, organization_id), isNull(webhookEndpoints.deleted_at));
+  and(
+    eq(webhookEndpoints.id, id),
+    eq(webhookEndpoints.organization_id, organization_id),
+    isNull(webhookEndpoints.deleted_at),
+  );
 
 export async function findEndpoints(db: Database, organization_id: string, limit: number, offset: number) {
   const mine = and(eq(webhookEndpoints.organization_id, organization_id), isNull(webhookEndpoints.deleted_at));
@@ -91,10 +117,17 @@ export async function insertWebhookEvents(tx: Tx, rows: (typeof webhookEvents.$i
  * An event and its endpoint, both held until the transaction ends; always the endpoint first. So what is decided for one
  * event of an endpoint has seen what was decided for the others, and none waits for one that has just gone.
  */
-export async function lockWebhookEvent(tx: Tx, id: string): Promise<{ event: WebhookEventRow; endpoint: EndpointRow } | undefined> {
+export async function lockWebhookEvent(
+  tx: Tx,
+  id: string,
+): Promise<{ event: WebhookEventRow; endpoint: EndpointRow } | undefined> {
   const ofEvent = tx.select({ id: webhookEvents.endpoint_id }).from(webhookEvents).where(eq(webhookEvents.id, id));
   // Not a full lock, so that copies of further events can be written meanwhile.
-  const [endpoint] = await tx.select().from(webhookEndpoints).where(inArray(webhookEndpoints.id, ofEvent)).for("no key update");
+  const [endpoint] = await tx
+    .select()
+    .from(webhookEndpoints)
+    .where(inArray(webhookEndpoints.id, ofEvent))
+    .for("no key update");
   const [event] = await tx.select().from(webhookEvents).where(eq(webhookEvents.id, id)).for("update");
   return endpoint && event && { event, endpoint };
 }
@@ -158,7 +191,10 @@ export async function disableEndpoint(tx: Tx, id: string, now: Date): Promise<vo
 
 /** Due and not queued lately: a retry whose time has come, or work that was lost with its process. */
 const isDue = (now: Date, queued_before: Date): SQL | undefined =>
-  and(lte(webhookEvents.next_attempt_at, now), or(isNull(webhookEvents.queued_at), lt(webhookEvents.queued_at, queued_before)));
+  and(
+    lte(webhookEvents.next_attempt_at, now),
+    or(isNull(webhookEvents.queued_at), lt(webhookEvents.queued_at, queued_before)),
+  );
 
 export async function hasDue(db: Database, now: Date, queued_before: Date): Promise<boolean> {
   const rows = await db.select({ id: webhookEvents.id }).from(webhookEvents).where(isDue(now, queued_before)).limit(1);
@@ -206,7 +242,13 @@ export async function findTold(db: Database, event_ids: readonly string[]): Prom
         .select({ one: sql`1` })
         .from(webhookEvents)
         .innerJoin(endpoint, and(eq(endpoint.id, webhookEvents.endpoint_id), eq(endpoint.format, "raw")))
-        .where(and(eq(webhookEvents.organization_id, events.organization_id), eq(webhookEvents.event_id, events.id), condition)),
+        .where(
+          and(
+            eq(webhookEvents.organization_id, events.organization_id),
+            eq(webhookEvents.event_id, events.id),
+            condition,
+          ),
+        ),
     );
   const rows = await db
     .select({ id: events.id })

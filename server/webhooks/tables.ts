@@ -1,5 +1,16 @@
 import { sql } from "drizzle-orm";
-import { bigint, boolean, index, integer, jsonb, pgTable, text, timestamp, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import {
+  bigint,
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  text,
+  timestamp,
+  uniqueIndex,
+  uuid,
+} from "drizzle-orm/pg-core";
 import type { ApiVersion, ClientProfile } from "../lib/profiles.ts";
 import { organization } from "../organizations/tables.ts";
 
@@ -10,7 +21,9 @@ export const webhookEndpoints = pgTable(
   "webhook_endpoints",
   {
     id: uuid().primaryKey(),
-    organization_id: text().notNull().references(() => organization.id, { onDelete: "cascade" }),
+    organization_id: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
     created_at: instant().notNull(),
     modified_at: instant(),
     deleted_at: instant(),
@@ -27,7 +40,9 @@ export const webhookEndpoints = pgTable(
     /** Nothing that was emitted up to here is sent: it was before the endpoint existed, or while it was switched off. */
     since_seq: bigint({ mode: "number" }).notNull(),
   },
-  (table) => [index("webhook_endpoints_list").on(table.organization_id, table.created_at).where(sql`${table.deleted_at} is null`)],
+  (table) => [
+    index("webhook_endpoints_list").on(table.organization_id, table.created_at).where(sql`${table.deleted_at} is null`),
+  ],
 );
 
 /** One occurrence for one endpoint. The body is written once and never made again (WHK-06). */
@@ -36,7 +51,9 @@ export const webhookEvents = pgTable(
   {
     id: uuid().primaryKey(),
     organization_id: text().notNull(),
-    endpoint_id: uuid().notNull().references(() => webhookEndpoints.id, { onDelete: "cascade" }),
+    endpoint_id: uuid()
+      .notNull()
+      .references(() => webhookEndpoints.id, { onDelete: "cascade" }),
     event_id: uuid().notNull(),
     /** The occurrence's own number: the order of emission, whatever order the fan-out ran in. */
     seq: bigint({ mode: "number" }).notNull(),
@@ -72,7 +89,9 @@ export const webhookDeliveries = pgTable(
     id: uuid().primaryKey(),
     organization_id: text().notNull(),
     endpoint_id: uuid().notNull(),
-    webhook_event_id: uuid().notNull().references(() => webhookEvents.id, { onDelete: "cascade" }),
+    webhook_event_id: uuid()
+      .notNull()
+      .references(() => webhookEvents.id, { onDelete: "cascade" }),
     created_at: instant().notNull(),
     modified_at: instant(),
     succeeded: boolean().notNull(),

@@ -21,27 +21,40 @@ beforeAll(async () => {
   seller = await floe.seller();
 });
 afterAll(() => floe.close());
-afterEach(() => streams.splice(0).forEach((stream) => stream.close()));
+afterEach(() => {
+  for (const stream of streams.splice(0)) stream.close();
+});
 
 async function listen(query = "", headers: Record<string, string> = {}, token = seller.key): Promise<Stream> {
-  const stream = await openStream(`${floe.url}/v1/webhooks/listen${query}`, { authorization: `Bearer ${token}`, ...headers });
+  const stream = await openStream(`${floe.url}/v1/webhooks/listen${query}`, {
+    authorization: `Bearer ${token}`,
+    ...headers,
+  });
   streams.push(stream);
   return stream;
 }
 /** Past the greeting. */
-async function listening(query = "", headers: Record<string, string> = {}): Promise<Stream & { cursor: string; secret: string }> {
+async function listening(
+  query = "",
+  headers: Record<string, string> = {},
+): Promise<Stream & { cursor: string; secret: string }> {
   const stream = await listen(query, headers);
   expect(stream.status).toBe(200);
   const hello = await stream.next();
   expect(hello.event).toBe("hello");
   return Object.assign(stream, { cursor: hello.id ?? "", secret: (hello.data as { secret: string }).secret });
 }
-async function happen(type = "product.created", data: object = { id: newId() }, organization_id = seller.organization_id): Promise<string> {
+async function happen(
+  type = "product.created",
+  data: object = { id: newId() },
+  organization_id = seller.organization_id,
+): Promise<string> {
   const id = newId();
   await floe.deps.db.insert(events).values({ id, organization_id, type, data, created_at: floe.clock.now() });
   return id;
 }
-const bodyOf = (message: { data: never }): { type: string; data: { id: string } } => JSON.parse((message.data as Delivery).body);
+const bodyOf = (message: { data: never }): { type: string; data: { id: string } } =>
+  JSON.parse((message.data as Delivery).body);
 
 describe("floe listen", () => {
   test("begins with the secret that signs, the same each time and another for each organization", async () => {
@@ -56,7 +69,9 @@ describe("floe listen", () => {
     expect((await listening()).secret).toBe((hello.data as { secret: string }).secret);
     const other = await floe.seller("other");
     const foreign = await listen("", {}, other.key);
-    expect(((await foreign.next()).data as { secret: string }).secret).not.toBe((hello.data as { secret: string }).secret);
+    expect(((await foreign.next()).data as { secret: string }).secret).not.toBe(
+      (hello.data as { secret: string }).secret,
+    );
     await happen();
     expect(await foreign.rest(700)).toEqual([]);
   });
@@ -65,12 +80,20 @@ describe("floe listen", () => {
     const stream = await listening();
     const id = await happen("product.created", { id: "p1", name: "Ö\n\n😀" });
     const message = await stream.next();
-    expect(message).toMatchObject({ id: expect.stringMatching(/^\d+-\d+$/), event: "delivery", data: { id, type: "product.created", created_at: floe.clock.now().toISOString() } });
+    expect(message).toMatchObject({
+      id: expect.stringMatching(/^\d+-\d+$/),
+      event: "delivery",
+      data: { id, type: "product.created", created_at: floe.clock.now().toISOString() },
+    });
     const { body, signature, timestamp } = message.data as Delivery;
     expect(timestamp).toBe(Math.floor(floe.clock.now().getTime() / 1000));
     const headers = { "webhook-id": id, "webhook-timestamp": String(timestamp), "webhook-signature": signature };
     const verified = new Webhook(Buffer.from(stream.secret).toString("base64")).verify(body, headers);
-    expect(verified).toEqual({ type: "product.created", timestamp: floe.clock.now().toISOString(), data: { id: "p1", name: "Ö\n\n😀" } });
+    expect(verified).toEqual({
+      type: "product.created",
+      timestamp: floe.clock.now().toISOString(),
+      data: { id: "p1", name: "Ö\n\n😀" },
+    });
   });
 
   test("starts now, or goes on after a cursor and misses nothing", async () => {
@@ -84,7 +107,9 @@ describe("floe listen", () => {
     const again = await listening("", { "last-event-id": first.id ?? "" });
     expect(again.cursor).toBe(first.id);
     await happen("product.created", { id: "4" });
-    expect([await again.next(), await again.next(), await again.next()].map((message) => bodyOf(message).data.id)).toEqual(["2", "3", "4"]);
+    expect(
+      [await again.next(), await again.next(), await again.next()].map((message) => bodyOf(message).data.id),
+    ).toEqual(["2", "3", "4"]);
     const byQuery = await listening(`?cursor=${stream.cursor}`);
     expect((await byQuery.rest(700)).map((message) => bodyOf(message).data.id)).toEqual(["1", "2", "3", "4"]);
   });
@@ -110,19 +135,37 @@ describe("floe listen", () => {
   test("leaves out what was not asked for", async () => {
     const stream = await listening("?events=order.paid,product.updated&events=checkout.expired");
     for (const type of ["product.created", "order.paid", "checkout.expired", "product.updated"]) await happen(type);
-    expect((await stream.rest(700)).map((message) => (message.data as Delivery).type)).toEqual(["order.paid", "checkout.expired", "product.updated"]);
+    expect((await stream.rest(700)).map((message) => (message.data as Delivery).type)).toEqual([
+      "order.paid",
+      "checkout.expired",
+      "product.updated",
+    ]);
   });
 
   test("speaks the newest words, unless the client says that it knows only older ones (contract 1.2)", async () => {
     const [newest, old] = [await listening(), await listening("", sdk38)];
     await happen("checkout.expired");
     await happen("order.paid", { id: "o1", billing_reason: "subscription_meter_cycle" });
-    const words = (messages: { data: never }[]) => messages.map((message) => [bodyOf(message).type, (bodyOf(message).data as { billing_reason?: string }).billing_reason]);
-    expect(words(await newest.rest(700))).toEqual([["checkout.expired", undefined], ["order.paid", "subscription_meter_cycle"]]);
+    const words = (messages: { data: never }[]) =>
+      messages.map((message) => [
+        bodyOf(message).type,
+        (bodyOf(message).data as { billing_reason?: string }).billing_reason,
+      ]);
+    expect(words(await newest.rest(700))).toEqual([
+      ["checkout.expired", undefined],
+      ["order.paid", "subscription_meter_cycle"],
+    ]);
     expect(words(await old.rest(700))).toEqual([["order.paid", "subscription_cycle"]]);
   });
 
-  test.each(["?cursor=x", "?cursor=1", "?cursor=-1-1", "?events=made.up", "?replay_since=yesterday", "?cursor=999999999999999999999-1"])("refuses %s with 422", async (query) => {
+  test.each([
+    "?cursor=x",
+    "?cursor=1",
+    "?cursor=-1-1",
+    "?events=made.up",
+    "?replay_since=yesterday",
+    "?cursor=999999999999999999999-1",
+  ])("refuses %s with 422", async (query) => {
     const { status } = await listen(query);
     expect(status).toBe(422);
   });
@@ -166,14 +209,21 @@ describe("on a real PostgreSQL", () => {
 
   test("a transaction that commits late is not skipped by a cursor that is already past its number", async () => {
     const owner = await real.seller();
-    const open = (cursor = "") => openStream(`${real.url}/v1/webhooks/listen${cursor}`, { authorization: `Bearer ${owner.key}` });
+    const open = (cursor = "") =>
+      openStream(`${real.url}/v1/webhooks/listen${cursor}`, { authorization: `Bearer ${owner.key}` });
     const stream = await open();
     streams.push(stream);
     await stream.next();
     const client = postgres(String(real.deps.config.DATABASE_URL), { max: 2, onnotice: () => {} });
     const db = drizzle({ client });
     const insert = (into: Pick<typeof db, "insert">, id: string) =>
-      into.insert(events).values({ id: newId(), organization_id: owner.organization_id, type: "product.created", data: { id }, created_at: new Date() });
+      into.insert(events).values({
+        id: newId(),
+        organization_id: owner.organization_id,
+        type: "product.created",
+        data: { id },
+        created_at: new Date(),
+      });
     let commit = () => {};
     const held = new Promise<void>((resolve) => {
       commit = resolve;
@@ -202,7 +252,9 @@ describe("on a real PostgreSQL", () => {
     await client.end();
   });
 
-  test("many writers at once, read by followers that come and go: each sees every event once", { timeout: 60_000 }, async () => {
+  test("many writers at once, read by followers that come and go: each sees every event once", {
+    timeout: 60_000,
+  }, async () => {
     const organization_id = newId();
     const client = postgres(String(real.deps.config.DATABASE_URL), { max: 20, onnotice: () => {} });
     const db = drizzle({ client });
@@ -214,7 +266,13 @@ describe("on a real PostgreSQL", () => {
       Array.from({ length: 20 }, async (_, writer) => {
         for (let number = 0; number < total / 20; number += 1) {
           await db.transaction(async (tx) => {
-            const row = { id: newId(), organization_id, type: "product.created", data: { id: `${writer}.${number}` }, created_at: new Date() };
+            const row = {
+              id: newId(),
+              organization_id,
+              type: "product.created",
+              data: { id: `${writer}.${number}` },
+              created_at: new Date(),
+            };
             await tx.insert(events).values(row);
             await tx.execute(sql`select pg_sleep(${Math.random() * 0.03})`);
           });
@@ -239,7 +297,11 @@ describe("on a real PostgreSQL", () => {
     clearTimeout(timer);
     tail.close();
     await client.end();
-    const all = Array.from({ length: 20 }, (_, writer) => Array.from({ length: total / 20 }, (__, number) => `${writer}.${number}`)).flat().sort();
+    const all = Array.from({ length: 20 }, (_, writer) =>
+      Array.from({ length: total / 20 }, (__, number) => `${writer}.${number}`),
+    )
+      .flat()
+      .sort();
     expect([...steady].sort()).toEqual(all);
     expect(restless).toEqual(steady);
   });

@@ -1,7 +1,7 @@
 import Fastify from "fastify";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { checkoutStream } from "../../server/http/stream.ts";
 import { parseRequests } from "../../server/http/parsing.ts";
+import { checkoutStream } from "../../server/http/stream.ts";
 import { newId } from "../../server/lib/ids.ts";
 import { openTail } from "../../server/lib/tail.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -34,7 +34,12 @@ async function checkout(): Promise<Checkout> {
   return made;
 }
 async function pay({ client_secret }: Checkout): Promise<void> {
-  const body = { confirmation_token_id: "pm_card_visa", customer_email: "ada@example.com", customer_name: "Ada", customer_billing_address: { country: "FR" as const } };
+  const body = {
+    confirmation_token_id: "pm_card_visa",
+    customer_email: "ada@example.com",
+    customer_name: "Ada",
+    customer_billing_address: { country: "FR" as const },
+  };
   await floe.client().checkoutClient.confirm({ params: { client_secret }, body });
   await floe.runJobs();
 }
@@ -60,7 +65,11 @@ describe("the stream of a checkout (CHK-60, CHK-61)", () => {
     expect(stream.headers["content-type"]).toContain("text/event-stream");
     expect(stream.headers["access-control-allow-origin"]).toBe("*");
     const { data } = await stream.next(1000);
-    expect(data).toEqual({ id: expect.stringMatching(/^[0-9a-f-]{36}$/), key: "checkout.updated", payload: { status: "open" } });
+    expect(data).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      key: "checkout.updated",
+      payload: { status: "open" },
+    });
   });
 
   test("tells order, success and, as no endpoint listens, that the seller was told", async () => {
@@ -69,7 +78,12 @@ describe("the stream of a checkout (CHK-60, CHK-61)", () => {
     await pay(sale);
     const news = said(await stream.rest(1500));
     expect(news[0]).toBe("checkout.updated open");
-    const inOrder = ["checkout.updated confirmed", "checkout.order_created", "checkout.updated succeeded", "checkout.webhook_event_delivered succeeded"];
+    const inOrder = [
+      "checkout.updated confirmed",
+      "checkout.order_created",
+      "checkout.updated succeeded",
+      "checkout.webhook_event_delivered succeeded",
+    ];
     expect(news.filter((one) => inOrder.includes(one))).toEqual(inOrder);
     // Another checkout of the same seller hears nothing of it.
     expect(said(await other.rest(500))).toEqual(["checkout.updated open"]);
@@ -105,7 +119,11 @@ describe("the stream of a checkout (CHK-60, CHK-61)", () => {
     const sale = await checkout();
     await pay(sale);
     const news = said(await (await watch(sale)).rest(1000));
-    expect(news).toEqual(["checkout.order_created", "checkout.updated succeeded", "checkout.webhook_event_delivered succeeded"]);
+    expect(news).toEqual([
+      "checkout.order_created",
+      "checkout.updated succeeded",
+      "checkout.webhook_event_delivered succeeded",
+    ]);
   });
 
   test("of an unknown secret is 404, of an expired checkout 410, with a bad token 401 (API-25)", async () => {

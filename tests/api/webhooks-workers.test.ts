@@ -21,7 +21,9 @@ afterAll(async () => {
   await server?.stop();
 });
 
-test("two servers send each event once, those of one transaction in their order (WHK-05, WHK-13)", { timeout: 60_000 }, async () => {
+test("two servers send each event once, those of one transaction in their order (WHK-05, WHK-13)", {
+  timeout: 60_000,
+}, async () => {
   const [floe] = floes as [Floe];
   const seller = await floe.seller();
   const receiver = await startReceiver();
@@ -34,7 +36,9 @@ test("two servers send each event once, those of one transaction in their order 
       return deps.db.transaction(async (tx) => {
         for (const type of types) {
           const id = newId();
-          await tx.insert(events).values({ id, organization_id: seller.organization_id, type, data: { id: sale }, created_at: new Date() });
+          await tx
+            .insert(events)
+            .values({ id, organization_id: seller.organization_id, type, data: { id: sale }, created_at: new Date() });
           await deps.jobs.send(tx, "events.dispatch", { event_id: id });
         }
       });
@@ -45,7 +49,8 @@ test("two servers send each event once, those of one transaction in their order 
   await new Promise((done) => setTimeout(done, 1500));
   expect(receiver.received).toHaveLength(36);
   expect(new Set(receiver.received.map(({ headers }) => headers["webhook-id"])).size).toBe(36);
-  for (const sale of sales) expect(receiver.received.filter(({ json }) => json.data.id === sale).map(({ json }) => json.type)).toEqual(types);
+  for (const sale of sales)
+    expect(receiver.received.filter(({ json }) => json.data.id === sale).map(({ json }) => json.type)).toEqual(types);
   expect(await floe.deps.db.select().from(webhookDeliveries)).toHaveLength(36);
   await receiver.close();
 });

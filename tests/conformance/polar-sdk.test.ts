@@ -33,7 +33,13 @@ describe.each(sdks.map((sdk) => [sdk.name, sdk] as const))("official SDK %s", (_
   const called = new Set<SdkOperation>();
   const opened = (key: string): typeof call => {
     const methods = sdk.open(floe.url, key);
-    const watched = operations.map((name) => [name, (input: Wire) => (called.add(name), methods[name](input ?? {}))] as const);
+    const watched = operations.map((name) => {
+      const method = (input: Wire) => {
+        called.add(name);
+        return methods[name](input ?? {});
+      };
+      return [name, method] as const;
+    });
     return Object.fromEntries(watched) as typeof call;
   };
   beforeAll(async () => {
@@ -53,16 +59,35 @@ describe.each(sdks.map((sdk) => [sdk.name, sdk] as const))("official SDK %s", (_
   });
 
   test("creates, lists, gets, changes and archives products, the free one too", async () => {
-    const made = await call["products.create"](product({ name: "Book of tests", description: "Text", metadata: { tier: "pro" } }));
-    expect(made).toMatchObject({ name: "Book of tests", is_archived: false, is_recurring: false, metadata: { tier: "pro" }, organization_id: seller.organization_id });
-    expect(made.prices).toEqual([expect.objectContaining({ amount_type: "fixed", price_amount: 1900, price_currency: "usd" })]);
-    const gift = await call["products.create"](product({ name: "Free thing", prices: [sdk.freePrice ? free : { ...price, price_amount: 0 }] }));
+    const made = await call["products.create"](
+      product({ name: "Book of tests", description: "Text", metadata: { tier: "pro" } }),
+    );
+    expect(made).toMatchObject({
+      name: "Book of tests",
+      is_archived: false,
+      is_recurring: false,
+      metadata: { tier: "pro" },
+      organization_id: seller.organization_id,
+    });
+    expect(made.prices).toEqual([
+      expect.objectContaining({ amount_type: "fixed", price_amount: 1900, price_currency: "usd" }),
+    ]);
+    const gift = await call["products.create"](
+      product({ name: "Free thing", prices: [sdk.freePrice ? free : { ...price, price_amount: 0 }] }),
+    );
     // The same product made by a client of another age is as readable.
-    const foreign = await floe.request("POST", "/v1/products/", { token: seller.key, body: product({ name: "Freebie", prices: [free] }) });
+    const foreign = await floe.request("POST", "/v1/products/", {
+      token: seller.key,
+      body: product({ name: "Freebie", prices: [free] }),
+    });
     expect(foreign.status).toBe(201);
     const seen = await call["products.get"]({ id: (foreign.json as { id: string }).id });
-    expect(seen.prices[0]).toMatchObject(sdk.freePrice ? { amount_type: "free" } : { amount_type: "fixed", price_amount: 0 });
-    expect(ids(await call["products.list"]({ is_archived: false, sorting: ["name"] }))).toEqual([made.id, gift.id, seen.id].sort((a, b) => (a === made.id ? -1 : b === made.id ? 1 : a === gift.id ? -1 : 1)));
+    expect(seen.prices[0]).toMatchObject(
+      sdk.freePrice ? { amount_type: "free" } : { amount_type: "fixed", price_amount: 0 },
+    );
+    expect(ids(await call["products.list"]({ is_archived: false, sorting: ["name"] }))).toEqual(
+      [made.id, gift.id, seen.id].sort((a, b) => (a === made.id ? -1 : b === made.id ? 1 : a === gift.id ? -1 : 1)),
+    );
     expect(ids(await call["products.list"]({ metadata: { tier: "pro" } }))).toEqual([made.id]);
     expect(ids(await call["products.list"]({ id: [made.id, gift.id], limit: 1, page: 2 }))).toHaveLength(1);
     const renamed = await call["products.update"]({ id: made.id, name: "Renamed" });
@@ -83,21 +108,54 @@ describe.each(sdks.map((sdk) => [sdk.name, sdk] as const))("official SDK %s", (_
     expect((await call["customers.getExternal"]({ external_id })).id).toBe(made.id);
     expect((await call["customers.update"]({ id: made.id, name: "Ada L." })).name).toBe("Ada L.");
     expect((await call["customers.updateExternal"]({ external_id, name: "Ada Lovelace" })).name).toBe("Ada Lovelace");
-    const states = [await call["customers.getState"]({ id: made.id }), await call["customers.getStateExternal"]({ external_id })];
-    for (const state of states) expect(state).toMatchObject({ id: made.id, email, active_subscriptions: [], granted_benefits: [], active_meters: [] });
+    const states = [
+      await call["customers.getState"]({ id: made.id }),
+      await call["customers.getStateExternal"]({ external_id }),
+    ];
+    for (const state of states)
+      expect(state).toMatchObject({
+        id: made.id,
+        email,
+        active_subscriptions: [],
+        granted_benefits: [],
+        active_meters: [],
+      });
     expect(await call["customers.deleteExternal"]({ external_id })).toBeUndefined();
     const second = await call["customers.create"]({ email: `grace-${newId()}@example.com` });
     expect(await call["customers.delete"]({ id: second.id })).toBeUndefined();
     await expect(call["customers.get"]({ id: second.id })).rejects.toMatchObject({ name: "ResourceNotFound" });
   });
 
-  test("sells: checkout, confirmation by the buyer, order, payment, webhooks that it validates itself", { timeout: 60_000 }, async () => {
+  test("sells: checkout, confirmation by the buyer, order, payment, webhooks that it validates itself", {
+    timeout: 60_000,
+  }, async () => {
     const hook = await receiver();
-    const events = ["product.created", "checkout.created", "checkout.updated", "customer.created", "customer.state_changed", "order.created", "order.updated", "order.paid"];
+    const events = [
+      "product.created",
+      "checkout.created",
+      "checkout.updated",
+      "customer.created",
+      "customer.state_changed",
+      "order.created",
+      "order.updated",
+      "order.paid",
+    ];
     const endpoint = await call["webhooks.createEndpoint"]({ url: hook.url, format: "raw", events });
     const sold = await call["products.create"](product({ name: "Sold" }));
-    const made = await call["checkouts.create"]({ products: [sold.id], success_url: "https://example.com/thanks", metadata: { cart: "7" } });
-    expect(made).toMatchObject({ status: "open", product_id: sold.id, amount: 1900, total_amount: 1900, currency: "usd", metadata: { cart: "7" }, payment_processor: "stripe" });
+    const made = await call["checkouts.create"]({
+      products: [sold.id],
+      success_url: "https://example.com/thanks",
+      metadata: { cart: "7" },
+    });
+    expect(made).toMatchObject({
+      status: "open",
+      product_id: sold.id,
+      amount: 1900,
+      total_amount: 1900,
+      currency: "usd",
+      metadata: { cart: "7" },
+      payment_processor: "stripe",
+    });
     expect(made.url).toContain(made.client_secret);
     expect((await call["checkouts.get"]({ id: made.id })).client_secret).toBe(made.client_secret);
     expect(ids(await call["checkouts.list"]({ product_id: sold.id }))).toEqual([made.id]);
@@ -117,20 +175,41 @@ describe.each(sdks.map((sdk) => [sdk.name, sdk] as const))("official SDK %s", (_
     const orders = await call["orders.list"]({ product_id: sold.id });
     expect(orders.items).toHaveLength(1);
     const order = await call["orders.get"]({ id: orders.items[0].id });
-    expect(order).toMatchObject({ status: "paid", paid: true, total_amount: 1900, billing_reason: "purchase", checkout_id: made.id, metadata: { cart: "7" }, customer: { email: "ada@example.com" }, product: { id: sold.id } });
+    expect(order).toMatchObject({
+      status: "paid",
+      paid: true,
+      total_amount: 1900,
+      billing_reason: "purchase",
+      checkout_id: made.id,
+      metadata: { cart: "7" },
+      customer: { email: "ada@example.com" },
+      product: { id: sold.id },
+    });
     const billing_address = { country: "FR", city: "Orléans", postal_code: "45000", line1: "1 rue Jeanne d’Arc" };
-    expect(await call["orders.update"]({ id: order.id, billing_name: "Ada GmbH", billing_address })).toMatchObject({ billing_name: "Ada GmbH", billing_address: { country: "FR", city: "Orléans" } });
+    expect(await call["orders.update"]({ id: order.id, billing_name: "Ada GmbH", billing_address })).toMatchObject({
+      billing_name: "Ada GmbH",
+      billing_address: { country: "FR", city: "Orléans" },
+    });
     const payments = await call["payments.list"]({ order_id: order.id });
     expect(payments.items).toHaveLength(1);
     const payment = await call["payments.get"]({ id: payments.items[0].id });
-    expect(payment).toMatchObject({ status: "succeeded", amount: 1900, currency: "usd", method: "card", processor: "stripe", order_id: order.id });
+    expect(payment).toMatchObject({
+      status: "succeeded",
+      amount: 1900,
+      currency: "usd",
+      method: "card",
+      processor: "stripe",
+      order_id: order.id,
+    });
     await floe.runJobs();
 
     for (const { body, headers, json } of hook.received) {
       const event = await sdk.validateEvent(body, headers as Record<string, string>, endpoint.secret);
       expect(event.type).toBe(json.type);
       expect(event.data.id).toBe(json.data.id);
-      await expect(sdk.validateEvent(body.replace("{", "{ "), headers as Record<string, string>, endpoint.secret)).rejects.toThrow();
+      await expect(
+        sdk.validateEvent(body.replace("{", "{ "), headers as Record<string, string>, endpoint.secret),
+      ).rejects.toThrow();
     }
     const types = hook.types();
     for (const type of events) expect(types).toContain(type);
@@ -149,7 +228,10 @@ describe.each(sdks.map((sdk) => [sdk.name, sdk] as const))("official SDK %s", (_
     const sold = await call["products.create"](product({ name: "Declined" }));
     const { client_secret } = await call["checkouts.create"]({ products: [sold.id], ...buyer });
     const anyone = sdk.open(floe.url);
-    const declined = anyone["checkouts.clientConfirm"]({ client_secret, confirmation_token_id: "pm_card_chargeDeclined" });
+    const declined = anyone["checkouts.clientConfirm"]({
+      client_secret,
+      confirmation_token_id: "pm_card_chargeDeclined",
+    });
     await expect(declined).rejects.toMatchObject({ name: "PaymentError" });
     expect((await anyone["checkouts.clientGet"]({ client_secret })).status).toBe("open");
     const paid = await anyone["checkouts.clientConfirm"]({ client_secret, confirmation_token_id: "pm_card_visa" });
@@ -157,21 +239,33 @@ describe.each(sdks.map((sdk) => [sdk.name, sdk] as const))("official SDK %s", (_
   });
 
   test("gets a free product without paying", async () => {
-    const gift = await call["products.create"](product({ name: "Gift", prices: [sdk.freePrice ? free : { ...price, price_amount: 0 }] }));
+    const gift = await call["products.create"](
+      product({ name: "Gift", prices: [sdk.freePrice ? free : { ...price, price_amount: 0 }] }),
+    );
     const made = await call["checkouts.create"]({ products: [gift.id] });
     expect(made).toMatchObject({ amount: 0, total_amount: 0, is_payment_required: false, is_free_product_price: true });
     const anyone = sdk.open(floe.url);
     await anyone["checkouts.clientConfirm"]({ client_secret: made.client_secret, ...buyer });
     await floe.runJobs();
-    expect((await call["orders.list"]({ product_id: gift.id })).items).toEqual([expect.objectContaining({ status: "paid", total_amount: 0 })]);
+    expect((await call["orders.list"]({ product_id: gift.id })).items).toEqual([
+      expect.objectContaining({ status: "paid", total_amount: 0 }),
+    ]);
   });
 
   test("manages webhook endpoints", async () => {
     const { url } = await receiver();
     const made = await call["webhooks.createEndpoint"]({ url, format: "slack", events: ["order.paid"] });
-    expect(made).toMatchObject({ url, format: "slack", events: ["order.paid"], organization_id: seller.organization_id });
+    expect(made).toMatchObject({
+      url,
+      format: "slack",
+      events: ["order.paid"],
+      organization_id: seller.organization_id,
+    });
     expect((await call["webhooks.getEndpoint"]({ id: made.id })).secret).toBe(made.secret);
-    expect((await call["webhooks.updateEndpoint"]({ id: made.id, format: "raw", events: ["order.paid", "order.created"] })).events).toEqual(["order.paid", "order.created"]);
+    expect(
+      (await call["webhooks.updateEndpoint"]({ id: made.id, format: "raw", events: ["order.paid", "order.created"] }))
+        .events,
+    ).toEqual(["order.paid", "order.created"]);
     expect((await call["webhooks.resetSecret"]({ id: made.id })).secret).not.toBe(made.secret);
     expect(ids(await call["webhooks.listEndpoints"]())).toContain(made.id);
     expect(await call["webhooks.deleteEndpoint"]({ id: made.id })).toBeUndefined();
@@ -181,7 +275,11 @@ describe.each(sdks.map((sdk) => [sdk.name, sdk] as const))("official SDK %s", (_
   test("can read every list after others have written what only newer clients know", async () => {
     const { url } = await receiver();
     const body = { url, format: "raw", events: ["checkout.expired", "subscription.cycled", "order.paid"] };
-    await floe.request("POST", "/v1/webhooks/endpoints", { token: seller.key, headers: { "polar-version": "2027-01" }, body });
+    await floe.request("POST", "/v1/webhooks/endpoints", {
+      token: seller.key,
+      headers: { "polar-version": "2027-01" },
+      body,
+    });
     const seen = await call["webhooks.listEndpoints"]();
     expect(seen.items[0].events).toContain("order.paid");
   });
@@ -207,7 +305,9 @@ describe.each(sdks.map((sdk) => [sdk.name, sdk] as const))("official SDK %s", (_
   test("another seller's rows are not there", async () => {
     const mine = await call["products.create"](product({ name: "Mine" }));
     await expect(other["products.get"]({ id: mine.id })).rejects.toMatchObject({ name: "ResourceNotFound" });
-    await expect(other["checkouts.create"]({ products: [mine.id] })).rejects.toMatchObject({ name: "HTTPValidationError" });
+    await expect(other["checkouts.create"]({ products: [mine.id] })).rejects.toMatchObject({
+      name: "HTTPValidationError",
+    });
   });
 
   test.each<[SdkOperation, object]>([
@@ -231,7 +331,11 @@ describe("transport (contract 1.5)", () => {
     seller = await floe.seller();
   });
   /** Over a real socket: nothing of the test's own between. */
-  const http = async (method: string, path: string, { headers = {}, body }: { headers?: Record<string, string>; body?: string } = {}) => {
+  const http = async (
+    method: string,
+    path: string,
+    { headers = {}, body }: { headers?: Record<string, string>; body?: string } = {},
+  ) => {
     const answer = await fetch(`${floe.url}${path}`, {
       method,
       headers: { authorization: `Bearer ${seller.key}`, ...headers },
@@ -239,17 +343,28 @@ describe("transport (contract 1.5)", () => {
       ...(body === undefined ? {} : { body }),
     });
     const text = await answer.text();
-    return { status: answer.status, headers: answer.headers, json: text.startsWith("{") ? JSON.parse(text) : undefined, text };
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      json: text.startsWith("{") ? JSON.parse(text) : undefined,
+      text,
+    };
   };
   const json = { "content-type": "application/json" };
   const create = async (name: string, metadata: object = {}): Promise<string> => {
-    const answer = await http("POST", "/v1/products/", { headers: json, body: JSON.stringify({ name, prices: [price], metadata }) });
+    const answer = await http("POST", "/v1/products/", {
+      headers: json,
+      body: JSON.stringify({ name, prices: [price], metadata }),
+    });
     expect(answer.status).toBe(201);
     return answer.json.id;
   };
 
   test("JSON named on calls without a body is no body", async () => {
-    const made = await http("POST", "/v1/customers/", { headers: json, body: JSON.stringify({ email: "empty@example.com" }) });
+    const made = await http("POST", "/v1/customers/", {
+      headers: json,
+      body: JSON.stringify({ email: "empty@example.com" }),
+    });
     const gone = await http("DELETE", `/v1/customers/${made.json.id}`, { headers: json });
     expect([gone.status, gone.text]).toEqual([204, ""]);
     expect((await http("POST", `/v1/webhooks/events/${newId()}/redeliver`, { headers: json })).status).toBe(404);
@@ -270,7 +385,8 @@ describe("transport (contract 1.5)", () => {
 
   test("repeated keys are lists, `metadata[key]` filters, both with and without a slash at the end (API-11, API-18, API-31)", async () => {
     const [a, b] = [await create("Aaa", { tier: "pro", n: 1 }), await create("Bbb", { tier: "max" })];
-    const list = async (query: string, path = "/v1/products/") => ids((await http("GET", `${path}?sorting=name&${query}`)).json);
+    const list = async (query: string, path = "/v1/products/") =>
+      ids((await http("GET", `${path}?sorting=name&${query}`)).json);
     expect(await list(`id=${a}&id=${b}`)).toEqual([a, b]);
     expect(await list(`id=${a}`)).toEqual([a]);
     expect(await list("metadata[tier]=pro")).toEqual([a]);
@@ -280,7 +396,10 @@ describe("transport (contract 1.5)", () => {
     const reversed = (await http("GET", `/v1/products/?id=${a}&id=${b}&sorting=-name&sorting=created_at`)).json;
     expect(ids(reversed)).toEqual([b, a]);
     expect((await http("GET", "/v1/webhooks/endpoints/")).status).toBe(200);
-    const made = await http("POST", "/v1/products", { headers: json, body: JSON.stringify({ name: "No slash", prices: [price] }) });
+    const made = await http("POST", "/v1/products", {
+      headers: json,
+      body: JSON.stringify({ name: "No slash", prices: [price] }),
+    });
     expect(made.status).toBe(201);
   });
 
@@ -289,7 +408,10 @@ describe("transport (contract 1.5)", () => {
     expect(all.json.pagination.max_page).toBe(1);
     for (const query of ["page=0", "limit=0", "limit=x", "sorting=made_up"]) {
       const answer = await http("GET", `/v1/products/?${query}`);
-      expect(answer).toMatchObject({ status: 422, json: { error: "RequestValidationError", detail: [{ loc: ["query", expect.any(String)] }] } });
+      expect(answer).toMatchObject({
+        status: 422,
+        json: { error: "RequestValidationError", detail: [{ loc: ["query", expect.any(String)] }] },
+      });
     }
     expect(ids((await http("GET", "/v1/products/?page=99")).json)).toEqual([]);
   });
@@ -299,19 +421,42 @@ describe("transport (contract 1.5)", () => {
       const answer = await http("GET", "/v1/products/", { headers: { "polar-version": version } });
       expect([answer.status, answer.headers.get("polar-version")]).toEqual([200, version]);
     }
-    expect(await http("GET", "/v1/products/", { headers: { "polar-version": "1999-01" } })).toMatchObject({ status: 404, json: { detail: "Not Found" } });
+    expect(await http("GET", "/v1/products/", { headers: { "polar-version": "1999-01" } })).toMatchObject({
+      status: 404,
+      json: { detail: "Not Found" },
+    });
     expect((await http("GET", "/v1/products/")).headers.get("polar-version")).toBeNull();
   });
 
   test("errors have their documented shapes (API-20..25)", async () => {
-    expect(await http("GET", `/v1/products/${newId()}`)).toMatchObject({ status: 404, json: { error: "ResourceNotFound", detail: "Not found" } });
-    expect(await http("GET", "/v1/products/no-uuid")).toMatchObject({ status: 422, json: { error: "RequestValidationError", detail: [{ loc: ["path", "id"], msg: expect.any(String), type: expect.any(String) }] } });
-    expect(await http("GET", "/v1/products/", { headers: { authorization: "Bearer bad" } })).toMatchObject({ status: 401, json: { error: "invalid_token", error_description: expect.any(String) } });
+    expect(await http("GET", `/v1/products/${newId()}`)).toMatchObject({
+      status: 404,
+      json: { error: "ResourceNotFound", detail: "Not found" },
+    });
+    expect(await http("GET", "/v1/products/no-uuid")).toMatchObject({
+      status: 422,
+      json: {
+        error: "RequestValidationError",
+        detail: [{ loc: ["path", "id"], msg: expect.any(String), type: expect.any(String) }],
+      },
+    });
+    expect(await http("GET", "/v1/products/", { headers: { authorization: "Bearer bad" } })).toMatchObject({
+      status: 401,
+      json: { error: "invalid_token", error_description: expect.any(String) },
+    });
     expect(await http("POST", "/v1/products/", { headers: json, body: "{" })).toMatchObject({ status: 422 });
     const key = await floe.keyOf(seller, ["products:read"]);
-    expect(await http("POST", "/v1/products/", { headers: { ...json, authorization: `Bearer ${key}` }, body: "{}" })).toMatchObject({ status: 403, json: { error: "insufficient_scope" } });
-    const elsewhere = await http("POST", "/v1/customers/", { headers: json, body: JSON.stringify({ email: "org@example.com", organization_id: newId() }) });
-    expect(elsewhere).toMatchObject({ status: 422, json: { detail: [{ loc: ["body", "organization_id"], type: "organization_token" }] } });
+    expect(
+      await http("POST", "/v1/products/", { headers: { ...json, authorization: `Bearer ${key}` }, body: "{}" }),
+    ).toMatchObject({ status: 403, json: { error: "insufficient_scope" } });
+    const elsewhere = await http("POST", "/v1/customers/", {
+      headers: json,
+      body: JSON.stringify({ email: "org@example.com", organization_id: newId() }),
+    });
+    expect(elsewhere).toMatchObject({
+      status: 422,
+      json: { detail: [{ loc: ["body", "organization_id"], type: "organization_token" }] },
+    });
   });
 
   test("times are ISO 8601 in UTC and never cached (API-29, API-30)", async () => {

@@ -1,15 +1,22 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, LookupFunction } from "node:net";
+import { webhooks as webhooks1 } from "@polar-sh/sdk/2026-10";
 import { validateEvent as validate38 } from "polar-sdk-0.38/webhooks.js";
 import { validateEvent as validate49 } from "polar-sdk-0.49/webhooks.js";
-import { webhooks as webhooks1 } from "@polar-sh/sdk/2026-10";
 import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, test } from "vitest";
-import { eventTypes } from "../../shared/event-types.ts";
-import { checkAddress, isPublicAddress, post, reachOf, refusalOf, reply_length_max } from "../../server/lib/outbound.ts";
+import {
+  checkAddress,
+  isPublicAddress,
+  post,
+  reachOf,
+  refusalOf,
+  reply_length_max,
+} from "../../server/lib/outbound.ts";
 import { legacyProfile } from "../../server/lib/profiles.ts";
 import { chatBody, isQuiet } from "../../server/webhooks/messages.ts";
 import * as rules from "../../server/webhooks/rules.ts";
+import { eventTypes } from "../../shared/event-types.ts";
 
 const open: Server[] = [];
 afterEach(async () => {
@@ -36,12 +43,49 @@ const home = { private_allowed: true };
 
 describe("where webhooks may be sent (WHK-01)", () => {
   const refused = [
-    "127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "017700000001", "127.0.0.1.", "10.1.2.3", "10.0.0.0",
-    "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "255.255.255.255",
-    "224.0.0.1", "240.0.0.1", "198.18.0.1", "192.0.2.1", "[::1]", "[::]", "[fd00::1]", "[fe80::1]", "[ff02::1]",
-    "[::ffff:10.0.0.1]", "[::ffff:a00:1]", "[::7f00:1]", "[::127.0.0.1]", "[64:ff9b::7f00:1]", "[64:ff9b:1::a00:1]",
-    "[2002:7f00:1::]", "[2001::1]", "[2001:db8::1]", "[fec0::1]", "[fd00:ec2::254]",
-    "localhost", "LOCALHOST", "localhost.", "api.localhost", "printer", "printer.local", "metadata.google.internal",
+    "127.0.0.1",
+    "127.1",
+    "2130706433",
+    "0x7f000001",
+    "0177.0.0.1",
+    "017700000001",
+    "127.0.0.1.",
+    "10.1.2.3",
+    "10.0.0.0",
+    "172.16.0.1",
+    "172.31.255.255",
+    "192.168.1.1",
+    "169.254.169.254",
+    "100.64.0.1",
+    "0.0.0.0",
+    "255.255.255.255",
+    "224.0.0.1",
+    "240.0.0.1",
+    "198.18.0.1",
+    "192.0.2.1",
+    "[::1]",
+    "[::]",
+    "[fd00::1]",
+    "[fe80::1]",
+    "[ff02::1]",
+    "[::ffff:10.0.0.1]",
+    "[::ffff:a00:1]",
+    "[::7f00:1]",
+    "[::127.0.0.1]",
+    "[64:ff9b::7f00:1]",
+    "[64:ff9b:1::a00:1]",
+    "[2002:7f00:1::]",
+    "[2001::1]",
+    "[2001:db8::1]",
+    "[fec0::1]",
+    "[fd00:ec2::254]",
+    "localhost",
+    "LOCALHOST",
+    "localhost.",
+    "api.localhost",
+    "printer",
+    "printer.local",
+    "metadata.google.internal",
   ];
   test.each(refused)("https://%s is refused", async (host) => {
     expect(refusalOf(`https://${host}/hook`, away)).toBeTypeOf("string");
@@ -51,10 +95,15 @@ describe("where webhooks may be sent (WHK-01)", () => {
   test.each(["8.8.8.8", "[2606:4700::1111]", "example.com", "hooks.example.com."])("https://%s is allowed", (host) => {
     expect(refusalOf(`https://${host}/hook`, away)).toBeUndefined();
   });
-  test.each(["http://example.com/", "ftp://example.com/", "file:///etc/passwd", "javascript:alert(1)", "example.com", "", "https://"])(
-    "%s is no address for a webhook",
-    (text) => expect(refusalOf(text, away)).toBeTypeOf("string"),
-  );
+  test.each([
+    "http://example.com/",
+    "ftp://example.com/",
+    "file:///etc/passwd",
+    "javascript:alert(1)",
+    "example.com",
+    "",
+    "https://",
+  ])("%s is no address for a webhook", (text) => expect(refusalOf(text, away)).toBeTypeOf("string"));
   test("only an embedded server on loopback calls this machine", () => {
     expect(reachOf({ embedded: true, loopback: true }).private_allowed).toBe(true);
     expect(reachOf({ embedded: true, loopback: false }).private_allowed).toBe(false);
@@ -62,15 +111,20 @@ describe("where webhooks may be sent (WHK-01)", () => {
     expect(refusalOf("http://localhost:3000/hook", home)).toBeUndefined();
     expect(refusalOf("ftp://localhost/", home)).toBeTypeOf("string");
   });
-  test.each([["127.0.0.1"], ["10.0.0.1"], ["169.254.169.254"], ["::1"], ["fd00::1"], ["::ffff:10.0.0.1"], ["8.8.8.8", "192.168.0.1"]])(
-    "a name that leads to %s is refused, at creation and at the socket",
-    async (...addresses) => {
-      const reach = { ...away, lookup: answering(...addresses) };
-      expect(await checkAddress("https://innocent.example.com/hook", reach)).toContain("public internet");
-      const reply = await post("https://innocent.example.com/hook", {}, "{}", reach);
-      expect(reply).toEqual({ http_code: null, text: expect.stringContaining("public internet") });
-    },
-  );
+  test.each([
+    ["127.0.0.1"],
+    ["10.0.0.1"],
+    ["169.254.169.254"],
+    ["::1"],
+    ["fd00::1"],
+    ["::ffff:10.0.0.1"],
+    ["8.8.8.8", "192.168.0.1"],
+  ])("a name that leads to %s is refused, at creation and at the socket", async (...addresses) => {
+    const reach = { ...away, lookup: answering(...addresses) };
+    expect(await checkAddress("https://innocent.example.com/hook", reach)).toContain("public internet");
+    const reply = await post("https://innocent.example.com/hook", {}, "{}", reach);
+    expect(reply).toEqual({ http_code: null, text: expect.stringContaining("public internet") });
+  });
   test("a name whose answer changes after the check is refused at the socket", async () => {
     let asked = 0;
     const lookup: LookupFunction = (host, options, callback) => {
@@ -78,13 +132,19 @@ describe("where webhooks may be sent (WHK-01)", () => {
       answering(asked === 1 ? "8.8.8.8" : "127.0.0.1")(host, options, callback);
     };
     expect(await checkAddress("https://rebinding.example.com/hook", { ...away, lookup })).toBeUndefined();
-    expect(await post("https://rebinding.example.com/hook", {}, "{}", { ...away, lookup })).toMatchObject({ http_code: null });
+    expect(await post("https://rebinding.example.com/hook", {}, "{}", { ...away, lookup })).toMatchObject({
+      http_code: null,
+    });
     expect(asked).toBe(2);
   });
   test("a name that cannot be resolved now may be saved, and fails when sent", async () => {
-    const lookup: LookupFunction = (_host, _options, callback) => callback(Object.assign(new Error("no such host"), { code: "ENOTFOUND" }), "", 0);
+    const lookup: LookupFunction = (_host, _options, callback) =>
+      callback(Object.assign(new Error("no such host"), { code: "ENOTFOUND" }), "", 0);
     expect(await checkAddress("https://later.example.com/hook", { ...away, lookup })).toBeUndefined();
-    expect(await post("https://later.example.com/", {}, "{}", { ...away, lookup })).toEqual({ http_code: null, text: "no such host" });
+    expect(await post("https://later.example.com/", {}, "{}", { ...away, lookup })).toEqual({
+      http_code: null,
+      text: "no such host",
+    });
   });
   test("what is not an address is not public", () => expect(isPublicAddress("example.com")).toBe(false));
 });
@@ -97,11 +157,18 @@ describe("one call (WHK-09, WHK-11)", () => {
       const chunks: Buffer[] = [];
       request.on("data", (chunk: Buffer) => chunks.push(chunk));
       request.on("end", () => {
-        got = { method: request.method ?? "", body: Buffer.concat(chunks).toString(), length: request.headers["content-length"] };
+        got = {
+          method: request.method ?? "",
+          body: Buffer.concat(chunks).toString(),
+          length: request.headers["content-length"],
+        };
         response.writeHead(202).end("thanks\0!");
       });
     });
-    expect(await post(url, { "content-type": "application/json" }, body, home)).toEqual({ http_code: 202, text: "thanks!" });
+    expect(await post(url, { "content-type": "application/json" }, body, home)).toEqual({
+      http_code: 202,
+      text: "thanks!",
+    });
     expect(got).toEqual({ method: "POST", body, length: String(Buffer.byteLength(body)) });
   });
   test("a redirect is an answer, not followed, also not to a private address", async () => {
@@ -145,29 +212,36 @@ describe("one call (WHK-09, WHK-11)", () => {
 describe("signature", () => {
   test("of the published example is the one over the bytes of the whole secret (WHK-08)", () => {
     // printf %s '1.1700000000.{}' | openssl dgst -sha256 -hmac 'polar_whs_test' -binary | base64
-    expect(rules.sign("polar_whs_test", "1", 1_700_000_000, "{}")).toBe("v1,P0f21HsxZU3ioyPgPVD8IoDYtAo6igiwBVmcOHLYpVY=");
+    expect(rules.sign("polar_whs_test", "1", 1_700_000_000, "{}")).toBe(
+      "v1,P0f21HsxZU3ioyPgPVD8IoDYtAo6igiwBVmcOHLYpVY=",
+    );
   });
-  test.each(["polar_whs_abcdefghijklmnopqrstuvwxyz0123456789abcdef", "whsec_own+secret/with=signs of thirty-two", "ü".repeat(32)])(
-    "passes the Standard Webhooks library and each official SDK: %s (WHK-07)",
-    async (secret) => {
-      const now = rules.unixSeconds(new Date());
-      const data = { id: "3fa85f64-5717-4562-b3fc-2c963f66afa6" };
-      const body = JSON.stringify({ type: "made.up", timestamp: new Date().toISOString(), data });
-      const headers = rules.headersOf(secret, "event-1", now, body);
-      expect(headers["content-type"]).toBe("application/json");
-      expect(headers["user-agent"]).toBe("floe webhooks");
-      const base64 = Buffer.from(secret, "utf8").toString("base64");
-      expect(new Webhook(base64).verify(body, headers)).toMatchObject({ type: "made.up" });
-      // The type is none of theirs, so each refuses it, but only after the signature was found good.
-      expect(() => validate38(body, headers, secret)).toThrow(/Unknown event type/);
-      expect(() => validate49(body, headers, secret)).toThrow(/Unknown event type/);
-      await expect(webhooks1.validateEvent(body, headers, secret)).rejects.toBeInstanceOf(webhooks1.PolarWebhookUnknownTypeError);
-      const forged = { ...headers, "webhook-signature": rules.sign(`${secret}x`, "event-1", now, body) };
-      expect(() => validate38(body, forged, secret)).toThrow(/signature/i);
-      expect(() => validate49(body, forged, secret)).toThrow(/signature/i);
-      await expect(webhooks1.validateEvent(body, forged, secret)).rejects.toBeInstanceOf(webhooks1.PolarWebhookVerificationError);
-    },
-  );
+  test.each([
+    "polar_whs_abcdefghijklmnopqrstuvwxyz0123456789abcdef",
+    "whsec_own+secret/with=signs of thirty-two",
+    "ü".repeat(32),
+  ])("passes the Standard Webhooks library and each official SDK: %s (WHK-07)", async (secret) => {
+    const now = rules.unixSeconds(new Date());
+    const data = { id: "3fa85f64-5717-4562-b3fc-2c963f66afa6" };
+    const body = JSON.stringify({ type: "made.up", timestamp: new Date().toISOString(), data });
+    const headers = rules.headersOf(secret, "event-1", now, body);
+    expect(headers["content-type"]).toBe("application/json");
+    expect(headers["user-agent"]).toBe("floe webhooks");
+    const base64 = Buffer.from(secret, "utf8").toString("base64");
+    expect(new Webhook(base64).verify(body, headers)).toMatchObject({ type: "made.up" });
+    // The type is none of theirs, so each refuses it, but only after the signature was found good.
+    expect(() => validate38(body, headers, secret)).toThrow(/Unknown event type/);
+    expect(() => validate49(body, headers, secret)).toThrow(/Unknown event type/);
+    await expect(webhooks1.validateEvent(body, headers, secret)).rejects.toBeInstanceOf(
+      webhooks1.PolarWebhookUnknownTypeError,
+    );
+    const forged = { ...headers, "webhook-signature": rules.sign(`${secret}x`, "event-1", now, body) };
+    expect(() => validate38(body, forged, secret)).toThrow(/signature/i);
+    expect(() => validate49(body, forged, secret)).toThrow(/signature/i);
+    await expect(webhooks1.validateEvent(body, forged, secret)).rejects.toBeInstanceOf(
+      webhooks1.PolarWebhookVerificationError,
+    );
+  });
 });
 
 describe("attempts", () => {
@@ -180,18 +254,38 @@ describe("attempts", () => {
       { least_ms: 600_000, most_ms: 1_200_000 },
       { least_ms: 600_000, most_ms: 1_200_000 },
     ]);
-    expect(rules.planOutcome({ attempts: 8, succeeded: null }, 500)).toMatchObject({ attempts: 9, succeeded: null, retry: rules.retryDelay(9) });
-    expect(rules.planOutcome({ attempts: 9, succeeded: null }, 500)).toMatchObject({ attempts: 10, succeeded: false, retry: null });
+    expect(rules.planOutcome({ attempts: 8, succeeded: null }, 500)).toMatchObject({
+      attempts: 9,
+      succeeded: null,
+      retry: rules.retryDelay(9),
+    });
+    expect(rules.planOutcome({ attempts: 9, succeeded: null }, 500)).toMatchObject({
+      attempts: 10,
+      succeeded: false,
+      retry: null,
+    });
   });
   test.each([
-    [199, false], [200, true], [204, true], [299, true], [301, false], [304, false], [400, false], [429, false], [503, false], [null, false],
+    [199, false],
+    [200, true],
+    [204, true],
+    [299, true],
+    [301, false],
+    [304, false],
+    [400, false],
+    [429, false],
+    [503, false],
+    [null, false],
   ])("an answer of %s is delivered: %s (WHK-09, WHK-22)", (code, delivered) => {
     const outcome = rules.planOutcome({ attempts: 0, succeeded: null }, code);
     expect(outcome).toMatchObject({ delivered, succeeded: delivered ? true : null });
     expect(outcome.retry === null).toBe(delivered);
   });
   test("a failed redelivery takes no success back (WHK-17)", () => {
-    expect(rules.planOutcome({ attempts: 0, succeeded: true }, 500)).toMatchObject({ succeeded: true, delivered: false });
+    expect(rules.planOutcome({ attempts: 0, succeeded: true }, 500)).toMatchObject({
+      succeeded: true,
+      delivered: false,
+    });
     expect(rules.planOutcome({ attempts: 9, succeeded: true }, 500)).toMatchObject({ succeeded: true, retry: null });
     expect(rules.planOutcome({ attempts: 9, succeeded: false }, 500)).toMatchObject({ succeeded: false });
     expect(rules.planOutcome({ attempts: 3, succeeded: false }, 200)).toMatchObject({ succeeded: true });
@@ -230,7 +324,11 @@ describe("what an endpoint is sent", () => {
   });
   test("is type, time and the object in the client's own words (WHK-06, WHK-23)", () => {
     const created_at = new Date("2026-06-01T12:00:00.123Z");
-    const data = { id: "1", billing_reason: "subscription_meter_cycle", metadata: { billing_reason: "subscription_meter_cycle" } };
+    const data = {
+      id: "1",
+      billing_reason: "subscription_meter_cycle",
+      metadata: { billing_reason: "subscription_meter_cycle" },
+    };
     expect(rules.rawBody(versioned, { type: "order.paid", created_at, data })).toBe(
       `{"type":"order.paid","timestamp":"2026-06-01T12:00:00.123Z","data":${JSON.stringify(data)}}`,
     );
@@ -244,8 +342,13 @@ describe("what an endpoint is sent", () => {
 describe("chat formats (WHK-21)", () => {
   const created_at = new Date("2026-06-01T12:00:00Z");
   const order = {
-    id: "3fa85f64-5717-4562-b3fc-2c963f66afa6", total_amount: 1900, currency: "usd", status: "paid",
-    product: { name: "<@everyone> Pro & Co" }, customer: { email: "ada@example.com" }, invoice_number: "F-0001",
+    id: "3fa85f64-5717-4562-b3fc-2c963f66afa6",
+    total_amount: 1900,
+    currency: "usd",
+    status: "paid",
+    product: { name: "<@everyone> Pro & Co" },
+    customer: { email: "ada@example.com" },
+    invoice_number: "F-0001",
   };
   test("an order says product, amount and customer", () => {
     const discord = JSON.parse(chatBody("discord", { type: "order.paid", created_at, data: order }, "Acme"));
@@ -259,7 +362,10 @@ describe("chat formats (WHK-21)", () => {
   });
   test("anything else says its type, its object and the organization", () => {
     const text = chatBody("slack", { type: "product.created", created_at, data: { id: "p1" } }, "Acme");
-    expect(JSON.parse(text)).toMatchObject({ text: "product.created in Acme", blocks: [{}, { fields: [{ text: "*Object*\np1" }] }] });
+    expect(JSON.parse(text)).toMatchObject({
+      text: "product.created in Acme",
+      blocks: [{}, { fields: [{ text: "*Object*\np1" }] }],
+    });
   });
   test.each([
     [{ status: "active", ends_at: null, ended_at: null }, true],

@@ -2,7 +2,11 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export type Received = { headers: IncomingHttpHeaders; body: string; json: { type: string; timestamp: string; data: Record<string, unknown> } };
+export type Received = {
+  headers: IncomingHttpHeaders;
+  body: string;
+  json: { type: string; timestamp: string; data: Record<string, unknown> };
+};
 
 export type Receiver = {
   url: string;

@@ -1,11 +1,12 @@
 /** The official SDKs of three generations behind one set of calls: wire names in, wire names out. */
-import { Polar as Polar38 } from "polar-sdk-0.38";
-import { Polar as Polar49 } from "polar-sdk-0.49";
-import { validateEvent as validate38 } from "polar-sdk-0.38/webhooks.js";
-import { validateEvent as validate49 } from "polar-sdk-0.49/webhooks.js";
+
 import { createPolar as createPolar04, webhooks as webhooks04 } from "@polar-sh/sdk/2026-04";
 import { createPolar as createPolar10, webhooks as webhooks10 } from "@polar-sh/sdk/2026-10";
 import { createPolar as createPolar27, webhooks as webhooks27 } from "@polar-sh/sdk/2027-01";
+import { Polar as Polar38 } from "polar-sdk-0.38";
+import { validateEvent as validate38 } from "polar-sdk-0.38/webhooks.js";
+import { Polar as Polar49 } from "polar-sdk-0.49";
+import { validateEvent as validate49 } from "polar-sdk-0.49/webhooks.js";
 
 /** Input and output in wire names; which fields there are is what the test looks at. */
 // biome-ignore lint/suspicious/noExplicitAny: three libraries' types of the same things do not agree with each other.
@@ -14,15 +15,43 @@ type Call = (input: Wire) => Promise<Wire>;
 
 /** Every operation that is driven through the SDKs. */
 export const operations = [
-  "organizations.list", "organizations.get", "organizations.update",
-  "products.list", "products.get", "products.create", "products.update",
-  "customers.list", "customers.get", "customers.create", "customers.update", "customers.delete", "customers.getState",
-  "customers.getExternal", "customers.updateExternal", "customers.deleteExternal", "customers.getStateExternal",
-  "checkouts.list", "checkouts.get", "checkouts.create", "checkouts.update",
-  "checkouts.clientGet", "checkouts.clientUpdate", "checkouts.clientConfirm",
-  "orders.list", "orders.get", "orders.update", "payments.list", "payments.get",
-  "webhooks.listEndpoints", "webhooks.getEndpoint", "webhooks.createEndpoint", "webhooks.updateEndpoint",
-  "webhooks.deleteEndpoint", "webhooks.resetSecret", "webhooks.listDeliveries", "webhooks.redeliver",
+  "organizations.list",
+  "organizations.get",
+  "organizations.update",
+  "products.list",
+  "products.get",
+  "products.create",
+  "products.update",
+  "customers.list",
+  "customers.get",
+  "customers.create",
+  "customers.update",
+  "customers.delete",
+  "customers.getState",
+  "customers.getExternal",
+  "customers.updateExternal",
+  "customers.deleteExternal",
+  "customers.getStateExternal",
+  "checkouts.list",
+  "checkouts.get",
+  "checkouts.create",
+  "checkouts.update",
+  "checkouts.clientGet",
+  "checkouts.clientUpdate",
+  "checkouts.clientConfirm",
+  "orders.list",
+  "orders.get",
+  "orders.update",
+  "payments.list",
+  "payments.get",
+  "webhooks.listEndpoints",
+  "webhooks.getEndpoint",
+  "webhooks.createEndpoint",
+  "webhooks.updateEndpoint",
+  "webhooks.deleteEndpoint",
+  "webhooks.resetSecret",
+  "webhooks.listDeliveries",
+  "webhooks.redeliver",
 ] as const;
 export type SdkOperation = (typeof operations)[number];
 
@@ -42,7 +71,9 @@ function renamed(value: Wire, rename: (key: string) => string): Wire {
   if (value instanceof Date) return value.toISOString();
   if (value === null || typeof value !== "object") return value;
   const own = ["metadata", "customFieldData", "custom_field_data", "customerMetadata", "customer_metadata"];
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [rename(key), own.includes(key) ? inner : renamed(inner, rename)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [rename(key), own.includes(key) ? inner : renamed(inner, rename)]),
+  );
 }
 
 /** The 0.x SDKs: camelCase, one request object, lists as pages of an iterator. */
@@ -72,7 +103,11 @@ function speakeasy(sdk: Wire, listOrganizations: string): Record<SdkOperation, C
     "customers.delete": plain((input) => customers.delete(input)),
     "customers.getState": plain((input) => customers.getState(input)),
     "customers.getExternal": plain((input) => customers.getExternal(input)),
-    "customers.updateExternal": change((input) => customers.updateExternal(input), "customerUpdateExternalID", "externalId"),
+    "customers.updateExternal": change(
+      (input) => customers.updateExternal(input),
+      "customerUpdateExternalID",
+      "externalId",
+    ),
     "customers.deleteExternal": plain((input) => customers.deleteExternal(input)),
     "customers.getStateExternal": plain((input) => customers.getStateExternal(input)),
     "checkouts.list": plain((input) => checkouts.list(input)),
@@ -81,7 +116,11 @@ function speakeasy(sdk: Wire, listOrganizations: string): Record<SdkOperation, C
     "checkouts.update": change((input) => checkouts.update(input), "checkoutUpdate"),
     "checkouts.clientGet": plain((input) => checkouts.clientGet(input)),
     "checkouts.clientUpdate": change((input) => checkouts.clientUpdate(input), "checkoutUpdatePublic", "clientSecret"),
-    "checkouts.clientConfirm": change((input) => checkouts.clientConfirm(input), "checkoutConfirmStripe", "clientSecret"),
+    "checkouts.clientConfirm": change(
+      (input) => checkouts.clientConfirm(input),
+      "checkoutConfirmStripe",
+      "clientSecret",
+    ),
     "orders.list": plain((input) => orders.list(input)),
     "orders.get": plain((input) => orders.get(input)),
     "orders.update": change((input) => orders.update(input), "orderUpdate"),
@@ -142,7 +181,11 @@ function versioned(sdk: Wire): Record<SdkOperation, Call> {
   };
 }
 
-const withToken = (url: string, accessToken?: string) => ({ baseUrl: url, timeout: 30, ...(accessToken === undefined ? {} : { accessToken }) });
+const withToken = (url: string, accessToken?: string) => ({
+  baseUrl: url,
+  timeout: 30,
+  ...(accessToken === undefined ? {} : { accessToken }),
+});
 
 export const sdks: readonly Sdk[] = [
   {
@@ -165,6 +208,7 @@ export const sdks: readonly Sdk[] = [
     name: `1.0.1 (${version})`,
     freePrice: false,
     open: (url: string, token?: string) => versioned(create(withToken(url, token) as never)),
-    validateEvent: async (body: string, headers: Record<string, string>, secret: string): Promise<Wire> => webhooks.validateEvent(body, headers, secret),
+    validateEvent: async (body: string, headers: Record<string, string>, secret: string): Promise<Wire> =>
+      webhooks.validateEvent(body, headers, secret),
   })),
 ];

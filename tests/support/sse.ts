@@ -19,7 +19,9 @@ export type Stream = {
 export async function openStream(url: string, headers: Record<string, string> = {}): Promise<Stream> {
   // Not fetch: it opens spare connections, which then hold up the server's close.
   const request = get(url, { agent: false, headers: { accept: "text/event-stream", ...headers } });
-  const response = await new Promise<IncomingMessage>((resolve, reject) => request.once("response", resolve).once("error", reject));
+  const response = await new Promise<IncomingMessage>((resolve, reject) =>
+    request.once("response", resolve).once("error", reject),
+  );
   const waiting: Message[] = [];
   let wake: (() => void) | undefined;
   let over = false;
@@ -33,9 +35,12 @@ export async function openStream(url: string, headers: Record<string, string> = 
         const blocks = text.split("\n\n");
         text = blocks.pop() ?? "";
         for (const block of blocks) {
-          const fields = new Map(block.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)]));
+          const fields = new Map(
+            block.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)]),
+          );
           const [id, event, data] = [fields.get("id"), fields.get("event"), fields.get("data")];
-          if (data !== undefined) waiting.push({ ...(id ? { id } : {}), ...(event ? { event } : {}), data: JSON.parse(data) as never });
+          if (data !== undefined)
+            waiting.push({ ...(id ? { id } : {}), ...(event ? { event } : {}), data: JSON.parse(data) as never });
         }
         wake?.();
       }
