@@ -25,7 +25,12 @@ async function serveFloe(databaseUrl) {
   const seller = await floe.seller();
   for (let number = 0; number < products; number += 1) {
     await seller.client.products.create({
-      body: { name: `Book ${number}`, description: "A book.", prices: [{ amount_type: "fixed", price_amount: 1900 }], metadata: { number } },
+      body: {
+        name: `Book ${number}`,
+        description: "A book.",
+        prices: [{ amount_type: "fixed", price_amount: 1900 }],
+        metadata: { number },
+      },
     });
   }
   await floe.deps.db.execute("analyze");
@@ -34,12 +39,19 @@ async function serveFloe(databaseUrl) {
   const prepare = session.prepareQuery;
   session.prepareQuery = function (query, ...rest) {
     const given = { organization_id: seller.organization_id, limit: 10, offset: 0 };
-    statements.push({ sql: query.sql, params: query.params.map((param) => given[param?.value?.name ?? param?.name] ?? param) });
+    statements.push({
+      sql: query.sql,
+      params: query.params.map((param) => given[param?.value?.name ?? param?.name] ?? param),
+    });
     return prepare.call(this, query, ...rest);
   };
   await seller.client.products.list({ query: { limit: 10 } });
   session.prepareQuery = prepare;
-  process.send({ url: floe.url, key: seller.key, statements: statements.filter(({ sql }) => sql.includes('"products"')) });
+  process.send({
+    url: floe.url,
+    key: seller.key,
+    statements: statements.filter(({ sql }) => sql.includes('"products"')),
+  });
 }
 
 async function serveBare(databaseUrl, statements) {
@@ -48,7 +60,9 @@ async function serveBare(databaseUrl, statements) {
   const run = (statement) => sql.unsafe(statement.sql, statement.params, { prepare: true });
   app.get("/v1/products/", async (_request, reply) => {
     const [items, [{ count }]] = [await run(statements[0]), await run(statements[1])];
-    return reply.type("application/json; charset=utf-8").send(JSON.stringify({ items, pagination: { total_count: Number(count), max_page: count / 10 } }));
+    return reply
+      .type("application/json; charset=utf-8")
+      .send(JSON.stringify({ items, pagination: { total_count: Number(count), max_page: count / 10 } }));
   });
   process.send({ url: await app.listen({ host: "127.0.0.1", port: 0 }) });
 }
@@ -63,7 +77,8 @@ async function load(pool, headers) {
         left -= 1;
         const answer = await pool.request({ method: "GET", path, headers });
         const body = await answer.body.text();
-        if (answer.statusCode !== 200 || JSON.parse(body).items.length !== 10) throw new Error(`${answer.statusCode} ${body.slice(0, 200)}`);
+        if (answer.statusCode !== 200 || JSON.parse(body).items.length !== 10)
+          throw new Error(`${answer.statusCode} ${body.slice(0, 200)}`);
       }
     }),
   );
@@ -87,7 +102,11 @@ async function main() {
     const floe = await serve("floe", databaseUrl);
     const bare = await serve("bare", databaseUrl, JSON.stringify(floe.statements));
     const sides = {
-      floe: { pool: new Pool(floe.url.replace("localhost", "127.0.0.1"), { connections }), headers: { authorization: `Bearer ${floe.key}` }, rates: [] },
+      floe: {
+        pool: new Pool(floe.url.replace("localhost", "127.0.0.1"), { connections }),
+        headers: { authorization: `Bearer ${floe.key}` },
+        rates: [],
+      },
       bare: { pool: new Pool(bare.url, { connections }), headers: {}, rates: [] },
     };
     for (const side of Object.values(sides)) await load(side.pool, side.headers);
@@ -96,7 +115,9 @@ async function main() {
     }
     const figures = { floe: median(sides.floe.rates), bare: median(sides.bare.rates) };
     const ratio = figures.floe / figures.bare;
-    console.log(`products list: floe ${figures.floe.toFixed(0)}/s, bare handler ${figures.bare.toFixed(0)}/s, ratio ${ratio.toFixed(2)} (at least ${ratio_min})`);
+    console.log(
+      `products list: floe ${figures.floe.toFixed(0)}/s, bare handler ${figures.bare.toFixed(0)}/s, ratio ${ratio.toFixed(2)} (at least ${ratio_min})`,
+    );
     for (const side of Object.values(sides)) await side.pool.close();
     if (ratio < ratio_min) process.exitCode = 1;
   } finally {

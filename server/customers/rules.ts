@@ -8,7 +8,8 @@ import { readTaxId } from "./tax-ids.ts";
 export type CustomerRow = typeof customers.$inferSelect;
 type Update = Partial<z.output<typeof CustomerUpdate>>;
 
-const emailTaken = (email: string) => fault(["email"], "A customer with this email address already exists.", "value_error", email);
+const emailTaken = (email: string) =>
+  fault(["email"], "A customer with this email address already exists.", "value_error", email);
 const externalIdTaken = (id: string) =>
   fault(["external_id"], "A customer with this external ID already exists.", "value_error", id);
 
@@ -20,13 +21,17 @@ export function customerOut(row: CustomerRow): Customer {
 }
 
 /** What is already taken by another customer, all of it (CUS-03). */
-export function checkUnique(wanted: { email?: string; external_id?: string | null }, others: readonly CustomerRow[]): Fault[] {
+export function checkUnique(
+  wanted: { email?: string; external_id?: string | null },
+  others: readonly CustomerRow[],
+): Fault[] {
   const { email, external_id } = wanted;
   const faults: Fault[] = [];
   if (email !== undefined && others.some((other) => other.email.toLowerCase() === email.toLowerCase())) {
     faults.push(emailTaken(email));
   }
-  if (external_id && others.some((other) => other.external_id === external_id)) faults.push(externalIdTaken(external_id));
+  if (external_id && others.some((other) => other.external_id === external_id))
+    faults.push(externalIdTaken(external_id));
   return faults;
 }
 
@@ -40,7 +45,9 @@ export function checkTaxId(number: string, country: string | undefined): Custome
 export function planUpdate(row: CustomerRow, body: Update): { patch: Partial<CustomerRow>; faults: Fault[] } {
   const faults: Fault[] = [];
   const { tax_id, email, external_id, ...plain } = body;
-  const patch: Partial<CustomerRow> = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined));
+  const patch: Partial<CustomerRow> = Object.fromEntries(
+    Object.entries(plain).filter(([, value]) => value !== undefined),
+  );
   if (email !== undefined && email !== row.email) {
     patch.email = email;
     // Only a new address has to be verified again, not the same in other letters (CUS-08).

@@ -7,7 +7,7 @@ import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { hashToken } from "../lib/secrets.ts";
-import { checkTaxId, checkUnique, type CustomerRow, customerOut, planAnonymization, planUpdate } from "./rules.ts";
+import { type CustomerRow, checkTaxId, checkUnique, customerOut, planAnonymization, planUpdate } from "./rules.ts";
 import * as store from "./store.ts";
 
 const tries_max = 3;
@@ -72,7 +72,8 @@ const remove = (ctx: Ctx, key: store.CustomerKey, anonymize = false): Promise<vo
     const now = ctx.clock.now();
     const unreadable = anonymize ? planAnonymization(row, (text) => hashToken(ctx.config.secret, text), now) : {};
     if (row.deleted_at !== null) {
-      if (Object.keys(unreadable).length > 0) await store.updateCustomer(tx, row.id, { ...unreadable, modified_at: now });
+      if (Object.keys(unreadable).length > 0)
+        await store.updateCustomer(tx, row.id, { ...unreadable, modified_at: now });
       return;
     }
     const gone = { deleted_at: now, modified_at: now, external_id: null, deleted_external_id: row.external_id };
@@ -88,13 +89,31 @@ export const customerService: Service<typeof customers, Ctx> = {
   create: (ctx, { body }) =>
     orClash(ctx, async (tx) => {
       const organization_id = organizationOf(ctx);
-      const { organization_id: _, tax_id, external_id = null, billing_address = null, name = null, locale = null, ...given } = body;
+      const {
+        organization_id: _,
+        tax_id,
+        external_id = null,
+        billing_address = null,
+        name = null,
+        locale = null,
+        ...given
+      } = body;
       const wanted = { email: given.email, external_id };
       const faults = checkUnique(wanted, await store.findOthers(tx, organization_id, wanted));
       const taxId = tax_id ? checkTaxId(tax_id, billing_address?.country) : null;
       if (taxId !== null && "loc" in taxId) throw invalid(...faults, taxId);
       if (faults.length > 0) throw invalid(...faults);
-      const values = { ...given, id: newId(), organization_id, created_at: ctx.clock.now(), external_id, billing_address, name, locale, tax_id: taxId };
+      const values = {
+        ...given,
+        id: newId(),
+        organization_id,
+        created_at: ctx.clock.now(),
+        external_id,
+        billing_address,
+        name,
+        locale,
+        tax_id: taxId,
+      };
       const row = await store.insertCustomer(tx, values);
       if (!row) throw new store.Taken();
       await emitCustomer(tx, ctx, "customer.created", row);

@@ -18,7 +18,8 @@ export type CustomerKey = { id: string } | { external_id: string };
 
 const sortable = { created_at: customers.created_at, email: customers.email, name: customers.name };
 const sameEmail = (email: string): SQL => eq(sql`lower(${customers.email})`, email.toLowerCase());
-const living = (organization_id: string) => and(eq(customers.organization_id, organization_id), isNull(customers.deleted_at));
+const living = (organization_id: string) =>
+  and(eq(customers.organization_id, organization_id), isNull(customers.deleted_at));
 const startsWith = (text: string): string => contains(text).slice(1);
 
 /** One page of customers, and how many there are (CUS-22). */
@@ -43,30 +44,54 @@ export async function listCustomers(db: Database, organization_id: string, filte
     .select()
     .from(customers)
     .where(where)
-    .orderBy(...orderBy(filter.sorting, sortable, customers.id))
+    // An address is one customer's: sorting one row would only talk the planner out of the unique index.
+    .orderBy(...(filter.email === undefined ? orderBy(filter.sorting, sortable, customers.id) : []))
     .limit(filter.limit)
     .offset(offsetOf(filter));
   const [row] = await db.select({ total: count() }).from(customers).where(where);
   return { items, total: row?.total ?? 0 };
 }
 
-const keyed = (key: CustomerKey): SQL => ("id" in key ? eq(customers.id, key.id) : eq(customers.external_id, key.external_id));
+const keyed = (key: CustomerKey): SQL =>
+  "id" in key ? eq(customers.id, key.id) : eq(customers.external_id, key.external_id);
 
 /** A customer that was not deleted. */
-export async function findCustomer(db: Database, organization_id: string, key: CustomerKey): Promise<CustomerRow | undefined> {
-  const [row] = await db.select().from(customers).where(and(living(organization_id), keyed(key)));
+export async function findCustomer(
+  db: Database,
+  organization_id: string,
+  key: CustomerKey,
+): Promise<CustomerRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(customers)
+    .where(and(living(organization_id), keyed(key)));
   return row;
 }
 
 /** A customer that was not deleted, by e-mail address in any case. */
-export async function findCustomerByEmail(db: Database, organization_id: string, email: string): Promise<CustomerRow | undefined> {
-  const [row] = await db.select().from(customers).where(and(living(organization_id), sameEmail(email)));
+export async function findCustomerByEmail(
+  db: Database,
+  organization_id: string,
+  email: string,
+): Promise<CustomerRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(customers)
+    .where(and(living(organization_id), sameEmail(email)));
   return row;
 }
 
 /** A customer, deleted or not, kept from changing until the transaction ends. */
-export async function lockCustomer(tx: Tx, organization_id: string, key: CustomerKey): Promise<CustomerRow | undefined> {
-  const [row] = await tx.select().from(customers).where(and(eq(customers.organization_id, organization_id), keyed(key))).for("update");
+export async function lockCustomer(
+  tx: Tx,
+  organization_id: string,
+  key: CustomerKey,
+): Promise<CustomerRow | undefined> {
+  const [row] = await tx
+    .select()
+    .from(customers)
+    .where(and(eq(customers.organization_id, organization_id), keyed(key)))
+    .for("update");
   return row;
 }
 
@@ -76,9 +101,15 @@ export async function findOthers(
   organization_id: string,
   { email, external_id, id }: { email?: string; external_id?: string | null; id?: string },
 ): Promise<CustomerRow[]> {
-  const same = or(email === undefined ? undefined : sameEmail(email), external_id ? eq(customers.external_id, external_id) : undefined);
+  const same = or(
+    email === undefined ? undefined : sameEmail(email),
+    external_id ? eq(customers.external_id, external_id) : undefined,
+  );
   if (!same) return [];
-  return db.select().from(customers).where(and(living(organization_id), id === undefined ? undefined : ne(customers.id, id), same));
+  return db
+    .select()
+    .from(customers)
+    .where(and(living(organization_id), id === undefined ? undefined : ne(customers.id, id), same));
 }
 
 /** Add a customer; undefined when a parallel one has just taken the e-mail address or the external id. */
@@ -101,6 +132,7 @@ export class Taken extends Error {
 
 /** Whether a change failed because another row has the same unique value. */
 export function isTaken(error: unknown): boolean {
-  const codeOf = (thrown: unknown) => (typeof thrown === "object" && thrown !== null && "code" in thrown ? thrown.code : undefined);
+  const codeOf = (thrown: unknown) =>
+    typeof thrown === "object" && thrown !== null && "code" in thrown ? thrown.code : undefined;
   return (codeOf(error) ?? codeOf(error instanceof Error ? error.cause : undefined)) === "23505";
 }

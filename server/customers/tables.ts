@@ -11,7 +11,9 @@ export const customers = pgTable(
   "customers",
   {
     id: uuid().primaryKey(),
-    organization_id: text().notNull().references(() => organization.id, { onDelete: "cascade" }),
+    organization_id: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
     created_at: instant().notNull(),
     modified_at: instant(),
     deleted_at: instant(),
@@ -33,10 +35,16 @@ export const customers = pgTable(
     anonymized_at: instant(),
   },
   (table) => [
-    uniqueIndex("customers_email").on(table.organization_id, sql`lower(${table.email})`).where(sql`${table.deleted_at} is null`),
+    uniqueIndex("customers_email")
+      .on(table.organization_id, sql`lower(${table.email})`)
+      .where(sql`${table.deleted_at} is null`),
     uniqueIndex("customers_external_id").on(table.organization_id, table.external_id),
-    index("customers_by_creation").on(table.organization_id, table.created_at, table.id).where(sql`${table.deleted_at} is null`),
-    index("customers_by_email").on(table.organization_id, table.email, table.id).where(sql`${table.deleted_at} is null`),
+    index("customers_by_creation")
+      .on(table.organization_id, table.created_at, table.id)
+      .where(sql`${table.deleted_at} is null`),
+    index("customers_by_email")
+      .on(table.organization_id, table.email, table.id)
+      .where(sql`${table.deleted_at} is null`),
     index("customers_by_name").on(table.organization_id, table.name, table.id).where(sql`${table.deleted_at} is null`),
     index("customers_metadata").using("gin", sql`${table.metadata} jsonb_path_ops`),
   ],

@@ -34,7 +34,12 @@ const standard = {
     benefit_revocation_grace_period: 0,
     prevent_trial_abuse: false,
   },
-  notification_settings: { new_order: true, new_subscription: true, chargeback_prevention: true, subscription_renewal: true },
+  notification_settings: {
+    new_order: true,
+    new_subscription: true,
+    chargeback_prevention: true,
+    subscription_renewal: true,
+  },
   customer_email_settings: {
     order_confirmation: true,
     payment_method_expiration_reminder: true,
@@ -58,7 +63,11 @@ const standard = {
   },
 } as const satisfies Pick<
   Organization,
-  "feature_settings" | "subscription_settings" | "notification_settings" | "customer_email_settings" | "customer_portal_settings"
+  | "feature_settings"
+  | "subscription_settings"
+  | "notification_settings"
+  | "customer_email_settings"
+  | "customer_portal_settings"
 >;
 
 /** The seller as a buyer sees it in a checkout. */
@@ -117,7 +126,8 @@ export function organizationOut(row: OrganizationRow): Organization {
 export const isReadyForPayment = (row: Pick<OrganizationRow, "blocked_at">): boolean => row.blocked_at === null;
 
 /** `DEMO-0001`: the slug in capitals, and at least four digits (ORD-19, ORG-10). */
-export const invoiceNumber = (slug: string, number: number): string => `${slug.toUpperCase()}-${String(number).padStart(4, "0")}`;
+export const invoiceNumber = (slug: string, number: number): string =>
+  `${slug.toUpperCase()}-${String(number).padStart(4, "0")}`;
 
 /** Every fault of an update of this organization. */
 export function checkUpdate(row: OrganizationRow, body: Update): Fault[] {

@@ -24,12 +24,14 @@ export const organizationService: Service<typeof organizations, Ctx> = {
     ctx.db.transaction(async (tx) => {
       const row = await lockOrganization(tx, ownId(ctx, params.id));
       if (!row) throw notFound();
-      if (body.dispute_settings?.auto_accept_below_amount) throw notPermitted("Automatic acceptance of disputes is not enabled.");
+      if (body.dispute_settings?.auto_accept_below_amount)
+        throw notPermitted("Automatic acceptance of disputes is not enabled.");
       const faults = checkUpdate(row, body);
       if (faults.length > 0) throw invalid(...faults);
       const now = ctx.clock.now();
       const patch = planUpdate(row, body, now);
-      const changed = Object.keys(patch).length === 0 ? row : await updateOrganization(tx, row.id, { ...patch, modified_at: now });
+      const changed =
+        Object.keys(patch).length === 0 ? row : await updateOrganization(tx, row.id, { ...patch, modified_at: now });
       const out = organizationOut(changed);
       await emit(tx, ctx, row.id, "organization.updated", out);
       return out;

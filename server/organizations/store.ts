@@ -23,7 +23,10 @@ const sortable = {
 export async function listOrganizations(db: Database, whose: Whose, { slug, sorting, ...paging }: Filter) {
   const mine: SQL =
     "user_id" in whose
-      ? inArray(organization.id, db.select({ id: member.organizationId }).from(member).where(eq(member.userId, whose.user_id)))
+      ? inArray(
+          organization.id,
+          db.select({ id: member.organizationId }).from(member).where(eq(member.userId, whose.user_id)),
+        )
       : eq(organization.id, whose.organization_id);
   const where = and(mine, slug === undefined ? undefined : eq(sql`lower(${organization.slug})`, slug.toLowerCase()));
   const items = await db
@@ -45,12 +48,21 @@ export async function findOrganization(db: Database, id: string): Promise<Organi
 
 /** An organization, kept from changing until the transaction ends. */
 export async function lockOrganization(tx: Tx, id: string): Promise<OrganizationRow | undefined> {
-  const [row] = await tx.select().from(organization).where(eq(organization.id, id)).orderBy(asc(organization.id)).for("update");
+  const [row] = await tx
+    .select()
+    .from(organization)
+    .where(eq(organization.id, id))
+    .orderBy(asc(organization.id))
+    .for("update");
   return row;
 }
 
 /** Change columns of an organization. */
-export async function updateOrganization(tx: Tx, id: string, patch: Partial<OrganizationRow>): Promise<OrganizationRow> {
+export async function updateOrganization(
+  tx: Tx,
+  id: string,
+  patch: Partial<OrganizationRow>,
+): Promise<OrganizationRow> {
   const [row] = await tx.update(organization).set(patch).where(eq(organization.id, id)).returning();
   if (!row) throw new Error(`The organization ${id} is gone.`);
   return row;

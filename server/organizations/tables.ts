@@ -1,5 +1,5 @@
-import { boolean, integer, jsonb, pgTable, text, timestamp, uniqueIndex } from "drizzle-orm/pg-core";
 import { sql } from "drizzle-orm";
+import { boolean, integer, jsonb, pgTable, text, timestamp, uniqueIndex } from "drizzle-orm/pg-core";
 import type { z } from "zod";
 import type {
   Organization,
@@ -37,10 +37,22 @@ export const organization = pgTable(
     default_presentment_currency: text().notNull().default("usd"),
     default_tax_behavior: text().$type<Organization["default_tax_behavior"]>().notNull().default("location"),
     feature_settings: jsonb().$type<Partial<z.output<typeof OrganizationFeatureSettings>>>().notNull().default({}),
-    subscription_settings: jsonb().$type<Partial<z.output<typeof OrganizationSubscriptionSettings>>>().notNull().default({}),
-    notification_settings: jsonb().$type<Partial<z.output<typeof OrganizationNotificationSettings>>>().notNull().default({}),
-    customer_email_settings: jsonb().$type<Partial<z.output<typeof OrganizationCustomerEmailSettings>>>().notNull().default({}),
-    customer_portal_settings: jsonb().$type<Partial<z.output<typeof OrganizationCustomerPortalSettings>>>().notNull().default({}),
+    subscription_settings: jsonb()
+      .$type<Partial<z.output<typeof OrganizationSubscriptionSettings>>>()
+      .notNull()
+      .default({}),
+    notification_settings: jsonb()
+      .$type<Partial<z.output<typeof OrganizationNotificationSettings>>>()
+      .notNull()
+      .default({}),
+    customer_email_settings: jsonb()
+      .$type<Partial<z.output<typeof OrganizationCustomerEmailSettings>>>()
+      .notNull()
+      .default({}),
+    customer_portal_settings: jsonb()
+      .$type<Partial<z.output<typeof OrganizationCustomerPortalSettings>>>()
+      .notNull()
+      .default({}),
     embed_hosts: jsonb().$type<string[]>().notNull().default([]),
     sso_enforced: boolean().notNull().default(false),
     invoice_next_number: integer().notNull().default(1),

@@ -1,8 +1,8 @@
+import type { z } from "zod";
 import type { ExistingPrice, ProductPriceCreate } from "../../shared/api/prices.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
 import { maximumAmount, minimumAmount } from "../../shared/money.ts";
-import type { z } from "zod";
-import { planTiers, type PriceRow } from "./rules.ts";
+import { type PriceRow, planTiers } from "./rules.ts";
 
 export type PriceWanted = ProductPriceCreate | z.output<typeof ExistingPrice>;
 
@@ -17,7 +17,12 @@ export type PriceGround = {
   active: readonly PriceRow[];
 };
 
-type Shape = { kind: "fixed" | "custom" | "seat_based" | "metered_unit"; currency: string; tax_behavior: string | null; meter_id: string | null };
+type Shape = {
+  kind: "fixed" | "custom" | "seat_based" | "metered_unit";
+  currency: string;
+  tax_behavior: string | null;
+  meter_id: string | null;
+};
 
 /** Every fault of a wanted list of prices: of each price, and of all together (PRD-08 to PRD-22). */
 export function checkPrices(wanted: readonly PriceWanted[], ground: PriceGround): Fault[] {
@@ -38,22 +43,33 @@ export function checkPrices(wanted: readonly PriceWanted[], ground: PriceGround)
     }
     faults.push(...checkPrice(price, at, ground));
     const meter_id = price.amount_type === "metered_unit" ? price.meter_id : null;
-    shapes.push(shapeOf(price.amount_type, price.price_currency ?? ground.currency, price.tax_behavior ?? null, meter_id));
+    shapes.push(
+      shapeOf(price.amount_type, price.price_currency ?? ground.currency, price.tax_behavior ?? null, meter_id),
+    );
   }
   for (const [index, price] of wanted.entries()) {
     const row = "amount_type" in price ? undefined : ground.active.find(({ id }) => id === price.id);
-    const meter = "amount_type" in price ? (price.amount_type === "metered_unit" ? price.meter_id : null) : row?.meter_id;
+    const meter =
+      "amount_type" in price ? (price.amount_type === "metered_unit" ? price.meter_id : null) : row?.meter_id;
     if (!meter) continue;
     const currency = "amount_type" in price ? (price.price_currency ?? ground.currency) : row?.price_currency;
     const key = `${currency} ${meter}`;
-    if (meters.has(key)) faults.push(fault(["prices", index, "meter_id"], "Meter is already used for another price.", "value_error", meter));
+    if (meters.has(key))
+      faults.push(
+        fault(["prices", index, "meter_id"], "Meter is already used for another price.", "value_error", meter),
+      );
     meters.add(key);
   }
   return [...faults, ...checkSet(shapes, ground.currency)];
 }
 
 // A free price and a fixed price of 0 are the same thing under two names (PRD-09).
-const shapeOf = (kind: PriceRow["amount_type"], currency: string, tax_behavior: string | null, meter_id: string | null): Shape => ({
+const shapeOf = (
+  kind: PriceRow["amount_type"],
+  currency: string,
+  tax_behavior: string | null,
+  meter_id: string | null,
+): Shape => ({
   kind: kind === "free" ? "fixed" : kind,
   currency,
   tax_behavior,
@@ -61,7 +77,11 @@ const shapeOf = (kind: PriceRow["amount_type"], currency: string, tax_behavior: 
 });
 
 /** The faults of one new price. */
-export function checkPrice(price: ProductPriceCreate, at: (string | number)[], ground: Omit<PriceGround, "active">): Fault[] {
+export function checkPrice(
+  price: ProductPriceCreate,
+  at: (string | number)[],
+  ground: Omit<PriceGround, "active">,
+): Fault[] {
   const currency = price.price_currency ?? ground.currency;
   switch (price.amount_type) {
     case "fixed":
@@ -88,27 +108,42 @@ function checkAmount(amount: number, currency: string, at: (string | number)[]):
   const least = minimumAmount(currency);
   const most = maximumAmount(currency);
   if (amount > most) return [fault(at, `Amount must be at most ${most}.`, "maximum_price", amount)];
-  if (amount !== 0 && amount < least) return [fault(at, `Amount must be 0 or at least ${least}.`, "minimum_price", amount)];
+  if (amount !== 0 && amount < least)
+    return [fault(at, `Amount must be 0 or at least ${least}.`, "minimum_price", amount)];
   return [];
 }
 
-function checkTiers(price: Extract<ProductPriceCreate, { amount_type: "seat_based" }>, currency: string, at: (string | number)[]): Fault[] {
+function checkTiers(
+  price: Extract<ProductPriceCreate, { amount_type: "seat_based" }>,
+  currency: string,
+  at: (string | number)[],
+): Fault[] {
   const faults: Fault[] = [];
   const { tiers } = planTiers(price.seat_tiers);
   for (const [index, tier] of price.seat_tiers.tiers.entries()) {
     const most = maximumAmount(currency);
     if (tier.price_per_seat > most) {
-      faults.push(fault([...at, index, "price_per_seat"], `Amount must be at most ${most}.`, "maximum_price", tier.price_per_seat));
+      faults.push(
+        fault(
+          [...at, index, "price_per_seat"],
+          `Amount must be at most ${most}.`,
+          "maximum_price",
+          tier.price_per_seat,
+        ),
+      );
     }
     if (tier.max_seats != null && tier.max_seats < tier.min_seats) {
-      faults.push(fault([...at, index, "max_seats"], "max_seats must not be less than min_seats.", "value_error", tier.max_seats));
+      faults.push(
+        fault([...at, index, "max_seats"], "max_seats must not be less than min_seats.", "value_error", tier.max_seats),
+      );
     }
   }
   for (const [index, tier] of tiers.entries()) {
     const next = tiers[index + 1];
     if (!next) continue;
     if (tier.max_seats === null) faults.push(fault(at, "Only the last tier may be without an end."));
-    else if (next.min_seats !== tier.max_seats + 1) faults.push(fault(at, "Tiers must follow each other without a gap or an overlap."));
+    else if (next.min_seats !== tier.max_seats + 1)
+      faults.push(fault(at, "Tiers must follow each other without a gap or an overlap."));
   }
   return faults;
 }
@@ -130,8 +165,10 @@ function checkSet(shapes: readonly Shape[], currency: string): Fault[] {
     for (const kind of ["fixed", "custom", "seat_based"] as const) {
       if (counted[kind] > 1) say(`There can be only one ${names[kind]} price in ${one}.`);
     }
-    if (counted.custom > 0 && counted.fixed + counted.seat_based > 0) say(`A custom price cannot stand beside another price in ${one}.`);
-    if (new Set(held.map((shape) => shape.tax_behavior)).size > 1) say(`All prices in ${one} must have the same tax_behavior.`);
+    if (counted.custom > 0 && counted.fixed + counted.seat_based > 0)
+      say(`A custom price cannot stand beside another price in ${one}.`);
+    if (new Set(held.map((shape) => shape.tax_behavior)).size > 1)
+      say(`All prices in ${one} must have the same tax_behavior.`);
     structures.add(JSON.stringify(counted));
   }
   if (structures.size > 1) say("Every currency must have the same kinds of prices.");

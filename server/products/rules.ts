@@ -32,7 +32,13 @@ export function priceOut(row: PriceRow, product: Pick<ProductRow, "recurring_int
       return { ...common, amount_type: "fixed", price_amount: amountOf(row.price_amount) };
     case "custom": {
       const { maximum_amount, preset_amount } = row;
-      return { ...common, amount_type: "custom", minimum_amount: amountOf(row.minimum_amount), maximum_amount, preset_amount };
+      return {
+        ...common,
+        amount_type: "custom",
+        minimum_amount: amountOf(row.minimum_amount),
+        maximum_amount,
+        preset_amount,
+      };
     }
     case "free":
       return { ...common, amount_type: "free" };
@@ -77,13 +83,23 @@ export function planPrice(
   defaults: { currency: string; minimumAmount(currency: string): number },
 ): PriceInsert {
   const currency = price.price_currency ?? defaults.currency;
-  const common = { ...place, amount_type: price.amount_type, price_currency: currency, tax_behavior: price.tax_behavior ?? null };
+  const common = {
+    ...place,
+    amount_type: price.amount_type,
+    price_currency: currency,
+    tax_behavior: price.tax_behavior ?? null,
+  };
   switch (price.amount_type) {
     case "fixed":
       return { ...common, price_amount: price.price_amount };
     case "custom": {
       const { minimum_amount, maximum_amount, preset_amount } = price;
-      return { ...common, minimum_amount: minimum_amount ?? defaults.minimumAmount(currency), maximum_amount, preset_amount };
+      return {
+        ...common,
+        minimum_amount: minimum_amount ?? defaults.minimumAmount(currency),
+        maximum_amount,
+        preset_amount,
+      };
     }
     case "free":
       return common;
@@ -103,5 +119,10 @@ export function planTiers({ seat_tier_type, tiers }: TiersCreate): NonNullable<P
   const sorted = [...tiers]
     .sort((a, b) => a.min_seats - b.min_seats)
     .map(({ min_seats, max_seats, price_per_seat }) => ({ min_seats, max_seats: max_seats ?? null, price_per_seat }));
-  return { seat_tier_type, tiers: sorted, minimum_seats: sorted[0]?.min_seats ?? 1, maximum_seats: sorted.at(-1)?.max_seats ?? null };
+  return {
+    seat_tier_type,
+    tiers: sorted,
+    minimum_seats: sorted[0]?.min_seats ?? 1,
+    maximum_seats: sorted.at(-1)?.max_seats ?? null,
+  };
 }

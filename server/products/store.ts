@@ -22,9 +22,15 @@ const onSale = sql`not ${productPrices.is_archived} and ${productPrices.source} 
 const prices = sql<PriceRow[]>`(
   select coalesce(json_agg(p order by p.amount_type = 'metered_unit', p.created_at, p.id), '[]')
   from ${productPrices} p where p.product_id = ${products}.id and not p.is_archived and p.source = 'catalog'
-)`.mapWith((list: unknown) => (list as (Omit<PriceRow, "created_at" | "modified_at"> & { created_at: string; modified_at: string | null })[]).map(readPrice));
+)`.mapWith((list: unknown) =>
+  (list as (Omit<PriceRow, "created_at" | "modified_at"> & { created_at: string; modified_at: string | null })[]).map(
+    readPrice,
+  ),
+);
 
-const readPrice = (row: Omit<PriceRow, "created_at" | "modified_at"> & { created_at: string; modified_at: string | null }): PriceRow => ({
+const readPrice = (
+  row: Omit<PriceRow, "created_at" | "modified_at"> & { created_at: string; modified_at: string | null },
+): PriceRow => ({
   ...row,
   created_at: new Date(row.created_at),
   modified_at: row.modified_at === null ? null : new Date(row.modified_at),
@@ -57,7 +63,10 @@ const total = (db: Database, where: SQL | undefined) => db.select({ total: count
 
 const whole = eq(products.organization_id, sql.placeholder("organization_id"));
 const prepareWhole = (db: Database, sorting: readonly string[]) => ({
-  page: page(db, whole, sorting).limit(sql.placeholder("limit")).offset(sql.placeholder("offset")).prepare(`products_page_${sorting.join("_")}`),
+  page: page(db, whole, sorting)
+    .limit(sql.placeholder("limit"))
+    .offset(sql.placeholder("offset"))
+    .prepare(`products_page_${sorting.join("_")}`),
   total: total(db, whole).prepare("products_total"),
 });
 /** The unfiltered list is asked for most, so its statements are made once for each database and order of one key. */
@@ -73,7 +82,11 @@ function wholeList(db: Database, sorting: readonly string[]): ReturnType<typeof 
 }
 
 /** One page of products with their prices, and how many products there are. */
-export async function listProducts(db: Database, organization_id: string, filter: Filter): Promise<{ items: PricedProduct[]; total: number }> {
+export async function listProducts(
+  db: Database,
+  organization_id: string,
+  filter: Filter,
+): Promise<{ items: PricedProduct[]; total: number }> {
   const { page: _, limit, sorting, ...filters } = filter;
   const offset = offsetOf(filter);
   if (sorting.length === 1 && Object.values(filters).every((value) => value === undefined)) {
@@ -89,7 +102,11 @@ export async function listProducts(db: Database, organization_id: string, filter
     among(products.id, filters.id),
     query === undefined ? undefined : ilike(products.name, contains(query)),
     is_archived === undefined ? undefined : eq(products.is_archived, is_archived),
-    is_recurring === undefined ? undefined : is_recurring ? isNotNull(products.recurring_interval) : isNull(products.recurring_interval),
+    is_recurring === undefined
+      ? undefined
+      : is_recurring
+        ? isNotNull(products.recurring_interval)
+        : isNull(products.recurring_interval),
     // No product gives a benefit yet.
     filters.benefit_id === undefined ? undefined : sql`false`,
     among(products.visibility, filters.visibility),
@@ -101,7 +118,11 @@ export async function listProducts(db: Database, organization_id: string, filter
 }
 
 /** These products of an organization with their prices on sale, archived products too, in no order. */
-export async function findProducts(db: Database, organization_id: string, ids: readonly string[]): Promise<PricedProduct[]> {
+export async function findProducts(
+  db: Database,
+  organization_id: string,
+  ids: readonly string[],
+): Promise<PricedProduct[]> {
   if (ids.length === 0) return [];
   return db
     .select(priced)
@@ -110,7 +131,11 @@ export async function findProducts(db: Database, organization_id: string, ids: r
 }
 
 /** One product with its prices on sale. */
-export async function findProduct(db: Database, organization_id: string, id: string): Promise<PricedProduct | undefined> {
+export async function findProduct(
+  db: Database,
+  organization_id: string,
+  id: string,
+): Promise<PricedProduct | undefined> {
   const [row] = await findProducts(db, organization_id, [id]);
   return row;
 }
@@ -152,5 +177,8 @@ export async function insertPrices(tx: Tx, values: PriceInsert[]): Promise<void>
 /** Take prices off sale; whoever bought at one of them keeps it (PRD-22). */
 export async function archivePrices(tx: Tx, ids: readonly string[], now: Date): Promise<void> {
   if (ids.length === 0) return;
-  await tx.update(productPrices).set({ is_archived: true, modified_at: now }).where(inArray(productPrices.id, [...ids]));
+  await tx
+    .update(productPrices)
+    .set({ is_archived: true, modified_at: now })
+    .where(inArray(productPrices.id, [...ids]));
 }

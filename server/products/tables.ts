@@ -13,7 +13,9 @@ export const products = pgTable(
   "products",
   {
     id: uuid().primaryKey(),
-    organization_id: text().notNull().references(() => organization.id, { onDelete: "cascade" }),
+    organization_id: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
     created_at: instant().notNull(),
     modified_at: instant(),
     name: text().notNull(),
@@ -41,8 +43,12 @@ export const productPrices = pgTable(
   "product_prices",
   {
     id: uuid().primaryKey(),
-    organization_id: text().notNull().references(() => organization.id, { onDelete: "cascade" }),
-    product_id: uuid().notNull().references(() => products.id, { onDelete: "cascade" }),
+    organization_id: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
+    product_id: uuid()
+      .notNull()
+      .references(() => products.id, { onDelete: "cascade" }),
     created_at: instant().notNull(),
     modified_at: instant(),
     /** `ad_hoc` prices were made for one checkout and belong to no list. */

@@ -17,7 +17,8 @@ afterAll(async () => {
   await postgres?.stop();
 });
 
-const many = <T>(count: number, make: (index: number) => Promise<T>) => Promise.all(Array.from({ length: count }, (_, index) => make(index)));
+const many = <T>(count: number, make: (index: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, index) => make(index)));
 const send = async (method: string, path: string, body: object) => {
   const { status, json } = await floe.request(method, path, { token: seller.key, body });
   return { status, places: ((json as { detail?: { loc: string[] }[] }).detail ?? []).map(({ loc }) => loc.join(".")) };
@@ -27,24 +28,34 @@ const usd = (price_amount: number) => ({ amount_type: "fixed" as const, price_am
 describe("at the same time", () => {
   test("CUS-03: of creates with one address one wins, the others get the same 422 as without the race", async () => {
     for (let round = 0; round < 5; round += 1) {
-      const answers = await many(10, () => send("POST", "/v1/customers/", { email: `race-${round}@example.com`, external_id: `race-${round}` }));
+      const answers = await many(10, () =>
+        send("POST", "/v1/customers/", { email: `race-${round}@example.com`, external_id: `race-${round}` }),
+      );
       const lost = answers.filter(({ status }) => status !== 201);
       expect(lost).toHaveLength(9);
-      for (const { status, places } of lost) expect([status, places]).toEqual([422, ["body.email", "body.external_id"]]);
+      for (const { status, places } of lost)
+        expect([status, places]).toEqual([422, ["body.email", "body.external_id"]]);
     }
     expect(floe.logged.filter((line) => line.startsWith("error"))).toEqual([]);
   });
 
   test("CUS-03, CUS-08: of updates to one address one wins, the others get 422", async () => {
-    const customers = await many(8, (index) => seller.client.customers.create({ body: { email: `move-${index}@example.com` } }));
-    const answers = await Promise.all(customers.map(({ id }) => send("PATCH", `/v1/customers/${id}`, { email: "moved@example.com" })));
+    const customers = await many(8, (index) =>
+      seller.client.customers.create({ body: { email: `move-${index}@example.com` } }),
+    );
+    const answers = await Promise.all(
+      customers.map(({ id }) => send("PATCH", `/v1/customers/${id}`, { email: "moved@example.com" })),
+    );
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(422)]);
     expect(floe.logged.filter((line) => line.startsWith("error"))).toEqual([]);
   });
 
   test("CUS-16: of deletes of one customer one answers 204, the others 404", async () => {
     const { id } = await seller.client.customers.create({ body: { email: "gone@example.com" } });
-    const answers = await many(6, async () => (await floe.request("DELETE", `/v1/customers/${id}`, { token: seller.key })).status);
+    const answers = await many(
+      6,
+      async () => (await floe.request("DELETE", `/v1/customers/${id}`, { token: seller.key })).status,
+    );
     expect(answers.sort()).toEqual([204, ...Array(5).fill(404)]);
   });
 
@@ -55,7 +66,9 @@ describe("at the same time", () => {
   });
 
   test("ORD-19: invoice numbers are handed out once each, without a gap", async () => {
-    const numbers = await many(20, () => floe.deps.db.transaction((tx) => nextInvoiceNumber(tx, seller.organization_id)));
+    const numbers = await many(20, () =>
+      floe.deps.db.transaction((tx) => nextInvoiceNumber(tx, seller.organization_id)),
+    );
     const counted = numbers.map((number) => Number(number.split("-").at(-1))).sort((a, b) => a - b);
     expect(counted).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
   });

@@ -15,29 +15,55 @@ beforeAll(async () => {
 afterAll(() => floe?.close());
 
 let made = 0;
-const address = () => `buyer-${(made += 1)}@example.com`;
+const address = () => {
+  made += 1;
+  return `buyer-${made}@example.com`;
+};
 const create = (body: object = {}) => seller.client.customers.create({ body: { email: address(), ...body } });
 const send = async (method: string, path: string, body?: object, token = seller.key) => {
   const { status, json } = await floe.request(method, path, { token, ...(body ? { body } : {}) });
-  return { status, json: json as { id: string; error?: string; detail: { loc: unknown[]; msg: string; type: string }[] } };
+  return {
+    status,
+    json: json as { id: string; error?: string; detail: { loc: unknown[]; msg: string; type: string }[] },
+  };
 };
-const placesOf = (json: { detail: { loc: unknown[]; type: string }[] }) => json.detail.map(({ loc, type }) => `${loc.join(".")} ${type}`);
+const placesOf = (json: { detail: { loc: unknown[]; type: string }[] }) =>
+  json.detail.map(({ loc, type }) => `${loc.join(".")} ${type}`);
 const list = async (query: object) => (await seller.client.customers.list({ query })).items;
-const told = async () => (await floe.deps.db.select().from(events).where(eq(events.organization_id, seller.organization_id))).map(({ type }) => type);
+const told = async () =>
+  (await floe.deps.db.select().from(events).where(eq(events.organization_id, seller.organization_id))).map(
+    ({ type }) => type,
+  );
 
 describe("making customers", () => {
   test("CUS-05: a customer has a picture, is not verified, and is answered with 201", async () => {
     const email = address();
-    const { status, json } = await send("POST", "/v1/customers/", { email, name: "Ada", email_verified: true, metadata: { tier: "pro", n: 1, yes: true } });
+    const { status, json } = await send("POST", "/v1/customers/", {
+      email,
+      name: "Ada",
+      email_verified: true,
+      metadata: { tier: "pro", n: 1, yes: true },
+    });
     expect(status).toBe(201);
-    expect(json).toMatchObject({ email, name: "Ada", email_verified: false, type: "individual", modified_at: null, deleted_at: null, metadata: { tier: "pro", n: 1, yes: true } });
+    expect(json).toMatchObject({
+      email,
+      name: "Ada",
+      email_verified: false,
+      type: "individual",
+      modified_at: null,
+      deleted_at: null,
+      metadata: { tier: "pro", n: 1, yes: true },
+    });
     expect((json as unknown as { avatar_url: string }).avatar_url).toMatch(/^https:/);
     expect(json).not.toHaveProperty("deleted_external_id");
   });
 
   test("CUS-03: clashes of e-mail (in any case) and external id come together", async () => {
     const first = await create({ external_id: "clash" });
-    const { status, json } = await send("POST", "/v1/customers/", { email: first.email.toUpperCase(), external_id: "clash" });
+    const { status, json } = await send("POST", "/v1/customers/", {
+      email: first.email.toUpperCase(),
+      external_id: "clash",
+    });
     expect(status).toBe(422);
     expect(json.error).toBe("PolarRequestValidationError");
     expect(json.detail.map(({ loc, msg }) => [loc.join("."), msg])).toEqual([
@@ -66,8 +92,14 @@ describe("making customers", () => {
     const good = await create({ billing_address: { country: "fr" }, tax_id: "FR 61 954 506 077" });
     expect(good.tax_id).toEqual(["FR61954506077", "eu_vat"]);
     expect(good.billing_address).toMatchObject({ country: "FR", line1: null });
-    expect(placesOf((await send("POST", "/v1/customers/", { email: address(), tax_id: "1" })).json)).toEqual(["body.billing_address missing"]);
-    const bad = await send("POST", "/v1/customers/", { email: address(), tax_id: "1", billing_address: { country: "US", state: "NY" } });
+    expect(placesOf((await send("POST", "/v1/customers/", { email: address(), tax_id: "1" })).json)).toEqual([
+      "body.billing_address missing",
+    ]);
+    const bad = await send("POST", "/v1/customers/", {
+      email: address(),
+      tax_id: "1",
+      billing_address: { country: "US", state: "NY" },
+    });
     expect(placesOf(bad.json)).toEqual(["body.tax_id invalid"]);
   });
 });
@@ -76,16 +108,26 @@ describe("changing customers", () => {
   test("CUS-08, CUS-09: another address must be verified again; an external id is set once", async () => {
     const one = await create();
     await floe.deps.db.update(customers).set({ email_verified: true }).where(eq(customers.id, one.id));
-    const upper = await seller.client.customers.update({ params: { id: one.id }, body: { email: one.email.toUpperCase() } });
+    const upper = await seller.client.customers.update({
+      params: { id: one.id },
+      body: { email: one.email.toUpperCase() },
+    });
     expect([upper.email, upper.email_verified]).toEqual([one.email.toUpperCase(), true]);
-    const moved = await seller.client.customers.update({ params: { id: one.id }, body: { email: address(), external_id: `once-${one.id}` } });
+    const moved = await seller.client.customers.update({
+      params: { id: one.id },
+      body: { email: address(), external_id: `once-${one.id}` },
+    });
     expect([moved.email_verified, moved.external_id]).toEqual([false, `once-${one.id}`]);
-    expect(placesOf((await send("PATCH", `/v1/customers/${one.id}`, { external_id: "again" })).json)).toEqual(["body.external_id value_error"]);
+    expect(placesOf((await send("PATCH", `/v1/customers/${one.id}`, { external_id: "again" })).json)).toEqual([
+      "body.external_id value_error",
+    ]);
   });
 
   test("CUS-03, CUS-08: taking another's address is refused, also in a race", async () => {
     const [a, b, c] = [await create(), await create(), await create()];
-    expect(placesOf((await send("PATCH", `/v1/customers/${a.id}`, { email: b.email })).json)).toEqual(["body.email value_error"]);
+    expect(placesOf((await send("PATCH", `/v1/customers/${a.id}`, { email: b.email })).json)).toEqual([
+      "body.email value_error",
+    ]);
     const email = address();
     const answers = await Promise.all([a, b, c].map(({ id }) => send("PATCH", `/v1/customers/${id}`, { email })));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422]);
@@ -95,8 +137,16 @@ describe("changing customers", () => {
     const one = await create({ external_id: "o/1 é" });
     const path = `/v1/customers/external/${encodeURIComponent("o/1 é")}`;
     expect((await send("GET", path)).json.id).toBe(one.id);
-    expect((await send("PATCH", path, { external_id: "other", name: "Bo" })).json).toMatchObject({ external_id: "o/1 é", name: "Bo" });
-    expect((await send("GET", `${path}/state`)).json).toMatchObject({ id: one.id, active_subscriptions: [], granted_benefits: [], active_meters: [] });
+    expect((await send("PATCH", path, { external_id: "other", name: "Bo" })).json).toMatchObject({
+      external_id: "o/1 é",
+      name: "Bo",
+    });
+    expect((await send("GET", `${path}/state`)).json).toMatchObject({
+      id: one.id,
+      active_subscriptions: [],
+      granted_benefits: [],
+      active_meters: [],
+    });
     expect((await send("GET", "/v1/customers/external/nobody")).status).toBe(404);
     expect((await send("GET", path, undefined, other.key)).status).toBe(404);
   });
@@ -104,15 +154,25 @@ describe("changing customers", () => {
   test("CUS-11, CUS-13, CUS-15: address stays, metadata is replaced, a team stays a team", async () => {
     const one = await create({ billing_address: { country: "DE" }, metadata: { a: 1 } });
     expect((await send("PATCH", `/v1/customers/${one.id}`, { billing_address: null })).status).toBe(422);
-    const changed = await seller.client.customers.update({ params: { id: one.id }, body: { metadata: { b: "2" }, type: "team" } });
+    const changed = await seller.client.customers.update({
+      params: { id: one.id },
+      body: { metadata: { b: "2" }, type: "team" },
+    });
     expect([changed.metadata, changed.type, changed.modified_at]).toEqual([{ b: "2" }, "team", floe.clock.now()]);
-    expect(placesOf((await send("PATCH", `/v1/customers/${one.id}`, { type: "individual" })).json)).toEqual(["body.type value_error"]);
+    expect(placesOf((await send("PATCH", `/v1/customers/${one.id}`, { type: "individual" })).json)).toEqual([
+      "body.type value_error",
+    ]);
   });
 
   test("API-28: all faults of an update come together", async () => {
     const taken = await create();
     const one = await create({ external_id: `all-${made}`, type: "team" });
-    const { json } = await send("PATCH", `/v1/customers/${one.id}`, { email: taken.email, external_id: "x", type: "individual", tax_id: "1" });
+    const { json } = await send("PATCH", `/v1/customers/${one.id}`, {
+      email: taken.email,
+      external_id: "x",
+      type: "individual",
+      tax_id: "1",
+    });
     expect(placesOf(json).sort()).toEqual([
       "body.billing_address missing",
       "body.email value_error",
@@ -126,8 +186,15 @@ describe("deleting customers", () => {
   test("CUS-16, CUS-17: it is gone once, and its address and external id are free again", async () => {
     const one = await create({ external_id: "reused" });
     expect((await send("DELETE", `/v1/customers/${one.id}`)).status).toBe(204);
-    for (const [method, path] of [["GET", ""], ["GET", "/state"], ["DELETE", ""], ["PATCH", ""]] as const) {
-      expect((await send(method, `/v1/customers/${one.id}${path}`, method === "PATCH" ? {} : undefined)).status).toBe(404);
+    for (const [method, path] of [
+      ["GET", ""],
+      ["GET", "/state"],
+      ["DELETE", ""],
+      ["PATCH", ""],
+    ] as const) {
+      expect((await send(method, `/v1/customers/${one.id}${path}`, method === "PATCH" ? {} : undefined)).status).toBe(
+        404,
+      );
     }
     expect(await list({ email: one.email })).toEqual([]);
     const next = await create({ email: one.email, external_id: "reused" });
@@ -164,12 +231,20 @@ describe("reading customers", () => {
     expect(await ids({ query: "fix-1" })).toEqual([]);
     expect(await ids({ query: one.email.slice(2, -3) })).toContain(one.id);
     expect(await ids({ metadata: { tier: "pro" } })).toContain(one.id);
-    expect((await ids({ metadata: { tier: ["pro", "max"], n: "1" }, query: "hopper" })).sort()).toEqual([one.id, two.id].sort());
+    expect((await ids({ metadata: { tier: ["pro", "max"], n: "1" }, query: "hopper" })).sort()).toEqual(
+      [one.id, two.id].sort(),
+    );
     expect(await ids({ metadata: { tier: "pro", n: "2" } })).toEqual([]);
     const odd = await create({ metadata: { 'a "key"': "1", big: 1e21, half: 0.5, yes: true } });
     for (const [key, value, found] of [
-      ['a "key"', "1", true], ["big", "1000000000000000000000", true], ["big", "1e21", false], ["half", "0.5", true],
-      ["half", "0.50", false], ["yes", "true", true], ["yes", "TRUE", false], ["missing", "1", false],
+      ['a "key"', "1", true],
+      ["big", "1000000000000000000000", true],
+      ["big", "1e21", false],
+      ["half", "0.5", true],
+      ["half", "0.50", false],
+      ["yes", "true", true],
+      ["yes", "TRUE", false],
+      ["missing", "1", false],
     ] as const) {
       expect([key, value, (await ids({ metadata: { [key]: value } })).includes(odd.id)]).toEqual([key, value, found]);
     }
@@ -192,7 +267,10 @@ describe("reading customers", () => {
     expect(new Set(seen).size).toBe(total);
     expect(await list({ page: 9_000_000, limit: 3 })).toEqual([]);
     expect((await list({ sorting: ["-name", "created_at"], query: "zz" }))[0]?.id).toBe(last.id);
-    expect((await send("GET", "/v1/customers/?sorting=age")).json.detail[0]).toMatchObject({ type: "enum", loc: ["query", "sorting"] });
+    expect((await send("GET", "/v1/customers/?sorting=age")).json.detail[0]).toMatchObject({
+      type: "enum",
+      loc: ["query", "sorting"],
+    });
     expect((await send("GET", "/v1/customers/?page=0")).status).toBe(422);
   });
 });
@@ -205,9 +283,12 @@ describe("events of customers", () => {
     await send("PATCH", `/v1/customers/${one.id}`, { email: "no" });
     await seller.client.customers.delete({ params: { id: one.id }, query: {} });
     expect((await told()).slice(before)).toEqual([
-      "customer.created", "customer.state_changed",
-      "customer.updated", "customer.state_changed",
-      "customer.deleted", "customer.state_changed",
+      "customer.created",
+      "customer.state_changed",
+      "customer.updated",
+      "customer.state_changed",
+      "customer.deleted",
+      "customer.state_changed",
     ]);
   });
 });

@@ -14,7 +14,12 @@ import { bodyOf, type Row, rowOf } from "../support/rows.ts";
 
 type Entry = { title: string; resource: keyof Api; name: string; op: Operation };
 const operations: Entry[] = Object.entries(api).flatMap(([resource, ops]) =>
-  Object.entries(ops).map(([name, op]) => ({ title: `${resource}.${name}`, resource: resource as keyof Api, name, op: op as Operation })),
+  Object.entries(ops).map(([name, op]) => ({
+    title: `${resource}.${name}`,
+    resource: resource as keyof Api,
+    name,
+    op: op as Operation,
+  })),
 );
 const guarded = operations.filter(({ op }) => op.scopes.length > 0);
 const withParams = operations.filter(({ op }) => op.params);
@@ -56,21 +61,31 @@ const sampleOf = ({ title, op }: Entry): unknown => {
   if (op.method === "PATCH") return {};
   const sample = bodyOf[title];
   if (!sample) throw new Error(`Add a sample body for ${title} to tests/support/rows.ts.`);
-  return sample(product_id, (number += 1));
+  number += 1;
+  return sample(product_id, number);
 };
 async function call(entry: Entry, options: Options = {}) {
   const { token, query = {} } = options;
   const body = "body" in options ? options.body : sampleOf(entry);
   const url = urlOf(entry.op.path, { params: options.params ?? paramsOf(entry), query });
-  const { status, json, text } = await floe.request(entry.op.method, url, { ...(token === undefined ? {} : { token }), ...(body === undefined ? {} : { body }) });
-  return { status, text, json: json as { error?: string; detail?: { loc: unknown[]; type: string; msg: string }[]; items?: unknown[] } };
+  const { status, json, text } = await floe.request(entry.op.method, url, {
+    ...(token === undefined ? {} : { token }),
+    ...(body === undefined ? {} : { body }),
+  });
+  return {
+    status,
+    text,
+    json: json as { error?: string; detail?: { loc: unknown[]; type: string; msg: string }[]; items?: unknown[] },
+  };
 }
 const errorOf = async (answer: ReturnType<typeof call>) => {
   const { status, json } = await answer;
   return `${status} ${json?.error ?? ""}`;
 };
 const eventCount = async (): Promise<number> => {
-  const result = (await floe.deps.db.execute(sql`select count(*)::int as total from events`)) as unknown as { rows: { total: number }[] };
+  const result = (await floe.deps.db.execute(sql`select count(*)::int as total from events`)) as unknown as {
+    rows: { total: number }[];
+  };
   return result.rows[0]?.total ?? -1;
 };
 /** The words of the first list of words in a schema. */
@@ -84,7 +99,8 @@ function enumOf(schema: object): string[] {
 }
 const faultsLogged = () => floe.logged.filter((line) => line.startsWith("error"));
 /** What a documented refusal of this operation may have for a status. */
-const refusals = ({ op }: Entry) => new Set<number>([401, 403, 422, ...(op.errors ?? []).map((name) => statusOf[name])]);
+const refusals = ({ op }: Entry) =>
+  new Set<number>([401, 403, 422, ...(op.errors ?? []).map((name) => statusOf[name])]);
 
 test("the tests saw the contract", () => {
   expect(operations.length).toBeGreaterThan(30);
@@ -112,7 +128,9 @@ test.each(operations)("API-25: $title with a bad token is 401 invalid_token, pub
 });
 
 test.each(operations)("API-31: $title answers with and without a slash at the end", async ({ op }) => {
-  const path = urlOf(op.path, { params: Object.fromEntries(Object.keys(op.params?.shape ?? {}).map((key) => [key, newId()])) }).replace(/\/$/, "");
+  const path = urlOf(op.path, {
+    params: Object.fromEntries(Object.keys(op.params?.shape ?? {}).map((key) => [key, newId()])),
+  }).replace(/\/$/, "");
   for (const url of [path, `${path}/`]) {
     const { status } = await floe.request(op.method, url, { token: "wrong", ...(op.body ? { body: {} } : {}) });
     expect(`${url} ${status}`).toBe(`${url} 401`);
@@ -128,18 +146,23 @@ describe.each(withParams)("$title, what is there", (entry) => {
   });
 
   test("API-22: a malformed id is 422 at its place", async () => {
-    const ids = Object.entries(entry.op.params?.shape ?? {}).filter(([, schema]) => !(schema as { safeParse(value: unknown): { success: boolean } }).safeParse("x").success);
+    const ids = Object.entries(entry.op.params?.shape ?? {}).filter(
+      ([, schema]) => !(schema as { safeParse(value: unknown): { success: boolean } }).safeParse("x").success,
+    );
     for (const [key] of ids) {
       const { status, json } = await call(entry, { ...as(), params: { ...paramsOf(entry), [key]: "not-an-id" } });
       expect([status, json.detail?.[0]?.loc]).toEqual([422, ["path", key]]);
     }
   });
 
-  test.runIf(entry.op.scopes.length > 0)("PRD-37, API-22: another organization's is 404 ResourceNotFound, by key and by session", async () => {
-    for (const foreign of [other.key, other.session]) {
-      expect(await errorOf(call(entry, { token: foreign }))).toBe("404 ResourceNotFound");
-    }
-  });
+  test.runIf(entry.op.scopes.length > 0)(
+    "PRD-37, API-22: another organization's is 404 ResourceNotFound, by key and by session",
+    async () => {
+      for (const foreign of [other.key, other.session]) {
+        expect(await errorOf(call(entry, { token: foreign }))).toBe("404 ResourceNotFound");
+      }
+    },
+  );
 });
 
 describe.each(lists)("$title", (entry) => {
@@ -159,7 +182,8 @@ describe.each(lists)("$title", (entry) => {
   });
 
   test("API-13: pages begin at 1, a limit above 100 is clamped, and beyond the end is empty", async () => {
-    for (const query of [{ page: 0 }, { limit: 0 }, { page: -1 }, { page: "x" }]) expect((await call(entry, { token: seller.key, query })).status).toBe(422);
+    for (const query of [{ page: 0 }, { limit: 0 }, { page: -1 }, { page: "x" }])
+      expect((await call(entry, { token: seller.key, query })).status).toBe(422);
     expect((await call(entry, { token: seller.key, query: { limit: 1000 } })).status).toBe(200);
     const beyond = await call(entry, { token: seller.key, query: { page: 1_000_000 } });
     expect([beyond.status, beyond.json.items]).toEqual([200, []]);
@@ -170,9 +194,14 @@ describe.each(lists)("$title", (entry) => {
     if (!sorting) return;
     const keys = enumOf(z.toJSONSchema(sorting as z.ZodType, { io: "input", unrepresentable: "any" }));
     expect(keys.length).toBeGreaterThan(1);
-    for (const key of keys) expect(`${key} ${(await call(entry, { token: seller.key, query: { sorting: key } })).status}`).toBe(`${key} 200`);
+    for (const key of keys)
+      expect(`${key} ${(await call(entry, { token: seller.key, query: { sorting: key } })).status}`).toBe(`${key} 200`);
     const wrong = await call(entry, { token: seller.key, query: { sorting: "nonsense" } });
-    expect([wrong.status, wrong.json.detail?.[0]?.type, wrong.json.detail?.[0]?.loc.slice(0, 2)]).toEqual([422, "enum", ["query", "sorting"]]);
+    expect([wrong.status, wrong.json.detail?.[0]?.type, wrong.json.detail?.[0]?.loc.slice(0, 2)]).toEqual([
+      422,
+      "enum",
+      ["query", "sorting"],
+    ]);
   });
 
   test("bad values of any filter are 200 or 422, never a fault of ours", async () => {
@@ -218,14 +247,20 @@ describe.each(withBody)("$title, bad bodies", (entry) => {
     const allowed = refusals(entry);
     const logged = faultsLogged();
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.tuple(fc.constantFrom(...places), fc.constantFrom(...badValues)), { minLength: 1, maxLength: 2 }), async (changes) => {
-        const body = changes.reduce<unknown>((made, [place, value]) => withValue(made, place, value), sampleOf(entry));
-        const before = await eventCount();
-        const { status, text } = await call(entry, { ...token(), body: JSON.stringify(body) });
-        const fine = status === (entry.op.status ?? 200) || allowed.has(status);
-        if (!fine) throw new Error(`${status} ${text}\n${faultsLogged().at(-1)}`);
-        if (status === 422) expect(await eventCount()).toBe(before);
-      }),
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.constantFrom(...places), fc.constantFrom(...badValues)), { minLength: 1, maxLength: 2 }),
+        async (changes) => {
+          const body = changes.reduce<unknown>(
+            (made, [place, value]) => withValue(made, place, value),
+            sampleOf(entry),
+          );
+          const before = await eventCount();
+          const { status, text } = await call(entry, { ...token(), body: JSON.stringify(body) });
+          const fine = status === (entry.op.status ?? 200) || allowed.has(status);
+          if (!fine) throw new Error(`${status} ${text}\n${faultsLogged().at(-1)}`);
+          if (status === 422) expect(await eventCount()).toBe(before);
+        },
+      ),
       { numRuns: runs_per_operation, seed },
     );
     expect(faultsLogged().slice(logged.length)).toEqual([]);

@@ -1,8 +1,8 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { events } from "../../server/lib/tables.ts";
 import { nextInvoiceNumber } from "../../server/organizations/store.ts";
 import { organization } from "../../server/organizations/tables.ts";
-import { events } from "../../server/lib/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 let floe: Floe;
@@ -17,9 +17,13 @@ afterAll(() => floe?.close());
 
 const get = () => seller.client.organizations.get({ params: { id: seller.organization_id } });
 const patch = (body: object) =>
-  floe.request("PATCH", `/v1/organizations/${seller.organization_id}`, { token: seller.key, body }) as Promise<{ status: number; json: never }>;
+  floe.request("PATCH", `/v1/organizations/${seller.organization_id}`, { token: seller.key, body }) as Promise<{
+    status: number;
+    json: never;
+  }>;
 const placesOf = (json: { detail: { loc: unknown[] }[] }) => json.detail.map(({ loc }) => loc.join("."));
-const eventsOf = (organization_id: string) => floe.deps.db.select().from(events).where(eq(events.organization_id, organization_id));
+const eventsOf = (organization_id: string) =>
+  floe.deps.db.select().from(events).where(eq(events.organization_id, organization_id));
 
 describe("reading organizations", () => {
   test("ORG: a new organization has every setting at its default", async () => {
@@ -58,7 +62,10 @@ describe("reading organizations", () => {
     }
     const { slug } = await get();
     expect((await seller.client.organizations.list({ query: { slug: slug.toUpperCase() } })).items).toHaveLength(1);
-    expect((await seller.client.organizations.list({ query: { slug: "nobody" } })).pagination).toEqual({ total_count: 0, max_page: 0 });
+    expect((await seller.client.organizations.list({ query: { slug: "nobody" } })).pagination).toEqual({
+      total_count: 0,
+      max_page: 0,
+    });
   });
 
   test("API-22: another organization is not found, by key and by session", async () => {
@@ -71,12 +78,30 @@ describe("reading organizations", () => {
 
 describe("updating an organization", () => {
   test("ORG-01: a settings group keeps what older clients do not know of", async () => {
-    await patch({ subscription_settings: { allow_multiple_subscriptions: true, allow_customer_updates: false, proration_behavior: "invoice", prevent_trial_abuse: true } });
-    await patch({ subscription_settings: { allow_multiple_subscriptions: false, allow_customer_updates: true, proration_behavior: "prorate" } });
+    await patch({
+      subscription_settings: {
+        allow_multiple_subscriptions: true,
+        allow_customer_updates: false,
+        proration_behavior: "invoice",
+        prevent_trial_abuse: true,
+      },
+    });
+    await patch({
+      subscription_settings: {
+        allow_multiple_subscriptions: false,
+        allow_customer_updates: true,
+        proration_behavior: "prorate",
+      },
+    });
     const made = await get();
-    expect(made.subscription_settings).toMatchObject({ allow_multiple_subscriptions: false, prevent_trial_abuse: true });
+    expect(made.subscription_settings).toMatchObject({
+      allow_multiple_subscriptions: false,
+      prevent_trial_abuse: true,
+    });
     expect(made.allow_customer_updates).toBe(true);
-    await patch({ customer_portal_settings: { usage: { show: false }, subscription: { update_seats: false, update_plan: true } } });
+    await patch({
+      customer_portal_settings: { usage: { show: false }, subscription: { update_seats: false, update_plan: true } },
+    });
     expect((await get()).customer_portal_settings).toEqual({
       usage: { show: false },
       subscription: { update_seats: false, update_plan: true, pause: false },
@@ -91,8 +116,18 @@ describe("updating an organization", () => {
   });
 
   test("ORG-03: profile fields are set and cleared; a short name is refused", async () => {
-    const { json } = await patch({ name: " Ada Store ", email: "help@ada.example", website: "https://ada.example/", socials: [{ platform: "discord", url: "https://discord.gg/x" }], avatar_url: "https://ada.example/a.png" });
-    expect(json).toMatchObject({ name: "Ada Store", email: "help@ada.example", avatar_url: "https://ada.example/a.png" });
+    const { json } = await patch({
+      name: " Ada Store ",
+      email: "help@ada.example",
+      website: "https://ada.example/",
+      socials: [{ platform: "discord", url: "https://discord.gg/x" }],
+      avatar_url: "https://ada.example/a.png",
+    });
+    expect(json).toMatchObject({
+      name: "Ada Store",
+      email: "help@ada.example",
+      avatar_url: "https://ada.example/a.png",
+    });
     expect((await patch({ email: null, website: null })).json).toMatchObject({ email: null, website: null });
     const short = await patch({ name: "ab" });
     expect(short.status).toBe(422);
@@ -102,7 +137,10 @@ describe("updating an organization", () => {
   test("contract 1.2: clients with closed value lists are not told of discord", async () => {
     const legacy = await floe.request("GET", `/v1/organizations/${seller.organization_id}`, { token: seller.key });
     expect((legacy.json as { socials: { platform: string }[] }).socials[0]?.platform).toBe("other");
-    const versioned = await floe.request("GET", `/v1/organizations/${seller.organization_id}`, { token: seller.key, headers: { "polar-version": "2026-10" } });
+    const versioned = await floe.request("GET", `/v1/organizations/${seller.organization_id}`, {
+      token: seller.key,
+      headers: { "polar-version": "2026-10" },
+    });
     expect((versioned.json as { socials: { platform: string }[] }).socials[0]?.platform).toBe("discord");
   });
 

@@ -16,11 +16,27 @@ beforeAll(async () => {
 afterAll(() => floe?.close());
 
 const usd = (price_amount: number) => ({ amount_type: "fixed" as const, price_amount, price_currency: "usd" as const });
-const create = (body: object = {}): Promise<Product> => seller.client.products.create({ body: { name: "Book", prices: [usd(1900)], ...body } as never });
-const update = (id: string, body: object): Promise<Product> => seller.client.products.update({ params: { id }, body: body as never });
-const send = async (method: string, path: string, body?: object, token = seller.key, headers: Record<string, string> = {}) => {
+const create = (body: object = {}): Promise<Product> =>
+  seller.client.products.create({ body: { name: "Book", prices: [usd(1900)], ...body } as never });
+const update = (id: string, body: object): Promise<Product> =>
+  seller.client.products.update({ params: { id }, body: body as never });
+const send = async (
+  method: string,
+  path: string,
+  body?: object,
+  token = seller.key,
+  headers: Record<string, string> = {},
+) => {
   const { status, json } = await floe.request(method, path, { token, headers, ...(body ? { body } : {}) });
-  return { status, json: json as { id: string; error?: string; detail: { loc: unknown[]; msg: string; type: string }[]; prices: object[] } };
+  return {
+    status,
+    json: json as {
+      id: string;
+      error?: string;
+      detail: { loc: unknown[]; msg: string; type: string }[];
+      prices: object[];
+    },
+  };
 };
 const refused = async (method: string, path: string, body: object) => {
   const { status, json } = await send(method, path, body);
@@ -28,11 +44,18 @@ const refused = async (method: string, path: string, body: object) => {
   return json.detail.map(({ loc, type }) => `${loc.slice(1).join(".")} ${type}`);
 };
 const idsOf = async (query: object) => (await seller.client.products.list({ query })).items.map(({ id }) => id);
-const told = async () => (await floe.deps.db.select().from(events).where(eq(events.organization_id, seller.organization_id))).map(({ type }) => type);
+const told = async () =>
+  (await floe.deps.db.select().from(events).where(eq(events.organization_id, seller.organization_id))).map(
+    ({ type }) => type,
+  );
 
 describe("making products", () => {
   test("PRD-01, PRD-02, PRD-36: a one-time product with its defaults", async () => {
-    const { status, json } = await send("POST", "/v1/products/", { name: " Book ", description: "  ", prices: [{ amount_type: "fixed", price_amount: 1900 }] });
+    const { status, json } = await send("POST", "/v1/products/", {
+      name: " Book ",
+      description: "  ",
+      prices: [{ amount_type: "fixed", price_amount: 1900 }],
+    });
     expect(status).toBe(201);
     expect(json).toMatchObject({
       name: "Book",
@@ -48,15 +71,38 @@ describe("making products", () => {
       benefits: [],
       medias: [],
       attached_custom_fields: [],
-      prices: [{ amount_type: "fixed", price_amount: 1900, price_currency: "usd", type: "one_time", recurring_interval: null, is_archived: false, source: "catalog" }],
+      prices: [
+        {
+          amount_type: "fixed",
+          price_amount: 1900,
+          price_currency: "usd",
+          type: "one_time",
+          recurring_interval: null,
+          is_archived: false,
+          source: "catalog",
+        },
+      ],
     });
   });
 
   test("PRD-02, PRD-04: a subscription product keeps interval, count and trial", async () => {
     const made = await create({ recurring_interval: "month", trial_interval: "day", trial_interval_count: 14 });
-    expect(made).toMatchObject({ is_recurring: true, recurring_interval: "month", recurring_interval_count: 1, trial_interval: "day", trial_interval_count: 14 });
+    expect(made).toMatchObject({
+      is_recurring: true,
+      recurring_interval: "month",
+      recurring_interval_count: 1,
+      trial_interval: "day",
+      trial_interval_count: 14,
+    });
     expect(made.prices[0]).toMatchObject({ type: "recurring", recurring_interval: "month" });
-    expect(await refused("POST", "/v1/products/", { name: "Book", prices: [usd(100)], recurring_interval: "month", trial_interval: "day" })).toEqual(["trial_interval_count missing"]);
+    expect(
+      await refused("POST", "/v1/products/", {
+        name: "Book",
+        prices: [usd(100)],
+        recurring_interval: "month",
+        trial_interval: "day",
+      }),
+    ).toEqual(["trial_interval_count missing"]);
     const cleared = await update(made.id, { trial_interval: null, trial_interval_count: null });
     expect([cleared.trial_interval, cleared.trial_interval_count]).toEqual([null, null]);
   });
@@ -64,7 +110,9 @@ describe("making products", () => {
   test("PRD-09, PRD-10: free and custom prices; a client that does not know free is told of a fixed 0", async () => {
     const free = await create({ prices: [{ amount_type: "free" }] });
     expect(free.prices).toMatchObject([{ amount_type: "free", price_currency: "usd" }]);
-    const versioned = await send("GET", `/v1/products/${free.id}`, undefined, seller.key, { "polar-version": "2026-10" });
+    const versioned = await send("GET", `/v1/products/${free.id}`, undefined, seller.key, {
+      "polar-version": "2026-10",
+    });
     expect(versioned.json.prices).toMatchObject([{ amount_type: "fixed", price_amount: 0 }]);
     const custom = await create({ prices: [{ amount_type: "custom", preset_amount: 500 }] });
     expect(custom.prices).toMatchObject([{ minimum_amount: 50, maximum_amount: null, preset_amount: 500 }]);
@@ -76,39 +124,78 @@ describe("making products", () => {
     expect(
       await refused("POST", "/v1/products/", {
         name: "Book",
-        prices: [{ amount_type: "fixed", price_amount: 10 }, { amount_type: "metered_unit", meter_id: media, unit_amount: "1" }],
+        prices: [
+          { amount_type: "fixed", price_amount: 10 },
+          { amount_type: "metered_unit", meter_id: media, unit_amount: "1" },
+        ],
         medias: [media],
         attached_custom_fields: [{ custom_field_id: media, required: true }],
       }),
-    ).toEqual(["prices.0.price_amount minimum_price", "prices.1 value_error", "medias.0 value_error", "attached_custom_fields.0.custom_field_id value_error"]);
+    ).toEqual([
+      "prices.0.price_amount minimum_price",
+      "prices.1 value_error",
+      "medias.0 value_error",
+      "attached_custom_fields.0.custom_field_id value_error",
+    ]);
   });
 
   test("PRD-11, PRD-12: no meter exists; seats need the organization's switch", async () => {
     const meter_id = "00000000-0000-7000-8000-000000000001";
     const metered = { amount_type: "metered_unit", meter_id, unit_amount: "0.5" };
-    expect(await refused("POST", "/v1/products/", { name: "Book", recurring_interval: "month", prices: [metered] })).toEqual(["prices.0.meter_id value_error"]);
+    expect(
+      await refused("POST", "/v1/products/", { name: "Book", recurring_interval: "month", prices: [metered] }),
+    ).toEqual(["prices.0.meter_id value_error"]);
     const seats = { amount_type: "seat_based", seat_tiers: { tiers: [{ min_seats: 1, price_per_seat: 1000 }] } };
     expect(await refused("POST", "/v1/products/", { name: "Book", prices: [seats] })).toEqual(["prices.0 value_error"]);
     const with_seats = await floe.seller("seats");
-    await with_seats.client.organizations.update({ params: { id: with_seats.organization_id }, body: { feature_settings: { seat_based_pricing_enabled: true } } });
+    await with_seats.client.organizations.update({
+      params: { id: with_seats.organization_id },
+      body: { feature_settings: { seat_based_pricing_enabled: true } },
+    });
     const made = await with_seats.client.products.create({ body: { name: "Book", prices: [seats] } as never });
-    expect(made.prices).toMatchObject([{ seat_tiers: { seat_tier_type: "volume", minimum_seats: 1, maximum_seats: null, tiers: [{ min_seats: 1, max_seats: null, price_per_seat: 1000 }] } }]);
+    expect(made.prices).toMatchObject([
+      {
+        seat_tiers: {
+          seat_tier_type: "volume",
+          minimum_seats: 1,
+          maximum_seats: null,
+          tiers: [{ min_seats: 1, max_seats: null, price_per_seat: 1000 }],
+        },
+      },
+    ]);
   });
 
   test("PRD-20: prices that name no currency take the organization's default", async () => {
     const euro = await floe.seller("euro");
-    await euro.client.organizations.update({ params: { id: euro.organization_id }, body: { default_presentment_currency: "eur" } });
-    const made = await euro.client.products.create({ body: { name: "Book", prices: [{ amount_type: "fixed", price_amount: 900 }, usd(1000)] } });
+    await euro.client.organizations.update({
+      params: { id: euro.organization_id },
+      body: { default_presentment_currency: "eur" },
+    });
+    const made = await euro.client.products.create({
+      body: { name: "Book", prices: [{ amount_type: "fixed", price_amount: 900 }, usd(1000)] },
+    });
     expect(made.prices.map(({ price_currency }) => price_currency)).toEqual(["eur", "usd"]);
-    await expect(euro.client.products.create({ body: { name: "Book", prices: [usd(1000)] } })).rejects.toMatchObject({ status: 422 });
+    await expect(euro.client.products.create({ body: { name: "Book", prices: [usd(1000)] } })).rejects.toMatchObject({
+      status: 422,
+    });
   });
 
   test("PRD-07: a key may not name another organization, a user may name its own", async () => {
     const body = { name: "Book", prices: [usd(100)] };
-    expect(await refused("POST", "/v1/products/", { ...body, organization_id: other.organization_id })).toEqual(["organization_id organization_token"]);
-    const foreign = await send("POST", "/v1/products/", { ...body, organization_id: other.organization_id }, seller.session);
+    expect(await refused("POST", "/v1/products/", { ...body, organization_id: other.organization_id })).toEqual([
+      "organization_id organization_token",
+    ]);
+    const foreign = await send(
+      "POST",
+      "/v1/products/",
+      { ...body, organization_id: other.organization_id },
+      seller.session,
+    );
     expect(foreign.status).toBe(422);
-    expect((await send("POST", "/v1/products/", { ...body, organization_id: seller.organization_id }, seller.session)).status).toBe(201);
+    expect(
+      (await send("POST", "/v1/products/", { ...body, organization_id: seller.organization_id }, seller.session))
+        .status,
+    ).toBe(201);
   });
 });
 
@@ -128,14 +215,21 @@ describe("changing products", () => {
     expect(replaced.modified_at).toEqual(floe.clock.now());
     const archived = await findPrice(floe.deps.db, seller.organization_id, first?.id ?? "");
     expect(archived).toMatchObject({ is_archived: true, price_amount: 1900 });
-    expect(await refused("PATCH", `/v1/products/${made.id}`, { prices: [{ id: first?.id }] })).toEqual(["prices.0.id value_error"]);
+    expect(await refused("PATCH", `/v1/products/${made.id}`, { prices: [{ id: first?.id }] })).toEqual([
+      "prices.0.id value_error",
+    ]);
     expect((await update(made.id, { name: "Book 2" })).prices).toHaveLength(1);
   });
 
   test("PRD-22: the combination rules hold for the resulting list, and a refused update changes nothing", async () => {
     const made = await create();
     const before = await seller.client.products.get({ params: { id: made.id } });
-    expect(await refused("PATCH", `/v1/products/${made.id}`, { name: "Other", prices: [{ id: made.prices[0]?.id }, usd(100)] })).toEqual(["prices value_error"]);
+    expect(
+      await refused("PATCH", `/v1/products/${made.id}`, {
+        name: "Other",
+        prices: [{ id: made.prices[0]?.id }, usd(100)],
+      }),
+    ).toEqual(["prices value_error"]);
     expect(await seller.client.products.get({ params: { id: made.id } })).toEqual(before);
   });
 
@@ -147,21 +241,36 @@ describe("changing products", () => {
 
   test("PRD-04, PRD-25: the interval stays; a one-time product has no trial", async () => {
     const monthly = await create({ recurring_interval: "month" });
-    expect((await update(monthly.id, { recurring_interval: "month", recurring_interval_count: 1 })).recurring_interval).toBe("month");
-    expect(await refused("PATCH", `/v1/products/${monthly.id}`, { recurring_interval: "year", recurring_interval_count: 2 })).toEqual([
-      "recurring_interval value_error",
-      "recurring_interval_count value_error",
-    ]);
+    expect(
+      (await update(monthly.id, { recurring_interval: "month", recurring_interval_count: 1 })).recurring_interval,
+    ).toBe("month");
+    expect(
+      await refused("PATCH", `/v1/products/${monthly.id}`, { recurring_interval: "year", recurring_interval_count: 2 }),
+    ).toEqual(["recurring_interval value_error", "recurring_interval_count value_error"]);
     const once = await create();
-    expect(await refused("PATCH", `/v1/products/${once.id}`, { trial_interval: "day", trial_interval_count: 3 })).toEqual(["trial_interval value_error", "trial_interval_count value_error"]);
-    expect(await refused("PATCH", `/v1/products/${once.id}`, { recurring_interval: "day" })).toEqual(["recurring_interval value_error"]);
+    expect(
+      await refused("PATCH", `/v1/products/${once.id}`, { trial_interval: "day", trial_interval_count: 3 }),
+    ).toEqual(["trial_interval value_error", "trial_interval_count value_error"]);
+    expect(await refused("PATCH", `/v1/products/${once.id}`, { recurring_interval: "day" })).toEqual([
+      "recurring_interval value_error",
+    ]);
   });
 
   test("PRD-26, PRD-27, PRD-28: description, metadata, archive", async () => {
     const made = await create({ description: "Long.", metadata: { a: 1, b: true } });
     expect((await update(made.id, { name: "Renamed" })).metadata).toEqual({ a: 1, b: true });
-    const changed = await update(made.id, { description: "", metadata: { c: "x" }, is_archived: true, visibility: "private" });
-    expect(changed).toMatchObject({ description: null, metadata: { c: "x" }, is_archived: true, visibility: "private" });
+    const changed = await update(made.id, {
+      description: "",
+      metadata: { c: "x" },
+      is_archived: true,
+      visibility: "private",
+    });
+    expect(changed).toMatchObject({
+      description: null,
+      metadata: { c: "x" },
+      is_archived: true,
+      visibility: "private",
+    });
     expect(await idsOf({ is_archived: true })).toContain(made.id);
     expect(await idsOf({ is_archived: false, limit: 100 })).not.toContain(made.id);
     expect((await update(made.id, { is_archived: false })).is_archived).toBe(false);
@@ -180,7 +289,10 @@ describe("changing products", () => {
   test("PRD-37: another organization's product is not there", async () => {
     const made = await create();
     for (const method of ["GET", "PATCH"]) {
-      expect((await send(method, `/v1/products/${made.id}`, method === "PATCH" ? { name: "Mine" } : undefined, other.key)).status).toBe(404);
+      expect(
+        (await send(method, `/v1/products/${made.id}`, method === "PATCH" ? { name: "Mine" } : undefined, other.key))
+          .status,
+      ).toBe(404);
     }
     expect((await other.client.products.list({ query: { id: made.id } })).items).toEqual([]);
     expect(await findProducts(floe.deps.db, other.organization_id, [made.id])).toEqual([]);
@@ -189,7 +301,9 @@ describe("changing products", () => {
 
 describe("listing products", () => {
   test("PRD-24: prices in order: by creation, and static ones first", async () => {
-    const made = await create({ prices: [usd(1000), { ...usd(900), price_currency: "eur" }, { ...usd(800), price_currency: "gbp" }] });
+    const made = await create({
+      prices: [usd(1000), { ...usd(900), price_currency: "eur" }, { ...usd(800), price_currency: "gbp" }],
+    });
     expect(made.prices.map(({ price_currency }) => price_currency)).toEqual(["usd", "eur", "gbp"]);
     const [listed] = (await seller.client.products.list({ query: { id: made.id } })).items;
     expect(listed).toEqual(made);
@@ -207,7 +321,9 @@ describe("listing products", () => {
     expect(await idsOf({ visibility: ["draft", "private"], query: "filter" })).toEqual([]);
     expect(await idsOf({ benefit_id: once.id })).toEqual([]);
     expect(await idsOf({ organization_id: other.organization_id })).toEqual([]);
-    expect(await idsOf({ organization_id: [other.organization_id, seller.organization_id], query: "filter" })).toHaveLength(2);
+    expect(
+      await idsOf({ organization_id: [other.organization_id, seller.organization_id], query: "filter" }),
+    ).toHaveLength(2);
   });
 
   test("PRD-35: sorted by the oldest price: free, then the least of custom ones, then amounts", async () => {
@@ -222,7 +338,8 @@ describe("listing products", () => {
     await add("custom from 200", { amount_type: "custom", minimum_amount: 200 });
     floe.clock.advance(1000);
     await shop.client.products.update({ params: { id: moved.id }, body: { prices: [usd(900)] } });
-    const names = async (sorting: string) => (await shop.client.products.list({ query: { sorting: sorting as never } })).items.map(({ name }) => name);
+    const names = async (sorting: string) =>
+      (await shop.client.products.list({ query: { sorting: sorting as never } })).items.map(({ name }) => name);
     expect(await names("price_amount")).toEqual(["free", "custom from 200", "fixed 300", "fixed 100, then 900"]);
     expect(await names("-price_amount")).toEqual(["fixed 100, then 900", "fixed 300", "custom from 200", "free"]);
     expect((await names("price_amount_type")).slice(-1)).toEqual(["free"]);
@@ -237,12 +354,17 @@ describe("listing products", () => {
     for (let page = 1; page <= Math.ceil(items.length / 2); page += 1) seen.push(...(await idsOf({ page, limit: 2 })));
     expect(seen).toEqual(items.map(({ id }) => id));
     const beyond = await seller.client.products.list({ query: { page: 1000, limit: 2 } });
-    expect(beyond).toEqual({ items: [], pagination: { total_count: items.length, max_page: Math.ceil(items.length / 2) } });
+    expect(beyond).toEqual({
+      items: [],
+      pagination: { total_count: items.length, max_page: Math.ceil(items.length / 2) },
+    });
   });
 
   test("a page of products takes two statements besides who asks", async () => {
     const statements: string[] = [];
-    const db = floe.deps.db as unknown as { session: { prepareQuery: (query: { sql: string }, ...rest: unknown[]) => unknown } };
+    const db = floe.deps.db as unknown as {
+      session: { prepareQuery: (query: { sql: string }, ...rest: unknown[]) => unknown };
+    };
     const prepare = db.session.prepareQuery;
     db.session.prepareQuery = function (query, ...rest) {
       statements.push(query.sql);

@@ -1,10 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { checkTaxId, checkUnique, type CustomerRow, customerOut, planAnonymization, planUpdate } from "../../server/customers/rules.ts";
+import {
+  type CustomerRow,
+  checkTaxId,
+  checkUnique,
+  customerOut,
+  planAnonymization,
+  planUpdate,
+} from "../../server/customers/rules.ts";
 import { readTaxId } from "../../server/customers/tax-ids.ts";
 import { CustomerUpdate } from "../../shared/api/customers.ts";
 
-const address = (country: string) => ({ line1: "1 Way", line2: null, postal_code: "1", city: "Town", state: null, country }) as never;
+const address = (country: string) =>
+  ({ line1: "1 Way", line2: null, postal_code: "1", city: "Town", state: null, country }) as never;
 const row = (values: Partial<CustomerRow> = {}): CustomerRow => ({
   id: "00000000-0000-7000-8000-000000000001",
   organization_id: "o",
@@ -35,7 +43,9 @@ const plan = (of: CustomerRow, body: object) => {
 describe("what is unique", () => {
   const other = row({ external_id: "x" });
   test("CUS-01, CUS-03: e-mail in any case and external id exactly, both reported together", () => {
-    expect(checkUnique({ email: "ADA@example.COM", external_id: "x" }, [other]).map(({ loc, msg }) => [loc.join("."), msg])).toEqual([
+    expect(
+      checkUnique({ email: "ADA@example.COM", external_id: "x" }, [other]).map(({ loc, msg }) => [loc.join("."), msg]),
+    ).toEqual([
       ["body.email", "A customer with this email address already exists."],
       ["body.external_id", "A customer with this external ID already exists."],
     ]);
@@ -66,7 +76,9 @@ describe("update", () => {
     expect(plan(row({ external_id: had }), { external_id: sent })).toEqual({ patch, faults });
   });
   test("CUS-11: a billing address cannot be taken back", () => {
-    expect(plan(row({ billing_address: address("FR") }), { billing_address: null }).faults).toEqual(["billing_address value_error"]);
+    expect(plan(row({ billing_address: address("FR") }), { billing_address: null }).faults).toEqual([
+      "billing_address value_error",
+    ]);
     expect(plan(row(), { billing_address: null }).faults).toEqual([]);
   });
   test("CUS-12: a tax number needs a country, fits it, is cleared by nothing, and follows a new address", () => {
@@ -108,10 +120,14 @@ describe("tax numbers", () => {
   });
   test("CUS-12: what is kept is read again as itself", () => {
     fc.assert(
-      fc.property(fc.constantFrom("FR", "DE", "GR", "ES", "US", "CH", "BR", "CA", "MX", "JP"), fc.string({ maxLength: 20 }), (country, text) => {
-        const read = readTaxId(text, country);
-        if (read) expect(readTaxId(read[0], country)).toEqual(read);
-      }),
+      fc.property(
+        fc.constantFrom("FR", "DE", "GR", "ES", "US", "CH", "BR", "CA", "MX", "JP"),
+        fc.string({ maxLength: 20 }),
+        (country, text) => {
+          const read = readTaxId(text, country);
+          if (read) expect(readTaxId(read[0], country)).toEqual(read);
+        },
+      ),
     );
     expect(checkTaxId("x", undefined)).toMatchObject({ type: "missing" });
   });

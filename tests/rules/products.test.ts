@@ -1,23 +1,32 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { checkPrices, type PriceGround, type PriceWanted } from "../../server/products/price-rules.ts";
-import { planPrice, type PriceRow, priceOut } from "../../server/products/rules.ts";
+import { type PriceRow, planPrice, priceOut } from "../../server/products/rules.ts";
 import { ProductPriceCreate } from "../../shared/api/prices.ts";
 import { currencies } from "../../shared/currencies.ts";
 import { maximumAmount, minimumAmount } from "../../shared/money.ts";
 
 const meter = "00000000-0000-7000-8000-00000000000a";
-const ground: PriceGround = { recurring: false, currency: "usd", seats_enabled: true, meter_ids: new Set([meter]), active: [] };
+const ground: PriceGround = {
+  recurring: false,
+  currency: "usd",
+  seats_enabled: true,
+  meter_ids: new Set([meter]),
+  active: [],
+};
 const price = (body: object): PriceWanted => ProductPriceCreate.parse(body);
 const fixed = (price_amount: number, more: object = {}) => price({ amount_type: "fixed", price_amount, ...more });
 const custom = (more: object = {}) => price({ amount_type: "custom", ...more });
 const free = (more: object = {}) => price({ amount_type: "free", ...more });
-const metered = (more: object = {}) => price({ amount_type: "metered_unit", meter_id: meter, unit_amount: "0.5", ...more });
-const seats = (tiers: object[], more: object = {}) => price({ amount_type: "seat_based", seat_tiers: { tiers }, ...more });
+const metered = (more: object = {}) =>
+  price({ amount_type: "metered_unit", meter_id: meter, unit_amount: "0.5", ...more });
+const seats = (tiers: object[], more: object = {}) =>
+  price({ amount_type: "seat_based", seat_tiers: { tiers }, ...more });
 const openTier = { min_seats: 1, max_seats: null, price_per_seat: 1000 };
 const check = (prices: PriceWanted[], more: Partial<PriceGround> = {}) =>
   checkPrices(prices, { ...ground, ...more }).map(({ loc, type, msg }) => ({ at: loc.slice(1).join("."), type, msg }));
-const places = (prices: PriceWanted[], more: Partial<PriceGround> = {}) => check(prices, more).map(({ at, type }) => `${at} ${type}`);
+const places = (prices: PriceWanted[], more: Partial<PriceGround> = {}) =>
+  check(prices, more).map(({ at, type }) => `${at} ${type}`);
 
 const row = (values: Partial<PriceRow>): PriceRow => ({
   id: "00000000-0000-7000-8000-000000000001",
@@ -56,11 +65,14 @@ describe("amounts of a price", () => {
   test.each([
     [custom(), []],
     [custom({ minimum_amount: 0 }), []],
-    [custom({ minimum_amount: 10, maximum_amount: 20, preset_amount: 30 }), [
-      "prices.0.minimum_amount minimum_price",
-      "prices.0.maximum_amount minimum_price",
-      "prices.0.preset_amount minimum_price",
-    ]],
+    [
+      custom({ minimum_amount: 10, maximum_amount: 20, preset_amount: 30 }),
+      [
+        "prices.0.minimum_amount minimum_price",
+        "prices.0.maximum_amount minimum_price",
+        "prices.0.preset_amount minimum_price",
+      ],
+    ],
     [custom({ minimum_amount: 500, maximum_amount: 200 }), []],
     [custom({ preset_amount: 100_000_000 }), ["prices.0.preset_amount maximum_price"]],
   ])("PRD-10: each amount of a custom price is 0 or within bounds, and no two are compared (%#)", (one, faults) => {
@@ -83,14 +95,24 @@ describe("amounts of a price", () => {
   });
 
   test("PRD-10: a custom price without a minimum takes the least of its own currency", () => {
-    const place = { id: "i", organization_id: "o", product_id: "p", created_at: new Date(0), source: "catalog" as const };
+    const place = {
+      id: "i",
+      organization_id: "o",
+      product_id: "p",
+      created_at: new Date(0),
+      source: "catalog" as const,
+    };
     const plan = (currency: string) => planPrice(custom() as never, place, { currency, minimumAmount }).minimum_amount;
     expect([plan("usd"), plan("jpy"), plan("huf")]).toEqual([50, 80, 17_500]);
   });
 });
 
 describe("seat tiers", () => {
-  const tier = (min_seats: number, max_seats: number | null, price_per_seat = 100) => ({ min_seats, max_seats, price_per_seat });
+  const tier = (min_seats: number, max_seats: number | null, price_per_seat = 100) => ({
+    min_seats,
+    max_seats,
+    price_per_seat,
+  });
   test.each([
     ["one open tier", [tier(1, null)], 0],
     ["sorted before they are checked", [tier(5, null), tier(1, 4)], 0],
@@ -110,7 +132,13 @@ describe("seat tiers", () => {
   });
 
   test("SEAT-02: the first and the last tier bound how many can be bought", () => {
-    const place = { id: "i", organization_id: "o", product_id: "p", created_at: new Date(0), source: "catalog" as const };
+    const place = {
+      id: "i",
+      organization_id: "o",
+      product_id: "p",
+      created_at: new Date(0),
+      source: "catalog" as const,
+    };
     const planned = planPrice(seats([tier(11, 20), tier(3, 10)]) as never, place, { currency: "usd", minimumAmount });
     expect(planned.seat_tiers).toMatchObject({ minimum_seats: 3, maximum_seats: 20, seat_tier_type: "volume" });
   });
@@ -132,14 +160,23 @@ describe("prices together", () => {
   });
 
   test("PRD-11: metered prices need a subscription and a meter that exists", () => {
-    expect(check([metered()])[0]).toEqual({ at: "prices.0", type: "value_error", msg: "Metered pricing is not supported on one-time products." });
+    expect(check([metered()])[0]).toEqual({
+      at: "prices.0",
+      type: "value_error",
+      msg: "Metered pricing is not supported on one-time products.",
+    });
     expect(places([metered()], { recurring: true })).toEqual([]);
-    expect(check([metered()], { recurring: true, meter_ids: new Set() })[0]).toMatchObject({ at: "prices.0.meter_id", msg: "Meter does not exist." });
+    expect(check([metered()], { recurring: true, meter_ids: new Set() })[0]).toMatchObject({
+      at: "prices.0.meter_id",
+      msg: "Meter does not exist.",
+    });
   });
 
   test("PRD-18: a meter appears once per currency", () => {
     const twice = check([metered(), metered()], { recurring: true });
-    expect(twice).toEqual([{ at: "prices.1.meter_id", type: "value_error", msg: "Meter is already used for another price." }]);
+    expect(twice).toEqual([
+      { at: "prices.1.meter_id", type: "value_error", msg: "Meter is already used for another price." },
+    ]);
     expect(check([metered(), metered({ price_currency: "eur" })], { recurring: true })).toEqual([]);
   });
 
@@ -147,7 +184,9 @@ describe("prices together", () => {
     expect(check([fixed(1000), fixed(900, { price_currency: "eur" })])).toEqual([]);
     expect(check([fixed(1000), custom({ price_currency: "eur" })])).toHaveLength(1);
     expect(check([fixed(900, { price_currency: "eur" })])).toHaveLength(1);
-    expect(check([fixed(1000, { tax_behavior: "inclusive" }), seats([openTier], { tax_behavior: "exclusive" })])).toHaveLength(1);
+    expect(
+      check([fixed(1000, { tax_behavior: "inclusive" }), seats([openTier], { tax_behavior: "exclusive" })]),
+    ).toHaveLength(1);
   });
 
   test("PRD-21: the faults of all prices and of their combination come together", () => {
@@ -169,11 +208,19 @@ describe("prices together", () => {
 
 describe("prices as they are answered", () => {
   test("PRD-36: type and interval mirror the product", () => {
-    expect(priceOut(row({}), { recurring_interval: null })).toMatchObject({ type: "one_time", recurring_interval: null });
-    expect(priceOut(row({}), { recurring_interval: "month" })).toMatchObject({ type: "recurring", recurring_interval: "month" });
+    expect(priceOut(row({}), { recurring_interval: null })).toMatchObject({
+      type: "one_time",
+      recurring_interval: null,
+    });
+    expect(priceOut(row({}), { recurring_interval: "month" })).toMatchObject({
+      type: "recurring",
+      recurring_interval: "month",
+    });
   });
 
   test("PRD-09: free stays its own kind, and bears no amount", () => {
-    expect(priceOut(row({ amount_type: "free", price_amount: null }), { recurring_interval: null })).not.toHaveProperty("price_amount");
+    expect(priceOut(row({ amount_type: "free", price_amount: null }), { recurring_interval: null })).not.toHaveProperty(
+      "price_amount",
+    );
   });
 });

@@ -9,14 +9,20 @@ const nobody = "http://127.0.0.1:9/hook";
 
 /** A book that can be bought, and a checkout for it. */
 async function openCheckout({ client }: Seller) {
-  const product = await client.products.create({ body: { name: "Book", prices: [{ amount_type: "fixed", price_amount: 1900 }] } });
+  const product = await client.products.create({
+    body: { name: "Book", prices: [{ amount_type: "fixed", price_amount: 1900 }] },
+  });
   return client.checkouts.create({ body: { products: [product.id], customer_email: "buyer@example.com" } });
 }
 
 /** A sale from end to end. */
 async function sell(floe: Floe, seller: Seller): Promise<void> {
   const { client_secret } = await openCheckout(seller);
-  const body = { confirmation_token_id: "pm_card_visa", customer_name: "Buyer", customer_billing_address: { country: "FR" } };
+  const body = {
+    confirmation_token_id: "pm_card_visa",
+    customer_name: "Buyer",
+    customer_billing_address: { country: "FR" },
+  };
   await floe.client().checkoutClient.confirm({ params: { client_secret }, body });
   await floe.runJobs();
 }
@@ -25,7 +31,9 @@ async function sell(floe: Floe, seller: Seller): Promise<void> {
 export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<Row> } = {
   organizations: async (_, { organization_id }) => ({ params: { id: organization_id } }),
   products: async (_, { client }) => {
-    const { id } = await client.products.create({ body: { name: "Book", prices: [{ amount_type: "fixed", price_amount: 1900 }] } });
+    const { id } = await client.products.create({
+      body: { name: "Book", prices: [{ amount_type: "fixed", price_amount: 1900 }] },
+    });
     return { params: { id } };
   },
   customers: async (_, { client }) => {
@@ -48,7 +56,9 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     return { params: { id: payment.id } };
   },
   webhooks: async (floe, seller) => {
-    const endpoint = await seller.client.webhooks.createEndpoint({ body: { url: nobody, events: ["product.created"] } });
+    const endpoint = await seller.client.webhooks.createEndpoint({
+      body: { url: nobody, events: ["product.created"] },
+    });
     await rowOf.products(floe, seller);
     await floe.runJobs();
     const [delivery] = (await seller.client.webhooks.listDeliveries({ query: {} })).items;
@@ -78,6 +88,10 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
     success_url: "https://shop.example/done?checkout_id={CHECKOUT_ID}",
     metadata: { tier: "pro" },
   }),
-  "checkoutClient.confirm": () => ({ confirmation_token_id: "pm_card_chargeDeclined", customer_name: "Sample", customer_email: "sample@example.com" }),
+  "checkoutClient.confirm": () => ({
+    confirmation_token_id: "pm_card_chargeDeclined",
+    customer_name: "Sample",
+    customer_email: "sample@example.com",
+  }),
   "webhooks.createEndpoint": () => ({ url: nobody, events: ["order.paid"], name: "Sample" }),
 };
