@@ -9,13 +9,14 @@ import { createClient } from "../../shared/client.ts";
 import type { Client } from "../../shared/contract.ts";
 import { buildApp } from "../../server/app.ts";
 import { type Auth, createAuth } from "../../server/auth/auth.ts";
-import { completeConfig, readSettings } from "../../server/config.ts";
+import { type Config, completeConfig, readSettings } from "../../server/config.ts";
 import type { Deps } from "../../server/lib/context.ts";
 import { type OpenDatabase, openEmbedded, openPostgres } from "../../server/lib/database.ts";
 import { newId } from "../../server/lib/ids.ts";
 import { openJobs } from "../../server/lib/jobs.ts";
 import { openProcessor } from "../../server/processors/open.ts";
 import { embedded } from "../../server/providers/embedded.ts";
+import type { Provider } from "../../server/providers/provider.ts";
 import { handlers, startWorker, sweepDue } from "../../server/worker.ts";
 
 const migrations = "server/migrations";
@@ -80,6 +81,8 @@ export type FloeOptions = {
   /** Folder of the built web app. */
   web?: string;
   development?: boolean;
+  /** Another provider than floe's own engine. */
+  provider?: (config: Config) => Provider;
   /** Replace shared parts, such as the processor. */
   replace?: (deps: Deps) => Partial<Deps>;
 };
@@ -134,7 +137,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
   const base: Deps = { db: database.db, clock: time, config, jobs, processor: await openProcessor(config, database.db, time), log };
   const deps: Deps = { ...base, ...options.replace?.(base) };
   const auth = createAuth(deps);
-  const app = await buildApp({ deps, auth, provider: embedded, web: options.web ?? null, demo: null, development: options.development ?? false });
+  const app = await buildApp({ deps, auth, provider: options.provider?.(config) ?? embedded, web: options.web ?? null, demo: null, development: options.development ?? false });
   if (options.listen) await app.listen({ host: "127.0.0.1", port });
   else await app.ready();
   const worker = options.worker ? await startWorker(deps) : undefined;
