@@ -1,0 +1,40 @@
+/** A floe in a process of its own that is killed in the middle of a payment: `node mortal.ts DATABASE_URL STEP`. */
+import type { Deps } from "../../server/lib/context.ts";
+import { start } from "./floe.ts";
+
+const [databaseUrl = "", step = ""] = process.argv.slice(2);
+// Not an exception, which could be caught: the process is gone, and its connections with it.
+const die = (): never => {
+  process.kill(process.pid, "SIGKILL");
+  throw new Error("unreachable");
+};
+
+const mortal = ({ processor, jobs }: Deps): Partial<Deps> => {
+  let charged = false;
+  let sent = 0;
+  return {
+    processor: {
+      ...processor,
+      async confirm(charge) {
+        if (step === "before charging") die();
+        const intent = await processor.confirm(charge);
+        charged = true;
+        if (step === "after charging") die();
+        return intent;
+      },
+    },
+    jobs: {
+      ...jobs,
+      async send(tx, name, payload) {
+        await jobs.send(tx, name, payload);
+        if (step === "before the payment is written" && !charged) die();
+        if (charged) sent += 1;
+        if (step === "while the order is written" && sent === 2) die();
+        if (step === "before the order is committed" && sent === 4) die();
+      },
+    },
+  };
+};
+
+const floe = await start({ databaseUrl, listen: true, replace: mortal });
+process.stdout.write(`${floe.url}\n`);
