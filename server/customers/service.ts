@@ -13,7 +13,7 @@ import * as store from "./store.ts";
 const tries_max = 3;
 
 /** Everything a customer holds now. Subscriptions, grants and meters are not sold yet, so there are none to list. */
-export async function stateOf(_db: Database, row: CustomerRow): Promise<CustomerState> {
+async function stateOf(_db: Database, row: CustomerRow): Promise<CustomerState> {
   return { ...customerOut(row), active_subscriptions: [], granted_benefits: [], active_meters: [] };
 }
 

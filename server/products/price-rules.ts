@@ -77,7 +77,7 @@ const shapeOf = (
 });
 
 /** The faults of one new price. */
-export function checkPrice(
+function checkPrice(
   price: ProductPriceCreate,
   at: (string | number)[],
   ground: Omit<PriceGround, "active">,
