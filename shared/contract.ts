@@ -99,6 +99,3 @@ export const metadata = z
   .refine((map) => Object.keys(map).length <= 50, { message: "Metadata can have at most 50 keys." });
 /** Metadata as it is answered. */
 export const metadataOut = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
-
-/** Amount in the currency's minor units. */
-export const amount = z.int().describe("Amount in minor units.");
