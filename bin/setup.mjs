@@ -21,7 +21,12 @@ const kept = (file) => (existsSync(file) ? readFileSync(file, "utf8") : "");
 
 /** Run a program to its end; its output is shown only when it fails, unless `shown`. */
 function run(command, args, { shown = false } = {}) {
-  const done = spawnSync(command, args, { cwd: root, stdio: shown ? "inherit" : "pipe", encoding: "utf8", shell: process.platform === "win32" });
+  const done = spawnSync(command, args, {
+    cwd: root,
+    stdio: shown ? "inherit" : "pipe",
+    encoding: "utf8",
+    shell: process.platform === "win32",
+  });
   if (done.status === 0) return;
   if (!shown) say(`${done.stdout ?? ""}${done.stderr ?? ""}${done.error?.message ?? ""}`);
   process.exit(done.status ?? 1);

@@ -2,15 +2,15 @@ import cors from "@fastify/cors";
 import Fastify, { type FastifyInstance } from "fastify";
 import { api } from "../shared/api/index.ts";
 import type { Auth } from "./auth/auth.ts";
-import type { DemoStore } from "./demo.ts";
-import { development as developmentRoutes } from "./http/development.ts";
 import { createForUser } from "./checkouts/service.ts";
 import { hear, settle } from "./checkouts/settlement.ts";
+import type { DemoStore } from "./demo.ts";
 import { checkoutSession } from "./http/checkout-session.ts";
+import { development as developmentRoutes } from "./http/development.ts";
 import { answerError } from "./http/errors.ts";
 import { health } from "./http/health.ts";
-import { listenStream } from "./http/listen.ts";
 import { processorNotices } from "./http/inbound.ts";
+import { listenStream } from "./http/listen.ts";
 import { mount } from "./http/mount.ts";
 import { openapiOf } from "./http/openapi.ts";
 import { servePages } from "./http/pages.ts";
@@ -60,7 +60,11 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
   await app.register(async (scope) => auth.routes(scope));
   await app.register(async (scope) => {
     // Bearer calls may come from any page; cookies may not (API-30).
-    await scope.register(cors, { origin: "*", methods: ["GET", "POST", "PATCH", "DELETE"], exposedHeaders: ["X-Request-Id", "Polar-Version"] });
+    await scope.register(cors, {
+      origin: "*",
+      methods: ["GET", "POST", "PATCH", "DELETE"],
+      exposedHeaders: ["X-Request-Id", "Polar-Version"],
+    });
     parseRequests(scope);
     checkoutSession(scope, deps, auth.identify, createForUser);
     mount(scope, api, provider, deps, auth.identify);

@@ -51,7 +51,10 @@ export class ConfigError extends Error {
 const loopbackHosts = ["127.0.0.1", "localhost", "::1"];
 
 /** Read and check every setting; flags (`given`) win over the environment. The only reader of the environment. */
-export function readSettings(given: Record<string, string | undefined> = {}, env: Record<string, string | undefined> = process.env): Settings {
+export function readSettings(
+  given: Record<string, string | undefined> = {},
+  env: Record<string, string | undefined> = process.env,
+): Settings {
   const named = Object.fromEntries(Object.keys(Settings.shape).map((name) => [name, given[name] ?? env[name]]));
   const result = Settings.safeParse(named);
   if (!result.success) {
@@ -59,7 +62,9 @@ export function readSettings(given: Record<string, string | undefined> = {}, env
     throw new ConfigError(`Wrong setting. ${lines.join("; ")}`);
   }
   if (result.data.FLOE_BILLING === "polar" && !(result.data.POLAR_ACCESS_TOKEN && result.data.POLAR_ORGANIZATION)) {
-    throw new ConfigError("FLOE_BILLING=polar needs POLAR_ACCESS_TOKEN, and POLAR_ORGANIZATION: the id of the floe organization that may use it.");
+    throw new ConfigError(
+      "FLOE_BILLING=polar needs POLAR_ACCESS_TOKEN, and POLAR_ORGANIZATION: the id of the floe organization that may use it.",
+    );
   }
   if (Boolean(result.data.STRIPE_SECRET_KEY) !== Boolean(result.data.STRIPE_PUBLISHABLE_KEY)) {
     throw new ConfigError("STRIPE_SECRET_KEY and STRIPE_PUBLISHABLE_KEY go together: set both or neither.");
@@ -71,9 +76,11 @@ export function readSettings(given: Record<string, string | undefined> = {}, env
 export function completeConfig(settings: Settings, generatedSecret?: string): Config {
   const embedded = settings.DATABASE_URL === undefined;
   const secret = settings.FLOE_SECRET ?? (embedded ? generatedSecret : undefined);
-  if (!secret) throw new ConfigError("FLOE_SECRET is required with DATABASE_URL: at least 32 random characters, kept secret.");
+  if (!secret)
+    throw new ConfigError("FLOE_SECRET is required with DATABASE_URL: at least 32 random characters, kept secret.");
   const host = settings.HOST.includes(":") ? `[${settings.HOST}]` : settings.HOST;
-  const shown = settings.HOST === "0.0.0.0" || settings.HOST === "127.0.0.1" || settings.HOST === "::" ? "localhost" : host;
+  const shown =
+    settings.HOST === "0.0.0.0" || settings.HOST === "127.0.0.1" || settings.HOST === "::" ? "localhost" : host;
   return {
     ...settings,
     secret,

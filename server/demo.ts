@@ -51,4 +51,5 @@ export async function demoStore(deps: Deps, auth: Auth, provider: Provider, fold
   return store;
 }
 
-const keep = (file: string, demo: z.input<typeof Demo>) => writeFileSync(file, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
+const keep = (file: string, demo: z.input<typeof Demo>) =>
+  writeFileSync(file, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });

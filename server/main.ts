@@ -13,8 +13,8 @@ import { DataFolderError, holdDataFolder } from "./lib/data-folder.ts";
 import { DatabaseError, openEmbedded, openPostgres } from "./lib/database.ts";
 import { openJobs } from "./lib/jobs.ts";
 import { loggable } from "./lib/loggable.ts";
-import { embedded } from "./providers/embedded.ts";
 import { openProcessor } from "./processors/open.ts";
+import { embedded } from "./providers/embedded.ts";
 import { startWorker } from "./worker.ts";
 
 export type Server = { config: Config; address: string; demo: DemoStore | null; close(): Promise<void> };
@@ -22,12 +22,16 @@ export type Server = { config: Config; address: string; demo: DemoStore | null; 
 /** Beside the built server (dist/), or beside the sources. */
 const beside = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const migrationsFolder = () => beside("./migrations");
-const webFolder = (): string | null => [beside("./web"), beside("../dist/web")].find((folder) => existsSync(`${folder}/index.html`)) ?? null;
+const webFolder = (): string | null =>
+  [beside("./web"), beside("../dist/web")].find((folder) => existsSync(`${folder}/index.html`)) ?? null;
 
 const slow_stop_ms = 10_000;
 
 /** Start everything, in order: settings, data folder, database, queue, accounts, routes, address, worker. */
-export async function start(given: Record<string, string | undefined> = {}, say: (line: string) => void = () => {}): Promise<Server> {
+export async function start(
+  given: Record<string, string | undefined> = {},
+  say: (line: string) => void = () => {},
+): Promise<Server> {
   const settings = readSettings(given);
   const folder = resolve(settings.FLOE_DATA_DIR);
   const held = settings.DATABASE_URL ? null : holdDataFolder(folder);
@@ -37,19 +41,34 @@ export async function start(given: Record<string, string | undefined> = {}, say:
   };
   try {
     const config = completeConfig(settings, held?.secret);
-    const log = pino({ level: config.LOG_LEVEL, serializers: { err: loggable }, redact: ["req.headers.authorization", "req.headers.cookie"] }, pino.destination(2));
+    const log = pino(
+      {
+        level: config.LOG_LEVEL,
+        serializers: { err: loggable },
+        redact: ["req.headers.authorization", "req.headers.cookie"],
+      },
+      pino.destination(2),
+    );
     say(config.embedded ? `Opening the embedded database in ${folder} …` : "Connecting to PostgreSQL …");
     const database = config.DATABASE_URL ? await openPostgres(config.DATABASE_URL) : await openEmbedded(folder);
     closing.push(() => database.close());
     await database.migrate(migrationsFolder());
     const jobs = await openJobs(database.queue, (error) => log.error({ err: error }, "The queue reported a fault."));
     let worker: { stop(): Promise<void> } | undefined;
-    closing.push(() => worker ? worker.stop() : jobs.stop());
-    const deps: Deps = { db: database.db, clock: systemClock, config, jobs, processor: await openProcessor(config, database.db, systemClock), log };
+    closing.push(() => (worker ? worker.stop() : jobs.stop()));
+    const deps: Deps = {
+      db: database.db,
+      clock: systemClock,
+      config,
+      jobs,
+      processor: await openProcessor(config, database.db, systemClock),
+      log,
+    };
     const auth = createAuth(deps);
     closing.push(() => auth.close());
     const development = config.embedded && config.loopback;
-    const provider = config.FLOE_BILLING === "polar" ? (await import("./providers/polar.ts")).polarProvider(config) : embedded;
+    const provider =
+      config.FLOE_BILLING === "polar" ? (await import("./providers/polar.ts")).polarProvider(config) : embedded;
     const demo = development && provider === embedded ? await demoStore(deps, auth, embedded, folder) : null;
     const app = await buildApp({ deps, auth, provider, web: webFolder(), demo, development });
     await listen(app, config);
@@ -69,9 +88,12 @@ async function listen(app: Awaited<ReturnType<typeof buildApp>>, config: Config)
   } catch (error) {
     await app.close();
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "EADDRINUSE") throw new ConfigError(`Port ${config.PORT} is in use. Stop what uses it, or choose another with --port.`);
-    if (code === "EACCES") throw new ConfigError(`Port ${config.PORT} may not be used by this user. Choose one above 1023 with --port.`);
-    if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") throw new ConfigError(`${config.HOST} is not an address of this machine (HOST).`);
+    if (code === "EADDRINUSE")
+      throw new ConfigError(`Port ${config.PORT} is in use. Stop what uses it, or choose another with --port.`);
+    if (code === "EACCES")
+      throw new ConfigError(`Port ${config.PORT} may not be used by this user. Choose one above 1023 with --port.`);
+    if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
+      throw new ConfigError(`${config.HOST} is not an address of this machine (HOST).`);
     throw error;
   }
 }
@@ -87,7 +109,11 @@ export async function serve(given: Record<string, string | undefined> = {}): Pro
   try {
     server = await start(given, say);
   } catch (error) {
-    say(isPlain(error) ? `floe: ${error.message}` : `floe: the server could not start.\n${error instanceof Error ? error.stack : String(error)}`);
+    say(
+      isPlain(error)
+        ? `floe: ${error.message}`
+        : `floe: the server could not start.\n${error instanceof Error ? error.stack : String(error)}`,
+    );
     process.exitCode = 1;
     // Whatever was half opened must not keep the process.
     setTimeout(() => process.exit(1), 1000).unref();

@@ -1,9 +1,9 @@
 import { sweepDeviceCodes } from "./auth/sweep.ts";
 import { checkoutJobs, sweepCheckouts } from "./checkouts/jobs.ts";
+import { sweepPayments } from "./checkouts/settlement.ts";
 import { sweepIdempotencyKeys } from "./http/idempotency.ts";
 import type { Deps, JobHandlers } from "./lib/context.ts";
 import { sendMail } from "./lib/mail.ts";
-import { sweepPayments } from "./checkouts/settlement.ts";
 import { sweepWebhooks, webhookJobs } from "./webhooks/jobs.ts";
 
 /** What is done later, by job name. */

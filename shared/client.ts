@@ -15,7 +15,8 @@ export function urlOf(path: string, { params = {}, query = {} }: Loose): string 
     if (value === undefined || value === null) return;
     if (Array.isArray(value)) for (const item of value) add(key, item);
     else if (value instanceof Date) search.append(key, value.toISOString());
-    else if (typeof value === "object") for (const [inner, item] of Object.entries(value)) add(`${key}[${inner}]`, item);
+    else if (typeof value === "object")
+      for (const [inner, item] of Object.entries(value)) add(`${key}[${inner}]`, item);
     else search.append(key, String(value));
   };
   for (const [key, value] of Object.entries(query)) add(key, value);
@@ -29,7 +30,10 @@ export function createClient<C extends Contract>(contract: C, send: Transport): 
     const { status, json } = await send(op.method, urlOf(op.path, input), input.body);
     if (status >= 400) {
       const body = (json ?? {}) as { error?: ErrorName; detail?: string; error_description?: string };
-      throw new ApiError(body.error ?? "InternalServerError", body.detail ?? body.error_description ?? `HTTP ${status}`);
+      throw new ApiError(
+        body.error ?? "InternalServerError",
+        body.detail ?? body.error_description ?? `HTTP ${status}`,
+      );
     }
     return op.response ? z.decode(op.response, json as never) : undefined;
   };

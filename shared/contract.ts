@@ -43,7 +43,9 @@ export type Client<C extends Contract> = {
   [R in keyof C]: { [K in keyof C[R]]: (input: Request<C[R][K]>) => Promise<Output<C[R][K]>> };
 };
 /** The functions that answer a resource: one for each operation, or it does not compile. */
-export type Service<R extends Resource, Ctx> = { [K in keyof R]: (ctx: Ctx, input: Input<R[K]>) => Promise<Output<R[K]>> };
+export type Service<R extends Resource, Ctx> = {
+  [K in keyof R]: (ctx: Ctx, input: Input<R[K]>) => Promise<Output<R[K]>>;
+};
 
 /** ISO 8601 with an offset on the wire, `Date` in the program. */
 export const instant = z.codec(z.iso.datetime({ offset: true }), z.date(), {
@@ -63,12 +65,21 @@ export const page = <T extends z.ZodType>(item: T) =>
 /** `page` from 1; `limit` above 100 is clamped, not refused (API-13). */
 export const paging = z.object({
   page: z.coerce.number().int().min(1).default(1).describe("Page number, from 1."),
-  limit: z.coerce.number().int().min(1).default(10).transform((limit) => Math.min(limit, 100)).describe("Size of a page; at most 100."),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(10)
+    .transform((limit) => Math.min(limit, 100))
+    .describe("Size of a page; at most 100."),
 });
 
 /** A query value that may be given once or repeated (API-11). Reads as a list. */
 export const many = <T extends z.ZodType>(item: T) =>
-  z.union([item, z.array(item)]).transform((value) => (Array.isArray(value) ? value : [value]) as z.output<T>[]).optional();
+  z
+    .union([item, z.array(item)])
+    .transform((value) => (Array.isArray(value) ? value : [value]) as z.output<T>[])
+    .optional();
 
 /** A yes or no in a query string. */
 export const flag = z.union([z.boolean(), z.stringbool()]).optional();

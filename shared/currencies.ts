@@ -129,7 +129,6 @@ export const currencies = [
   "zar",
   "zmw",
 ] as const;
-type Currency = (typeof currencies)[number];
 
 /** Currencies without a minor unit (POL-02). ISK and UGX are not here: both are charged in hundredths. */
 export const zeroDecimal: ReadonlySet<string> = new Set([

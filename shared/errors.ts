@@ -39,7 +39,9 @@ export class ApiError extends Error {
   readonly detail: string | Fault[];
   readonly headers: Record<string, string>;
   constructor(error: ErrorName, detail: string | Fault[], headers: Record<string, string> = {}) {
-    super(typeof detail === "string" ? detail : detail.map((fault) => `${fault.loc.join(".")}: ${fault.msg}`).join("; "));
+    super(
+      typeof detail === "string" ? detail : detail.map((fault) => `${fault.loc.join(".")}: ${fault.msg}`).join("; "),
+    );
     this.name = error;
     this.error = error;
     this.detail = detail;

@@ -10,9 +10,21 @@ const rooms = /^(tables|rules|store|service|jobs|shapes|buyer|changes|settlement
 
 /** Words with one home: what, where it may stand, why. */
 const homes: [RegExp, RegExp, string][] = [
-  [/\bnew Date\(\)|\bDate\.now\(/, /^(server\/lib\/clock|tests\/|web\/|cli\/|bin\/|bench\/)/, "time comes from the clock"],
-  [/\bMath\.(round|floor|ceil|trunc)\(|\.toFixed\(/, /^(shared\/money|tests\/|bin\/|bench\/|web\/|cli\/)/, "rounding has names in shared/money.ts"],
-  [/\bprocess\.env\b/, /^(server\/config|cli\/environment|cli\/bundle|bin\/|tests\/|bench\/)/, "settings are read in one place"],
+  [
+    /\bnew Date\(\)|\bDate\.now\(/,
+    /^(server\/lib\/clock|tests\/|web\/|cli\/|bin\/|bench\/)/,
+    "time comes from the clock",
+  ],
+  [
+    /\bMath\.(round|floor|ceil|trunc)\(|\.toFixed\(/,
+    /^(shared\/money|tests\/|bin\/|bench\/|web\/|cli\/)/,
+    "rounding has names in shared/money.ts",
+  ],
+  [
+    /\bprocess\.env\b/,
+    /^(server\/config|cli\/environment|cli\/bundle|bin\/|tests\/|bench\/)/,
+    "settings are read in one place",
+  ],
   [/\bas any\b|@ts-(ignore|nocheck)|\bas unknown as\b/, /^(tests\/|web\/stripe)/, "a cast here hides a fault"],
   [/\b(TODO|FIXME|XXX)\b/, /^tests\/tidy/, "unfinished work has an issue, not a comment"],
   [/\/(work|root|home)\/\w+\//, /^tests\/tidy/, "no machine's paths"],
@@ -43,13 +55,19 @@ function mayImport(from: string, to: string): boolean {
   const [a, b] = [floorOf(from), floorOf(to)];
   if (a === b || exceptions.has(`${from} → ${to}`)) return true;
   // Foreign keys cross the order of domains; so do the tables that hold them.
-  if (to.endsWith("/tables.ts") && (from.endsWith("/tables.ts") || from.endsWith("/store.ts") || a === "server")) return true;
+  if (to.endsWith("/tables.ts") && (from.endsWith("/tables.ts") || from.endsWith("/store.ts") || a === "server"))
+    return true;
   const rank = domains.indexOf(a.replace("server/", ""));
   if (a.startsWith("server/") && rank >= 0) {
     const other = domains.indexOf(b.replace("server/", ""));
     // Of the root of the server, only the settings' type.
     if (b === "server") return to === "server/config.ts";
-    return b === "shared" || b === "server/lib" || b === "server/processors" || (b.startsWith("server/") && other >= 0 && other < rank);
+    return (
+      b === "shared" ||
+      b === "server/lib" ||
+      b === "server/processors" ||
+      (b.startsWith("server/") && other >= 0 && other < rank)
+    );
   }
   if (b === "server" && a.startsWith("server/")) return to === "server/config.ts";
   return arrows[a]?.test(b) ?? false;

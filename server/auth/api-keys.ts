@@ -37,7 +37,8 @@ class Refusal extends Error {
   }
 }
 const invalidBody = (detail: string) => new Refusal(400, "VALIDATION_ERROR", `Invalid body parameters: ${detail}`);
-const issuesIn = (error: z.ZodError) => error.issues.map((issue) => `${issue.path.join(".") || "body"}: ${issue.message}`).join("; ");
+const issuesIn = (error: z.ZodError) =>
+  error.issues.map((issue) => `${issue.path.join(".") || "body"}: ${issue.message}`).join("; ");
 
 type Person = Extract<Identity, { kind: "user" }>;
 const manages = ({ role }: { role: string }): boolean => managers.some((one) => role.split(",").includes(one));
@@ -61,33 +62,39 @@ const shown = (row: Row) => ({
  * them; a key itself cannot. The key is shown once and kept as a hash (TOK-03).
  */
 export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Identify): void {
-  const own = (row: { organization_id: string }) => and(eq(apikey.referenceId, row.organization_id), eq(apikey.configId, "organization"));
+  const own = (row: { organization_id: string }) =>
+    and(eq(apikey.referenceId, row.organization_id), eq(apikey.configId, "organization"));
 
   async function personOf(request: FastifyRequest): Promise<Person> {
     const identity = await identify(request.headers);
-    if (identity.kind !== "user") throw new Refusal(401, "UNAUTHORIZED", "Sign in to manage the keys of an organization.");
+    if (identity.kind !== "user")
+      throw new Refusal(401, "UNAUTHORIZED", "Sign in to manage the keys of an organization.");
     return identity;
   }
   /** The organization that is meant, and the scopes its signed-in manager holds; refuses everyone else. */
   function managedBy(person: Person, named: string | undefined): { organizationId: string; held: Set<Scope> } {
     const { memberships, active_organization_id } = person;
-    const organizationId = named ?? active_organization_id ?? (memberships.length === 1 ? memberships[0]?.organization_id : undefined);
+    const organizationId =
+      named ?? active_organization_id ?? (memberships.length === 1 ? memberships[0]?.organization_id : undefined);
     if (organizationId === undefined) throw invalidBody("organizationId: say which organization is meant.");
     const membership = memberships.find((one) => one.organization_id === organizationId);
     if (!membership) throw new Refusal(404, "ORGANIZATION_NOT_FOUND", "Organization not found");
-    if (!manages(membership)) throw new Refusal(403, "FORBIDDEN", "Only an owner or admin manages the keys of an organization.");
+    if (!manages(membership))
+      throw new Refusal(403, "FORBIDDEN", "Only an owner or admin manages the keys of an organization.");
     return { organizationId, held: scopesOfRole(membership.role) };
   }
-  const guarded = (work: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>) => async (request: FastifyRequest, reply: FastifyReply) => {
-    reply.header("Cache-Control", "no-store");
-    try {
-      checkOrigin(request, deps);
-      return await work(request, reply);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      return reply.code(error.status).send({ code: error.code, message: error.message });
-    }
-  };
+  const guarded =
+    (work: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>) =>
+    async (request: FastifyRequest, reply: FastifyReply) => {
+      reply.header("Cache-Control", "no-store");
+      try {
+        checkOrigin(request, deps);
+        return await work(request, reply);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        return reply.code(error.status).send({ code: error.code, message: error.message });
+      }
+    };
 
   scope.post(
     "/api/auth/api-key/create",
@@ -125,9 +132,14 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
     "/api/auth/api-key/list",
     guarded(async (request) => {
       const result = List.safeParse(request.query);
-      if (!result.success) throw new Refusal(400, "VALIDATION_ERROR", `Invalid query parameters: ${issuesIn(result.error)}`);
+      if (!result.success)
+        throw new Refusal(400, "VALIDATION_ERROR", `Invalid query parameters: ${issuesIn(result.error)}`);
       const { organizationId } = managedBy(await personOf(request), result.data.organizationId);
-      const rows = await deps.db.select().from(apikey).where(own({ organization_id: organizationId })).orderBy(desc(apikey.createdAt), desc(apikey.id));
+      const rows = await deps.db
+        .select()
+        .from(apikey)
+        .where(own({ organization_id: organizationId }))
+        .orderBy(desc(apikey.createdAt), desc(apikey.id));
       return { apiKeys: rows.map(shown), total: rows.length };
     }),
   );
@@ -138,7 +150,10 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
       const result = Delete.safeParse(jsonOf(request));
       if (!result.success) throw invalidBody(issuesIn(result.error));
       const unknownKey = new Refusal(404, "KEY_NOT_FOUND", "API key not found");
-      const [row] = await deps.db.select().from(apikey).where(and(eq(apikey.id, result.data.keyId), eq(apikey.configId, "organization")));
+      const [row] = await deps.db
+        .select()
+        .from(apikey)
+        .where(and(eq(apikey.id, result.data.keyId), eq(apikey.configId, "organization")));
       const person = await personOf(request);
       // To a stranger a key of another organization does not exist.
       if (!row || !person.memberships.some((one) => one.organization_id === row.referenceId)) throw unknownKey;
@@ -153,7 +168,11 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
     guarded(async (request) => {
       const { memberships } = await personOf(request);
       const managed = memberships.filter(manages).map((one) => one.organization_id);
-      const expired = and(inArray(apikey.referenceId, managed), eq(apikey.configId, "organization"), lt(apikey.expiresAt, deps.clock.now()));
+      const expired = and(
+        inArray(apikey.referenceId, managed),
+        eq(apikey.configId, "organization"),
+        lt(apikey.expiresAt, deps.clock.now()),
+      );
       if (managed.length > 0) await deps.db.delete(apikey).where(expired);
       return { success: true, error: null };
     }),
@@ -171,7 +190,8 @@ const jsonOf = (request: FastifyRequest): unknown => {
 
 /** A cookie travels by itself, so a call that carries one must come from our own pages. */
 function checkOrigin(request: FastifyRequest, deps: Deps): void {
-  if (request.headers.cookie === undefined || request.headers.authorization !== undefined || request.method === "GET") return;
+  if (request.headers.cookie === undefined || request.headers.authorization !== undefined || request.method === "GET")
+    return;
   if (originsOf(deps.config).includes(request.headers.origin ?? "")) return;
   throw new Refusal(403, "INVALID_ORIGIN", "Invalid origin");
 }

@@ -88,7 +88,8 @@ export function createAuth(deps: Deps): Auth {
       changeEmail: {
         enabled: true,
         updateEmailWithoutVerification: true,
-        sendChangeEmailConfirmation: async ({ user: { email }, newEmail, url }) => mailLater(changeMail(email, newEmail, url)),
+        sendChangeEmailConfirmation: async ({ user: { email }, newEmail, url }) =>
+          mailLater(changeMail(email, newEmail, url)),
       },
       deleteUser: {
         enabled: true,
@@ -143,7 +144,10 @@ export function createAuth(deps: Deps): Auth {
         : await auth.api.signUpEmail({ body: { email, password, name } });
       if (!signed.token) throw new Error("Signing up gave no session.");
       const user_id = signed.user.id;
-      const [belongs] = await deps.db.select({ organization_id: member.organizationId }).from(member).where(eq(member.userId, user_id));
+      const [belongs] = await deps.db
+        .select({ organization_id: member.organizationId })
+        .from(member)
+        .where(eq(member.userId, user_id));
       if (belongs) return { user_id, organization_id: belongs.organization_id, session: signed.token };
       const made = await auth.api.createOrganization({ body: { name: organizationName, slug, userId: user_id } });
       return { user_id, organization_id: made.id, session: signed.token };

@@ -1,4 +1,10 @@
-import { APIError, createAuthEndpoint, createAuthMiddleware, getSessionFromCtx, sessionMiddleware } from "better-auth/api";
+import {
+  APIError,
+  createAuthEndpoint,
+  createAuthMiddleware,
+  getSessionFromCtx,
+  sessionMiddleware,
+} from "better-auth/api";
 import { deleteSessionCookie } from "better-auth/cookies";
 import type { Clock } from "../lib/clock.ts";
 
@@ -6,10 +12,16 @@ import type { Clock } from "../lib/clock.ts";
 const byProvider = new Set(["/unlink-account", "/get-access-token", "/refresh-token", "/account-info"]);
 
 /** Read the sessions also when one's own is older than a day: the list is how a person finds the ones to end. */
-export const listSessions = createAuthEndpoint("/list-sessions", { method: "GET", use: [sessionMiddleware], requireHeaders: true }, async (ctx) => {
-  const sessions = await ctx.context.internalAdapter.listSessions(ctx.context.session.user.id, { onlyActiveSessions: true });
-  return ctx.json(sessions);
-});
+export const listSessions = createAuthEndpoint(
+  "/list-sessions",
+  { method: "GET", use: [sessionMiddleware], requireHeaders: true },
+  async (ctx) => {
+    const sessions = await ctx.context.internalAdapter.listSessions(ctx.context.session.user.id, {
+      onlyActiveSessions: true,
+    });
+    return ctx.json(sessions);
+  },
+);
 
 export const translateAccount = {
   matcher: ({ path }: { path?: string }) => byProvider.has(path ?? ""),
@@ -56,10 +68,17 @@ export const deleteAtOnce = (clock: Clock) => ({
     const { context } = ctx;
     const age_seconds = (clock.now().getTime() - new Date(session.session.createdAt).getTime()) / 1000;
     if (age_seconds >= context.sessionConfig.freshAge) {
-      throw new APIError("BAD_REQUEST", { code: "SESSION_EXPIRED", message: "Session expired. Re-authenticate to perform this action." });
+      throw new APIError("BAD_REQUEST", {
+        code: "SESSION_EXPIRED",
+        message: "Session expired. Re-authenticate to perform this action.",
+      });
     }
     const account = await context.internalAdapter.findCredentialAccount(session.user.id);
-    if (!account?.password) throw new APIError("BAD_REQUEST", { code: "CREDENTIAL_ACCOUNT_NOT_FOUND", message: "Credential account not found" });
+    if (!account?.password)
+      throw new APIError("BAD_REQUEST", {
+        code: "CREDENTIAL_ACCOUNT_NOT_FOUND",
+        message: "Credential account not found",
+      });
     if (!(await context.password.verify({ hash: account.password, password }))) {
       throw new APIError("BAD_REQUEST", { code: "INVALID_PASSWORD", message: "Invalid password" });
     }

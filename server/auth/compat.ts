@@ -4,7 +4,14 @@ import type { Clock } from "../lib/clock.ts";
 import { deleteAtOnce, listSessions, refuseTakenAddress, translateAccount } from "./compat-accounts.ts";
 import { invalidBody } from "./mapper.ts";
 
-const bodied = new Set(["/sign-up/email", "/sign-in/email", "/update-user", "/change-email", "/delete-user", "/request-password-reset"]);
+const bodied = new Set([
+  "/sign-up/email",
+  "/sign-in/email",
+  "/update-user",
+  "/change-email",
+  "/delete-user",
+  "/request-password-reset",
+]);
 const short = new Set(["name", "email", "newEmail"]);
 const text_length_max = 255;
 
@@ -22,8 +29,14 @@ export const compat = (clock: Clock) =>
           handler: createAuthMiddleware(async (ctx) => {
             const body: unknown = ctx.body;
             const fields = typeof body === "object" && body !== null ? Object.entries(body) : undefined;
-            const long = fields?.find(([key, value]) => short.has(key) && typeof value === "string" && value.length > text_length_max);
-            if (!fields || long) throw new APIError("BAD_REQUEST", { ...invalidBody, ...(long ? { detail: `${long[0]} is too long` } : {}) });
+            const long = fields?.find(
+              ([key, value]) => short.has(key) && typeof value === "string" && value.length > text_length_max,
+            );
+            if (!fields || long)
+              throw new APIError("BAD_REQUEST", {
+                ...invalidBody,
+                ...(long ? { detail: `${long[0]} is too long` } : {}),
+              });
           }),
         },
         {
@@ -59,7 +72,8 @@ const slug_length_max = 64;
 function organizationFault(given: unknown): string | undefined {
   if (typeof given !== "object" || given === null) return undefined;
   const { name, slug }: { name?: unknown; slug?: unknown } = given;
-  if (typeof name === "string" && (name.trim() === "" || name.length > text_length_max)) return `name: between 1 and ${text_length_max} characters`;
+  if (typeof name === "string" && (name.trim() === "" || name.length > text_length_max))
+    return `name: between 1 and ${text_length_max} characters`;
   if (slug === undefined || slug === null) return undefined;
   if (typeof slug === "string" && slug.length <= slug_length_max && slugShape.test(slug)) return undefined;
   return `slug: lower-case letters, digits and single dashes, at most ${slug_length_max}`;
@@ -67,7 +81,8 @@ function organizationFault(given: unknown): string | undefined {
 
 function withMetadata(answer: unknown): unknown {
   if (Array.isArray(answer) && answer.some((item) => withMetadata(item) !== item)) return answer.map(withMetadata);
-  if (typeof answer !== "object" || answer === null || !("metadata" in answer) || typeof answer.metadata !== "string") return answer;
+  if (typeof answer !== "object" || answer === null || !("metadata" in answer) || typeof answer.metadata !== "string")
+    return answer;
   try {
     return { ...answer, metadata: JSON.parse(answer.metadata) };
   } catch {

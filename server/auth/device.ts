@@ -21,11 +21,13 @@ export type OAuthFault = { error: string; error_description: string };
 export function tokenFault(body: Record<string, unknown>): OAuthFault | undefined {
   for (const field of ["grant_type", "device_code", "client_id"]) {
     const value = body[field];
-    if (typeof value !== "string" || value === "") return { error: "invalid_request", error_description: `${field} is required.` };
+    if (typeof value !== "string" || value === "")
+      return { error: "invalid_request", error_description: `${field} is required.` };
   }
   if (body.grant_type !== device_grant) {
     return { error: "unsupported_grant_type", error_description: `Only ${device_grant} is supported here.` };
   }
-  if (!isKnownClient(String(body.client_id))) return { error: "invalid_client", error_description: "This client is not known." };
+  if (!isKnownClient(String(body.client_id)))
+    return { error: "invalid_client", error_description: "This client is not known." };
   return undefined;
 }

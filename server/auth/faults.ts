@@ -18,8 +18,10 @@ export const answerUnexpected = (log: Log) => (error: unknown) => {
 };
 
 /** better-auth calls a caller's mistake an error too; what failed in here comes with the error that was caught. */
-export const relayLog = (log: Log) => (_level: unknown, message: string, ...details: unknown[]) => {
-  const failure = details.find((one) => one instanceof Error && !isAPIError(one) && one.name !== "BetterAuthError");
-  if (failure) log.error({ error: loggable(failure) }, message);
-  else log.info({}, message);
-};
+export const relayLog =
+  (log: Log) =>
+  (_level: unknown, message: string, ...details: unknown[]) => {
+    const failure = details.find((one) => one instanceof Error && !isAPIError(one) && one.name !== "BetterAuthError");
+    if (failure) log.error({ error: loggable(failure) }, message);
+    else log.info({}, message);
+  };

@@ -68,7 +68,8 @@ export function createIdentifier(deps: Deps): Identifier {
   const flush = async () => {
     const keys = [...used];
     used.clear();
-    if (keys.length > 0) await deps.db.update(apikey).set({ lastRequest: deps.clock.now() }).where(inArray(apikey.id, keys));
+    if (keys.length > 0)
+      await deps.db.update(apikey).set({ lastRequest: deps.clock.now() }).where(inArray(apikey.id, keys));
   };
   const timer = setInterval(() => {
     flush().catch((error: unknown) => deps.log.warn({ err: error }, "The last use of API keys was not noted."));
@@ -92,7 +93,10 @@ export function createIdentifier(deps: Deps): Identifier {
     .prepare("identify_key");
 
   async function byKey(token: string): Promise<Identity> {
-    const [row] = await keyQuery.execute({ key: hashToken(deps.config.secret, token), now: deps.clock.now().toISOString() });
+    const [row] = await keyQuery.execute({
+      key: hashToken(deps.config.secret, token),
+      now: deps.clock.now().toISOString(),
+    });
     if (!row) return { kind: "invalid" };
     used.add(row.key_id);
     const scopes = expandScopes(scopesIn(row.permissions));

@@ -21,16 +21,51 @@ function linkMail(to: string, subject: string, about: string, action: string, ur
 const ignore = "If you did not ask for this, do nothing.";
 
 export const verificationMail = (to: string, url: string): Mail =>
-  linkMail(to, "Confirm your e-mail address", "Please confirm that this address is yours. The link works for one hour.", "Confirm", url, ignore);
+  linkMail(
+    to,
+    "Confirm your e-mail address",
+    "Please confirm that this address is yours. The link works for one hour.",
+    "Confirm",
+    url,
+    ignore,
+  );
 
 export const resetMail = (to: string, url: string): Mail =>
-  linkMail(to, "Choose a new password", "Someone asked to reset the password of your account. The link works for one hour.", "Choose a password", url, ignore);
+  linkMail(
+    to,
+    "Choose a new password",
+    "Someone asked to reset the password of your account. The link works for one hour.",
+    "Choose a password",
+    url,
+    ignore,
+  );
 
 export const invitationMail = (to: string, organization: string, inviter: string, url: string): Mail =>
-  linkMail(to, `Join ${organization}`, `${inviter} invites you to ${organization}.`, "Accept the invitation", url, ignore);
+  linkMail(
+    to,
+    `Join ${organization}`,
+    `${inviter} invites you to ${organization}.`,
+    "Accept the invitation",
+    url,
+    ignore,
+  );
 
 export const changeMail = (to: string, newEmail: string, url: string): Mail =>
-  linkMail(to, "Change your e-mail address", `Someone asked to change the address of your account to ${newEmail}. The link works for one hour.`, "Change it", url, ignore);
+  linkMail(
+    to,
+    "Change your e-mail address",
+    `Someone asked to change the address of your account to ${newEmail}. The link works for one hour.`,
+    "Change it",
+    url,
+    ignore,
+  );
 
 export const deletionMail = (to: string, url: string): Mail =>
-  linkMail(to, "Delete your account", "Someone asked to delete your account. This cannot be undone. The link works for one day.", "Delete my account", url, ignore);
+  linkMail(
+    to,
+    "Delete your account",
+    "Someone asked to delete your account. This cannot be undone. The link works for one day.",
+    "Delete my account",
+    url,
+    ignore,
+  );

@@ -29,11 +29,16 @@ const verifyCodes: Record<string, string> = {
 /** The account side's error answer in the documented shape: always `{ code, message }`, the texts of the catalogue. */
 export function mapError(status: number, body: unknown): Json {
   const given: Json = typeof body === "object" && body !== null ? { ...body } : {};
-  const message = typeof given.message === "string" && given.message !== "" ? given.message : (standardTexts[status] ?? "Error");
+  const message =
+    typeof given.message === "string" && given.message !== "" ? given.message : (standardTexts[status] ?? "Error");
   if (given.code === "VALIDATION_ERROR") {
     const where = message.startsWith("[query") ? "query" : "body";
     const known = message === "Invalid body parameters" || message === "Invalid query parameters";
-    return { ...given, message: known ? message : `Invalid ${where} parameters`, ...(known ? {} : { detail: message }) };
+    return {
+      ...given,
+      message: known ? message : `Invalid ${where} parameters`,
+      ...(known ? {} : { detail: message }),
+    };
   }
   return { ...given, message, code: typeof given.code === "string" ? given.code : codeOf(message) };
 }
@@ -41,5 +46,8 @@ export function mapError(status: number, body: unknown): Json {
 /** A redirect's error code as the catalogue has it. */
 export function mapLocation(location: string, path: string): string {
   if (path !== "/verify-email") return location.replace("error=email_does_not_match", "error=email_doesn't_match");
-  return location.replace(/([?&]error=)([A-Z_]+)/, (_, lead: string, code: string) => `${lead}${verifyCodes[code] ?? code.toLowerCase()}`);
+  return location.replace(
+    /([?&]error=)([A-Z_]+)/,
+    (_, lead: string, code: string) => `${lead}${verifyCodes[code] ?? code.toLowerCase()}`,
+  );
 }

@@ -6,7 +6,8 @@ import { member } from "./tables.ts";
 
 /** The social providers that have been set up. */
 export function providersOf(config: Config) {
-  const pair = (clientId: string | undefined, clientSecret: string | undefined) => (clientId && clientSecret ? { clientId, clientSecret } : undefined);
+  const pair = (clientId: string | undefined, clientSecret: string | undefined) =>
+    clientId && clientSecret ? { clientId, clientSecret } : undefined;
   const github = pair(config.GITHUB_CLIENT_ID, config.GITHUB_CLIENT_SECRET);
   const google = pair(config.GOOGLE_CLIENT_ID, config.GOOGLE_CLIENT_SECRET);
   const discord = pair(config.DISCORD_CLIENT_ID, config.DISCORD_CLIENT_SECRET);
@@ -19,7 +20,11 @@ const owns = sql`'owner' = any(string_to_array(${member.role}, ','))`;
 export async function refuseSoleOwner(db: Database, user_id: string): Promise<void> {
   const others = sql`(select count(*) from ${member} as other where other."organizationId" = ${member.organizationId}
     and other."userId" <> ${user_id} and 'owner' = any(string_to_array(other.role, ',')))`;
-  const [alone] = await db.select({ id: member.organizationId }).from(member).where(and(eq(member.userId, user_id), owns, sql`${others} = 0`)).limit(1);
+  const [alone] = await db
+    .select({ id: member.organizationId })
+    .from(member)
+    .where(and(eq(member.userId, user_id), owns, sql`${others} = 0`))
+    .limit(1);
   if (!alone) return;
   throw new APIError("BAD_REQUEST", {
     code: "ORGANIZATION_NEEDS_OWNER",

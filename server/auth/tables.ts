@@ -20,7 +20,9 @@ export const session = pgTable(
   {
     id: text().primaryKey(),
     token: text().notNull().unique(),
-    userId: text().notNull().references(() => user.id, { onDelete: "cascade" }),
+    userId: text()
+      .notNull()
+      .references(() => user.id, { onDelete: "cascade" }),
     expiresAt: instant().notNull(),
     ipAddress: text(),
     userAgent: text(),
@@ -36,7 +38,9 @@ export const account = pgTable(
     id: text().primaryKey(),
     accountId: text().notNull(),
     providerId: text().notNull(),
-    userId: text().notNull().references(() => user.id, { onDelete: "cascade" }),
+    userId: text()
+      .notNull()
+      .references(() => user.id, { onDelete: "cascade" }),
     accessToken: text(),
     refreshToken: text(),
     idToken: text(),
@@ -46,12 +50,21 @@ export const account = pgTable(
     password: text(),
     ...stamps,
   },
-  (table) => [uniqueIndex("account_provider").on(table.providerId, table.accountId), index("account_user").on(table.userId)],
+  (table) => [
+    uniqueIndex("account_provider").on(table.providerId, table.accountId),
+    index("account_user").on(table.userId),
+  ],
 );
 
 export const verification = pgTable(
   "verification",
-  { id: text().primaryKey(), identifier: text().notNull(), value: text().notNull(), expiresAt: instant().notNull(), ...stamps },
+  {
+    id: text().primaryKey(),
+    identifier: text().notNull(),
+    value: text().notNull(),
+    expiresAt: instant().notNull(),
+    ...stamps,
+  },
   (table) => [index("verification_identifier").on(table.identifier)],
 );
 
@@ -59,8 +72,12 @@ export const member = pgTable(
   "member",
   {
     id: text().primaryKey(),
-    organizationId: text().notNull().references(() => organization.id, { onDelete: "cascade" }),
-    userId: text().notNull().references(() => user.id, { onDelete: "cascade" }),
+    organizationId: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
+    userId: text()
+      .notNull()
+      .references(() => user.id, { onDelete: "cascade" }),
     role: text().notNull().default("member"),
     createdAt: instant().notNull(),
   },
@@ -71,15 +88,22 @@ export const invitation = pgTable(
   "invitation",
   {
     id: text().primaryKey(),
-    organizationId: text().notNull().references(() => organization.id, { onDelete: "cascade" }),
+    organizationId: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
     email: text().notNull(),
     role: text(),
     status: text().notNull().default("pending"),
     expiresAt: instant().notNull(),
-    inviterId: text().notNull().references(() => user.id, { onDelete: "cascade" }),
+    inviterId: text()
+      .notNull()
+      .references(() => user.id, { onDelete: "cascade" }),
     createdAt: instant().notNull(),
   },
-  (table) => [index("invitation_organization").on(table.organizationId), index("invitation_email").on(sql`lower(${table.email})`)],
+  (table) => [
+    index("invitation_organization").on(table.organizationId),
+    index("invitation_email").on(sql`lower(${table.email})`),
+  ],
 );
 
 export const deviceCode = pgTable(

@@ -10,7 +10,14 @@ const aliases: Record<string, string> = { "/forget-password": "/request-password
 /** Calls that are also made by POST; their body becomes the query of the GET. */
 const postedGets = new Set(["/verify-email", "/account-info"]);
 /** Headers by which a caller could pretend to come from elsewhere. */
-const untrusted = new Set(["x-client-ip", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "content-length", "host"]);
+const untrusted = new Set([
+  "x-client-ip",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "content-length",
+  "host",
+]);
 
 type Handler = (request: Request) => Promise<Response>;
 type Fields = Record<string, unknown>;
@@ -21,7 +28,9 @@ type Fields = Record<string, unknown>;
  */
 export function readRaw(scope: FastifyInstance, deps: Deps): void {
   scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: body_bytes_max }, (_request, body, done) => done(null, body));
+  scope.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: body_bytes_max }, (_request, body, done) =>
+    done(null, body),
+  );
   scope.addHook("preHandler", async (request, reply) => {
     if (/%00/.test(request.url)) return reply.code(400).send(invalidQuery);
     if (!Buffer.isBuffer(request.body) || isStorable(request)) return undefined;
@@ -30,12 +39,16 @@ export function readRaw(scope: FastifyInstance, deps: Deps): void {
   scope.setErrorHandler<FastifyError>((error, request, reply) => {
     const status = error.statusCode ?? 500;
     if (status < 500) return reply.code(status).send(mapError(status, { message: error.message }));
-    deps.log.error({ error: loggable(error), request_id: request.id, path: request.routeOptions.url }, "An account request failed.");
+    deps.log.error(
+      { error: loggable(error), request_id: request.id, path: request.routeOptions.url },
+      "An account request failed.",
+    );
     return reply.code(500).send(mapError(500, null));
   });
 }
 
-const isText = (value: unknown): boolean => typeof value !== "string" || (!value.includes("\0") && value.isWellFormed());
+const isText = (value: unknown): boolean =>
+  typeof value !== "string" || (!value.includes("\0") && value.isWellFormed());
 
 /** Whether every text of the body can be kept: no NUL characters, no halves of surrogate pairs. */
 function isStorable(request: FastifyRequest): boolean {
@@ -65,7 +78,11 @@ export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): 
     const fault = fields ? tokenFault(fields) : malformed;
     if (fault || !fields) return refuse(reply, fault ?? malformed);
     const { grant_type, device_code, client_id } = fields;
-    return answer(reply, "/device/token", await handle(toRequest(request, url, "/device/token", { grant_type, device_code, client_id })));
+    return answer(
+      reply,
+      "/device/token",
+      await handle(toRequest(request, url, "/device/token", { grant_type, device_code, client_id })),
+    );
   });
   scope.post(`${base}/device/code`, async (request, reply) => {
     const fields = fieldsOf(request);
@@ -80,7 +97,9 @@ export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): 
     if (response.status !== 200) return answer(reply, "/device", response);
     // Who asks is told to the person who claimed the code and to nobody else; by name, so that no stranger is approved.
     const found = (await response.json()) as { client_id?: string };
-    return reply.header("Cache-Control", "no-store").send({ ...found, ...(found.client_id ? { client_name: clients[found.client_id] ?? null } : {}) });
+    return reply
+      .header("Cache-Control", "no-store")
+      .send({ ...found, ...(found.client_id ? { client_name: clients[found.client_id] ?? null } : {}) });
   });
   scope.route({
     method: ["GET", "POST"],
@@ -89,7 +108,9 @@ export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): 
       const asked = request.url.slice(base.length).split("?")[0]?.replace(/\/+$/, "") ?? "";
       const path = aliases[asked] ?? asked;
       if (request.method === "POST" && postedGets.has(path)) {
-        const query = new URLSearchParams(Object.entries(fieldsOf(request) ?? {}).map(([key, value]) => [key, String(value)]));
+        const query = new URLSearchParams(
+          Object.entries(fieldsOf(request) ?? {}).map(([key, value]) => [key, String(value)]),
+        );
         const headers = headersOf(request);
         return answer(reply, path, await handle(new Request(`${url}${base}${path}?${query}`, { headers })));
       }
@@ -99,9 +120,11 @@ export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): 
 }
 
 const malformed: OAuthFault = { error: "invalid_request", error_description: "The body is neither JSON nor a form." };
-const refuse = (reply: FastifyReply, fault: OAuthFault) => reply.code(400).header("Cache-Control", "no-store").send(fault);
+const refuse = (reply: FastifyReply, fault: OAuthFault) =>
+  reply.code(400).header("Cache-Control", "no-store").send(fault);
 
-const isForm = (request: FastifyRequest): boolean => (request.headers["content-type"] ?? "").toLowerCase().includes("application/x-www-form-urlencoded");
+const isForm = (request: FastifyRequest): boolean =>
+  (request.headers["content-type"] ?? "").toLowerCase().includes("application/x-www-form-urlencoded");
 
 /** The fields of a JSON or form body; undefined when it is neither. */
 function fieldsOf(request: FastifyRequest): Fields | undefined {
@@ -128,9 +151,17 @@ function toRequest(request: FastifyRequest, origin: string, path: string, json?:
   const headers = headersOf(request);
   if (json) headers.set("content-type", "application/json");
   const query = request.url.includes("?") ? request.url.slice(request.url.indexOf("?")) : "";
-  const sent = json ? JSON.stringify(json) : Buffer.isBuffer(request.body) && request.body.length > 0 ? new Uint8Array(request.body) : undefined;
+  const sent = json
+    ? JSON.stringify(json)
+    : Buffer.isBuffer(request.body) && request.body.length > 0
+      ? new Uint8Array(request.body)
+      : undefined;
   const body = request.method === "GET" ? undefined : sent;
-  return new Request(`${origin}${base}${path}${query}`, { method: request.method, headers, ...(body === undefined ? {} : { body }) });
+  return new Request(`${origin}${base}${path}${query}`, {
+    method: request.method,
+    headers,
+    ...(body === undefined ? {} : { body }),
+  });
 }
 
 async function answer(reply: FastifyReply, path: string, response: Response): Promise<FastifyReply> {

@@ -21,11 +21,15 @@ export async function resolveCustomer(tx: Tx, ctx: Ctx, row: CheckoutRow): Promi
     ...(row.customer_tax_id ? { tax_id: row.customer_tax_id as Tax } : {}),
   };
   const known = await findKnown(tx, row);
+  const isLinked = row.customer_id !== null;
   if (known) {
     const patch = {
       ...billing,
       ...(known.name === null && row.customer_name ? { name: row.customer_name } : {}),
-      ...(known.external_id === null && row.external_customer_id ? { external_id: row.external_customer_id } : {}),
+      // Only for a customer whom the seller named: an address can be typed by anyone, and would hand the customer over.
+      ...(isLinked && known.external_id === null && row.external_customer_id
+        ? { external_id: row.external_customer_id }
+        : {}),
       metadata: { ...known.metadata, ...row.customer_metadata },
     };
     await checkExternalId(tx, row, known.id);

@@ -2,7 +2,7 @@ import type { checkoutClient } from "../../shared/api/checkout-client.ts";
 import { CheckoutCreate, type checkouts } from "../../shared/api/checkouts.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
-import { findCustomer } from "../customers/store.ts";
+import { findCustomer, findCustomerByEmail } from "../customers/store.ts";
 import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
@@ -293,8 +293,12 @@ export async function createForUser(ctx: Ctx, request: ForUser, user_id: string 
   const products = named ?? (bySlug ? [bySlug.id] : undefined);
   if (!seller || !products) throw invalid(fault([named ? "products" : "slug"], "Product does not exist."));
   const buyer = user_id === null ? undefined : await store.findUser(ctx.db, user_id);
+  // The customer of an address is the user's own only where the user has proved the address.
+  const proved = buyer?.emailVerified ? await findCustomerByEmail(ctx.db, seller, buyer.email) : undefined;
+  const free = proved && proved.external_id === null ? { customer_id: proved.id } : {};
   const body = CheckoutCreate.safeParse({
     products,
+    ...free,
     metadata: { ...request.metadata, ...(request.referenceId ? { reference_id: request.referenceId } : {}) },
     ...(request.allowDiscountCodes === undefined ? {} : { allow_discount_codes: request.allowDiscountCodes }),
     ...(request.discountId ? { discount_id: request.discountId } : {}),

@@ -142,8 +142,9 @@ export const takeExpired = (tx: Tx, now: Date, limit: number): Promise<CheckoutR
     .limit(limit)
     .for("update", { skipLocked: true });
 
-export async function findUser(db: Database, id: string): Promise<{ name: string; email: string } | undefined> {
-  const [row] = await db.select({ name: user.name, email: user.email }).from(user).where(eq(user.id, id));
+export async function findUser(db: Database, id: string) {
+  const { name, email, emailVerified } = user;
+  const [row] = await db.select({ name, email, emailVerified }).from(user).where(eq(user.id, id));
   return row;
 }
 

@@ -53,7 +53,8 @@ export function actorOf(identity: Identity, asked: Asked): Actor {
     user_id: identity.user_id,
     key_id: null,
   });
-  const as = (found: { organization_id: string; role: string }) => speakFor(found.organization_id, scopesOfRole(found.role));
+  const as = (found: { organization_id: string; role: string }) =>
+    speakFor(found.organization_id, scopesOfRole(found.role));
   const everywhere = () => new Set(memberships.flatMap(({ role }) => [...scopesOfRole(role)]));
 
   const inHeader = text(asked.headers["polar-organization"]);
@@ -73,11 +74,16 @@ export function actorOf(identity: Identity, asked: Asked): Actor {
   }
   const inQuery = fieldOf(asked.query, "organization_id");
   if (inQuery !== undefined) {
-    const found = [inQuery].flat().map((id) => member(String(id))).find((one) => one !== undefined);
+    const found = [inQuery]
+      .flat()
+      .map((id) => member(String(id)))
+      .find((one) => one !== undefined);
     // Reading nothing is an empty list; writing there is refused for want of a scope.
     return found ? as(found) : speakFor(nowhere, readOnly(everywhere()));
   }
-  const standing = (identity.active_organization_id && member(identity.active_organization_id)) || (memberships.length === 1 && memberships[0]);
+  const standing =
+    (identity.active_organization_id && member(identity.active_organization_id)) ||
+    (memberships.length === 1 && memberships[0]);
   return standing ? as(standing) : speakFor(null, everywhere());
 }
 

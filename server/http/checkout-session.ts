@@ -22,7 +22,10 @@ export const CheckoutRequest = z
     redirect: z.boolean().default(true),
     embedOrigin: z.url({ protocol: /^https?$/ }).optional(),
   })
-  .refine((body) => body.products !== undefined || body.slug !== undefined, { path: ["products"], message: "Name products or a slug." });
+  .refine((body) => body.products !== undefined || body.slug !== undefined, {
+    path: ["products"],
+    message: "Name products or a slug.",
+  });
 export type CheckoutRequest = z.output<typeof CheckoutRequest>;
 
 /** Makes the checkout of a request, its customer linked to the user by `external_id`. */
@@ -33,7 +36,8 @@ export function checkoutSession(app: FastifyInstance, deps: Deps, identify: Iden
   app.post("/api/auth/checkout", async (request, reply) => {
     try {
       const body = CheckoutRequest.safeParse(request.body);
-      if (!body.success) throw new ApiError("RequestValidationError", faultsOf("body", body.error.issues, request.body));
+      if (!body.success)
+        throw new ApiError("RequestValidationError", faultsOf("body", body.error.issues, request.body));
       const identity = await identify(request.headers);
       checkIdentity(identity);
       const user = identity.kind === "user" ? identity : null;

@@ -29,7 +29,12 @@ export function development(app: FastifyInstance, deps: Deps, provider: Provider
     const { items } = await provider.products.list(contextFor(request), { query });
     return items
       .filter((product) => !product.is_recurring)
-      .map(({ id, name, description, prices }) => ({ id, name, description, price_label: prices.map(priceLabel).join(" + ") }));
+      .map(({ id, name, description, prices }) => ({
+        id,
+        name,
+        description,
+        price_label: prices.map(priceLabel).join(" + "),
+      }));
   });
   app.post("/demo/checkout", async (request, reply) => {
     const body = DemoCheckout.safeParse(request.body);
@@ -45,7 +50,8 @@ export function development(app: FastifyInstance, deps: Deps, provider: Provider
 
 type Price = Awaited<ReturnType<Provider["products"]["list"]>>["items"][number]["prices"][number];
 function priceLabel(price: Price): string {
-  if (price.amount_type === "fixed") return price.price_amount === 0 ? "Free" : formatMoney(price.price_amount, price.price_currency);
+  if (price.amount_type === "fixed")
+    return price.price_amount === 0 ? "Free" : formatMoney(price.price_amount, price.price_currency);
   if (price.amount_type === "custom") return "Pay what you want";
   if (price.amount_type === "free") return "Free";
   return price.amount_type;

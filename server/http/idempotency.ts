@@ -16,7 +16,11 @@ const key_length_max = 255;
 export function checkKey(key: string): string {
   if (key.length > 0 && key.length <= key_length_max) return key;
   throw new ApiError("RequestValidationError", [
-    { loc: ["header", "idempotency-key"], msg: `An idempotency key has 1 to ${key_length_max} characters.`, type: "string_length" },
+    {
+      loc: ["header", "idempotency-key"],
+      msg: `An idempotency key has 1 to ${key_length_max} characters.`,
+      type: "string_length",
+    },
   ]);
 }
 
@@ -25,7 +29,12 @@ export function checkKey(key: string): string {
  * the same transaction as the change, so a crash leaves both or neither. Work that calls the outside world cannot run in
  * one transaction: it reserves the key first, and is itself safe to repeat.
  */
-export async function once(ctx: Ctx, keyed: Keyed, external: boolean, work: (ctx: Ctx) => Promise<Answer>): Promise<Answer & { replayed: boolean }> {
+export async function once(
+  ctx: Ctx,
+  keyed: Keyed,
+  external: boolean,
+  work: (ctx: Ctx) => Promise<Answer>,
+): Promise<Answer & { replayed: boolean }> {
   const request_hash = createHash("sha256").update(keyed.request).digest("hex");
   const row = { subject: keyed.subject, key: keyed.key, request_hash, created_at: ctx.clock.now() };
   const mine = and(eq(idempotencyKeys.subject, keyed.subject), eq(idempotencyKeys.key, keyed.key));
@@ -36,7 +45,11 @@ export async function once(ctx: Ctx, keyed: Keyed, external: boolean, work: (ctx
       and(isNull(idempotencyKeys.status), lt(idempotencyKeys.created_at, new Date(now - abandoned_ms))),
     );
     await db.delete(idempotencyKeys).where(and(mine, stale));
-    const made = await db.insert(idempotencyKeys).values(row).onConflictDoNothing().returning({ key: idempotencyKeys.key });
+    const made = await db
+      .insert(idempotencyKeys)
+      .values(row)
+      .onConflictDoNothing()
+      .returning({ key: idempotencyKeys.key });
     return made.length > 0;
   };
   const record = (db: Database, answer: Answer) =>
@@ -68,11 +81,18 @@ export async function once(ctx: Ctx, keyed: Keyed, external: boolean, work: (ctx
     const [first] = await ctx.db.select().from(idempotencyKeys).where(mine);
     if (first && first.request_hash !== request_hash) {
       throw new ApiError("RequestValidationError", [
-        { loc: ["header", "idempotency-key"], msg: "This idempotency key was used with another request.", type: "idempotency_key_reused" },
+        {
+          loc: ["header", "idempotency-key"],
+          msg: "This idempotency key was used with another request.",
+          type: "idempotency_key_reused",
+        },
       ]);
     }
     if (!first || first.status === null || first.body === null) {
-      throw new ApiError("IdempotencyKeyInUse", "The first request with this idempotency key is still being worked on. Try again.");
+      throw new ApiError(
+        "IdempotencyKeyInUse",
+        "The first request with this idempotency key is still being worked on. Try again.",
+      );
     }
     return { status: first.status, body: JSON.parse(unseal(ctx.config.secret, first.body)), replayed: true };
   }
@@ -81,6 +101,9 @@ export async function once(ctx: Ctx, keyed: Keyed, external: boolean, work: (ctx
 /** Forget answers older than a day. */
 export async function sweepIdempotencyKeys(deps: Deps): Promise<number> {
   const old = new Date(deps.clock.now().getTime() - kept_ms);
-  const gone = await deps.db.delete(idempotencyKeys).where(lt(idempotencyKeys.created_at, old)).returning({ key: idempotencyKeys.key });
+  const gone = await deps.db
+    .delete(idempotencyKeys)
+    .where(lt(idempotencyKeys.created_at, old))
+    .returning({ key: idempotencyKeys.key });
   return gone.length;
 }

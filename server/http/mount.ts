@@ -43,17 +43,34 @@ export const contextOf = (deps: Deps, request: FastifyRequest, actor: Actor): Ct
 });
 
 /** Give every operation of the contract its route: who, scope, input, handler, answer. */
-export function mount(app: FastifyInstance, contract: Contract, provider: Provider, deps: Deps, identify: Identify): void {
+export function mount(
+  app: FastifyInstance,
+  contract: Contract,
+  provider: Provider,
+  deps: Deps,
+  identify: Identify,
+): void {
   for (const [name, resource] of Object.entries(contract)) {
     for (const [key, op] of Object.entries(resource)) {
       const handler = provider[name]?.[key];
       if (!handler) throw new Error(`The provider has no ${name}.${key}.`);
-      app.route({ method: op.method, url: op.path, handler: (request, reply) => answer(op, handler, deps, identify, request, reply) });
+      app.route({
+        method: op.method,
+        url: op.path,
+        handler: (request, reply) => answer(op, handler, deps, identify, request, reply),
+      });
     }
   }
 }
 
-async function answer(op: Operation, handler: Handler, deps: Deps, identify: Identify, request: FastifyRequest, reply: FastifyReply) {
+async function answer(
+  op: Operation,
+  handler: Handler,
+  deps: Deps,
+  identify: Identify,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
   const actor = await authenticate(request, identify, op);
   const ctx = contextOf(deps, request, actor);
   const input = readInput(op, request);
@@ -80,7 +97,9 @@ async function answer(op: Operation, handler: Handler, deps: Deps, identify: Ide
 }
 
 const send = (reply: FastifyReply, status: number, body: unknown) =>
-  status === 204 ? reply.code(204).send() : reply.code(status).type("application/json; charset=utf-8").send(JSON.stringify(body));
+  status === 204
+    ? reply.code(204).send()
+    : reply.code(status).type("application/json; charset=utf-8").send(JSON.stringify(body));
 
 function readInput(op: Operation, request: FastifyRequest): Record<string, unknown> {
   const input: Record<string, unknown> = {};

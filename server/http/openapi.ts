@@ -6,7 +6,11 @@ type Json = Record<string, unknown>;
 type JsonSchema = Json & { properties?: Record<string, Json>; required?: string[] };
 
 const schemaOf = (schema: z.ZodType): JsonSchema => {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any", reused: "inline" }) as JsonSchema;
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io: "input",
+    unrepresentable: "any",
+    reused: "inline",
+  }) as JsonSchema;
   return rest;
 };
 
@@ -59,7 +63,11 @@ export function openapiOf(contract: Contract, serverUrl: string): Json {
     paths,
     components: {
       securitySchemes: {
-        bearer: { type: "http", scheme: "bearer", description: "An organization's API key, or a session or device token." },
+        bearer: {
+          type: "http",
+          scheme: "bearer",
+          description: "An organization's API key, or a session or device token.",
+        },
       },
       schemas: errorSchemas,
     },
@@ -78,7 +86,10 @@ function describe(resource: string, key: string, op: Operation): Json {
       schema: inner,
     }));
   });
-  const errors: ErrorName[] = [...(op.errors ?? []), ...(op.scopes.length > 0 ? (["Unauthorized", "insufficient_scope"] as const) : [])];
+  const errors: ErrorName[] = [
+    ...(op.errors ?? []),
+    ...(op.scopes.length > 0 ? (["Unauthorized", "insufficient_scope"] as const) : []),
+  ];
   const byStatus = Map.groupBy(errors, (name) => statusOf[name]);
   return {
     operationId: `${resource}.${key}`,
@@ -89,7 +100,12 @@ function describe(resource: string, key: string, op: Operation): Json {
     ...(op.body ? { requestBody: { required: true, content: content(schemaOf(op.body)) } } : {}),
     responses: {
       [op.status ?? 200]: { description: "Done.", ...(op.response ? { content: content(schemaOf(op.response)) } : {}) },
-      ...Object.fromEntries([...byStatus].map(([status, names]) => [status, { description: names.join(", "), content: content(refTo("Error")) }])),
+      ...Object.fromEntries(
+        [...byStatus].map(([status, names]) => [
+          status,
+          { description: names.join(", "), content: content(refTo("Error")) },
+        ]),
+      ),
       422: { description: "The request has faults; each with its place.", content: content(refTo("ValidationError")) },
     },
   };

@@ -12,10 +12,18 @@ export function parseRequests(app: FastifyInstance): void {
       const body = JSON.parse(String(text));
       const places = unstorable(body);
       if (places.length === 0) return done(null, body);
-      const faults = places.map((loc) => ({ loc: ["body", ...loc], msg: "Text must be well-formed Unicode without NUL characters.", type: "value_error" }));
+      const faults = places.map((loc) => ({
+        loc: ["body", ...loc],
+        msg: "Text must be well-formed Unicode without NUL characters.",
+        type: "value_error",
+      }));
       return done(new ApiError("RequestValidationError", faults));
     } catch {
-      return done(new ApiError("RequestValidationError", [{ loc: ["body"], msg: "The body is not valid JSON.", type: "json_invalid" }]));
+      return done(
+        new ApiError("RequestValidationError", [
+          { loc: ["body"], msg: "The body is not valid JSON.", type: "json_invalid" },
+        ]),
+      );
     }
   });
   app.addHook("onRequest", async (request, reply) => {

@@ -8,7 +8,6 @@ import type { Database } from "./transaction.ts";
 
 export type { Database, Tx } from "./transaction.ts";
 
-
 /** On whose behalf a request is made, and for which single organization. */
 export type Actor = {
   kind: "anonymous" | "key" | "user" | "system";
@@ -17,7 +16,13 @@ export type Actor = {
   user_id: string | null;
   key_id: string | null;
 };
-export const anonymous: Actor = { kind: "anonymous", organization_id: null, scopes: new Set(), user_id: null, key_id: null };
+export const anonymous: Actor = {
+  kind: "anonymous",
+  organization_id: null,
+  scopes: new Set(),
+  user_id: null,
+  key_id: null,
+};
 
 /** Who a request says it is, before it is known for which organization it speaks. */
 export type Identity =

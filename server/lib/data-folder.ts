@@ -35,7 +35,9 @@ export function holdDataFolder(folder: string): { secret: string; release(): voi
     return { secret: keptText(join(folder, "secret")), release: () => rmSync(lock, { force: true }) };
   } catch (error) {
     if (error instanceof DataFolderError) throw error;
-    throw new DataFolderError(`The data folder ${folder} cannot be written (${(error as NodeJS.ErrnoException).code}). Choose another with --data-dir.`);
+    throw new DataFolderError(
+      `The data folder ${folder} cannot be written (${(error as NodeJS.ErrnoException).code}). Choose another with --data-dir.`,
+    );
   }
 }
 
@@ -48,7 +50,9 @@ function takeLock(lock: string, mine: string, folder: string): void {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST" || tries > 0) throw error;
       const [pid = "0", start = ""] = readFileSync(lock, "utf8").split(" ");
       if (Number(pid) > 0 && isAlive(Number(pid)) && startOf(Number(pid)) === start) {
-        throw new DataFolderError(`The data folder ${folder} is held by another floe (process ${pid}). Stop it, or choose another with --data-dir.`);
+        throw new DataFolderError(
+          `The data folder ${folder} is held by another floe (process ${pid}). Stop it, or choose another with --data-dir.`,
+        );
       }
       // Its holder died without giving it back.
       rmSync(lock, { force: true });

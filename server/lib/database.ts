@@ -54,7 +54,9 @@ export async function openPostgres(url: string): Promise<OpenDatabase> {
     await client.end({ timeout: 1 });
     const cause = (error as { cause?: Error }).cause ?? (error as Error);
     const { host, pathname } = new URL(url);
-    throw new DatabaseError(`The database ${pathname.slice(1)} at ${host} cannot be reached: ${cause.message || (cause as NodeJS.ErrnoException).code}. Check DATABASE_URL.`);
+    throw new DatabaseError(
+      `The database ${pathname.slice(1)} at ${host} cannot be reached: ${cause.message || (cause as NodeJS.ErrnoException).code}. Check DATABASE_URL.`,
+    );
   }
   return {
     db,

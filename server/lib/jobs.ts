@@ -44,7 +44,13 @@ export async function openJobs(options: ConstructorOptions, onError: (error: Err
   const known = new Set((await boss.getQueues()).map((queue) => queue.name));
   for (const name of names) {
     if (!known.has(name)) {
-      await boss.createQueue(name, { retryLimit: retry_limit, retryBackoff: true, retryDelay: 1, notify: true, expireInSeconds: 120 });
+      await boss.createQueue(name, {
+        retryLimit: retry_limit,
+        retryBackoff: true,
+        retryDelay: 1,
+        notify: true,
+        expireInSeconds: 120,
+      });
     }
   }
   // Sending looks the queue up once, on the queue's own connection; inside a transaction of an embedded database that
@@ -72,7 +78,9 @@ export async function openJobs(options: ConstructorOptions, onError: (error: Err
               throw error;
             });
           if (!waiting.has(name)) for (const job of jobs) await run(job);
-          else for (const result of await Promise.allSettled(jobs.map(run))) if (result.status === "rejected") throw result.reason;
+          else
+            for (const result of await Promise.allSettled(jobs.map(run)))
+              if (result.status === "rejected") throw result.reason;
         });
       }
     },

@@ -14,5 +14,11 @@ export function loggable(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) };
   const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
   const cause = error.cause instanceof Error ? { cause: error.cause.message } : {};
-  return { name: error.name, message: error.message.split("\nparams:")[0], state: stateOf(error), ...cause, stack: frames.join("\n") };
+  return {
+    name: error.name,
+    message: error.message.split("\nparams:")[0],
+    state: stateOf(error),
+    ...cause,
+    stack: frames.join("\n"),
+  };
 }

@@ -31,13 +31,23 @@ export async function sendMail(deps: Deps, { mail_id }: { mail_id: string }): Pr
   } finally {
     transport.close();
   }
-  await deps.db.update(mails).set({ sent_at: deps.clock.now() }).where(sql`${eq(mails.id, mail_id)} and ${isNull(mails.sent_at)}`);
+  await deps.db
+    .update(mails)
+    .set({ sent_at: deps.clock.now() })
+    .where(sql`${eq(mails.id, mail_id)} and ${isNull(mails.sent_at)}`);
 }
 
 /** The newest mails, for the development inbox. */
 export const listMails = (db: Database) =>
   db
-    .select({ id: mails.id, to: mails.to, subject: mails.subject, text: mails.text, html: mails.html, created_at: mails.created_at })
+    .select({
+      id: mails.id,
+      to: mails.to,
+      subject: mails.subject,
+      text: mails.text,
+      html: mails.html,
+      created_at: mails.created_at,
+    })
     .from(mails)
     .orderBy(desc(mails.created_at), desc(mails.id))
     .limit(inbox_size);

@@ -13,7 +13,11 @@ export const pageOf = <T>(items: T[], total: number, { limit }: Paging) => ({
 export const offsetOf = ({ page, limit }: Paging): number => (page - 1) * limit;
 
 /** Sort keys to an ORDER BY; the id comes last, so that pages never overlap. */
-export function orderBy<K extends string>(sorting: readonly string[], columns: Record<K, PgColumn | SQL>, id: PgColumn): SQL[] {
+export function orderBy<K extends string>(
+  sorting: readonly string[],
+  columns: Record<K, PgColumn | SQL>,
+  id: PgColumn,
+): SQL[] {
   const order = sorting.map((key) => {
     const down = key.startsWith("-");
     const column = columns[(down ? key.slice(1) : key) as K];
@@ -39,7 +43,10 @@ function entriesOf(key: string, value: string): string[] {
  * `metadata[key]=value`: text form compared, values of one key OR, keys AND (API-18). Containment alone would take 1.0 for
  * 1, and comparison alone would read every row: the index answers the first, the second has the last word.
  */
-export function metadataMatches(column: PgColumn, filter: Record<string, string[] | undefined> | undefined): SQL | undefined {
+export function metadataMatches(
+  column: PgColumn,
+  filter: Record<string, string[] | undefined> | undefined,
+): SQL | undefined {
   if (!filter) return undefined;
   return and(
     ...Object.entries(filter).flatMap(([key, values = []]) => [

@@ -1,7 +1,8 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
 
 /** What is stored of a token: HMAC-SHA-256 with the server's secret, hex (TOK-03). */
-export const hashToken = (secret: string, token: string): string => createHmac("sha256", secret).update(token).digest("hex");
+export const hashToken = (secret: string, token: string): string =>
+  createHmac("sha256", secret).update(token).digest("hex");
 
 /** Whether two texts are the same, in time that does not tell where they differ. */
 export function sameText(a: string, b: string): boolean {

@@ -77,11 +77,7 @@ const shapeOf = (
 });
 
 /** The faults of one new price. */
-function checkPrice(
-  price: ProductPriceCreate,
-  at: (string | number)[],
-  ground: Omit<PriceGround, "active">,
-): Fault[] {
+function checkPrice(price: ProductPriceCreate, at: (string | number)[], ground: Omit<PriceGround, "active">): Fault[] {
   const currency = price.price_currency ?? ground.currency;
   switch (price.amount_type) {
     case "fixed":

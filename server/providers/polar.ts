@@ -42,8 +42,10 @@ export function polarProvider(config: Config): Provider {
       update: (ctx, { params, body }) => relay(ctx, () => polar.customers.update(params.id, body as never)),
       delete: (ctx, { params, query }) => relay(ctx, () => polar.customers.delete(params.id, query)),
       getExternal: (ctx, { params }) => relay(ctx, () => polar.customers.getExternal(params.external_id)),
-      updateExternal: (ctx, { params, body }) => relay(ctx, () => polar.customers.updateExternal(params.external_id, body as never)),
-      deleteExternal: (ctx, { params, query }) => relay(ctx, () => polar.customers.deleteExternal(params.external_id, query)),
+      updateExternal: (ctx, { params, body }) =>
+        relay(ctx, () => polar.customers.updateExternal(params.external_id, body as never)),
+      deleteExternal: (ctx, { params, query }) =>
+        relay(ctx, () => polar.customers.deleteExternal(params.external_id, query)),
       getState: (ctx, { params }) => relay(ctx, () => polar.customers.getState(params.id)),
       getStateExternal: (ctx, { params }) => relay(ctx, () => polar.customers.getStateExternal(params.external_id)),
     },
@@ -55,8 +57,10 @@ export function polarProvider(config: Config): Provider {
     },
     checkoutClient: {
       get: (ctx, { params }) => relay(ctx, () => polar.checkouts.clientGet(params.client_secret)),
-      update: (ctx, { params, body }) => relay(ctx, () => polar.checkouts.clientUpdate(params.client_secret, body as never)),
-      confirm: (ctx, { params, body }) => relay(ctx, () => polar.checkouts.clientConfirm(params.client_secret, body as never)),
+      update: (ctx, { params, body }) =>
+        relay(ctx, () => polar.checkouts.clientUpdate(params.client_secret, body as never)),
+      confirm: (ctx, { params, body }) =>
+        relay(ctx, () => polar.checkouts.clientConfirm(params.client_secret, body as never)),
     },
     orders: {
       list: (ctx, { query }) => relay(ctx, () => polar.orders.list(query as never)),
@@ -71,7 +75,8 @@ export function polarProvider(config: Config): Provider {
       listEndpoints: (ctx, { query }) => relay(ctx, () => polar.webhooks.listWebhookEndpoints(query as never)),
       createEndpoint: (ctx, { body }) => relay(ctx, () => polar.webhooks.createWebhookEndpoint(body as never)),
       getEndpoint: (ctx, { params }) => relay(ctx, () => polar.webhooks.getWebhookEndpoint(params.id)),
-      updateEndpoint: (ctx, { params, body }) => relay(ctx, () => polar.webhooks.updateWebhookEndpoint(params.id, body as never)),
+      updateEndpoint: (ctx, { params, body }) =>
+        relay(ctx, () => polar.webhooks.updateWebhookEndpoint(params.id, body as never)),
       deleteEndpoint: (ctx, { params }) => relay(ctx, () => polar.webhooks.deleteWebhookEndpoint(params.id)),
       resetSecret: (ctx, { params }) => relay(ctx, () => polar.webhooks.resetWebhookEndpointSecret(params.id)),
       listDeliveries: (ctx, { query }) => relay(ctx, () => polar.webhooks.listWebhookDeliveries(query as never)),
@@ -86,10 +91,13 @@ async function answered(ask: () => Promise<unknown>): Promise<Relayed | undefine
     return json === undefined ? undefined : new Relayed(0, json);
   } catch (error) {
     if (error instanceof PolarRateLimitError) {
-      throw new ApiError("TooManyRequests", "Polar's rate limit is reached.", { "Retry-After": String(error.retryAfter ?? 1) });
+      throw new ApiError("TooManyRequests", "Polar's rate limit is reached.", {
+        "Retry-After": String(error.retryAfter ?? 1),
+      });
     }
     // A bad access token is this server's fault, not the caller's.
-    if (error instanceof PolarClientError && error.statusCode !== 401) return new Relayed(error.statusCode, error.error);
+    if (error instanceof PolarClientError && error.statusCode !== 401)
+      return new Relayed(error.statusCode, error.error);
     throw new ApiError("ServiceUnavailable", "Polar could not be asked. Try again.");
   }
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { byId, ids, instant, many, metadata, metadataOut, page, paging, type Resource, sorting } from "../contract.ts";
 import { Address, AddressInput } from "../addresses.ts";
+import { byId, ids, instant, many, metadata, metadataOut, page, paging, type Resource, sorting } from "../contract.ts";
 import { AttachedCustomField } from "./custom-fields.ts";
 import { CheckoutDiscount } from "./discounts.ts";
 import {

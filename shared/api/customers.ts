@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Address, AddressInput } from "../addresses.ts";
 import {
   byId,
   flag,
@@ -12,7 +13,6 @@ import {
   type Resource,
   sorting,
 } from "../contract.ts";
-import { Address, AddressInput } from "../addresses.ts";
 import { BenefitGrantProperties, benefitTypes } from "./benefits.ts";
 import { customFieldData, email, interval, organizationOf, stored, TaxId, TaxIdInput, unlessNull } from "./fields.ts";
 

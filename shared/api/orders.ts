@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Address, AddressInput } from "../addresses.ts";
 import {
   byId,
   ids,
@@ -11,7 +12,6 @@ import {
   type Resource,
   sorting,
 } from "../contract.ts";
-import { Address, AddressInput } from "../addresses.ts";
 import { Customer } from "./customers.ts";
 import { DiscountBase } from "./discounts.ts";
 import { customFieldData, stored, unlessNull } from "./fields.ts";

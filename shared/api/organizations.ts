@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { byId, instant, page, paging, type Resource, sorting } from "../contract.ts";
 import { CountryInput } from "../addresses.ts";
+import { byId, instant, page, paging, type Resource, sorting } from "../contract.ts";
 import { countries } from "../countries.ts";
 import { currency, email, stored, taxBehaviorOption, unlessNull, webUrl } from "./fields.ts";
 

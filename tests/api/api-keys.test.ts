@@ -15,7 +15,10 @@ afterAll(() => floe.close());
 
 type Made = { id: string; key: string; start: string; scopes: string[]; expiresAt: string | null };
 const create = (token: string | undefined, body: Record<string, unknown>) =>
-  floe.request("POST", "/api/auth/api-key/create", { ...(token === undefined ? {} : { token }), body: { name: "ci", organizationId: seller.organization_id, ...body } });
+  floe.request("POST", "/api/auth/api-key/create", {
+    ...(token === undefined ? {} : { token }),
+    body: { name: "ci", organizationId: seller.organization_id, ...body },
+  });
 const products = (token: string) => floe.request("GET", "/v1/products/", { token });
 
 describe("organization keys (TOK-01..13)", () => {
@@ -25,7 +28,9 @@ describe("organization keys (TOK-01..13)", () => {
     const rows = JSON.stringify(await floe.deps.db.select().from(apikey));
     expect(rows).not.toContain(made.key);
     expect(rows).not.toContain(made.key.slice("floe_oat_".length + 4));
-    const listed = await floe.request("GET", `/api/auth/api-key/list?organizationId=${seller.organization_id}`, { token: seller.session });
+    const listed = await floe.request("GET", `/api/auth/api-key/list?organizationId=${seller.organization_id}`, {
+      token: seller.session,
+    });
     expect(listed.text).toContain(made.id);
     expect(listed.text).not.toContain(made.key);
     expect(listed.headers["cache-control"]).toBe("no-store");
@@ -50,7 +55,10 @@ describe("organization keys (TOK-01..13)", () => {
     floe.clock.advance(61_000);
     expect(await products(brief.key)).toMatchObject({ status: 401, json: { error: "invalid_token" } });
     const revoked = (await create(seller.session, {})).json as Made;
-    const gone = await floe.request("POST", "/api/auth/api-key/delete", { token: seller.session, body: { keyId: revoked.id } });
+    const gone = await floe.request("POST", "/api/auth/api-key/delete", {
+      token: seller.session,
+      body: { keyId: revoked.id },
+    });
     expect(gone.status).toBe(200);
     expect((await products(revoked.key)).status).toBe(401);
   });
@@ -95,11 +103,17 @@ describe("who may make keys", () => {
   test("a member reads on /v1, and makes no keys", async () => {
     const helper = await floe.seller("helper");
     const { organization_id: organizationId } = seller;
-    await floe.deps.db.insert(member).values({ id: newId(), organizationId, userId: helper.user_id, role: "member", createdAt: new Date() });
+    await floe.deps.db
+      .insert(member)
+      .values({ id: newId(), organizationId, userId: helper.user_id, role: "member", createdAt: new Date() });
     expect((await create(helper.session, {})).status).toBe(403);
     const headers = { "polar-organization": organizationId };
     expect((await floe.request("GET", "/v1/products/", { token: helper.session, headers })).status).toBe(200);
-    const write = await floe.request("POST", "/v1/products/", { token: helper.session, headers, body: { name: "No", prices: [{ amount_type: "free" }] } });
+    const write = await floe.request("POST", "/v1/products/", {
+      token: helper.session,
+      headers,
+      body: { name: "No", prices: [{ amount_type: "free" }] },
+    });
     expect(write.status).toBe(403);
     await floe.deps.db.delete(member).where(eq(member.userId, helper.user_id));
     expect((await floe.request("GET", "/v1/products/", { token: helper.session, headers })).status).toBe(404);
@@ -109,7 +123,10 @@ describe("who may make keys", () => {
     const other = await floe.seller("stranger");
     expect((await create(other.session, {})).status).toBe(404);
     const mine = (await create(seller.session, {})).json as Made;
-    expect((await floe.request("POST", "/api/auth/api-key/delete", { token: other.session, body: { keyId: mine.id } })).status).toBe(404);
+    expect(
+      (await floe.request("POST", "/api/auth/api-key/delete", { token: other.session, body: { keyId: mine.id } }))
+        .status,
+    ).toBe(404);
     expect((await products(mine.key)).status).toBe(200);
   });
 
@@ -119,8 +136,17 @@ describe("who may make keys", () => {
     expect([made.status, made.json]).toMatchObject([200, { organizationId: owner.organization_id }]);
     const listed = await floe.request("GET", "/api/auth/api-key/list", { token: owner.session });
     expect((listed.json as { apiKeys: Made[] }).apiKeys.map(({ id }) => id)).toContain((made.json as Made).id);
-    await floe.deps.db.insert(member).values({ id: newId(), organizationId: seller.organization_id, userId: owner.user_id, role: "admin", createdAt: new Date() });
-    const unclear = await floe.request("POST", "/api/auth/api-key/create", { token: owner.session, body: { name: "ci" } });
+    await floe.deps.db.insert(member).values({
+      id: newId(),
+      organizationId: seller.organization_id,
+      userId: owner.user_id,
+      role: "admin",
+      createdAt: new Date(),
+    });
+    const unclear = await floe.request("POST", "/api/auth/api-key/create", {
+      token: owner.session,
+      body: { name: "ci" },
+    });
     expect([unclear.status, unclear.json]).toMatchObject([400, { code: "VALIDATION_ERROR" }]);
     const named = await create(owner.session, {});
     expect([named.status, named.json]).toMatchObject([200, { organizationId: seller.organization_id }]);
@@ -128,17 +154,31 @@ describe("who may make keys", () => {
 
   test("a role whose name merely contains one that may is not enough", async () => {
     const helper = await floe.seller("helper");
-    await floe.deps.db.insert(member).values({ id: newId(), organizationId: seller.organization_id, userId: helper.user_id, role: "co-owner,sub admin", createdAt: new Date() });
+    await floe.deps.db.insert(member).values({
+      id: newId(),
+      organizationId: seller.organization_id,
+      userId: helper.user_id,
+      role: "co-owner,sub admin",
+      createdAt: new Date(),
+    });
     expect((await create(helper.session, {})).status).toBe(403);
   });
 
   test("expired keys are cleared away, of one's own organizations only", async () => {
     const other = await floe.seller("other");
     const brief = async (one: Seller) =>
-      ((await floe.request("POST", "/api/auth/api-key/create", { token: one.session, body: { name: "brief", organizationId: one.organization_id, expiresIn: 60 } })).json as Made).id;
+      (
+        (
+          await floe.request("POST", "/api/auth/api-key/create", {
+            token: one.session,
+            body: { name: "brief", organizationId: one.organization_id, expiresIn: 60 },
+          })
+        ).json as Made
+      ).id;
     const [mine, theirs] = [await brief(seller), await brief(other)];
     floe.clock.advance(61_000);
-    const clear = (token?: string) => floe.request("POST", "/api/auth/api-key/delete-all-expired-api-keys", { ...(token ? { token } : {}), body: {} });
+    const clear = (token?: string) =>
+      floe.request("POST", "/api/auth/api-key/delete-all-expired-api-keys", { ...(token ? { token } : {}), body: {} });
     expect((await clear()).status).toBe(401);
     expect((await clear(seller.session)).json).toMatchObject({ success: true });
     const left = (await floe.deps.db.select({ id: apikey.id }).from(apikey)).map(({ id }) => id);
@@ -154,7 +194,10 @@ describe("who may make keys", () => {
     [{ expiresIn: "soon" }, 400],
   ])("%j is refused with the place named", async (body, status) => {
     const answer = await create(seller.session, body);
-    expect([answer.status, answer.json]).toMatchObject([status, { code: "VALIDATION_ERROR", message: expect.stringContaining(Object.keys(body)[0] ?? "") }]);
+    expect([answer.status, answer.json]).toMatchObject([
+      status,
+      { code: "VALIDATION_ERROR", message: expect.stringContaining(Object.keys(body)[0] ?? "") },
+    ]);
   });
 
   test("a cookie alone does not do it from a foreign page", async () => {
@@ -166,7 +209,10 @@ describe("who may make keys", () => {
     });
     const cookie = String(signIn.headers["set-cookie"]).split(";")[0] ?? "";
     const send = (origin: string) =>
-      floe.request("POST", "/api/auth/api-key/create", { headers: { cookie, origin }, body: { name: "x", organizationId: seller.organization_id } });
+      floe.request("POST", "/api/auth/api-key/create", {
+        headers: { cookie, origin },
+        body: { name: "x", organizationId: seller.organization_id },
+      });
     expect((await send("https://evil.example")).status).toBe(403);
     expect((await send(floe.url)).status).toBe(200);
   });

@@ -13,28 +13,138 @@ beforeAll(async () => {
 afterAll(() => floe.close());
 
 const posts = [
-  "sign-up/email", "sign-in/email", "sign-in/social", "send-verification-email", "verify-email", "request-password-reset",
-  "forget-password", "reset-password", "change-password", "set-password", "change-email", "update-user", "delete-user",
-  "link-social", "unlink-account", "get-access-token", "refresh-token", "account-info", "revoke-session", "callback/github",
-  "organization/create", "organization/update", "organization/delete", "organization/set-active", "organization/update-member-role",
-  "organization/invite-member", "organization/accept-invitation", "organization/reject-invitation", "organization/cancel-invitation",
-  "organization/remove-member", "organization/leave", "organization/has-permission", "organization/check-slug",
-  "api-key/create", "api-key/delete", "api-key/delete-all-expired-api-keys", "device/code", "device/token", "device/approve", "device/deny", "nowhere",
+  "sign-up/email",
+  "sign-in/email",
+  "sign-in/social",
+  "send-verification-email",
+  "verify-email",
+  "request-password-reset",
+  "forget-password",
+  "reset-password",
+  "change-password",
+  "set-password",
+  "change-email",
+  "update-user",
+  "delete-user",
+  "link-social",
+  "unlink-account",
+  "get-access-token",
+  "refresh-token",
+  "account-info",
+  "revoke-session",
+  "callback/github",
+  "organization/create",
+  "organization/update",
+  "organization/delete",
+  "organization/set-active",
+  "organization/update-member-role",
+  "organization/invite-member",
+  "organization/accept-invitation",
+  "organization/reject-invitation",
+  "organization/cancel-invitation",
+  "organization/remove-member",
+  "organization/leave",
+  "organization/has-permission",
+  "organization/check-slug",
+  "api-key/create",
+  "api-key/delete",
+  "api-key/delete-all-expired-api-keys",
+  "device/code",
+  "device/token",
+  "device/approve",
+  "device/deny",
+  "nowhere",
 ];
 const gets = [
-  "get-session?disableRefresh=x", "verify-email?token=%00", "verify-email?token=%FF", "reset-password/%00?callbackURL=%2F", "reset-password/x", "delete-user/callback?token=x",
-  "list-sessions", "list-accounts", "account-info?accountId=%00", "account-info", "callback/github?code=x&state=y", "device?user_code=%00", "device", "device?user_code=x&user_code=y",
-  "api-key/list", "api-key/list?organizationId=%00", "api-key/list?organizationId=a&organizationId=b", "organization/list",
-  "organization/get-full-organization?organizationId=%00", "organization/get-full-organization?organizationSlug[x]=y",
-  "organization/list-members?limit=x&filterField=nothing&filterValue=1", "organization/list-members?sortBy=nothing", "organization/get-active-member", "organization/get-invitation?id=x", "nowhere", "%E0%A4%A",
+  "get-session?disableRefresh=x",
+  "verify-email?token=%00",
+  "verify-email?token=%FF",
+  "reset-password/%00?callbackURL=%2F",
+  "reset-password/x",
+  "delete-user/callback?token=x",
+  "list-sessions",
+  "list-accounts",
+  "account-info?accountId=%00",
+  "account-info",
+  "callback/github?code=x&state=y",
+  "device?user_code=%00",
+  "device",
+  "device?user_code=x&user_code=y",
+  "api-key/list",
+  "api-key/list?organizationId=%00",
+  "api-key/list?organizationId=a&organizationId=b",
+  "organization/list",
+  "organization/get-full-organization?organizationId=%00",
+  "organization/get-full-organization?organizationSlug[x]=y",
+  "organization/list-members?limit=x&filterField=nothing&filterValue=1",
+  "organization/list-members?sortBy=nothing",
+  "organization/get-active-member",
+  "organization/get-invitation?id=x",
+  "nowhere",
+  "%E0%A4%A",
 ];
-const values = [undefined, null, "\0", {}, "", 0, -1, 1e300, true, [], "\ud800", "x".repeat(10_000), "' or 1=1 --", { $ne: null }, ["x"]];
+const values = [
+  undefined,
+  null,
+  "\0",
+  {},
+  "",
+  0,
+  -1,
+  1e300,
+  true,
+  [],
+  "\ud800",
+  "x".repeat(10_000),
+  "' or 1=1 --",
+  { $ne: null },
+  ["x"],
+];
 const fields = [
-  "email", "password", "name", "newEmail", "newPassword", "currentPassword", "token", "callbackURL", "redirectTo", "image", "provider", "providerId",
-  "accountId", "organizationId", "organizationSlug", "slug", "logo", "metadata", "data", "role", "memberId", "memberIdOrEmail", "invitationId", "permissions",
-  "userCode", "client_id", "scope", "grant_type", "device_code", "keyId", "expiresIn", "scopes", "rememberMe", "idToken",
+  "email",
+  "password",
+  "name",
+  "newEmail",
+  "newPassword",
+  "currentPassword",
+  "token",
+  "callbackURL",
+  "redirectTo",
+  "image",
+  "provider",
+  "providerId",
+  "accountId",
+  "organizationId",
+  "organizationSlug",
+  "slug",
+  "logo",
+  "metadata",
+  "data",
+  "role",
+  "memberId",
+  "memberIdOrEmail",
+  "invitationId",
+  "permissions",
+  "userCode",
+  "client_id",
+  "scope",
+  "grant_type",
+  "device_code",
+  "keyId",
+  "expiresIn",
+  "scopes",
+  "rememberMe",
+  "idToken",
 ];
-const sound: Record<string, unknown> = { email: "a@example.com", password: "correct horse", name: "A", slug: "a-b", provider: "github", client_id: "floe-cli", role: "member" };
+const sound: Record<string, unknown> = {
+  email: "a@example.com",
+  password: "correct horse",
+  name: "A",
+  slug: "a-b",
+  provider: "github",
+  client_id: "floe-cli",
+  role: "member",
+};
 
 const ask = (method: string, path: string, body: unknown, asWhom?: string, headers: Record<string, string> = {}) =>
   floe.request(method, `/api/auth/${path}`, {
@@ -45,28 +155,42 @@ const ask = (method: string, path: string, body: unknown, asWhom?: string, heade
 /** Whether an answer is a success, or a fault in one of the two documented shapes. */
 const fair = (answer: { status: number; json: unknown; text: string }): boolean =>
   answer.status < 400 ||
-  (answer.status < 500 && typeof answer.json === "object" && answer.json !== null && (("code" in answer.json && "message" in answer.json) || "error" in answer.json));
+  (answer.status < 500 &&
+    typeof answer.json === "object" &&
+    answer.json !== null &&
+    (("code" in answer.json && "message" in answer.json) || "error" in answer.json));
 
 describe("bad input never makes a 500, and every fault has a documented shape", () => {
-  test.each(posts)("POST %s", async (path) => {
-    const unfair: unknown[] = [];
-    const check = async (body: unknown, asWhom?: string, headers?: Record<string, string>) => {
-      const answer = await ask("POST", path, body, asWhom, headers);
-      if (!fair(answer)) unfair.push([JSON.stringify(body)?.slice(0, 200), answer.status, answer.text.slice(0, 200)]);
-    };
-    for (const asWhom of path.includes("delete-user") ? [undefined] : [undefined, cookie]) {
-      for (const body of [undefined, "{", "[]", "null", '"x"', "7"]) await check(body, asWhom);
-      await check("a=b&a=c&%00=1", asWhom, { "content-type": "application/x-www-form-urlencoded" });
-      await check("<a/>", asWhom, { "content-type": "text/xml" });
-      for (const value of asWhom ? values : values.slice(0, 4)) {
-        await check(Object.fromEntries(fields.map((field) => [field, value])), asWhom);
-        await check({ ...sound, organizationId: seller.organization_id, ...Object.fromEntries(fields.filter((field) => !(field in sound)).map((field) => [field, value])) }, asWhom);
+  test.each(posts)(
+    "POST %s",
+    async (path) => {
+      const unfair: unknown[] = [];
+      const check = async (body: unknown, asWhom?: string, headers?: Record<string, string>) => {
+        const answer = await ask("POST", path, body, asWhom, headers);
+        if (!fair(answer)) unfair.push([JSON.stringify(body)?.slice(0, 200), answer.status, answer.text.slice(0, 200)]);
+      };
+      for (const asWhom of path.includes("delete-user") ? [undefined] : [undefined, cookie]) {
+        for (const body of [undefined, "{", "[]", "null", '"x"', "7"]) await check(body, asWhom);
+        await check("a=b&a=c&%00=1", asWhom, { "content-type": "application/x-www-form-urlencoded" });
+        await check("<a/>", asWhom, { "content-type": "text/xml" });
+        for (const value of asWhom ? values : values.slice(0, 4)) {
+          await check(Object.fromEntries(fields.map((field) => [field, value])), asWhom);
+          await check(
+            {
+              ...sound,
+              organizationId: seller.organization_id,
+              ...Object.fromEntries(fields.filter((field) => !(field in sound)).map((field) => [field, value])),
+            },
+            asWhom,
+          );
+        }
       }
-    }
-    // Some of these end the session or change the organization's state; the next path begins anew.
-    cookie = await floe.browser(seller);
-    expect(unfair).toEqual([]);
-  }, 60_000);
+      // Some of these end the session or change the organization's state; the next path begins anew.
+      cookie = await floe.browser(seller);
+      expect(unfair).toEqual([]);
+    },
+    60_000,
+  );
 
   test.each(gets)("GET %s", async (path) => {
     for (const asWhom of [undefined, cookie]) {
@@ -77,7 +201,10 @@ describe("bad input never makes a 500, and every fault has a documented shape", 
 
   test("a body without end is refused in the same shape", async () => {
     const answer = await ask("POST", "sign-in/email", { email: "x".repeat(1_000_000), password: "x" });
-    expect([answer.status, answer.json]).toMatchObject([413, { code: expect.any(String), message: expect.any(String) }]);
+    expect([answer.status, answer.json]).toMatchObject([
+      413,
+      { code: expect.any(String), message: expect.any(String) },
+    ]);
   });
 
   test("nothing of it was logged as a failure of the server", () => {

@@ -1,5 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { user } from "../../server/auth/tables.ts";
 import { events } from "../../server/lib/tables.ts";
 import { payments } from "../../server/payments/tables.ts";
 import { testTokens } from "../../server/processors/tables.ts";
@@ -437,5 +438,28 @@ describe("POST /api/auth/checkout", () => {
       status: 400,
       json: { message: expect.stringContaining("Product does not exist.") },
     });
+  });
+});
+
+describe("whose customer it becomes", () => {
+  const send = (token: string) =>
+    floe.request("POST", "/api/auth/checkout", {
+      token,
+      body: { products: product.id },
+      headers: { origin: floe.url },
+    });
+  const buy = async (token: string) => {
+    const { url } = (await send(token)).json as { url: string };
+    expect((await confirm(url.split("/").at(-1) ?? "", {})).status).toBe(200);
+  };
+
+  test("an address that the user has not proved does not hand over the customer of that address", async () => {
+    const stranger = await floe.seller("stranger");
+    const mine = await seller.client.customers.create({ body: { email: stranger.email } });
+    await buy(stranger.session);
+    expect((await seller.client.customers.get({ params: { id: mine.id } })).external_id).toBeNull();
+    await floe.deps.db.update(user).set({ emailVerified: true }).where(eq(user.id, stranger.user_id));
+    await buy(stranger.session);
+    expect((await seller.client.customers.get({ params: { id: mine.id } })).external_id).toBe(stranger.user_id);
   });
 });

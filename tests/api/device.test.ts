@@ -22,15 +22,20 @@ afterAll(() => floe.close());
 
 /** A client of the published library, told nothing but the server's address. */
 const discover = (issuer: string) =>
-  oauth.discovery(new URL(issuer), "floe-cli", undefined, oauth.None(), { algorithm: "oauth2", execute: [oauth.allowInsecureRequests] });
+  oauth.discovery(new URL(issuer), "floe-cli", undefined, oauth.None(), {
+    algorithm: "oauth2",
+    execute: [oauth.allowInsecureRequests],
+  });
 beforeEach(async () => {
   standard = await discover(floe.url);
 });
 
 const asBrowser = (method: string, path: string, body?: unknown, cookie = browser) =>
   floe.request(method, path, { cookie, ...(body === undefined ? {} : { body }), headers: { origin: floe.url } });
-const claim = (user_code: string, cookie = browser) => asBrowser("GET", `/api/auth/device?user_code=${user_code}`, undefined, cookie);
-const approve = (userCode: string, cookie = browser) => asBrowser("POST", "/api/auth/device/approve", { userCode }, cookie);
+const claim = (user_code: string, cookie = browser) =>
+  asBrowser("GET", `/api/auth/device?user_code=${user_code}`, undefined, cookie);
+const approve = (userCode: string, cookie = browser) =>
+  asBrowser("POST", "/api/auth/device/approve", { userCode }, cookie);
 const deny = (userCode: string) => asBrowser("POST", "/api/auth/device/deny", { userCode });
 const poll = (fields: Record<string, string>) =>
   floe.request("POST", "/api/auth/device/token", {
@@ -41,7 +46,8 @@ const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
 const code = async (body: Record<string, unknown> = { client_id: "floe-cli" }) =>
   (await floe.request("POST", "/api/auth/device/code", { body })).json as { device_code: string; user_code: string };
 /** The interval is shortened in the row, so that a test need not wait five seconds between two polls. */
-const hurry = (device_code: string) => floe.deps.db.update(deviceCode).set({ pollingInterval: 1 }).where(eq(deviceCode.deviceCode, device_code));
+const hurry = (device_code: string) =>
+  floe.deps.db.update(deviceCode).set({ pollingInterval: 1 }).where(eq(deviceCode.deviceCode, device_code));
 
 describe("a standard RFC 8628 client (openid-client), unchanged", () => {
   test("finds the flow by its metadata, at the root and under the base path (accounts.md list 8)", async () => {
@@ -66,7 +72,11 @@ describe("a standard RFC 8628 client (openid-client), unchanged", () => {
     const asked = await oauth.initiateDeviceAuthorization(standard, {});
     await hurry(asked.device_code);
     const waiting = oauth.pollDeviceAuthorizationGrant(standard, { ...asked, interval: 1 });
-    expect((await claim(asked.user_code)).json).toMatchObject({ status: "pending", client_id: "floe-cli", client_name: "floe command line" });
+    expect((await claim(asked.user_code)).json).toMatchObject({
+      status: "pending",
+      client_id: "floe-cli",
+      client_name: "floe command line",
+    });
     expect((await approve(asked.user_code)).json).toEqual({ success: true });
     const tokens = await waiting;
     expect(tokens.token_type).toBe("bearer");
@@ -82,13 +92,20 @@ describe("a standard RFC 8628 client (openid-client), unchanged", () => {
     await hurry(asked.device_code);
     expect((await claim(asked.user_code)).json).toMatchObject({ scope: "products:read" });
     expect((await deny(asked.user_code)).json).toEqual({ success: true });
-    await expect(oauth.pollDeviceAuthorizationGrant(standard, { ...asked, interval: 1 })).rejects.toMatchObject({ error: "access_denied" });
+    await expect(oauth.pollDeviceAuthorizationGrant(standard, { ...asked, interval: 1 })).rejects.toMatchObject({
+      error: "access_denied",
+    });
   });
 
   test("is told expired_token when nobody answers in time", async () => {
     const asked = await oauth.initiateDeviceAuthorization(standard, {});
-    await floe.deps.db.update(deviceCode).set({ expiresAt: new Date(Date.now() - 1000) }).where(eq(deviceCode.deviceCode, asked.device_code));
-    await expect(oauth.pollDeviceAuthorizationGrant(standard, { ...asked, interval: 1 })).rejects.toMatchObject({ error: "expired_token" });
+    await floe.deps.db
+      .update(deviceCode)
+      .set({ expiresAt: new Date(Date.now() - 1000) })
+      .where(eq(deviceCode.deviceCode, asked.device_code));
+    await expect(oauth.pollDeviceAuthorizationGrant(standard, { ...asked, interval: 1 })).rejects.toMatchObject({
+      error: "expired_token",
+    });
     expect((await claim(asked.user_code)).status).toBe(400);
   });
 
@@ -97,7 +114,10 @@ describe("a standard RFC 8628 client (openid-client), unchanged", () => {
     const fields = { grant_type, device_code: asked.device_code, client_id: "floe-cli" };
     expect((await poll(fields)).json).toMatchObject({ error: "authorization_pending" });
     const hasty = await poll(fields);
-    expect([hasty.status, hasty.json]).toMatchObject([400, { error: "slow_down", error_description: expect.any(String) }]);
+    expect([hasty.status, hasty.json]).toMatchObject([
+      400,
+      { error: "slow_down", error_description: expect.any(String) },
+    ]);
     await hurry(asked.device_code);
     await claim(asked.user_code);
     await approve(asked.user_code);
@@ -114,7 +134,10 @@ describe("the token endpoint, in the words of RFC 6749", () => {
     ["an unknown code", { grant_type, device_code: "x", client_id: "floe-cli" }, "invalid_grant"],
     ["a code with a NUL", { grant_type, device_code: "x\0", client_id: "floe-cli" }, "invalid_request"],
   ])("%s", async (_name, fields, error) => {
-    for (const answer of [await poll(fields as Record<string, string>), await floe.request("POST", "/api/auth/device/token", { body: fields })]) {
+    for (const answer of [
+      await poll(fields as Record<string, string>),
+      await floe.request("POST", "/api/auth/device/token", { body: fields }),
+    ]) {
       expect([answer.status, answer.json]).toMatchObject([400, { error, error_description: expect.any(String) }]);
       expect(answer.headers.get("cache-control")).toBe("no-store");
     }
@@ -140,21 +163,29 @@ describe("the token endpoint, in the words of RFC 6749", () => {
 });
 
 describe("who may ask, and who may approve", () => {
-  test.each([{ client_id: "somebody" }, { client_id: "" }, { client_id: 7 }, {}, { client_id: "constructor" }])("no code for %j", async (body) => {
-    const answer = await floe.request("POST", "/api/auth/device/code", { body });
-    expect(answer.status).toBe(400);
-    expect(["invalid_client", "invalid_request"]).toContain((answer.json as { error: string }).error);
-  });
+  test.each([{ client_id: "somebody" }, { client_id: "" }, { client_id: 7 }, {}, { client_id: "constructor" }])(
+    "no code for %j",
+    async (body) => {
+      const answer = await floe.request("POST", "/api/auth/device/code", { body });
+      expect(answer.status).toBe(400);
+      expect(["invalid_client", "invalid_request"]).toContain((answer.json as { error: string }).error);
+    },
+  );
 
   test("an unknown client is told invalid_client", async () => {
-    const other = await oauth.discovery(new URL(floe.url), "somebody", undefined, oauth.None(), { algorithm: "oauth2", execute: [oauth.allowInsecureRequests] });
+    const other = await oauth.discovery(new URL(floe.url), "somebody", undefined, oauth.None(), {
+      algorithm: "oauth2",
+      execute: [oauth.allowInsecureRequests],
+    });
     await expect(oauth.initiateDeviceAuthorization(other, {})).rejects.toMatchObject({ error: "invalid_client" });
   });
 
   test("approval without a sign-in, or without a claim, is refused", async () => {
     const { user_code } = await code();
     expect((await approve(user_code)).status).toBe(400);
-    expect((await floe.request("POST", "/api/auth/device/approve", { body: { userCode: user_code } })).status).toBe(401);
+    expect((await floe.request("POST", "/api/auth/device/approve", { body: { userCode: user_code } })).status).toBe(
+      401,
+    );
     const unsigned = await floe.request("GET", `/api/auth/device?user_code=${user_code}`);
     expect(unsigned.json).not.toMatchObject({ client_id: expect.anything() });
   });
@@ -167,13 +198,19 @@ describe("who may ask, and who may approve", () => {
     expect([seen.status, seen.json]).not.toMatchObject([200, { client_id: "floe-cli" }]);
     const answer = await approve(user_code, other);
     expect([answer.status, answer.json]).toMatchObject([403, { error: "access_denied" }]);
-    const [row] = await floe.deps.db.select({ status: deviceCode.status, userId: deviceCode.userId }).from(deviceCode).where(eq(deviceCode.userCode, user_code));
+    const [row] = await floe.deps.db
+      .select({ status: deviceCode.status, userId: deviceCode.userId })
+      .from(deviceCode)
+      .where(eq(deviceCode.userCode, user_code));
     expect(row).toEqual({ status: "pending", userId: seller.user_id });
   });
 
   test("a code cannot be bound to a person who never saw it (accounts.md trap 12)", async () => {
     const { user_code } = await code({ client_id: "floe-cli", user_id: seller.user_id });
-    const [row] = await floe.deps.db.select({ userId: deviceCode.userId }).from(deviceCode).where(eq(deviceCode.userCode, user_code));
+    const [row] = await floe.deps.db
+      .select({ userId: deviceCode.userId })
+      .from(deviceCode)
+      .where(eq(deviceCode.userCode, user_code));
     expect(row).toEqual({ userId: null });
     expect((await approve(user_code)).status).toBe(400);
   });
@@ -181,7 +218,11 @@ describe("who may ask, and who may approve", () => {
   test("approval from a page elsewhere is refused, cookie or not", async () => {
     const { user_code } = await code();
     await claim(user_code);
-    const answer = await floe.request("POST", "/api/auth/device/approve", { cookie: browser, body: { userCode: user_code }, headers: { origin: "https://evil.example" } });
+    const answer = await floe.request("POST", "/api/auth/device/approve", {
+      cookie: browser,
+      body: { userCode: user_code },
+      headers: { origin: "https://evil.example" },
+    });
     expect([answer.status, answer.json]).toMatchObject([403, { code: "INVALID_ORIGIN" }]);
   });
 
@@ -196,7 +237,10 @@ describe("who may ask, and who may approve", () => {
 test("rows nobody will ask for again are swept", async () => {
   const { device_code } = await code();
   const fresh = await code();
-  await floe.deps.db.update(deviceCode).set({ expiresAt: new Date(Date.now() - 25 * 3_600_000) }).where(eq(deviceCode.deviceCode, device_code));
+  await floe.deps.db
+    .update(deviceCode)
+    .set({ expiresAt: new Date(Date.now() - 25 * 3_600_000) })
+    .where(eq(deviceCode.deviceCode, device_code));
   expect(await sweepDeviceCodes(floe.deps)).toBeGreaterThanOrEqual(1);
   const left = (await floe.deps.db.select({ code: deviceCode.deviceCode }).from(deviceCode)).map((row) => row.code);
   expect([left.includes(device_code), left.includes(fresh.device_code)]).toEqual([false, true]);

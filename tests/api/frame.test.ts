@@ -48,17 +48,30 @@ describe("requests as the official SDKs send them (contract 1.5)", () => {
   });
 
   test("a known Polar-Version is echoed, an unknown one is a 404 (API-33)", async () => {
-    const known = await floe.request("GET", "/v1/products/", { token: seller.key, headers: { "polar-version": "2026-10" } });
+    const known = await floe.request("GET", "/v1/products/", {
+      token: seller.key,
+      headers: { "polar-version": "2026-10" },
+    });
     expect(known.headers["polar-version"]).toBe("2026-10");
-    const unknown = await floe.request("GET", "/v1/products/", { token: seller.key, headers: { "polar-version": "1999-01" } });
+    const unknown = await floe.request("GET", "/v1/products/", {
+      token: seller.key,
+      headers: { "polar-version": "1999-01" },
+    });
     expect([unknown.status, unknown.json]).toEqual([404, { detail: "Not Found" }]);
   });
 
   test("repeated keys are lists and metadata[key] is a filter (API-11, API-15, API-18)", async () => {
     const other = await floe.seller();
-    const one = await other.client.products.create({ body: { name: "Alpha", prices: [{ amount_type: "free" }], metadata: { tier: "pro", n: 1 } } });
-    const two = await other.client.products.create({ body: { name: "Beta", prices: [{ amount_type: "free" }], metadata: { tier: "max" } } });
-    const ask = async (query: string) => ((await floe.request("GET", `/v1/products/?${query}`, { token: other.key })).json as Listed).items.map((item) => item.id);
+    const one = await other.client.products.create({
+      body: { name: "Alpha", prices: [{ amount_type: "free" }], metadata: { tier: "pro", n: 1 } },
+    });
+    const two = await other.client.products.create({
+      body: { name: "Beta", prices: [{ amount_type: "free" }], metadata: { tier: "max" } },
+    });
+    const ask = async (query: string) =>
+      ((await floe.request("GET", `/v1/products/?${query}`, { token: other.key })).json as Listed).items.map(
+        (item) => item.id,
+      );
     expect(await ask("sorting=name")).toEqual([one.id, two.id]);
     expect(await ask(`id=${one.id}&id=${two.id}&sorting=-name`)).toEqual([two.id, one.id]);
     expect(await ask(`id=${one.id}`)).toEqual([one.id]);
@@ -81,7 +94,10 @@ describe("paging (API-13, API-14)", () => {
   test.each(["page=0", "limit=0", "limit=x", "sorting=colour"])("?%s is a 422 at its place", async (query) => {
     const answer = await floe.request("GET", `/v1/products/?${query}`, { token: seller.key });
     expect(answer.status).toBe(422);
-    expect(answer.json).toMatchObject({ error: "RequestValidationError", detail: [{ loc: ["query", query.split("=")[0]] }] });
+    expect(answer.json).toMatchObject({
+      error: "RequestValidationError",
+      detail: [{ loc: ["query", query.split("=")[0]] }],
+    });
   });
 });
 
@@ -89,15 +105,29 @@ describe("bodies", () => {
   test("broken JSON, NUL characters and missing fields are 422 with their places (API-06, API-21)", async () => {
     const post = (body: unknown) => floe.request("POST", "/v1/products/", { token: seller.key, body });
     expect(await post("{")).toMatchObject({ status: 422, json: { detail: [{ loc: ["body"], type: "json_invalid" }] } });
-    expect(await post(named("bad\0name"))).toMatchObject({ status: 422, json: { detail: [{ loc: ["body", "name"] }] } });
+    expect(await post(named("bad\0name"))).toMatchObject({
+      status: 422,
+      json: { detail: [{ loc: ["body", "name"] }] },
+    });
     const empty = await post({});
     expect(empty.status).toBe(422);
-    const places = (empty.json as { detail: { loc: string[]; type: string }[] }).detail.map(({ loc, type }) => [loc.join("."), type]);
-    expect(places).toEqual(expect.arrayContaining([["body.name", "missing"], ["body.prices", "missing"]]));
+    const places = (empty.json as { detail: { loc: string[]; type: string }[] }).detail.map(({ loc, type }) => [
+      loc.join("."),
+      type,
+    ]);
+    expect(places).toEqual(
+      expect.arrayContaining([
+        ["body.name", "missing"],
+        ["body.prices", "missing"],
+      ]),
+    );
   });
 
   test("more than 10 MiB is a 413 by name (API-05)", async () => {
-    const answer = await floe.request("POST", "/v1/products/", { token: seller.key, body: named("x".repeat(11 * 1024 * 1024)) });
+    const answer = await floe.request("POST", "/v1/products/", {
+      token: seller.key,
+      body: named("x".repeat(11 * 1024 * 1024)),
+    });
     expect([answer.status, (answer.json as { error: string }).error]).toEqual([413, "RequestBodyTooLarge"]);
   });
 });
@@ -110,22 +140,36 @@ describe("the organization a request speaks for", () => {
     expect((await mine("/v1/products/", { "polar-organization": other.organization_id })).status).toBe(404);
     const foreign = await mine(`/v1/products/?organization_id=${other.organization_id}`);
     expect([foreign.status, (foreign.json as Listed).items]).toEqual([200, []]);
-    const write = await floe.request("POST", "/v1/products/", { token: seller.session, body: { ...named("Foreign"), organization_id: other.organization_id } });
-    expect(write).toMatchObject({ status: 422, json: { detail: [{ loc: ["body", "organization_id"], msg: "Organization not found." }] } });
-    const sneaky = await floe.request("POST", `/v1/products/?organization_id=${other.organization_id}`, { token: seller.session, body: named("Sneaky") });
+    const write = await floe.request("POST", "/v1/products/", {
+      token: seller.session,
+      body: { ...named("Foreign"), organization_id: other.organization_id },
+    });
+    expect(write).toMatchObject({
+      status: 422,
+      json: { detail: [{ loc: ["body", "organization_id"], msg: "Organization not found." }] },
+    });
+    const sneaky = await floe.request("POST", `/v1/products/?organization_id=${other.organization_id}`, {
+      token: seller.session,
+      body: named("Sneaky"),
+    });
     expect(sneaky.status).toBe(403);
   });
 
   test("a key may repeat its own organization, and no other", async () => {
     const other = await floe.seller();
-    const post = (organization_id: string) => floe.request("POST", "/v1/products/", { token: seller.key, body: { ...named("Own"), organization_id } });
+    const post = (organization_id: string) =>
+      floe.request("POST", "/v1/products/", { token: seller.key, body: { ...named("Own"), organization_id } });
     expect((await post(seller.organization_id)).status).toBe(201);
-    expect(await post(other.organization_id)).toMatchObject({ status: 422, json: { detail: [{ type: "organization_token" }] } });
+    expect(await post(other.organization_id)).toMatchObject({
+      status: 422,
+      json: { detail: [{ type: "organization_token" }] },
+    });
   });
 });
 
 describe("Idempotency-Key", () => {
-  const post = (key: string, body: unknown, token = seller.key) => floe.request("POST", "/v1/products/", { token, body, headers: { "idempotency-key": key } });
+  const post = (key: string, body: unknown, token = seller.key) =>
+    floe.request("POST", "/v1/products/", { token, body, headers: { "idempotency-key": key } });
 
   test("a repetition gets the first answer and changes nothing", async () => {
     const first = await post("once", named("Only once"));
@@ -138,7 +182,10 @@ describe("Idempotency-Key", () => {
 
   test("the same key with another body is refused", async () => {
     await post("reused", named("First words"));
-    expect(await post("reused", named("Other words"))).toMatchObject({ status: 422, json: { detail: [{ loc: ["header", "idempotency-key"] }] } });
+    expect(await post("reused", named("Other words"))).toMatchObject({
+      status: 422,
+      json: { detail: [{ loc: ["header", "idempotency-key"] }] },
+    });
   });
 
   test("keys of one organization say nothing to another", async () => {
@@ -164,7 +211,10 @@ describe("Idempotency-Key", () => {
 });
 
 test("the OpenAPI document has every operation of the contract", async () => {
-  const document = (await floe.request("GET", "/openapi.json")).json as { openapi: string; paths: Record<string, Record<string, unknown>> };
+  const document = (await floe.request("GET", "/openapi.json")).json as {
+    openapi: string;
+    paths: Record<string, Record<string, unknown>>;
+  };
   expect(document.openapi).toBe("3.1.0");
   expect(Object.keys(document.paths["/v1/products/"] ?? {}).sort()).toEqual(["get", "post"]);
   expect(Object.keys(document.paths["/v1/checkouts/client/{client_secret}/confirm"] ?? {})).toEqual(["post"]);

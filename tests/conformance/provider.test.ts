@@ -49,15 +49,27 @@ describe("hosted Polar behind the same API", () => {
   test("a sale goes through, and the order is seen from here", async () => {
     const product = await seller.client.products.create({ body: { name: "For sale", prices: [fixed] } });
     const checkout = await seller.client.checkouts.create({ body: { products: [product.id] } });
-    const buyer = { customer_email: "buyer@example.com", customer_billing_address: { country: "FR" as const }, confirmation_token_id: "pm_card_visa" };
-    const confirmed = await seller.client.checkoutClient.confirm({ params: { client_secret: checkout.client_secret }, body: buyer });
+    const buyer = {
+      customer_email: "buyer@example.com",
+      customer_billing_address: { country: "FR" as const },
+      confirmation_token_id: "pm_card_visa",
+    };
+    const confirmed = await seller.client.checkoutClient.confirm({
+      params: { client_secret: checkout.client_secret },
+      body: buyer,
+    });
     expect(confirmed.status).toBe("confirmed");
-    expect((await seller.client.orders.list({ query: { checkout_id: checkout.id } })).items).toMatchObject([{ status: "paid", total_amount: 1500 }]);
+    expect((await seller.client.orders.list({ query: { checkout_id: checkout.id } })).items).toMatchObject([
+      { status: "paid", total_amount: 1500 },
+    ]);
     expect((await seller.client.payments.list({ query: {} })).items).toHaveLength(1);
   });
 
   test("refusals come through with their status, name and places", async () => {
-    const bad = await floe.request("POST", "/v1/products/", { token: seller.key, body: { name: "Cheap", prices: [{ ...fixed, price_amount: 1 }] } });
+    const bad = await floe.request("POST", "/v1/products/", {
+      token: seller.key,
+      body: { name: "Cheap", prices: [{ ...fixed, price_amount: 1 }] },
+    });
     expect(bad).toMatchObject({ status: 422, json: { detail: [{ type: "minimum_price" }] } });
     const unknown = await floe.request("GET", `/v1/products/${crypto.randomUUID()}`, { token: seller.key });
     expect(unknown).toMatchObject({ status: 404, json: { error: "ResourceNotFound" } });
@@ -69,13 +81,34 @@ describe("hosted Polar behind the same API", () => {
     const product = await seller.client.products.create({ body: { name: "Ours", prices: [fixed] } });
     expect((await floe.request("GET", `/v1/products/${product.id}`, { token: outside.key })).status).toBe(404);
     expect((await floe.request("GET", "/v1/orders/", { token: outside.key })).status).toBe(404);
-    expect((await floe.request("POST", "/v1/products/", { token: outside.key, body: { name: "Nothing", prices: [fixed] } })).status).toBe(404);
+    expect(
+      (await floe.request("POST", "/v1/products/", { token: outside.key, body: { name: "Nothing", prices: [fixed] } }))
+        .status,
+    ).toBe(404);
   });
 
   test("out of reach, it says so, and a wrong token is not the caller's fault", async () => {
-    const broken = polarProvider({ ...floe.deps.config, POLAR_ACCESS_TOKEN: "floe_oat_wrong", POLAR_URL: hosted.url, POLAR_ORGANIZATION: seller.organization_id });
-    const actor = { kind: "key", organization_id: seller.organization_id, scopes: new Set(), user_id: null, key_id: null } as const;
-    const ctx = { ...floe.deps, actor, client: { generation: "legacy", free_price: true, version: "2026-04" }, ip: "" } as const;
-    await expect(broken.products.get(ctx, { params: { id: crypto.randomUUID() } })).rejects.toMatchObject({ status: 503 });
+    const broken = polarProvider({
+      ...floe.deps.config,
+      POLAR_ACCESS_TOKEN: "floe_oat_wrong",
+      POLAR_URL: hosted.url,
+      POLAR_ORGANIZATION: seller.organization_id,
+    });
+    const actor = {
+      kind: "key",
+      organization_id: seller.organization_id,
+      scopes: new Set<never>(),
+      user_id: null,
+      key_id: null,
+    } as const;
+    const ctx = {
+      ...floe.deps,
+      actor,
+      client: { generation: "legacy", free_price: true, version: "2026-04" },
+      ip: "",
+    } as const;
+    await expect(broken.products.get(ctx, { params: { id: crypto.randomUUID() } })).rejects.toMatchObject({
+      status: 503,
+    });
   });
 });

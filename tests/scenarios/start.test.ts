@@ -35,15 +35,47 @@ const secret = "a secret for tests, long enough to be one";
 
 describe("a server that cannot start", () => {
   test.each([
-    ["a port in use", () => ({ FLOE_DATA_DIR: join(folder, "data"), PORT: String(port) }), /^floe: Port \d+ is in use\. .*--port/],
-    ["a data folder that cannot be written", () => ({ FLOE_DATA_DIR: join(folder, "file") }), /^floe: The data folder .* cannot be written .*--data-dir/],
-    ["a database that is not there", () => ({ DATABASE_URL: `postgres://floe@127.0.0.1:${port === 1 ? 2 : 1}/floe`, FLOE_SECRET: secret }), /^floe: The database floe at 127\.0\.0\.1:1 cannot be reached: .*DATABASE_URL/],
-    ["a database address that is none", () => ({ DATABASE_URL: "mysql://x", FLOE_SECRET: secret }), /^floe: Wrong setting\. DATABASE_URL: must begin with postgres/],
-    ["PostgreSQL without a secret", () => ({ DATABASE_URL: "postgres://127.0.0.1:1/floe" }), /^floe: FLOE_SECRET is required/],
-    ["a secret that is too short", () => ({ FLOE_SECRET: "short" }), /^floe: Wrong setting\. FLOE_SECRET: must be at least 32/],
+    [
+      "a port in use",
+      () => ({ FLOE_DATA_DIR: join(folder, "data"), PORT: String(port) }),
+      /^floe: Port \d+ is in use\. .*--port/,
+    ],
+    [
+      "a data folder that cannot be written",
+      () => ({ FLOE_DATA_DIR: join(folder, "file") }),
+      /^floe: The data folder .* cannot be written .*--data-dir/,
+    ],
+    [
+      "a database that is not there",
+      () => ({ DATABASE_URL: `postgres://floe@127.0.0.1:${port === 1 ? 2 : 1}/floe`, FLOE_SECRET: secret }),
+      /^floe: The database floe at 127\.0\.0\.1:1 cannot be reached: .*DATABASE_URL/,
+    ],
+    [
+      "a database address that is none",
+      () => ({ DATABASE_URL: "mysql://x", FLOE_SECRET: secret }),
+      /^floe: Wrong setting\. DATABASE_URL: must begin with postgres/,
+    ],
+    [
+      "PostgreSQL without a secret",
+      () => ({ DATABASE_URL: "postgres://127.0.0.1:1/floe" }),
+      /^floe: FLOE_SECRET is required/,
+    ],
+    [
+      "a secret that is too short",
+      () => ({ FLOE_SECRET: "short" }),
+      /^floe: Wrong setting\. FLOE_SECRET: must be at least 32/,
+    ],
     ["a port that is none", () => ({ PORT: "many" }), /^floe: Wrong setting\. PORT: /],
-    ["half of Stripe's keys", () => ({ STRIPE_SECRET_KEY: "sk_test_x" }), /^floe: STRIPE_SECRET_KEY and STRIPE_PUBLISHABLE_KEY go together/],
-    ["Polar without its token", () => ({ FLOE_BILLING: "polar" }), /^floe: FLOE_BILLING=polar needs POLAR_ACCESS_TOKEN/],
+    [
+      "half of Stripe's keys",
+      () => ({ STRIPE_SECRET_KEY: "sk_test_x" }),
+      /^floe: STRIPE_SECRET_KEY and STRIPE_PUBLISHABLE_KEY go together/,
+    ],
+    [
+      "Polar without its token",
+      () => ({ FLOE_BILLING: "polar" }),
+      /^floe: FLOE_BILLING=polar needs POLAR_ACCESS_TOKEN/,
+    ],
   ])("%s", { timeout: 90_000 }, async (_name, env, line) => {
     const { exitCode, stderr, stdout } = await serve(env());
     const said = stderr.split("\n").filter((text) => text !== "" && !text.endsWith("…"));

@@ -26,11 +26,19 @@ const freePort = (): Promise<number> =>
     probe.once("error", reject);
     probe.listen(0, "127.0.0.1", () => {
       const address = probe.address();
-      probe.close(() => (address && typeof address === "object" ? resolve(address.port) : reject(new Error("no port"))));
+      probe.close(() =>
+        address && typeof address === "object" ? resolve(address.port) : reject(new Error("no port")),
+      );
     });
   });
 
-type Program = { child: ChildProcess; out: () => string; err: () => string; ended: Promise<number | null>; until(text: RegExp): Promise<RegExpExecArray> };
+type Program = {
+  child: ChildProcess;
+  out: () => string;
+  err: () => string;
+  ended: Promise<number | null>;
+  until(text: RegExp): Promise<RegExpExecArray>;
+};
 
 function floe(...args: string[]): Program {
   const env = { ...process.env, FLOE_CONFIG_DIR: join(folder, "config"), FLOE_SERVER: url, CI: "", NO_COLOR: "1" };
@@ -39,7 +47,12 @@ function floe(...args: string[]): Program {
   let [out, err] = ["", ""];
   child.stdout.on("data", (data) => (out += String(data)));
   child.stderr.on("data", (data) => (err += String(data)));
-  const ended = new Promise<number | null>((resolve) => child.on("exit", (code) => (running.delete(child), resolve(code))));
+  const ended = new Promise<number | null>((resolve) =>
+    child.on("exit", (code) => {
+      running.delete(child);
+      resolve(code);
+    }),
+  );
   const until = async (text: RegExp): Promise<RegExpExecArray> => {
     for (let tries = 0; tries < 600; tries += 1) {
       const found = text.exec(out) ?? text.exec(err);
@@ -94,7 +107,13 @@ async function buy(page: Page, product: string, card = "4242 4242 4242 4242"): P
   await checkout.getByRole("button", { name: /^Pay/ }).click();
 }
 
-type Order = { id: string; status: string; total_amount: number; product: { name: string }; customer: { email: string } };
+type Order = {
+  id: string;
+  status: string;
+  total_amount: number;
+  product: { name: string };
+  customer: { email: string };
+};
 
 test("sign in by code, sell a product, hear of it, and lose nothing to a crash", { timeout: 240_000 }, async () => {
   let server = await serve();
@@ -125,7 +144,14 @@ test("sign in by code, sell a product, hear of it, and lose nothing to a crash",
   const event = await webhooks.validateEvent(paid?.body ?? "", paid?.headers as Record<string, string>, secret);
   expect(event).toMatchObject({ type: "order.paid", data: { product_id: product.id, total_amount: 1900 } });
   const orders = (await run("orders", "list", "--json")) as Order[];
-  expect(orders).toMatchObject([{ status: "paid", total_amount: 1900, product: { name: "Night Sky Sounds" }, customer: { email: "buyer@example.com" } }]);
+  expect(orders).toMatchObject([
+    {
+      status: "paid",
+      total_amount: 1900,
+      product: { name: "Night Sky Sounds" },
+      customer: { email: "buyer@example.com" },
+    },
+  ]);
 
   // Killed in the middle of its life, it has everything when it comes back, and the listener goes on where it was.
   listen.child.kill("SIGINT");
@@ -135,16 +161,23 @@ test("sign in by code, sell a product, hear of it, and lose nothing to a crash",
   server = await serve();
   expect(await run("orders", "list", "--json")).toMatchObject([{ id: orders[0]?.id }]);
   await buy(await browser.newPage(), "Night Sky Sounds");
-  await expect.poll(async () => ((await run("orders", "list", "--json")) as Order[]).length, { timeout: 30_000, interval: 500 }).toBe(2);
+  await expect
+    .poll(async () => ((await run("orders", "list", "--json")) as Order[]).length, { timeout: 30_000, interval: 500 })
+    .toBe(2);
   const before = receiver.types().filter((type) => type === "order.paid").length;
   const again = floe("listen", "--forward-to", receiver.url);
-  await expect.poll(() => receiver.types().filter((type) => type === "order.paid").length, { timeout: 30_000 }).toBe(before + 1);
+  await expect
+    .poll(() => receiver.types().filter((type) => type === "order.paid").length, { timeout: 30_000 })
+    .toBe(before + 1);
   again.child.kill("SIGTERM");
   expect(await again.ended).toBe(143);
 
   // A second server on the same folder, or on the same port, says so in one line.
   const second = floe("serve", "--port", String(await freePort()), "--data-dir", join(folder, "data"));
-  expect([await second.ended, second.err()]).toEqual([1, expect.stringMatching(/held by another floe \(process \d+\)/)]);
+  expect([await second.ended, second.err()]).toEqual([
+    1,
+    expect.stringMatching(/held by another floe \(process \d+\)/),
+  ]);
   const samePort = floe("serve", "--port", String(port), "--data-dir", join(folder, "other"));
   expect([await samePort.ended, samePort.err()]).toEqual([1, expect.stringContaining(`Port ${port} is in use`)]);
   server.child.kill("SIGINT");

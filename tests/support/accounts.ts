@@ -28,7 +28,11 @@ export async function startAccounts(settings: Record<string, string> = {}) {
   });
   const { deps, url } = floe;
 
-  const request = async (method: string, path: string, { token, cookie, body, headers = {} }: Asked = {}): Promise<Answer> => {
+  const request = async (
+    method: string,
+    path: string,
+    { token, cookie, body, headers = {} }: Asked = {},
+  ): Promise<Answer> => {
     const sent = new Headers(headers);
     if (token !== undefined) sent.set("authorization", `Bearer ${token}`);
     if (cookie !== undefined) sent.set("cookie", cookie);
@@ -37,7 +41,12 @@ export async function startAccounts(settings: Record<string, string> = {}) {
     const answer = await fetch(new URL(path, url), { method, headers: sent, body: payload, redirect: "manual" });
     const text = await answer.text();
     const isJson = (answer.headers.get("content-type") ?? "").includes("json") && text !== "";
-    return { status: answer.status, json: (isJson ? JSON.parse(text) : undefined) as never, text, headers: answer.headers };
+    return {
+      status: answer.status,
+      json: (isJson ? JSON.parse(text) : undefined) as never,
+      text,
+      headers: answer.headers,
+    };
   };
   return {
     ...floe,
@@ -49,7 +58,10 @@ export async function startAccounts(settings: Record<string, string> = {}) {
       const headers = { origin: url, "x-forwarded-for": newAddress() };
       const answer = await request("POST", "/api/auth/sign-in/email", { body: { email, password }, headers });
       if (answer.status !== 200) throw new Error(`No sign-in: ${answer.status} ${answer.text}`);
-      return answer.headers.getSetCookie().map((one) => one.split(";")[0]).join("; ");
+      return answer.headers
+        .getSetCookie()
+        .map((one) => one.split(";")[0])
+        .join("; ");
     },
     /** Send what waits to be sent. */
     sendMails: () => deps.jobs.drain(deps, handlers),

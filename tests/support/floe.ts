@@ -4,9 +4,6 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import type { FastifyInstance } from "fastify";
-import { type Api, api } from "../../shared/api/index.ts";
-import { createClient } from "../../shared/client.ts";
-import type { Client } from "../../shared/contract.ts";
 import { buildApp } from "../../server/app.ts";
 import { type Auth, createAuth } from "../../server/auth/auth.ts";
 import { type Config, completeConfig, readSettings } from "../../server/config.ts";
@@ -18,6 +15,9 @@ import { openProcessor } from "../../server/processors/open.ts";
 import { embedded } from "../../server/providers/embedded.ts";
 import type { Provider } from "../../server/providers/provider.ts";
 import { handlers, startWorker, sweepDue } from "../../server/worker.ts";
+import { type Api, api } from "../../shared/api/index.ts";
+import { createClient } from "../../shared/client.ts";
+import type { Client } from "../../shared/contract.ts";
 
 const migrations = "server/migrations";
 const cache = "node_modules/.cache/floe-tests";
@@ -59,7 +59,11 @@ export type Floe = {
   /** The typed client, with a bearer token or anonymous. */
   client(token?: string, headers?: Record<string, string>): Client<Api>;
   /** One raw request. */
-  request(method: string, path: string, options?: { token?: string; body?: unknown; headers?: Record<string, string> }): Promise<{ status: number; json: never; text: string; headers: Record<string, unknown> }>;
+  request(
+    method: string,
+    path: string,
+    options?: { token?: string; body?: unknown; headers?: Record<string, string> },
+  ): Promise<{ status: number; json: never; text: string; headers: Record<string, unknown> }>;
   seller(name?: string, scopes?: string[]): Promise<Seller>;
   /** A further key of a seller's organization. */
   keyOf(seller: Seller, scopes: string[]): Promise<string>;
@@ -93,14 +97,19 @@ const freePort = (): Promise<number> =>
     probe.once("error", reject);
     probe.listen(0, "127.0.0.1", () => {
       const address = probe.address();
-      probe.close(() => (address && typeof address === "object" ? resolve(address.port) : reject(new Error("no port"))));
+      probe.close(() =>
+        address && typeof address === "object" ? resolve(address.port) : reject(new Error("no port")),
+      );
     });
   });
 
 /** A migrated database in memory: made once for each state of the migrations, then loaded from its copy. */
 async function memoryDatabase(): Promise<OpenDatabase> {
   const hash = createHash("sha256");
-  for (const name of readdirSync(migrations).filter((file) => file.endsWith(".sql")).sort()) hash.update(readFileSync(join(migrations, name)));
+  for (const name of readdirSync(migrations)
+    .filter((file) => file.endsWith(".sql"))
+    .sort())
+    hash.update(readFileSync(join(migrations, name)));
   const file = join(cache, `${hash.digest("hex").slice(0, 16)}.tar`);
   if (existsSync(file)) return openEmbedded(await PGlite.create({ loadDataDir: new Blob([readFileSync(file)]) }));
   const pglite = await PGlite.create();
@@ -120,13 +129,17 @@ async function memoryDatabase(): Promise<OpenDatabase> {
 export async function start(options: FloeOptions = {}): Promise<Floe> {
   const port = await freePort();
   const given = { PORT: String(port), FLOE_SECRET: "a secret for tests, long enough to be one", ...options.settings };
-  const settings = readSettings({ ...given, ...(options.databaseUrl ? { DATABASE_URL: options.databaseUrl } : {}) }, {});
+  const settings = readSettings(
+    { ...given, ...(options.databaseUrl ? { DATABASE_URL: options.databaseUrl } : {}) },
+    {},
+  );
   const config = completeConfig(settings);
   const database = options.databaseUrl ? await openPostgres(options.databaseUrl) : await memoryDatabase();
   if (options.databaseUrl) await database.migrate(migrations);
   const logged: string[] = [];
   const write = (level: string) => (fields: object, text?: string) => {
-    const error = "err" in fields && fields.err instanceof Error ? `${fields.err.stack} ${String(fields.err.cause ?? "")}` : "";
+    const error =
+      "err" in fields && fields.err instanceof Error ? `${fields.err.stack} ${String(fields.err.cause ?? "")}` : "";
     logged.push(`${level} ${text ?? ""} ${JSON.stringify(fields)} ${error}`);
     if (level === "error" && process.env.FLOE_TEST_LOG) console.error(logged.at(-1));
   };
@@ -134,10 +147,24 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
   const jobs = await openJobs(database.queue, (error) => log.error({ err: error }));
   const clock = new TestClock(new Date());
   const time = options.realTime || options.worker ? { now: () => new Date() } : clock;
-  const base: Deps = { db: database.db, clock: time, config, jobs, processor: await openProcessor(config, database.db, time), log };
+  const base: Deps = {
+    db: database.db,
+    clock: time,
+    config,
+    jobs,
+    processor: await openProcessor(config, database.db, time),
+    log,
+  };
   const deps: Deps = { ...base, ...options.replace?.(base) };
   const auth = createAuth(deps);
-  const app = await buildApp({ deps, auth, provider: options.provider?.(config) ?? embedded, web: options.web ?? null, demo: null, development: options.development ?? false });
+  const app = await buildApp({
+    deps,
+    auth,
+    provider: options.provider?.(config) ?? embedded,
+    web: options.web ?? null,
+    demo: null,
+    development: options.development ?? false,
+  });
   if (options.listen) await app.listen({ host: "127.0.0.1", port });
   else await app.ready();
   const worker = options.worker ? await startWorker(deps) : undefined;
@@ -155,14 +182,26 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     });
     const text = answer.body;
     const isJson = String(answer.headers["content-type"] ?? "").includes("json") && text.length > 0;
-    return { status: answer.statusCode, json: (isJson ? JSON.parse(text) : undefined) as never, text, headers: answer.headers };
+    return {
+      status: answer.statusCode,
+      json: (isJson ? JSON.parse(text) : undefined) as never,
+      text,
+      headers: answer.headers,
+    };
   };
   const client: Floe["client"] = (token, headers) =>
     createClient(api, async (method, url, body) =>
-      request(method, url, { ...(token === undefined ? {} : { token }), ...(headers ? { headers } : {}), ...(body === undefined ? {} : { body }) }),
+      request(method, url, {
+        ...(token === undefined ? {} : { token }),
+        ...(headers ? { headers } : {}),
+        ...(body === undefined ? {} : { body }),
+      }),
     );
   const keyWith = async (session: string, organizationId: string, scopes?: string[]): Promise<string> => {
-    const made = await request("POST", "/api/auth/api-key/create", { token: session, body: { name: "test", organizationId, ...(scopes ? { scopes } : {}) } });
+    const made = await request("POST", "/api/auth/api-key/create", {
+      token: session,
+      body: { name: "test", organizationId, ...(scopes ? { scopes } : {}) },
+    });
     if (made.status >= 300) throw new Error(`No key: ${made.status} ${made.text}`);
     return (made.json as { key: string }).key;
   };
@@ -178,7 +217,12 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     async seller(name = "seller", scopes) {
       const unique = newId().slice(-12);
       const account = { email: `${name}-${unique}@example.com`, password: `correct horse ${unique}` };
-      const made = await auth.signUpSeller({ ...account, name, organizationName: `${name} ${unique}`, slug: `${name}-${unique}` });
+      const made = await auth.signUpSeller({
+        ...account,
+        name,
+        organizationName: `${name} ${unique}`,
+        slug: `${name}-${unique}`,
+      });
       const key = await keyWith(made.session, made.organization_id, scopes);
       return { ...account, ...made, key, client: client(key) };
     },

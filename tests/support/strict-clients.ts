@@ -1,27 +1,28 @@
 /** The strict readers of the two older official clients: each checks an answer field by field, and refuses what it does not know. */
-import { Product$inboundSchema as Product38 } from "polar-sdk-0.38/models/components/product.js";
-import { Organization$inboundSchema as Organization38 } from "polar-sdk-0.38/models/components/organization.js";
-import { Customer$inboundSchema as Customer38 } from "polar-sdk-0.38/models/components/customer.js";
-import { CustomerState$inboundSchema as CustomerState38 } from "polar-sdk-0.38/models/components/customerstate.js";
+
 import { Checkout$inboundSchema as Checkout38 } from "polar-sdk-0.38/models/components/checkout.js";
 import { CheckoutPublic$inboundSchema as CheckoutPublic38 } from "polar-sdk-0.38/models/components/checkoutpublic.js";
 import { CheckoutPublicConfirmed$inboundSchema as CheckoutPublicConfirmed38 } from "polar-sdk-0.38/models/components/checkoutpublicconfirmed.js";
+import { Customer$inboundSchema as Customer38 } from "polar-sdk-0.38/models/components/customer.js";
+import { CustomerState$inboundSchema as CustomerState38 } from "polar-sdk-0.38/models/components/customerstate.js";
 import { Order$inboundSchema as Order38 } from "polar-sdk-0.38/models/components/order.js";
+import { Organization$inboundSchema as Organization38 } from "polar-sdk-0.38/models/components/organization.js";
 import { Payment$inboundSchema as Payment38 } from "polar-sdk-0.38/models/components/payment.js";
-import { WebhookEndpoint$inboundSchema as WebhookEndpoint38 } from "polar-sdk-0.38/models/components/webhookendpoint.js";
+import { Product$inboundSchema as Product38 } from "polar-sdk-0.38/models/components/product.js";
 import { WebhookDelivery$inboundSchema as WebhookDelivery38 } from "polar-sdk-0.38/models/components/webhookdelivery.js";
-import { Product$inboundSchema as Product49 } from "polar-sdk-0.49/models/components/product.js";
-import { Organization$inboundSchema as Organization49 } from "polar-sdk-0.49/models/components/organization.js";
-import { Customer$inboundSchema as Customer49 } from "polar-sdk-0.49/models/components/customer.js";
-import { CustomerState$inboundSchema as CustomerState49 } from "polar-sdk-0.49/models/components/customerstate.js";
+import { WebhookEndpoint$inboundSchema as WebhookEndpoint38 } from "polar-sdk-0.38/models/components/webhookendpoint.js";
+import { WebhookEventType as eventTypes38 } from "polar-sdk-0.38/models/components/webhookeventtype.js";
 import { Checkout$inboundSchema as Checkout49 } from "polar-sdk-0.49/models/components/checkout.js";
 import { CheckoutPublic$inboundSchema as CheckoutPublic49 } from "polar-sdk-0.49/models/components/checkoutpublic.js";
 import { CheckoutPublicConfirmed$inboundSchema as CheckoutPublicConfirmed49 } from "polar-sdk-0.49/models/components/checkoutpublicconfirmed.js";
+import { Customer$inboundSchema as Customer49 } from "polar-sdk-0.49/models/components/customer.js";
+import { CustomerState$inboundSchema as CustomerState49 } from "polar-sdk-0.49/models/components/customerstate.js";
 import { Order$inboundSchema as Order49 } from "polar-sdk-0.49/models/components/order.js";
+import { Organization$inboundSchema as Organization49 } from "polar-sdk-0.49/models/components/organization.js";
 import { Payment$inboundSchema as Payment49 } from "polar-sdk-0.49/models/components/payment.js";
-import { WebhookEndpoint$inboundSchema as WebhookEndpoint49 } from "polar-sdk-0.49/models/components/webhookendpoint.js";
+import { Product$inboundSchema as Product49 } from "polar-sdk-0.49/models/components/product.js";
 import { WebhookDelivery$inboundSchema as WebhookDelivery49 } from "polar-sdk-0.49/models/components/webhookdelivery.js";
-import { WebhookEventType as eventTypes38 } from "polar-sdk-0.38/models/components/webhookeventtype.js";
+import { WebhookEndpoint$inboundSchema as WebhookEndpoint49 } from "polar-sdk-0.49/models/components/webhookendpoint.js";
 
 /** A reader of one shape. */
 export type Reader = { safeParse: (value: unknown) => { success: boolean; error?: unknown } };

@@ -1,0 +1,263 @@
+import { createServer, type Server } from "node:net";
+import { and, eq } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { apikey, member, session } from "../../server/auth/tables.ts";
+import { newId } from "../../server/lib/ids.ts";
+import { listMails, queueMail } from "../../server/lib/mail.ts";
+import { mails } from "../../server/lib/tables.ts";
+import { organization } from "../../server/organizations/tables.ts";
+import { type Accounts, type Answer, newAddress, startAccounts } from "../support/accounts.ts";
+import type { Seller } from "../support/floe.ts";
+
+let floe: Accounts;
+let seller: Seller;
+beforeAll(async () => {
+  floe = await startAccounts({ TRUST_PROXY: "127.0.0.1" });
+  seller = await floe.seller();
+});
+afterAll(() => floe.close());
+
+/** One call from our own page, from an address of its own so that limits of other tests do not count. */
+const page = (
+  method: string,
+  path: string,
+  body?: unknown,
+  cookie?: string,
+  headers: Record<string, string> = {},
+): Promise<Answer> =>
+  floe.request(method, `/api/auth${path}`, {
+    ...(body === undefined ? {} : { body }),
+    ...(cookie === undefined ? {} : { cookie }),
+    headers: { origin: floe.url, "x-forwarded-for": newAddress(), ...headers },
+  });
+const unique = () => newId().slice(-12);
+
+describe("who a request is", () => {
+  const identify = (headers: Record<string, string>) => floe.auth.identify(headers);
+  const counted = async (headers: Record<string, string>) => {
+    floe.queries.length = 0;
+    const identity = await identify(headers);
+    return { identity, queries: floe.queries.length };
+  };
+
+  test("a session by bearer or cookie costs one query and brings the memberships", async () => {
+    const expected = {
+      kind: "user",
+      user_id: seller.user_id,
+      memberships: expect.arrayContaining([{ organization_id: seller.organization_id, role: "owner" }]),
+    };
+    const byBearer = await counted({ authorization: `Bearer ${seller.session}` });
+    expect(byBearer).toMatchObject({ identity: expected, queries: 1 });
+    const cookie = await floe.browser(seller);
+    expect(await counted({ cookie })).toMatchObject({ identity: expected, queries: 1 });
+    expect(await counted({ authorization: `bearer ${seller.session}` })).toMatchObject({ identity: expected });
+  });
+
+  test("the signed token that signing in answers is as good as the bare one, and no other signature is", async () => {
+    const answer = await page("POST", "/sign-in/email", { email: seller.email, password: seller.password });
+    const signed = answer.headers.get("set-auth-token") ?? "";
+    expect(signed).toContain((answer.json as { token: string }).token);
+    for (const token of [signed, encodeURIComponent(signed)]) {
+      expect(await counted({ authorization: `Bearer ${token}` })).toMatchObject({
+        identity: { kind: "user", user_id: seller.user_id },
+        queries: 1,
+      });
+      expect((await floe.request("GET", "/api/auth/get-session", { token })).json).toMatchObject({
+        user: { id: seller.user_id },
+      });
+    }
+    expect(await counted({ authorization: `Bearer ${seller.session}.${"A".repeat(43)}=` })).toEqual({
+      identity: { kind: "invalid" },
+      queries: 0,
+    });
+  });
+
+  test.each([
+    {},
+    { authorization: "Bearer undefined" },
+    { authorization: "Bearer" },
+    { authorization: "Bearer " },
+    { cookie: "theme=dark" },
+  ])("%j is nobody, without a query", async (headers) => {
+    expect(await counted(headers as Record<string, string>)).toEqual({ identity: { kind: "anonymous" }, queries: 0 });
+  });
+
+  test.each(["floe_oat_unknown", "unknown", "\u00e9\u00e8", "x y", "x".repeat(600), "' or 1=1 --"])(
+    "TOK-13: the token %j is invalid",
+    async (token) => {
+      expect(await identify({ authorization: `Bearer ${token}` })).toEqual({ kind: "invalid" });
+    },
+  );
+
+  test("an expired session is invalid; another person's organization is not among the memberships", async () => {
+    const brief = await floe.seller("brief");
+    const found = await identify({ authorization: `Bearer ${brief.session}` });
+    expect(found).toMatchObject({ memberships: [{ organization_id: brief.organization_id }] });
+    await floe.deps.db
+      .update(session)
+      .set({ expiresAt: new Date(Date.now() - 1) })
+      .where(eq(session.userId, brief.user_id));
+    expect(await identify({ authorization: `Bearer ${brief.session}` })).toEqual({ kind: "invalid" });
+  });
+
+  test("TOK-06: a blocked organization has no key and no member", async () => {
+    const blocked = await floe.seller("blocked");
+    const made = await floe.request("POST", "/api/auth/api-key/create", {
+      token: blocked.session,
+      body: { name: "ci", organizationId: blocked.organization_id },
+    });
+    const { key } = made.json as { key: string };
+    expect(await counted({ "x-api-key": key })).toMatchObject({
+      identity: { kind: "key", organization_id: blocked.organization_id },
+      queries: 1,
+    });
+    await floe.deps.db
+      .update(organization)
+      .set({ blocked_at: new Date() })
+      .where(eq(organization.id, blocked.organization_id));
+    expect(await identify({ authorization: `Bearer ${key}` })).toEqual({ kind: "invalid" });
+    expect(await identify({ authorization: `Bearer ${blocked.session}` })).toMatchObject({
+      kind: "user",
+      memberships: [],
+    });
+  });
+
+  test("TOK-06: a disabled key is invalid, and its last use is noted later, in a batch", async () => {
+    const made = await floe.request("POST", "/api/auth/api-key/create", {
+      token: seller.session,
+      body: { name: "ci", organizationId: seller.organization_id },
+    });
+    const { key, id } = made.json as { key: string; id: string };
+    for (let n = 0; n < 20; n += 1)
+      expect(await identify({ authorization: `Bearer ${key}` })).toMatchObject({ kind: "key" });
+    const lastUse = async () =>
+      (await floe.deps.db.select({ at: apikey.lastRequest }).from(apikey).where(eq(apikey.id, id)))[0]?.at;
+    expect(await lastUse()).toBeNull();
+    floe.queries.length = 0;
+    await floe.auth.flush();
+    expect(floe.queries).toHaveLength(1);
+    expect(await lastUse()).toBeInstanceOf(Date);
+    await floe.deps.db.update(apikey).set({ enabled: false }).where(eq(apikey.id, id));
+    expect(await identify({ authorization: `Bearer ${key}` })).toEqual({ kind: "invalid" });
+  });
+
+  test("a key is no session", async () => {
+    const made = await floe.request("POST", "/api/auth/api-key/create", {
+      token: seller.session,
+      body: { name: "ci", organizationId: seller.organization_id },
+    });
+    const { key } = made.json as { key: string };
+    for (const asked of [{ token: key }, { headers: { "x-api-key": key } }]) {
+      expect((await floe.request("GET", "/api/auth/get-session", asked)).json).toBeNull();
+      expect((await floe.request("GET", "/api/auth/list-sessions", asked)).status).toBe(401);
+    }
+  });
+});
+
+describe("the demo seller", () => {
+  test("signing up again finds what is there", async () => {
+    const again = await floe.auth.signUpSeller({ ...seller, name: "seller", organizationName: "Other", slug: "other" });
+    expect(again).toMatchObject({ user_id: seller.user_id, organization_id: seller.organization_id });
+    const [row] = await floe.deps.db
+      .select({ role: member.role })
+      .from(member)
+      .where(and(eq(member.userId, seller.user_id), eq(member.organizationId, seller.organization_id)));
+    expect(row?.role).toBe("owner");
+  });
+});
+
+describe("sending", () => {
+  test("without a mail server it stays in the inbox", async () => {
+    await floe.deps.db.transaction((tx) =>
+      queueMail(tx, floe.deps, { to: "inbox@example.com", subject: "Stays", text: "here", html: "<p>here</p>" }),
+    );
+    await floe.sendMails();
+    expect((await listMails(floe.deps.db)).find((mail) => mail.subject === "Stays")).toMatchObject({
+      to: "inbox@example.com",
+      text: "here",
+    });
+  });
+
+  test("a mail of a change that did not happen is not written", async () => {
+    const mail = { to: "never@example.com", subject: "Never", text: "-", html: "-" };
+    await expect(
+      floe.deps.db.transaction(async (tx) => {
+        await queueMail(tx, floe.deps, mail);
+        throw new Error("undone");
+      }),
+    ).rejects.toThrow("undone");
+    expect((await listMails(floe.deps.db)).some(({ subject }) => subject === "Never")).toBe(false);
+  });
+
+  test("a mail server gets it once; while it refuses, the job fails and the mail waits", async () => {
+    const server = smtpServer();
+    const mailing = await startAccounts({
+      SMTP_URL: `smtp://127.0.0.1:${await server.port}`,
+      MAIL_FROM: "floe <shop@example.com>",
+    });
+    try {
+      const mail = { to: "buyer@example.com", subject: "Your order", text: "Thank you.", html: "<p>Thank you.</p>" };
+      server.refuse = true;
+      await mailing.deps.db.transaction((tx) => queueMail(tx, mailing.deps, mail));
+      await expect(mailing.sendMails()).rejects.toThrow();
+      const sentAt = async () => (await mailing.deps.db.select({ id: mails.id, at: mails.sent_at }).from(mails))[0];
+      expect((await sentAt())?.at).toBeNull();
+      server.refuse = false;
+      const mail_id = (await sentAt())?.id ?? "";
+      await mailing.deliver(mail_id);
+      await mailing.deliver(mail_id);
+      expect(server.received).toHaveLength(1);
+      expect(server.received[0]).toContain("Subject: Your order");
+      expect(server.received[0]).toContain("From: floe <shop@example.com>");
+      expect(server.received[0]).toContain(`Message-ID: <${mail_id}@`);
+      expect((await sentAt())?.at).toBeInstanceOf(Date);
+    } finally {
+      await mailing.close();
+      await server.close();
+    }
+  });
+});
+
+/** A mail server of a few lines: takes what it is given, or refuses every recipient. */
+function smtpServer() {
+  const received: string[] = [];
+  const state = { refuse: false };
+  const server: Server = createServer((socket) => {
+    let data = false;
+    let text = "";
+    socket.write("220 test\r\n");
+    socket.on("error", () => {});
+    socket.on("data", (chunk) => {
+      text += chunk.toString("utf8");
+      if (data) {
+        if (!text.endsWith("\r\n.\r\n")) return;
+        received.push(text);
+        text = "";
+        data = false;
+        socket.write("250 kept\r\n");
+        return;
+      }
+      for (let end = text.indexOf("\r\n"); end >= 0 && !data; end = text.indexOf("\r\n")) {
+        const line = text.slice(0, end).toUpperCase();
+        text = text.slice(end + 2);
+        if (line.startsWith("DATA")) {
+          data = true;
+          socket.write("354 go on\r\n");
+        } else if (line.startsWith("QUIT")) socket.end("221 bye\r\n");
+        else if (line.startsWith("RCPT") && state.refuse) socket.write("450 later\r\n");
+        else socket.write("250 ok\r\n");
+      }
+    });
+  });
+  const port = new Promise<number>((resolve) =>
+    server.listen(0, "127.0.0.1", () => resolve((server.address() as { port: number }).port)),
+  );
+  return {
+    received,
+    port,
+    set refuse(value: boolean) {
+      state.refuse = value;
+    },
+    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+}
