@@ -2,7 +2,6 @@ import { createServer, type Server } from "node:net";
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { apikey, member, session } from "../../server/auth/tables.ts";
-import { newId } from "../../server/lib/ids.ts";
 import { listMails, queueMail } from "../../server/lib/mail.ts";
 import { mails } from "../../server/lib/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
@@ -30,7 +29,6 @@ const page = (
     ...(cookie === undefined ? {} : { cookie }),
     headers: { origin: floe.url, "x-forwarded-for": newAddress(), ...headers },
   });
-const unique = () => newId().slice(-12);
 
 describe("who a request is", () => {
   const identify = (headers: Record<string, string>) => floe.auth.identify(headers);
