@@ -84,7 +84,8 @@ export function computeFlags(amount: number, price: PriceRow) {
     tax_amount,
     net_amount,
     total_amount,
-    is_discount_applicable: !isFree(price),
+    // There are no discounts yet, so the page asks for no code that could only be refused (DSC-19).
+    is_discount_applicable: false,
     is_free_product_price: isFree(price),
     is_payment_required,
     // Only what is paid again needs a card on file.

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { webhooks } from "@polar-sh/sdk/2026-10";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { freePort } from "../support/free-port.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { openChromium } from "../web/support/chromium.ts";
 
@@ -19,18 +19,6 @@ let url: string;
 let browser: Browser;
 let receiver: Receiver;
 let demo: { email: string; password: string };
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() =>
-        address && typeof address === "object" ? resolve(address.port) : reject(new Error("no port")),
-      );
-    });
-  });
 
 type Program = {
   child: ChildProcess;

