@@ -75,7 +75,6 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
       told: (event_ids) => findTold(deps.db, event_ids),
     });
     listenStream(scope, { ...streams, bodyOf: rawBody, sign, unixSeconds });
-    if (deps.processor.test) testProcessorRoutes(scope, deps, deps.processor.test, settle);
     let document: ReturnType<typeof openapiOf> | undefined;
     scope.get("/openapi.json", () => {
       // Made when it is first asked for: turning every shape into a schema takes a tenth of the time of a start.
@@ -83,6 +82,14 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
       return document;
     });
   });
+  const desk = deps.processor.test;
+  if (desk) {
+    // Card forms are our own pages' alone, so that no other page may call it.
+    await app.register(async (scope) => {
+      parseRequests(scope);
+      testProcessorRoutes(scope, deps, desk, settle);
+    });
+  }
   if (deps.processor.readNotice) await app.register(async (scope) => processorNotices(scope, deps, hear));
   reference(app);
   if (development) {

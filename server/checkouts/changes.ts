@@ -4,7 +4,15 @@ import type { CheckoutUpdate } from "../../shared/api/checkouts.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
 import { readTaxId } from "../customers/tax-ids.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
-import { asksForAddress, type CheckoutRow, checkAmount, checkProduct, computeAmount, pickPrice } from "./rules.ts";
+import {
+  asksForAddress,
+  type CheckoutRow,
+  checkAmount,
+  checkProduct,
+  computeAmount,
+  computeFlags,
+  pickPrice,
+} from "./rules.ts";
 
 type Update = Omit<z.output<typeof CheckoutUpdate>, "allow_trial">;
 type Confirm = Omit<z.output<typeof CheckoutConfirm>, "allow_trial">;
@@ -92,6 +100,20 @@ export function planUpdate(
   planTaxId(row, body, patch, faults);
   if (body.is_business_customer === false) Object.assign(patch, { customer_tax_id: null, customer_billing_name: null });
   return { patch, faults };
+}
+
+/** What is not asked for any more once nothing is to be paid; only what differs from what stands (CHK-35). */
+export function planCleared({ row, products, price }: Ground, patch: Partial<CheckoutRow>): Partial<CheckoutRow> {
+  const next = { ...row, ...patch };
+  const chosen = products.flatMap((one) => one.prices).find((each) => each.id === next.product_price_id) ?? price;
+  if (computeFlags(next.amount, chosen).is_payment_form_required) return {};
+  const cleared: Partial<CheckoutRow> = {};
+  if (next.payment_method_type !== null) cleared.payment_method_type = null;
+  if (next.require_billing_address) return cleared;
+  if (next.is_business_customer) cleared.is_business_customer = false;
+  if (next.customer_tax_id !== null) cleared.customer_tax_id = null;
+  if (next.customer_billing_name !== null) cleared.customer_billing_name = null;
+  return cleared;
 }
 
 /** A tax number is checked against the country of the address, and again when the address changes (CHK-12, CHK-33). */

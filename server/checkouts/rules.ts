@@ -139,6 +139,9 @@ export function checkComplete(row: CheckoutRow, form_required: boolean, token: s
     }
     if (row.is_business_customer && !row.customer_billing_name) faults.push(missing(["customer_billing_name"]));
     if (!token) faults.push(missing(["confirmation_token_id"]));
+    // Refused before it is written down, and not repeated: a page gone wrong may have sent the card's number itself.
+    else if (!/^(ctoken|pm)_\w+$/.test(token))
+      faults.push(fault(["confirmation_token_id"], "This is not a confirmation token.", "value_error"));
   }
   return faults;
 }

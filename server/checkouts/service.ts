@@ -13,7 +13,7 @@ import { insertPayment } from "../payments/store.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
 import { findPrice, findProducts } from "../products/store.ts";
 import { resolveCustomer } from "./buyer.ts";
-import { planUpdate } from "./changes.ts";
+import { planCleared, planUpdate } from "./changes.ts";
 import {
   asksForAddress,
   type CheckoutRow,
@@ -142,11 +142,13 @@ async function insert(tx: Tx, ctx: Ctx, organization_id: string, body: Create): 
   return row;
 }
 
-/** The checkout of a secret, unless its time is up (CHK-26). */
+/** The checkout of a secret, unless its time is up or its seller is blocked (CHK-26). */
 async function findOfBuyer(ctx: Ctx, client_secret: string): Promise<CheckoutRow> {
   const row = await store.findBySecret(ctx.db, client_secret);
   if (!row) throw notFound();
   if (row.expires_at < ctx.clock.now()) throw new ApiError("ExpiredCheckoutError", "This checkout has expired.");
+  const seller = await findOrganization(ctx.db, row.organization_id);
+  if (!seller || seller.blocked_at !== null) throw new ApiError("NotPermitted", "This organization cannot sell.");
   return row;
 }
 
@@ -157,8 +159,10 @@ async function change(tx: Tx, ctx: Ctx, id: string, body: Changes, seller: boole
   const row = await store.lockOrRefuse(tx, id);
   if (row.status !== "open" || row.expires_at < ctx.clock.now())
     throw new ApiError("NotOpenCheckout", "This checkout is no longer open.");
-  const { patch, faults } = planUpdate(await store.wholeOf(tx, row), body, seller);
+  const whole = await store.wholeOf(tx, row);
+  const { patch: asked, faults } = planUpdate(whole, body, seller);
   if (faults.length > 0) throw invalid(...faults);
+  const patch = { ...asked, ...planCleared(whole, asked) };
   if (Object.keys(patch).length === 0) return row;
   return store.updateCheckout(tx, id, { ...patch, modified_at: ctx.clock.now() });
 }

@@ -2,6 +2,7 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { user } from "../../server/auth/tables.ts";
 import { events } from "../../server/lib/tables.ts";
+import { organization } from "../../server/organizations/tables.ts";
 import { payments } from "../../server/payments/tables.ts";
 import { testTokens } from "../../server/processors/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -204,6 +205,29 @@ describe("cards", () => {
     expect(floe.logged.join("\n")).not.toContain(number);
   });
 
+  test("a card's number in place of a token is refused, neither kept nor repeated", async () => {
+    const number = "4111111111111111";
+    const checkout = await create();
+    const answer = (await confirm(checkout.client_secret, { confirmation_token_id: number })) as Answer & {
+      text: string;
+    };
+    expect([answer.status, faultsOf(answer)]).toEqual([422, ["body.confirmation_token_id value_error"]]);
+    expect(answer.text).not.toContain(number);
+    expect(JSON.stringify(await floe.deps.db.select().from(payments))).not.toContain(number);
+    expect(floe.logged.join("\n")).not.toContain(number);
+    expect((await confirm(checkout.client_secret)).status).toBe(200);
+  });
+
+  test("the card form is not for other pages: it allows no other origin", async () => {
+    const headers = { origin: "https://elsewhere.example" };
+    const card = { number: "4242424242424242", exp_month: 12, exp_year: 2040, cvc: "123" };
+    const made = await floe.request("POST", "/v1/payment-processor/test/confirmation-tokens", {
+      body: { card },
+      headers,
+    });
+    expect([made.status, made.headers["access-control-allow-origin"]]).toEqual([201, undefined]);
+  });
+
   test("expiry and security code have faults of their own", async () => {
     const answer = (await tokenize({ number: "4242424242424242", exp_month: 13, exp_year: 2020, cvc: "1" })) as Answer;
     expect(faultsOf(answer)).toEqual([
@@ -282,6 +306,19 @@ describe("confirming checks everything at once (CHK-48)", () => {
     for (const customer_billing_address of [{ country: "KP" }, { country: "US", state: "ZZ" }]) {
       expect((await ofBuyer("PATCH", client_secret, { customer_billing_address })).status).toBe(422);
     }
+  });
+
+  test("CHK-35: with nothing to pay, what only a payment asks for is cleared, unless the address is wanted", async () => {
+    const free = await seller.client.products.create({ body: { name: "Gratis", prices: [{ amount_type: "free" }] } });
+    const business = { is_business_customer: true, customer_billing_name: "Acme", payment_method_type: "card" };
+    const fields = async (products: string[], more: object = {}) => {
+      const { client_secret } = await create({ products, ...more });
+      const { json } = await ofBuyer("PATCH", client_secret, business);
+      return [json.is_business_customer, json.customer_billing_name, json.payment_method_type];
+    };
+    expect(await fields([product.id])).toEqual([true, "Acme", "card"]);
+    expect(await fields([free.id])).toEqual([false, null, null]);
+    expect(await fields([free.id], { require_billing_address: true })).toEqual([true, "Acme", null]);
   });
 
   test("CHK-49: the customer it was made for is gone", async () => {
@@ -399,6 +436,22 @@ describe("reading and time", () => {
     await floe.runJobs();
     expect((await seller.client.checkouts.get({ params: { id: checkout.id } })).status).toBe("expired");
   });
+});
+
+test("CHK-26: a blocked seller's checkout is 403 to the buyer, and 410 once its hour is past", async () => {
+  const blocked = await floe.seller("blocked");
+  const free = await blocked.client.products.create({ body: { name: "Gratis", prices: [{ amount_type: "free" }] } });
+  const { client_secret } = await create({ products: [free.id] }, blocked);
+  await floe.deps.db
+    .update(organization)
+    .set({ blocked_at: floe.clock.now() })
+    .where(eq(organization.id, blocked.organization_id));
+  const refused = { status: 403, json: { error: "NotPermitted" } };
+  expect(await ofBuyer("GET", client_secret)).toMatchObject(refused);
+  expect(await ofBuyer("PATCH", client_secret, { customer_name: "Ada" })).toMatchObject(refused);
+  expect(await confirm(client_secret)).toMatchObject(refused);
+  floe.clock.advance(61 * 60_000);
+  expect((await ofBuyer("GET", client_secret)).status).toBe(410);
 });
 
 describe("POST /api/auth/checkout", () => {

@@ -199,28 +199,29 @@ describe("what is missing to confirm (CHK-48)", () => {
     rules.checkComplete(row(fields), form, token).map(({ loc }) => loc.slice(1).join("."));
   const ready = { customer_email: "a@example.com", customer_billing_address: address("FR") };
   test.each([
-    ["nothing", ready, true, "token", []],
+    ["nothing", ready, true, "ctoken_1", []],
     ["everything", {}, true, undefined, ["customer_email", "customer_billing_address", "confirmation_token_id"]],
     [
       "no e-mail for a linked customer",
       { ...ready, customer_email: null, customer_id: "customer-1" },
       true,
-      "token",
+      "ctoken_1",
       [],
     ],
+    ["a token: it is a card's number", ready, true, "4242424242424242", ["confirmation_token_id"]],
     ["no card where nothing is paid", { customer_email: "a@example.com" }, false, undefined, []],
     [
       "the state of Canada",
       { ...ready, customer_billing_address: address("CA") },
       true,
-      "token",
+      "ctoken_1",
       ["customer_billing_address.state"],
     ],
     [
       "a business's name and address",
       { ...ready, is_business_customer: true },
       true,
-      "token",
+      "ctoken_1",
       [
         "customer_billing_address.line1",
         "customer_billing_address.city",
