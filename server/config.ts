@@ -28,6 +28,7 @@ const Settings = z.object({
   GOOGLE_CLIENT_SECRET: optional(z.string()),
   DISCORD_CLIENT_ID: optional(z.string()),
   DISCORD_CLIENT_SECRET: optional(z.string()),
+  FLOE_ADMIN_USER_IDS: z.preprocess(blank, z.string().default("")),
   LOG_LEVEL: z.preprocess(blank, z.enum(["silent", "error", "warn", "info", "debug"]).default("warn")),
 });
 export type Settings = z.output<typeof Settings>;
@@ -37,6 +38,8 @@ export type Config = Settings & {
   /** The public address, without a slash at the end. */
   url: string;
   secret: string;
+  /** Users who administer the platform, whatever their role says. */
+  admin_user_ids: string[];
   /** True when the database runs in this process, in the data folder. */
   embedded: boolean;
   /** True when only this machine can reach the server. */
@@ -84,6 +87,9 @@ export function completeConfig(settings: Settings, generatedSecret?: string): Co
   return {
     ...settings,
     secret,
+    admin_user_ids: settings.FLOE_ADMIN_USER_IDS.split(",")
+      .map((id) => id.trim())
+      .filter((id) => id !== ""),
     embedded,
     url: (settings.FLOE_URL ?? `http://${shown}:${settings.PORT}`).replace(/\/+$/, ""),
     loopback: loopbackHosts.includes(settings.HOST),

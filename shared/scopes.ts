@@ -54,10 +54,3 @@ export function expandScopes(given: Iterable<string>): Set<Scope> {
   }
   return held;
 }
-
-/** What a member may do on `/v1` by role; several roles (comma-separated) add up. */
-export function scopesOfRole(role: string): Set<Scope> {
-  const roles = role.split(",").map((name) => name.trim());
-  if (roles.includes("owner") || roles.includes("admin")) return new Set(scopes);
-  return new Set(scopes.filter((scope) => scope.endsWith(":read")));
-}

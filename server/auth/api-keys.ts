@@ -1,7 +1,7 @@
 import { and, desc, eq, inArray, lt } from "drizzle-orm";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import { expandScopes, isScope, type Scope, scopesOfRole } from "../../shared/scopes.ts";
+import { expandScopes, isScope, type Scope } from "../../shared/scopes.ts";
 import type { Deps, Identity } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
 import { hashToken } from "../lib/secrets.ts";
@@ -48,7 +48,7 @@ const shown = (row: Row) => ({
   id: row.id,
   name: row.name,
   start: row.start,
-  organizationId: row.referenceId,
+  organizationId: row.organizationId,
   scopes: scopesIn(row.permissions),
   enabled: row.enabled ?? true,
   expiresAt: row.expiresAt,
@@ -62,8 +62,7 @@ const shown = (row: Row) => ({
  * them; a key itself cannot. The key is shown once and kept as a hash (TOK-03).
  */
 export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Identify): void {
-  const own = (row: { organization_id: string }) =>
-    and(eq(apikey.referenceId, row.organization_id), eq(apikey.configId, "organization"));
+  const own = (row: { organization_id: string }) => eq(apikey.organizationId, row.organization_id);
 
   async function personOf(request: FastifyRequest): Promise<Person> {
     const identity = await identify(request.headers);
@@ -72,7 +71,7 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
     return identity;
   }
   /** The organization that is meant, and the scopes its signed-in manager holds; refuses everyone else. */
-  function managedBy(person: Person, named: string | undefined): { organizationId: string; held: Set<Scope> } {
+  function managedBy(person: Person, named: string | undefined): { organizationId: string; held: ReadonlySet<Scope> } {
     const { memberships, active_organization_id } = person;
     const organizationId =
       named ?? active_organization_id ?? (memberships.length === 1 ? memberships[0]?.organization_id : undefined);
@@ -81,7 +80,7 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
     if (!membership) throw new Refusal(404, "ORGANIZATION_NOT_FOUND", "Organization not found");
     if (!manages(membership))
       throw new Refusal(403, "FORBIDDEN", "Only an owner or admin manages the keys of an organization.");
-    return { organizationId, held: scopesOfRole(membership.role) };
+    return { organizationId, held: membership.scopes };
   }
   const guarded =
     (work: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>) =>
@@ -102,7 +101,8 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
       const result = Create.safeParse(jsonOf(request));
       if (!result.success) throw invalidBody(issuesIn(result.error));
       const { name, expiresIn, scopes } = result.data;
-      const { organizationId, held } = managedBy(await personOf(request), result.data.organizationId);
+      const person = await personOf(request);
+      const { organizationId, held } = managedBy(person, result.data.organizationId);
       const unknown = scopes?.find((one) => !isScope(one));
       if (unknown !== undefined) throw invalidBody(`scopes: "${unknown}" is not a scope.`);
       const beyond = [...expandScopes(scopes ?? [])].find((one) => !held.has(one));
@@ -116,7 +116,8 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
         start: key.slice(0, start_length),
         prefix: key_prefix,
         key: hashToken(deps.config.secret, key),
-        referenceId: organizationId,
+        organizationId,
+        createdBy: person.user_id,
         expiresAt: expiresIn ? new Date(now.getTime() + expiresIn * 1000) : null,
         permissions: JSON.stringify({ scopes: scopes ?? [...held] }),
         createdAt: now,
@@ -156,8 +157,9 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
         .where(and(eq(apikey.id, result.data.keyId), eq(apikey.configId, "organization")));
       const person = await personOf(request);
       // To a stranger a key of another organization does not exist.
-      if (!row || !person.memberships.some((one) => one.organization_id === row.referenceId)) throw unknownKey;
-      managedBy(person, row.referenceId);
+      if (!row?.organizationId || !person.memberships.some((one) => one.organization_id === row.organizationId))
+        throw unknownKey;
+      managedBy(person, row.organizationId);
       await deps.db.delete(apikey).where(eq(apikey.id, row.id));
       return { success: true };
     }),
@@ -169,7 +171,7 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
       const { memberships } = await personOf(request);
       const managed = memberships.filter(manages).map((one) => one.organization_id);
       const expired = and(
-        inArray(apikey.referenceId, managed),
+        inArray(apikey.organizationId, managed),
         eq(apikey.configId, "organization"),
         lt(apikey.expiresAt, deps.clock.now()),
       );

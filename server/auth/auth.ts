@@ -1,6 +1,5 @@
-import { betterAuth } from "better-auth";
+import { type BetterAuthOptions, betterAuth } from "better-auth";
 import { drizzleAdapter } from "better-auth/adapters/drizzle";
-import { bearer, deviceAuthorization, organization as organizationPlugin } from "better-auth/plugins";
 import { eq } from "drizzle-orm";
 import type { FastifyInstance } from "fastify";
 import type { Deps, Identity } from "../lib/context.ts";
@@ -9,19 +8,44 @@ import { loggable } from "../lib/loggable.ts";
 import { type Mail, queueMail } from "../lib/mail.ts";
 import { organization } from "../organizations/tables.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
-import { compat } from "./compat.ts";
-import { isKnownClient } from "./device.ts";
 import { answerUnexpected, relayLog } from "./faults.ts";
 import { cookie_prefix, createIdentifier } from "./identify.ts";
-import { changeMail, deletionMail, invitationMail, resetMail, verificationMail } from "./mails.ts";
+import { changeMail, deletionMail, resetMail, verificationMail } from "./mails.ts";
 import { originsOf } from "./origins.ts";
 import { providersOf, refuseSoleOwner } from "./people.ts";
-import { account, deviceCode, invitation, member, session, user, verification } from "./tables.ts";
+import { pluginsOf } from "./plugins.ts";
+import { protectedStorage } from "./storage.ts";
+import {
+  account,
+  deviceCode,
+  invitation,
+  member,
+  organizationRole,
+  session,
+  team,
+  teamMember,
+  user,
+  verification,
+} from "./tables.ts";
 import { readRaw, routeAuth } from "./wrapper.ts";
 
 const password_length_min = 8;
 const password_length_max = 128;
 const minute_seconds = 60;
+/** The tables that better-auth works on. */
+const schema = {
+  user,
+  session,
+  account,
+  verification,
+  organization,
+  member,
+  invitation,
+  team,
+  teamMember,
+  organizationRole,
+  deviceCode,
+};
 
 type SellerSignUp = { email: string; password: string; name: string; organizationName: string; slug: string };
 
@@ -50,6 +74,7 @@ export function createAuth(deps: Deps): Auth {
         .catch((error: unknown) => deps.log.error({ error: loggable(error) }, "A mail could not be written down."));
     });
   };
+  const drizzle = drizzleAdapter(deps.db, { provider: "pg", schema, transaction: true });
   const auth = betterAuth({
     appName: "floe",
     baseURL: config.url,
@@ -58,11 +83,7 @@ export function createAuth(deps: Deps): Auth {
     trustedOrigins: originsOf(config),
     logger: { level: "error", log: relayLog(deps.log) },
     telemetry: { enabled: false },
-    database: drizzleAdapter(deps.db, {
-      provider: "pg",
-      schema: { user, session, account, verification, organization, member, invitation, deviceCode },
-      transaction: true,
-    }),
+    database: (options: BetterAuthOptions) => protectedStorage(drizzle(options), config.secret),
     advanced: {
       database: { generateId: newId },
       cookiePrefix: cookie_prefix,
@@ -112,19 +133,7 @@ export function createAuth(deps: Deps): Auth {
         "/device/token": { window: minute_seconds, max: 120 },
       },
     },
-    plugins: [
-      compat(deps.clock),
-      bearer(),
-      organizationPlugin({
-        creatorRole: "owner",
-        // Its orders are somebody's books: nothing here may take them away.
-        disableOrganizationDeletion: true,
-        requireEmailVerificationOnInvitation: true,
-        sendInvitationEmail: async ({ id, email, organization: { name }, inviter }) =>
-          mailLater(invitationMail(email, name, inviter.user.name, `${config.url}/accept-invitation?id=${id}`)),
-      }),
-      deviceAuthorization({ verificationUri: `${config.url}/device`, validateClient: isKnownClient }),
-    ],
+    plugins: pluginsOf(deps, mailLater),
   });
   const identifier = createIdentifier(deps);
 

@@ -1,27 +1,9 @@
-import {
-  APIError,
-  createAuthEndpoint,
-  createAuthMiddleware,
-  getSessionFromCtx,
-  sessionMiddleware,
-} from "better-auth/api";
+import { APIError, createAuthMiddleware, getSessionFromCtx } from "better-auth/api";
 import { deleteSessionCookie } from "better-auth/cookies";
 import type { Clock } from "../lib/clock.ts";
 
 /** Paths that published clients call with a provider's name and its id of the account, where a row's id is wanted now. */
 const byProvider = new Set(["/unlink-account", "/get-access-token", "/refresh-token", "/account-info"]);
-
-/** Read the sessions also when one's own is older than a day: the list is how a person finds the ones to end. */
-export const listSessions = createAuthEndpoint(
-  "/list-sessions",
-  { method: "GET", use: [sessionMiddleware], requireHeaders: true },
-  async (ctx) => {
-    const sessions = await ctx.context.internalAdapter.listSessions(ctx.context.session.user.id, {
-      onlyActiveSessions: true,
-    });
-    return ctx.json(sessions);
-  },
-);
 
 export const translateAccount = {
   matcher: ({ path }: { path?: string }) => byProvider.has(path ?? ""),

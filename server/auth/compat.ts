@@ -1,8 +1,9 @@
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
 import type { Clock } from "../lib/clock.ts";
-import { deleteAtOnce, listSessions, refuseTakenAddress, translateAccount } from "./compat-accounts.ts";
+import { deleteAtOnce, refuseTakenAddress, translateAccount } from "./compat-accounts.ts";
 import { invalidBody } from "./mapper.ts";
+import { sessionEndpoints } from "./sessions.ts";
 
 const bodied = new Set([
   "/sign-up/email",
@@ -20,7 +21,7 @@ export const compat = (clock: Clock) =>
   ({
     id: "floe-compat",
     // An endpoint under the name of a core one takes its place.
-    endpoints: { listSessions },
+    endpoints: sessionEndpoints,
     hooks: {
       before: [
         {

@@ -1,13 +1,15 @@
 import { createHmac } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { and, eq, gt, inArray, isNull, or, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, isNull, lte, ne, or, sql } from "drizzle-orm";
+import { permissionsOf, scopesOf } from "../../shared/permissions.ts";
 import { expandScopes } from "../../shared/scopes.ts";
 import type { Config } from "../config.ts";
 import type { Deps, Identity } from "../lib/context.ts";
 import { hashToken, sameText } from "../lib/secrets.ts";
 import { organization } from "../organizations/tables.ts";
 import { originsOf } from "./origins.ts";
-import { apikey, member, session, user } from "./tables.ts";
+import { hashSecret } from "./storage.ts";
+import { apikey, member, organizationRole, session, user } from "./tables.ts";
 
 export const key_prefix = "floe_oat_";
 export const cookie_prefix = "floe";
@@ -80,7 +82,7 @@ export function createIdentifier(deps: Deps): Identifier {
   const keyQuery = deps.db
     .select({ key_id: apikey.id, organization_id: organization.id, permissions: apikey.permissions })
     .from(apikey)
-    .innerJoin(organization, eq(organization.id, apikey.referenceId))
+    .innerJoin(organization, eq(organization.id, apikey.organizationId))
     .where(
       and(
         eq(apikey.key, sql.placeholder("key")),
@@ -103,23 +105,43 @@ export function createIdentifier(deps: Deps): Identifier {
     return { kind: "key", key_id: row.key_id, organization_id: row.organization_id, scopes };
   }
 
+  // What the organization's own roles of a member permit, as they are stored.
+  const ownRoles = sql`(select json_agg(${organizationRole.permission}) from ${organizationRole}
+    where ${organizationRole.organizationId} = ${member.organizationId}
+    and ${organizationRole.role} = any(string_to_array(${member.role}, ',')))`;
+
   async function bySession(token: string): Promise<Identity> {
     const [row] = await deps.db
       .select({
         user_id: session.userId,
         session_id: session.id,
         active_organization_id: session.activeOrganizationId,
-        memberships: sql<{ organization_id: string; role: string }[]>`coalesce(
-          json_agg(json_build_object('organization_id', ${member.organizationId}, 'role', ${member.role}) order by ${member.createdAt})
+        memberships: sql<{ organization_id: string; role: string; own: string[] | null }[]>`coalesce(
+          json_agg(json_build_object(
+            'organization_id', ${member.organizationId}, 'role', ${member.role}, 'own', ${ownRoles}) order by ${member.createdAt})
           filter (where ${member.id} is not null and ${organization.blocked_at} is null), '[]')`,
       })
       .from(session)
       .innerJoin(user, eq(user.id, session.userId))
       .leftJoin(member, eq(member.userId, session.userId))
       .leftJoin(organization, eq(organization.id, member.organizationId))
-      .where(and(eq(session.token, token), gt(session.expiresAt, deps.clock.now())))
+      .where(
+        and(
+          eq(session.token, hashSecret(token)),
+          gt(session.expiresAt, deps.clock.now()),
+          or(ne(user.banned, true), isNull(user.banned), lte(user.banExpires, deps.clock.now())),
+        ),
+      )
       .groupBy(session.id);
-    return row ? { kind: "user", ...row } : { kind: "invalid" };
+    if (!row) return { kind: "invalid" };
+    const memberships = row.memberships.map(({ organization_id, role, own }) => {
+      const permissions = permissionsOf(
+        role,
+        (own ?? []).map((text) => JSON.parse(text)),
+      );
+      return { organization_id, role, permissions, scopes: scopesOf(permissions) };
+    });
+    return { kind: "user", ...row, memberships };
   }
 
   return {

@@ -1,5 +1,16 @@
 import { sql } from "drizzle-orm";
-import { boolean, index, integer, pgTable, text, timestamp, uniqueIndex } from "drizzle-orm/pg-core";
+import {
+  boolean,
+  check,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  text,
+  timestamp,
+  uniqueIndex,
+  uuid,
+} from "drizzle-orm/pg-core";
 import { organization } from "../organizations/tables.ts";
 
 /** The tables of the account side, named and shaped as better-auth has them, with the constraints that it leaves out. */
@@ -12,9 +23,17 @@ export const user = pgTable("user", {
   email: text().notNull().unique(),
   emailVerified: boolean().notNull().default(false),
   image: text(),
+  username: text().unique(),
+  displayUsername: text(),
+  isAnonymous: boolean().default(false),
+  role: text().default("user"),
+  banned: boolean().default(false),
+  banReason: text(),
+  banExpires: instant(),
   ...stamps,
 });
 
+/** `token` is kept as a hash. A session that a device was given names its client, and the scopes it is limited to. */
 export const session = pgTable(
   "session",
   {
@@ -27,6 +46,10 @@ export const session = pgTable(
     ipAddress: text(),
     userAgent: text(),
     activeOrganizationId: text(),
+    activeTeamId: text(),
+    impersonatedBy: text(),
+    clientId: text(),
+    scope: text(),
     ...stamps,
   },
   (table) => [index("session_user").on(table.userId)],
@@ -94,6 +117,8 @@ export const invitation = pgTable(
     email: text().notNull(),
     role: text(),
     status: text().notNull().default("pending"),
+    /** Several teams by commas. */
+    teamId: text(),
     expiresAt: instant().notNull(),
     inviterId: text()
       .notNull()
@@ -106,6 +131,60 @@ export const invitation = pgTable(
   ],
 );
 
+export const team = pgTable(
+  "team",
+  {
+    id: text().primaryKey(),
+    name: text().notNull(),
+    memberCount: integer().notNull().default(0),
+    organizationId: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
+    createdAt: instant().notNull(),
+    updatedAt: instant(),
+  },
+  (table) => [index("team_organization").on(table.organizationId)],
+);
+
+export const teamMember = pgTable(
+  "team_member",
+  {
+    id: text().primaryKey(),
+    teamId: text()
+      .notNull()
+      .references(() => team.id, { onDelete: "cascade" }),
+    userId: text()
+      .notNull()
+      .references(() => user.id, { onDelete: "cascade" }),
+    membershipKey: text().unique(),
+    createdAt: instant(),
+  },
+  (table) => [
+    uniqueIndex("team_member_once").on(table.teamId, table.userId),
+    index("team_member_user").on(table.userId),
+  ],
+);
+
+/** A role that an organization made; `permission` maps resources to actions, as JSON. */
+export const organizationRole = pgTable(
+  "organization_role",
+  {
+    id: text().primaryKey(),
+    organizationId: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
+    role: text().notNull(),
+    permission: text().notNull(),
+    createdAt: instant().notNull(),
+    updatedAt: instant(),
+  },
+  (table) => [uniqueIndex("organization_role_once").on(table.organizationId, table.role)],
+);
+
+/**
+ * A request of a device to be signed in. `sessionId` is the session that opened the code on the device page, the only
+ * one that may answer; `confirmation` is the hash of the number that the terminal alone shows.
+ */
 export const deviceCode = pgTable(
   "device_code",
   {
@@ -119,35 +198,90 @@ export const deviceCode = pgTable(
     pollingInterval: integer(),
     clientId: text(),
     scope: text(),
+    sessionId: text(),
+    confirmation: text(),
+    ipAddress: text(),
+    userAgent: text(),
+    createdAt: instant().notNull().defaultNow(),
   },
   (table) => [index("device_code_age").on(table.expiresAt)],
 );
 
-/** `key` is a hash; `referenceId` is the organization that owns the key; `permissions` holds its scopes as JSON. */
+/**
+ * A key of an organization (`configId` is "organization") or of a person ("default"); it goes with its owner. `key` is a
+ * hash; `permissions` holds its scopes as JSON; `previousKey` is the one before a rotation, while it is still good.
+ * `remaining` counts down to a key that is used up; absent: without end.
+ */
 export const apikey = pgTable(
   "apikey",
   {
     id: text().primaryKey(),
     configId: text().notNull().default("default"),
+    organizationId: text().references(() => organization.id, { onDelete: "cascade" }),
+    userId: text().references(() => user.id, { onDelete: "cascade" }),
+    createdBy: text().references(() => user.id, { onDelete: "set null" }),
     name: text(),
     start: text(),
     prefix: text(),
     key: text().notNull().unique(),
-    referenceId: text().notNull(),
+    previousKey: text().unique(),
+    previousKeyExpiresAt: instant(),
+    enabled: boolean().notNull().default(true),
+    remaining: integer(),
     refillInterval: integer(),
     refillAmount: integer(),
     lastRefillAt: instant(),
-    enabled: boolean().default(true),
-    rateLimitEnabled: boolean().default(false),
+    rateLimitEnabled: boolean().notNull().default(false),
     rateLimitTimeWindow: integer(),
     rateLimitMax: integer(),
-    requestCount: integer().default(0),
-    remaining: integer(),
+    requestCount: integer().notNull().default(0),
     lastRequest: instant(),
     expiresAt: instant(),
     permissions: text(),
     metadata: text(),
     ...stamps,
   },
-  (table) => [index("apikey_reference").on(table.referenceId)],
+  (table) => [
+    index("apikey_organization").on(table.organizationId),
+    index("apikey_user").on(table.userId),
+    check("apikey_owner", sql`num_nonnulls(${table.organizationId}, ${table.userId}) = 1`),
+  ],
+);
+
+/** How often something was tried in a window of time, and until when it is refused: by address, account or code. */
+export const attempts = pgTable(
+  "attempts",
+  {
+    key: text().primaryKey(),
+    count: integer().notNull(),
+    window_ends_at: instant().notNull(),
+    locked_until: instant(),
+  },
+  (table) => [index("attempts_age").on(table.window_ends_at)],
+);
+
+/** Who did what, when and from where. Written with the change; never changed. */
+export const auditLog = pgTable(
+  "audit_log",
+  {
+    id: uuid().primaryKey(),
+    organization_id: text().references(() => organization.id, { onDelete: "set null" }),
+    actor_kind: text().$type<"user" | "key" | "system" | "anonymous">().notNull(),
+    user_id: text(),
+    key_id: text(),
+    /** The platform admin who acted in the user's name. */
+    impersonated_by: text(),
+    /** What was done: `member.role_updated`, `product.created`. */
+    action: text().notNull(),
+    subject_type: text(),
+    subject_id: text(),
+    details: jsonb().$type<Record<string, unknown>>().notNull().default({}),
+    ip_address: text(),
+    user_agent: text(),
+    created_at: instant().notNull(),
+  },
+  (table) => [
+    index("audit_log_organization").on(table.organization_id, table.id),
+    index("audit_log_user").on(table.user_id, table.id),
+  ],
 );

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import { ApiError, fault, invalid, notFound } from "../../shared/errors.ts";
-import { expandScopes, type Scope, scopesOfRole } from "../../shared/scopes.ts";
-import { type Actor, anonymous, type Identity } from "../lib/context.ts";
+import { expandScopes, type Scope } from "../../shared/scopes.ts";
+import { type Actor, anonymous, type Identity, type Membership } from "../lib/context.ts";
 
 export type Identify = (headers: FastifyRequest["headers"]) => Promise<Identity>;
 type Asked = Pick<FastifyRequest, "headers" | "query" | "body" | "params"> & { organizationInPath: boolean };
@@ -46,16 +46,15 @@ export function actorOf(identity: Identity, asked: Asked): Actor {
   }
   const { memberships } = identity;
   const member = (id: string) => memberships.find((membership) => membership.organization_id === id);
-  const speakFor = (organization_id: string | null, scopes: Set<Scope>): Actor => ({
+  const speakFor = (organization_id: string | null, scopes: ReadonlySet<Scope>): Actor => ({
     kind: "user",
     organization_id,
     scopes,
     user_id: identity.user_id,
     key_id: null,
   });
-  const as = (found: { organization_id: string; role: string }) =>
-    speakFor(found.organization_id, scopesOfRole(found.role));
-  const everywhere = () => new Set(memberships.flatMap(({ role }) => [...scopesOfRole(role)]));
+  const as = (found: Membership) => speakFor(found.organization_id, found.scopes);
+  const everywhere = () => new Set(memberships.flatMap(({ scopes }) => [...scopes]));
 
   const inHeader = text(asked.headers["polar-organization"]);
   if (inHeader !== undefined) {

@@ -1,3 +1,4 @@
+import type { Permissions } from "../../shared/permissions.ts";
 import type { Scope } from "../../shared/scopes.ts";
 import type { Config } from "../config.ts";
 import type { Processor } from "../processors/processor.ts";
@@ -34,8 +35,17 @@ export type Identity =
       user_id: string;
       session_id: string;
       active_organization_id: string | null;
-      memberships: { organization_id: string; role: string }[];
+      /** Their organizations, with what their roles (and the limits of the credential) let them do in each. */
+      memberships: Membership[];
     };
+
+export type Membership = {
+  organization_id: string;
+  /** As stored: several by commas. */
+  role: string;
+  permissions: Permissions;
+  scopes: ReadonlySet<Scope>;
+};
 
 export type Log = {
   info(fields: object, text?: string): void;

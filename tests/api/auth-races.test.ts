@@ -1,5 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { hashSecret } from "../../server/auth/storage.ts";
 import { deviceCode, member, session, user } from "../../server/auth/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { newAddress } from "../support/accounts.ts";
@@ -72,7 +73,7 @@ test("one device code buys one session", async () => {
   await floe.deps.db
     .update(deviceCode)
     .set({ pollingInterval: 0 })
-    .where(eq(deviceCode.deviceCode, device_code ?? ""));
+    .where(eq(deviceCode.deviceCode, hashSecret(device_code ?? "")));
   const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
   const answers = await together("POST", "/api/auth/device/token", { grant_type, device_code, client_id: "floe-cli" });
   expect(counts(answers)).toEqual([1, 0]);

@@ -42,7 +42,7 @@ describe("who a request is", () => {
     const expected = {
       kind: "user",
       user_id: seller.user_id,
-      memberships: expect.arrayContaining([{ organization_id: seller.organization_id, role: "owner" }]),
+      memberships: [expect.objectContaining({ organization_id: seller.organization_id, role: "owner" })],
     };
     const byBearer = await counted({ authorization: `Bearer ${seller.session}` });
     expect(byBearer).toMatchObject({ identity: expected, queries: 1 });

@@ -1,6 +1,7 @@
 import { eq } from "drizzle-orm";
 import * as oauth from "openid-client";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { hashSecret } from "../../server/auth/storage.ts";
 import { sweepDeviceCodes } from "../../server/auth/sweep.ts";
 import { deviceCode, user as users } from "../../server/auth/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
@@ -47,7 +48,10 @@ const code = async (body: Record<string, unknown> = { client_id: "floe-cli" }) =
   (await floe.request("POST", "/api/auth/device/code", { body })).json as { device_code: string; user_code: string };
 /** The interval is shortened in the row, so that a test need not wait five seconds between two polls. */
 const hurry = (device_code: string) =>
-  floe.deps.db.update(deviceCode).set({ pollingInterval: 1 }).where(eq(deviceCode.deviceCode, device_code));
+  floe.deps.db
+    .update(deviceCode)
+    .set({ pollingInterval: 1 })
+    .where(eq(deviceCode.deviceCode, hashSecret(device_code)));
 
 describe("a standard RFC 8628 client (openid-client), unchanged", () => {
   test("finds the flow by its metadata, at the root and under the base path (accounts.md list 8)", async () => {
@@ -102,7 +106,7 @@ describe("a standard RFC 8628 client (openid-client), unchanged", () => {
     await floe.deps.db
       .update(deviceCode)
       .set({ expiresAt: new Date(Date.now() - 1000) })
-      .where(eq(deviceCode.deviceCode, asked.device_code));
+      .where(eq(deviceCode.deviceCode, hashSecret(asked.device_code)));
     await expect(oauth.pollDeviceAuthorizationGrant(standard, { ...asked, interval: 1 })).rejects.toMatchObject({
       error: "expired_token",
     });
@@ -240,9 +244,9 @@ test("rows nobody will ask for again are swept", async () => {
   await floe.deps.db
     .update(deviceCode)
     .set({ expiresAt: new Date(Date.now() - 25 * 3_600_000) })
-    .where(eq(deviceCode.deviceCode, device_code));
+    .where(eq(deviceCode.deviceCode, hashSecret(device_code)));
   expect(await sweepDeviceCodes(floe.deps)).toBeGreaterThanOrEqual(1);
   const left = (await floe.deps.db.select({ code: deviceCode.deviceCode }).from(deviceCode)).map((row) => row.code);
-  expect([left.includes(device_code), left.includes(fresh.device_code)]).toEqual([false, true]);
+  expect([left.includes(hashSecret(device_code)), left.includes(hashSecret(fresh.device_code))]).toEqual([false, true]);
   expect((await floe.deps.db.select({ id: users.id }).from(users)).length).toBeGreaterThanOrEqual(2);
 });

@@ -1,0 +1,76 @@
+import { expandScopes, type Scope, scopes } from "./scopes.ts";
+
+/** What may be done, by resource: `{ products: ["read", "write"] }`. */
+export type Permissions = Record<string, readonly string[]>;
+
+/** The resources of billing, as the scopes name them: a role may hold each action of each. */
+const billing: Permissions = Object.fromEntries(
+  [...new Set(scopes.map((scope) => resourceOf(scope)))].map((resource) => [
+    resource,
+    scopes.filter((scope) => resourceOf(scope) === resource).map((scope) => scope.slice(resource.length + 1)),
+  ]),
+);
+
+/** Every action that exists. A role that is made may name these and nothing else. */
+export const statements = {
+  organization: ["update", "delete"],
+  member: ["create", "update", "delete"],
+  invitation: ["create", "cancel"],
+  team: ["create", "update", "delete"],
+  ac: ["create", "read", "update", "delete"],
+  apiKey: ["create", "read", "update", "delete"],
+  audit: ["read"],
+  ...billing,
+} as const satisfies Permissions;
+
+const reading: Permissions = Object.fromEntries(
+  Object.entries(billing).map(([resource, actions]) => [resource, actions.filter((action) => action === "read")]),
+);
+
+/** The roles that every organization has. An organization may add its own beside them. */
+export const organizationRoles: Record<"owner" | "admin" | "member", Permissions> = {
+  owner: statements,
+  admin: { ...statements, organization: ["update"], audit: [] },
+  member: { ...reading, organization: [], member: [], invitation: [], team: [], ac: ["read"], apiKey: [], audit: [] },
+};
+
+/** The roles in a member's `role`, which holds several by commas. */
+export const rolesIn = (role: string): string[] =>
+  role
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+
+/** What a member may do: all that their roles give together; `own` are the permissions of the organization's own roles. */
+export function permissionsOf(role: string, own: readonly Permissions[] = []): Permissions {
+  const builtIn = rolesIn(role).flatMap((name) =>
+    Object.hasOwn(organizationRoles, name) ? [organizationRoles[name as keyof typeof organizationRoles]] : [],
+  );
+  const held: Record<string, string[]> = {};
+  for (const permissions of [...builtIn, ...own])
+    for (const [resource, actions] of Object.entries(permissions))
+      held[resource] = [...new Set([...(held[resource] ?? []), ...actions])];
+  return held;
+}
+
+/** Whether something may be done. */
+export const allows = (
+  permissions: Permissions,
+  resource: keyof typeof statements | Resource,
+  action: string,
+): boolean => permissions[resource]?.includes(action) ?? false;
+
+type Resource = Scope extends `${infer Name}:${string}` ? Name : never;
+
+/** The scopes on `/v1` that permissions give. */
+export const scopesOf = (permissions: Permissions): Set<Scope> =>
+  expandScopes(
+    scopes.filter((scope) => {
+      const resource = resourceOf(scope);
+      return permissions[resource]?.includes(scope.slice(resource.length + 1)) ?? false;
+    }),
+  );
+
+function resourceOf(scope: Scope): string {
+  return scope.slice(0, scope.indexOf(":"));
+}
