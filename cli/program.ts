@@ -11,7 +11,7 @@ import { bindOptionalValues, optionalValues } from "./resource/flags.ts";
 import type { Globals } from "./settings.ts";
 import { painter } from "./ui/theme.ts";
 
-const headings = { start: "Start:", sell: "Sell:", develop: "Develop:" } as const;
+const headings = { start: "Start:", sell: "Sell:", people: "People:", develop: "Develop:" } as const;
 
 const seconds = (text: string): number => {
   const value = Number(text);
@@ -91,7 +91,7 @@ function addStubs(root: Command, manifest: Manifest): void {
     if (heading === "start") add(name, summary, headings.start);
   for (const { name, summary } of manifest.index().groups) add(name, summary, headings.sell);
   for (const [name, { summary, heading }] of Object.entries(commands))
-    if (heading === "develop") add(name, summary, headings.develop);
+    if (heading !== "start") add(name, summary, headings[heading]);
 }
 
 /** What `floe --help` prints. */

@@ -3,7 +3,7 @@ import type { Context } from "../context.ts";
 
 /** A command that is not a resource of the contract. Its module is loaded when it is called. */
 type CommandModule = { add(root: Command, contextOf: (command: Command) => Context): void };
-type Entry = { summary: string; heading: "start" | "develop"; load(): Promise<CommandModule> };
+type Entry = { summary: string; heading: "start" | "people" | "develop"; load(): Promise<CommandModule> };
 
 /** The commands that are written by hand, in the order of `floe --help`. */
 export const commands: Record<string, Entry> = {
@@ -16,6 +16,20 @@ export const commands: Record<string, Entry> = {
     load: () => import("./whoami.ts"),
   },
   orgs: { summary: "List, choose and create organizations", heading: "start", load: () => import("./orgs.ts") },
+  members: {
+    summary: "Who belongs to the organization, and as what",
+    heading: "people",
+    load: () => import("./members.ts"),
+  },
+  invitations: {
+    summary: "Ask people into the organization",
+    heading: "people",
+    load: () => import("./invitations.ts"),
+  },
+  teams: { summary: "Groups of members within the organization", heading: "people", load: () => import("./teams.ts") },
+  roles: { summary: "What members may do, in roles of your own", heading: "people", load: () => import("./roles.ts") },
+  sessions: { summary: "See and end your sign-ins", heading: "people", load: () => import("./sessions.ts") },
+  audit: { summary: "Who did what, when and from where", heading: "people", load: () => import("./audit.ts") },
   listen: {
     summary: "Forward events to a program on this machine",
     heading: "develop",

@@ -1,27 +1,42 @@
-/** `floe api-keys`: keys for programs. A key belongs to an organization and is shown once. */
+/** `floe api-keys`: keys for programs, of the organization or of oneself. A key is shown once. */
 import { type Command, InvalidArgumentError } from "commander";
+import { type Account, accountOf, listed, placeOf } from "../accounts/place.ts";
 import { confirm } from "../ask.ts";
-import { type Context, personOf } from "../context.ts";
+import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { askedFields, showList, showOne } from "../resource/show.ts";
 
-type CreateOptions = { name?: string; expiresIn?: number; scopes?: string[] };
+type CreateOptions = {
+  name?: string;
+  personal?: boolean;
+  expiresIn?: number;
+  scopes?: string[];
+  uses?: number;
+  rate?: { max: number; window_ms: number };
+};
+type UpdateOptions = { name?: string; expiresIn?: number; scopes?: string[]; enable?: boolean; disable?: boolean };
 type Key = Record<string, unknown> & { id: string; key?: string };
 
-const columns = ["id:id", "name", "start", "scopes", "expiresAt:date", "lastRequest:date", "createdAt:date"];
+const columns = ["id:id", "name", "start", "scopes", "enabled:flag", "expiresAt:date", "lastRequest:date"];
 const fields = [
   "id",
   "name",
   "start",
+  "configId",
   "organizationId",
+  "userId",
   "scopes",
   "enabled",
+  "remaining",
+  "rateLimitMax",
+  "rateLimitTimeWindow",
   "expiresAt",
   "lastRequest",
   "createdAt",
   "updatedAt",
 ];
-const inSeconds: Record<string, number> = { m: 60, h: 3600, d: 86_400, w: 604_800, y: 31_536_000 };
+const inSeconds: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800, y: 31_536_000 };
+const ms_per_second = 1000;
 
 /** `30d` as seconds. */
 export function readDuration(text: string): number {
@@ -31,24 +46,53 @@ export function readDuration(text: string): number {
   return seconds;
 }
 
+/** `100/1m` as how many in how long. */
+export function readRate(text: string): { max: number; window_ms: number } {
+  const [, max, count = "1", unit = ""] = /^(\d{1,9})\/(\d{0,4})([smhd])$/.exec(text) ?? [];
+  const window_ms = Number(count || "1") * (inSeconds[unit] ?? Number.NaN) * ms_per_second;
+  if (!(Number(max) > 0 && window_ms > 0)) throw new InvalidArgumentError("is written as 100/1m or 5000/1h.");
+  return { max: Number(max), window_ms };
+}
+
+const uses = (text: string): number => {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("is a whole number above 0.");
+  return Number(text);
+};
+const scopeList = (text: string): string[] => text.split(",").filter(Boolean);
+
 export function add(root: Command, contextOf: (command: Command) => Context): void {
-  const group = root.command("api-keys").description("Make and revoke keys for programs").helpCommand(false);
+  const group = root.command("api-keys").description("Make, renew and revoke keys for programs").helpCommand(false);
   const list = group.command("list").description("List the keys of the organization");
-  list.action(() => listKeys(contextOf(list)));
+  list.option("--personal", "your own keys instead");
+  list.action((options: { personal?: boolean }) => listKeys(contextOf(list), options.personal));
   const create = group
     .command("create")
     .description("Create a key; it is shown once")
     .argument("[name]", "what it is for");
   create.option("--name <name>", "the same, as a flag");
+  create.option("--personal", "a key of your own, good for all your organizations");
   create.option("--expires-in <time>", "how long it is good for: 12h, 30d, 8w, 1y", readDuration);
-  create.option("--scopes <a,b>", "only these scopes: products:read,orders:read", (text) =>
-    text.split(",").filter(Boolean),
-  );
+  create.option("--scopes <a,b>", "only these scopes: products:read,orders:read", scopeList);
+  create.option("--uses <count>", "how many requests it is good for in all", uses);
+  create.option("--rate <count/time>", "how many requests in how long: 100/1m", readRate);
   create.addHelpText(
     "after",
     "\nExamples:\n  floe api-keys create ci --expires-in 90d --scopes products:write\n  export FLOE_API_KEY=$(floe api-keys create deploy --json key | jq -r .key)",
   );
   create.action((name: string | undefined, options: CreateOptions) => createKey(contextOf(create), name, options));
+  const update = group.command("update").description("Change a key; its value stays").argument("<id>");
+  update.option("--name <name>", "what it is for");
+  update.option("--expires-in <time>", "how long it is good for from now: 12h, 30d, 8w, 1y", readDuration);
+  update.option("--scopes <a,b>", "only these scopes from now", scopeList);
+  update.option("--enable", "accept it again").option("--disable", "refuse it for now");
+  update.action((id: string, options: UpdateOptions) => updateKey(contextOf(update), id, options));
+  const rotate = group
+    .command("rotate")
+    .description("Give a key a new value, shown once; the old one stays good for a while")
+    .argument("<id>")
+    .option("--grace <time>", "how long the old value stays good: 0 for not at all, 12h, 7d", readGrace);
+  rotate.addHelpText("after", "\nExamples:\n  floe api-keys rotate 0193a000-0000-7000-8000-0000000000aa --grace 1h");
+  rotate.action((id: string, options: { grace?: number }) => rotateKey(contextOf(rotate), id, options.grace));
   const revoke = group
     .command("revoke")
     .description("Revoke a key, at once")
@@ -57,27 +101,25 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   revoke.action((id: string, options: { yes?: boolean }) => revokeKey(contextOf(revoke), id, options.yes));
 }
 
-/** The organization whose keys are meant; a key cannot manage keys, so it is always that of a person. */
-async function place(context: Context): Promise<{ token: string; organizationId: string }> {
-  const { token } = personOf(context);
-  const organizationId = (await context.organization()) ?? context.settings().organization?.id;
-  if (!organizationId)
-    throw new Fault("usage", "no organization is chosen", { hint: "Run: floe orgs use SLUG   (or give --org SLUG)" });
-  return { token, organizationId };
+const readGrace = (text: string): number => (text === "0" ? 0 : readDuration(text));
+
+/** Where the keys are: a key cannot manage keys, so it is always a person who asks. */
+async function ownerOf(context: Context, personal: boolean | undefined): Promise<{ account: Account; owner: object }> {
+  if (personal) return { account: accountOf(context), owner: { configId: "default" } };
+  const place = await placeOf(context);
+  return { account: place, owner: { configId: "organization", organizationId: place.organizationId } };
 }
 
-async function listKeys(context: Context): Promise<void> {
+async function listKeys(context: Context, personal: boolean | undefined): Promise<void> {
   const asked = askedFields(context.globals.json, fields);
-  const { token, organizationId } = await place(context);
-  const answer = await context.call({
-    method: "GET",
-    path: "/api/auth/api-key/list",
-    query: { organizationId },
-    organization: false,
-    token,
-  });
-  const keys = Array.isArray(answer) ? (answer as Key[]) : ((answer as { apiKeys?: Key[] } | undefined)?.apiKeys ?? []);
-  showList(context, keys, columns, asked);
+  const { account, owner } = await ownerOf(context, personal);
+  showList(context, listed<Key>(await account.get("api-key/list", { ...owner }), "apiKeys"), columns, asked);
+}
+
+function showKey(context: Context, made: Key, asked: string[] | undefined): void {
+  context.say("Keep the key now: it is not shown again.\n");
+  if (context.json) showOne(context, made, asked);
+  else context.print(`${made.key ?? ""}\n`);
 }
 
 async function createKey(context: Context, given: string | undefined, options: CreateOptions): Promise<void> {
@@ -86,34 +128,45 @@ async function createKey(context: Context, given: string | undefined, options: C
     throw new Fault("usage", "the name of the key is missing", { hint: "For example: floe api-keys create ci" });
   }
   const asked = askedFields(context.globals.json, ["key", ...fields]);
-  const { token, organizationId } = await place(context);
-  const body = {
+  const { account, owner } = await ownerOf(context, options.personal);
+  const made = (await account.post("api-key/create", {
     name,
-    organizationId,
+    ...owner,
     ...(options.expiresIn && { expiresIn: options.expiresIn }),
     ...(options.scopes && { scopes: options.scopes }),
-  };
-  const made = (await context.call({
-    method: "POST",
-    path: "/api/auth/api-key/create",
-    body,
-    organization: false,
-    token,
+    ...(options.uses && { remaining: options.uses }),
+    ...(options.rate && { rateLimitMax: options.rate.max, rateLimitTimeWindow: options.rate.window_ms }),
   })) as Key;
-  context.say("Keep the key now: it is not shown again.\n");
-  if (context.json) return showOne(context, made, asked);
-  context.print(`${made.key ?? ""}\n`);
+  showKey(context, made, asked);
+}
+
+async function updateKey(context: Context, keyId: string, options: UpdateOptions): Promise<void> {
+  const asked = askedFields(context.globals.json, fields);
+  if (options.enable && options.disable) throw new Fault("usage", "--enable and --disable exclude each other");
+  const changes = {
+    ...(options.name !== undefined && { name: options.name }),
+    ...(options.expiresIn && { expiresIn: options.expiresIn }),
+    ...(options.scopes && { scopes: options.scopes }),
+    ...((options.enable || options.disable) && { enabled: options.enable === true }),
+  };
+  if (Object.keys(changes).length === 0)
+    throw new Fault("usage", "nothing to change", {
+      hint: "Give --name, --expires-in, --scopes, --enable or --disable.",
+    });
+  const changed = await accountOf(context).post("api-key/update", { keyId, ...changes });
+  context.say("Changed the key.\n");
+  showOne(context, changed, asked);
+}
+
+async function rotateKey(context: Context, keyId: string, grace: number | undefined): Promise<void> {
+  const asked = askedFields(context.globals.json, ["key", ...fields]);
+  const body = { keyId, ...(grace !== undefined && { expiresPreviousIn: grace }) };
+  showKey(context, (await accountOf(context).post("api-key/rotate", body)) as Key, asked);
 }
 
 async function revokeKey(context: Context, keyId: string, yes: boolean | undefined): Promise<void> {
-  const { token } = personOf(context);
+  const account = accountOf(context);
   await confirm(context, "Revoke this key? Programs that use it stop working at once.", yes);
-  await context.call({
-    method: "POST",
-    path: "/api/auth/api-key/delete",
-    body: { keyId },
-    organization: false,
-    token,
-  });
+  await account.post("api-key/delete", { keyId });
   context.say("Revoked the key.\n");
 }

@@ -298,6 +298,7 @@ describe("organizations and keys", () => {
     expect(err).toContain("not shown again");
     expect(server.received.at(-1)?.body).toEqual({
       name: "ci",
+      configId: "organization",
       organizationId: acme.id,
       expiresIn: 2_592_000,
       scopes: ["products:read", "orders:read"],

@@ -1,0 +1,69 @@
+/** What concerns accounts is asked for in the name of a person, for one organization. */
+import { type Context, personOf } from "../context.ts";
+import { Fault } from "../fault.ts";
+
+/** Calls to the account side as the person who is signed in. */
+export type Account = {
+  get(path: string, query?: Record<string, unknown>): Promise<unknown>;
+  post(path: string, body?: Record<string, unknown>): Promise<unknown>;
+};
+
+/** The person's own account. */
+export function accountOf(context: Context): Account {
+  const { token } = personOf(context);
+  const at = (path: string): string => `/api/auth/${path}`;
+  return {
+    get: (path, query = {}) => context.call({ method: "GET", path: at(path), query, organization: false, token }),
+    post: (path, body = {}) => context.call({ method: "POST", path: at(path), body, organization: false, token }),
+  };
+}
+
+/** The account, and the organization that flags, environment or profile name. */
+export async function placeOf(context: Context): Promise<Account & { organizationId: string }> {
+  const account = accountOf(context);
+  const organizationId = (await context.organization()) ?? context.settings().organization?.id;
+  if (organizationId === undefined)
+    throw new Fault("usage", "no organization is chosen", { hint: "Run: floe orgs use SLUG   (or give --org SLUG)" });
+  return { ...account, organizationId };
+}
+
+/** What an answer lists, bare or under a name. */
+export function listed<T>(answer: unknown, key: string): T[] {
+  if (Array.isArray(answer)) return answer as T[];
+  const list = (answer as Record<string, unknown> | null | undefined)?.[key];
+  return Array.isArray(list) ? (list as T[]) : [];
+}
+
+export type Member = {
+  id: string;
+  userId: string;
+  role: string;
+  createdAt: string;
+  user: { id: string; name: string; email: string };
+};
+
+const members_at_once = 100;
+
+/** Every member of the organization. */
+export async function membersOf(place: Account & { organizationId: string }): Promise<Member[]> {
+  const all: Member[] = [];
+  for (let total = 1; all.length < total; ) {
+    const query = { organizationId: place.organizationId, limit: members_at_once, offset: all.length };
+    const answer = await place.get("organization/list-members", query);
+    const found = listed<Member>(answer, "members");
+    if (found.length === 0) break;
+    all.push(...found);
+    total = (answer as { total?: number }).total ?? all.length;
+  }
+  return all;
+}
+
+/** The member that was meant, by e-mail address, by the id of the membership or of the user. */
+export async function memberNamed(place: Account & { organizationId: string }, named: string): Promise<Member> {
+  const all = await membersOf(place);
+  const found = all.find(
+    (one) => one.id === named || one.userId === named || one.user.email === named.trim().toLowerCase(),
+  );
+  if (found) return found;
+  throw new Fault("not_found", `there is no member "${named}"`, { hint: "See: floe members list" });
+}

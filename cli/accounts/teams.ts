@@ -1,0 +1,22 @@
+import { Fault } from "../fault.ts";
+import { type Account, listed } from "./place.ts";
+
+export type Team = { id: string; name: string; createdAt: string };
+type Place = Account & { organizationId: string };
+
+/** The teams of the organization. */
+export const teamsOf = async (place: Place): Promise<Team[]> =>
+  listed<Team>(await place.get("organization/list-teams", { organizationId: place.organizationId }), "teams");
+
+/** The team that was meant, by id or name; a name that two have is no answer. */
+export async function teamNamed(place: Place, named: string): Promise<Team> {
+  const all = await teamsOf(place);
+  const found = all.filter((one) => one.id === named || one.name.toLowerCase() === named.toLowerCase());
+  const [first] = found;
+  if (!first) throw new Fault("not_found", `there is no team "${named}"`, { hint: "See: floe teams list" });
+  if (found.length > 1)
+    throw new Fault("usage", `several teams are called "${named}"`, {
+      hint: `Say which by its id: ${found.map(({ id }) => id).join(", ")}`,
+    });
+  return first;
+}

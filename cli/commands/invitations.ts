@@ -1,0 +1,106 @@
+/** `floe invitations`: ask people into the organization, and answer those who ask you. */
+import type { Command } from "commander";
+import { accountOf, listed, placeOf } from "../accounts/place.ts";
+import { teamNamed } from "../accounts/teams.ts";
+import { confirm } from "../ask.ts";
+import type { Context } from "../context.ts";
+import { Fault } from "../fault.ts";
+import { askedFields, showList, showOne } from "../resource/show.ts";
+
+type Invitation = { id: string; email: string; role: string; status: string };
+type CreateOptions = { role: string; team?: string[]; resend?: boolean };
+
+const columns = ["email:id", "role", "status", "expiresAt:date", "organizationName", "id:id"];
+const fields = [
+  "id",
+  "email",
+  "role",
+  "status",
+  "organizationId",
+  "organizationName",
+  "teamId",
+  "inviterId",
+  "expiresAt",
+  "createdAt",
+];
+
+export function add(root: Command, contextOf: (command: Command) => Context): void {
+  const group = root.command("invitations").description("Ask people into the organization").helpCommand(false);
+  const list = group
+    .command("list")
+    .description("List the invitations of the organization")
+    .option("--mine", "those that were sent to you")
+    .option("--status <status>", "pending, accepted, rejected or canceled");
+  list.action((options: { mine?: boolean; status?: string }) => listInvitations(contextOf(list), options));
+  const create = group
+    .command("create")
+    .description("Invite somebody by mail")
+    .argument("<email>")
+    .option("--role <roles>", "owner, admin, member, or your own; several by commas", "member")
+    .option("--team <names>", "also into these teams, by commas", (text: string) => text.split(",").filter(Boolean))
+    .option("--resend", "send the mail of a pending invitation again");
+  create.addHelpText("after", "\nExamples:\n  floe invitations create ada@example.com --role admin");
+  create.action((email: string, options: CreateOptions) => invite(contextOf(create), email, options));
+  const cancel = group
+    .command("cancel")
+    .description("Take an invitation back")
+    .argument("<invitation>", "its id, or the address it was sent to")
+    .option("-y, --yes", "do not ask");
+  cancel.action((named: string, options: { yes?: boolean }) => cancelInvitation(contextOf(cancel), named, options.yes));
+  for (const [verb, past] of [
+    ["accept", "Accepted"],
+    ["reject", "Rejected"],
+  ] as const) {
+    const answer = group
+      .command(verb)
+      .description(`${verb === "accept" ? "Accept" : "Reject"} an invitation`)
+      .argument("<id>");
+    answer.action((id: string) => answerInvitation(contextOf(answer), verb, past, id));
+  }
+}
+
+async function listInvitations(context: Context, options: { mine?: boolean; status?: string }): Promise<void> {
+  const asked = askedFields(context.globals.json, fields);
+  const answer = options.mine
+    ? await accountOf(context).get("organization/list-user-invitations")
+    : await ofOrganization(context);
+  const all = listed<Invitation>(answer, "invitations");
+  showList(context, options.status ? all.filter(({ status }) => status === options.status) : all, columns, asked);
+}
+
+async function ofOrganization(context: Context): Promise<unknown> {
+  const place = await placeOf(context);
+  return place.get("organization/list-invitations", { organizationId: place.organizationId });
+}
+
+async function invite(context: Context, email: string, { role, team, resend }: CreateOptions): Promise<void> {
+  const asked = askedFields(context.globals.json, fields);
+  const place = await placeOf(context);
+  const teamId = team && (await Promise.all(team.map((name) => teamNamed(place, name)))).map(({ id }) => id);
+  const made = await place.post("organization/invite-member", {
+    email,
+    role: role.split(",").map((one) => one.trim()),
+    organizationId: place.organizationId,
+    ...(teamId && { teamId }),
+    ...(resend && { resend }),
+  });
+  context.say(`Invited ${email}.\n`);
+  if (context.json) showOne(context, made, asked);
+}
+
+async function cancelInvitation(context: Context, named: string, yes: boolean | undefined): Promise<void> {
+  const place = await placeOf(context);
+  const query = { organizationId: place.organizationId };
+  const all = listed<Invitation>(await place.get("organization/list-invitations", query), "invitations");
+  const email = named.trim().toLowerCase();
+  const found = all.find((one) => one.id === named || (one.email === email && one.status === "pending"));
+  if (!found) throw new Fault("not_found", `there is no invitation "${named}"`, { hint: "See: floe invitations list" });
+  await confirm(context, `Cancel the invitation of ${found.email}?`, yes);
+  await place.post("organization/cancel-invitation", { invitationId: found.id });
+  context.say(`Canceled the invitation of ${found.email}.\n`);
+}
+
+async function answerInvitation(context: Context, verb: string, past: string, invitationId: string): Promise<void> {
+  await accountOf(context).post(`organization/${verb}-invitation`, { invitationId });
+  context.say(`${past} the invitation.${verb === "accept" ? " See: floe orgs list" : ""}\n`);
+}

@@ -1,0 +1,121 @@
+/** `floe roles`: what members may do, in roles of the organization's own. */
+import { type Command, InvalidArgumentError } from "commander";
+import { organizationRoles, type Permissions, statements } from "../../shared/permissions.ts";
+import { listed, placeOf } from "../accounts/place.ts";
+import { confirm } from "../ask.ts";
+import type { Context } from "../context.ts";
+import { Fault } from "../fault.ts";
+import { askedFields, showList, showOne } from "../resource/show.ts";
+
+type Role = { id: string; role: string; permission: Permissions; createdAt: string };
+type Shown = { role: string; built_in: boolean; permissions: string[] };
+
+const columns = ["role", "built_in:flag", "permissions"];
+const fields = ["role", "built_in", "permissions"];
+
+export function add(root: Command, contextOf: (command: Command) => Context): void {
+  const group = root.command("roles").description("What members may do, in roles of your own").helpCommand(false);
+  const list = group.command("list").description("List the roles, those that every organization has first");
+  list.action(() => listRoles(contextOf(list)));
+  const get = group.command("get").description("Show what one role may do").argument("<role>");
+  get.action((name: string) => getRole(contextOf(get), name));
+  const permissions = group.command("permissions").description("List everything that a role can allow");
+  permissions.action(() => listPermissions(contextOf(permissions)));
+  const create = group.command("create").description("Create a role").argument("<role>", "its name, in lower case");
+  allowing(create);
+  create.addHelpText(
+    "after",
+    "\nExamples:\n  floe roles create support --allow orders:read --allow customers:read,write",
+  );
+  create.action((name: string, { allow }: { allow: Permissions }) => createRole(contextOf(create), name, allow));
+  const update = group.command("update").description("Change what a role may do").argument("<role>");
+  allowing(update);
+  update.action((name: string, { allow }: { allow: Permissions }) => updateRole(contextOf(update), name, allow));
+  const remove = group
+    .command("delete")
+    .description("Delete a role")
+    .argument("<role>")
+    .option("-y, --yes", "do not ask");
+  remove.action((name: string, options: { yes?: boolean }) => deleteRole(contextOf(remove), name, options.yes));
+}
+
+const allowing = (command: Command): Command =>
+  command.requiredOption(
+    "--allow <resource:actions>",
+    "what it may do, such as orders:read or products:read,write; give it again for more",
+    readPermission,
+  );
+
+/** `products:read,write`, added to what was given before. */
+export function readPermission(text: string, before: Permissions = {}): Permissions {
+  const [, resource = "", given = ""] = /^([A-Za-z_]+):([A-Za-z_,-]+)$/.exec(text) ?? [];
+  const known: Permissions = statements;
+  const possible = Object.hasOwn(known, resource) ? (known[resource] ?? []) : [];
+  if (possible.length === 0) throw new InvalidArgumentError("is written as orders:read. See: floe roles permissions");
+  const actions = given.split(",").filter(Boolean);
+  const unknown = actions.find((action) => !possible.includes(action));
+  if (unknown !== undefined || actions.length === 0)
+    throw new InvalidArgumentError(`allows ${resource}:${possible.join(",")}, and no other action.`);
+  return { ...before, [resource]: [...new Set([...(before[resource] ?? []), ...actions])] };
+}
+
+const inLines = (permissions: Permissions): string[] =>
+  Object.entries(permissions)
+    .filter(([, actions]) => actions.length > 0)
+    .map(([resource, actions]) => `${resource}:${actions.join(",")}`);
+
+async function rolesOf(context: Context): Promise<Shown[]> {
+  const place = await placeOf(context);
+  const own = listed<Role>(
+    await place.get("organization/list-roles", { organizationId: place.organizationId }),
+    "roles",
+  );
+  return [
+    ...Object.entries(organizationRoles).map(([role, permissions]) => ({
+      role,
+      built_in: true,
+      permissions: inLines(permissions),
+    })),
+    ...own.map(({ role, permission }) => ({ role, built_in: false, permissions: inLines(permission) })),
+  ];
+}
+
+async function listRoles(context: Context): Promise<void> {
+  const asked = askedFields(context.globals.json, fields);
+  showList(context, await rolesOf(context), columns, asked);
+}
+
+async function getRole(context: Context, name: string): Promise<void> {
+  const asked = askedFields(context.globals.json, fields);
+  const found = (await rolesOf(context)).find(({ role }) => role === name.toLowerCase());
+  if (!found) throw new Fault("not_found", `there is no role "${name}"`, { hint: "See: floe roles list" });
+  if (context.json) showOne(context, found, asked);
+  else for (const line of found.permissions) context.print(`${line}\n`);
+}
+
+function listPermissions(context: Context): void {
+  if (context.json) showOne(context, statements);
+  else for (const line of inLines(statements)) context.print(`${line}\n`);
+}
+
+async function createRole(context: Context, role: string, permission: Permissions): Promise<void> {
+  const place = await placeOf(context);
+  const made = await place.post("organization/create-role", { role, permission, organizationId: place.organizationId });
+  context.say(`Created the role ${role}. Give it: floe members role EMAIL ${role}\n`);
+  if (context.json) showOne(context, made);
+}
+
+async function updateRole(context: Context, roleName: string, permission: Permissions): Promise<void> {
+  const place = await placeOf(context);
+  const { organizationId } = place;
+  const changed = await place.post("organization/update-role", { roleName, data: { permission }, organizationId });
+  context.say(`Changed the role ${roleName}: ${inLines(permission).join(" ")}\n`);
+  if (context.json) showOne(context, changed);
+}
+
+async function deleteRole(context: Context, roleName: string, yes: boolean | undefined): Promise<void> {
+  const place = await placeOf(context);
+  await confirm(context, `Delete the role ${roleName}?`, yes);
+  await place.post("organization/delete-role", { roleName, organizationId: place.organizationId });
+  context.say(`Deleted the role ${roleName}.\n`);
+}

@@ -1,0 +1,97 @@
+/** `floe teams`: groups of members within the organization. */
+import type { Command } from "commander";
+import { listed, memberNamed, membersOf, placeOf } from "../accounts/place.ts";
+import { teamNamed, teamsOf } from "../accounts/teams.ts";
+import { confirm } from "../ask.ts";
+import type { Context } from "../context.ts";
+import { askedFields, showList, showOne } from "../resource/show.ts";
+
+const columns = ["name", "createdAt:date", "id:id"];
+const fields = ["id", "name", "organizationId", "createdAt", "updatedAt"];
+const memberColumns = ["user.email:id", "user.name", "createdAt:date"];
+const memberFields = ["id", "teamId", "userId", "createdAt", "user.*"];
+
+export function add(root: Command, contextOf: (command: Command) => Context): void {
+  const group = root.command("teams").description("Groups of members within the organization").helpCommand(false);
+  const list = group.command("list").description("List the teams");
+  list.action(() => listTeams(contextOf(list)));
+  const create = group.command("create").description("Create a team").argument("<name>");
+  create.action((name: string) => createTeam(contextOf(create), name));
+  const rename = group
+    .command("rename")
+    .description("Rename a team")
+    .argument("<team>", "name or id")
+    .argument("<name>");
+  rename.action((team: string, name: string) => renameTeam(contextOf(rename), team, name));
+  const remove = group
+    .command("delete")
+    .description("Delete a team; its members stay in the organization")
+    .argument("<team>", "name or id")
+    .option("-y, --yes", "do not ask");
+  remove.action((team: string, options: { yes?: boolean }) => deleteTeam(contextOf(remove), team, options.yes));
+  const members = group.command("members").description("List the members of a team").argument("<team>", "name or id");
+  members.action((team: string) => listTeamMembers(contextOf(members), team));
+  const into = group
+    .command("add")
+    .description("Add a member of the organization to a team")
+    .argument("<team>", "name or id")
+    .argument("<member>", "e-mail address or id");
+  into.action((team: string, member: string) => move(contextOf(into), "add", team, member));
+  const out = group
+    .command("remove")
+    .description("Take a member out of a team")
+    .argument("<team>", "name or id")
+    .argument("<member>", "e-mail address or id");
+  out.action((team: string, member: string) => move(contextOf(out), "remove", team, member));
+}
+
+async function listTeams(context: Context): Promise<void> {
+  const asked = askedFields(context.globals.json, fields);
+  showList(context, await teamsOf(await placeOf(context)), columns, asked);
+}
+
+async function createTeam(context: Context, name: string): Promise<void> {
+  const asked = askedFields(context.globals.json, fields);
+  const place = await placeOf(context);
+  const made = await place.post("organization/create-team", { name, organizationId: place.organizationId });
+  context.say(`Created the team ${name}.\n`);
+  if (context.json) showOne(context, made, asked);
+}
+
+async function renameTeam(context: Context, named: string, name: string): Promise<void> {
+  const place = await placeOf(context);
+  const team = await teamNamed(place, named);
+  const { organizationId } = place;
+  await place.post("organization/update-team", { teamId: team.id, data: { name, organizationId } });
+  context.say(`${team.name} is called ${name} now.\n`);
+}
+
+async function deleteTeam(context: Context, named: string, yes: boolean | undefined): Promise<void> {
+  const place = await placeOf(context);
+  const team = await teamNamed(place, named);
+  await confirm(context, `Delete the team ${team.name}?`, yes);
+  await place.post("organization/remove-team", { teamId: team.id, organizationId: place.organizationId });
+  context.say(`Deleted the team ${team.name}.\n`);
+}
+
+async function listTeamMembers(context: Context, named: string): Promise<void> {
+  const asked = askedFields(context.globals.json, memberFields);
+  const place = await placeOf(context);
+  const team = await teamNamed(place, named);
+  const answer = await place.get("organization/list-team-members", { teamId: team.id });
+  const people = new Map((await membersOf(place)).map((one) => [one.userId, one.user]));
+  const rows = listed<{ userId: string }>(answer, "members").map((one) => ({
+    ...one,
+    user: people.get(one.userId) ?? null,
+  }));
+  showList(context, rows, memberColumns, asked);
+}
+
+async function move(context: Context, verb: "add" | "remove", named: string, who: string): Promise<void> {
+  const place = await placeOf(context);
+  const team = await teamNamed(place, named);
+  const member = await memberNamed(place, who);
+  const { organizationId } = place;
+  await place.post(`organization/${verb}-team-member`, { teamId: team.id, userId: member.userId, organizationId });
+  context.say(`${member.user.email} is ${verb === "add" ? "in" : "no longer in"} ${team.name}.\n`);
+}

@@ -1,0 +1,157 @@
+/** Members, invitations, teams, roles, sessions and the audit log from the terminal, against the real server. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { user } from "../../server/auth/tables.ts";
+import { type Floe, type Seller, start } from "../support/floe.ts";
+import { floe, folder } from "./support.ts";
+
+let server: Floe;
+let owner: Seller;
+let guest: Seller;
+let mine: Record<string, string>;
+let theirs: Record<string, string>;
+
+/** The environment of somebody who signed in by `floe login` and chose their organization. */
+async function signedIn(seller: Seller): Promise<Record<string, string>> {
+  const config = join(folder(), "floe");
+  mkdirSync(config, { recursive: true });
+  const credentials = { default: { [server.url]: { token: seller.session } } };
+  writeFileSync(join(config, "credentials.json"), JSON.stringify(credentials), { mode: 0o600 });
+  const env = { FLOE_SERVER: server.url, FLOE_CONFIG_DIR: config };
+  const { code, err } = await floe(["orgs", "use", seller.organization_id], { env });
+  expect([code, err]).toEqual([0, expect.stringContaining("Organization:")]);
+  return env;
+}
+
+beforeAll(async () => {
+  server = await start({ listen: true, realTime: true });
+  owner = await server.seller("owner");
+  guest = await server.seller("guest");
+  await server.deps.db.update(user).set({ emailVerified: true }).where(eq(user.id, guest.user_id));
+  mine = await signedIn(owner);
+  theirs = await signedIn(guest);
+});
+afterAll(() => server.close());
+
+async function ok(env: Record<string, string>, ...argv: string[]): Promise<{ out: string; err: string }> {
+  const { code, out, err } = await floe(argv, { env });
+  expect([argv.join(" "), code, err]).toEqual([argv.join(" "), 0, expect.any(String)]);
+  return { out, err };
+}
+const json = async <T>(env: Record<string, string>, ...argv: string[]): Promise<T> =>
+  JSON.parse((await ok(env, ...argv, "--json")).out) as T;
+
+describe("people of an organization", () => {
+  test("invite, accept, give a role of one's own, and see it decide what the member may do", async () => {
+    await ok(mine, "roles", "create", "support", "--allow", "orders:read", "--allow", "customers:read,write");
+    const roles = await json<{ role: string; built_in: boolean; permissions: string[] }[]>(mine, "roles", "list");
+    expect(roles.map(({ role }) => role)).toEqual(["owner", "admin", "member", "support"]);
+    expect(roles.at(-1)).toMatchObject({ built_in: false, permissions: ["orders:read", "customers:read,write"] });
+
+    await ok(mine, "teams", "create", "Help desk");
+    await ok(mine, "invitations", "create", guest.email, "--role", "support", "--team", "help desk");
+    const [invitation] = await json<{ id: string; status: string }[]>(theirs, "invitations", "list", "--mine");
+    expect(invitation?.status).toBe("pending");
+    await ok(theirs, "invitations", "accept", invitation?.id ?? "");
+    expect(await json(mine, "invitations", "list", "--status", "pending")).toEqual([]);
+
+    const members = await json<{ role: string; user: { email: string } }[]>(mine, "members", "list");
+    expect(members.map((one) => [one.user.email, one.role])).toEqual([
+      [owner.email, "owner"],
+      [guest.email, "support"],
+    ]);
+    await ok(theirs, "customers", "list", "--org", owner.organization_id);
+    const refused = await floe(["products", "list", "--org", owner.organization_id], { env: theirs });
+    expect(refused.code).toBe(5);
+    await ok(mine, "roles", "update", "support", "--allow", "products:read");
+    await ok(theirs, "products", "list", "--org", owner.organization_id);
+
+    const inUse = await floe(["roles", "delete", "support", "--yes"], { env: mine });
+    expect(inUse.code).not.toBe(0);
+    await ok(mine, "members", "role", guest.email, "member");
+    await ok(mine, "roles", "delete", "support", "--yes");
+    await ok(mine, "members", "remove", guest.email, "--yes");
+    expect((await floe(["products", "list", "--org", owner.organization_id], { env: theirs })).code).toBe(6);
+  });
+
+  test("a role that allows what does not exist is refused before anything is sent", async () => {
+    const { code, err } = await floe(["roles", "create", "x", "--allow", "orders:burn"], { env: mine });
+    expect(code).toBe(64);
+    expect(err).toContain("orders:read,write");
+  });
+
+  test("teams are made, filled, renamed and deleted by name", async () => {
+    await ok(mine, "teams", "create", "Backend");
+    await ok(mine, "teams", "add", "backend", owner.email);
+    const inside = await json<{ user: { email: string } }[]>(mine, "teams", "members", "backend");
+    expect(inside.map(({ user: one }) => one.email)).toEqual([owner.email]);
+    await ok(mine, "teams", "remove", "backend", owner.email);
+    await ok(mine, "teams", "rename", "backend", "Platform");
+    expect((await json<{ name: string }[]>(mine, "teams", "list")).map(({ name }) => name)).toContain("Platform");
+    await ok(mine, "teams", "delete", "Platform", "--yes");
+    const gone = await floe(["teams", "members", "Platform"], { env: mine });
+    expect([gone.code, gone.err]).toEqual([6, expect.stringContaining("floe teams list")]);
+  });
+
+  test("an invitation is canceled by its address", async () => {
+    await ok(mine, "invitations", "create", "nobody@example.com");
+    await ok(mine, "invitations", "cancel", "nobody@example.com", "--yes");
+    const [last] = await json<{ status: string }[]>(mine, "invitations", "list", "--status", "canceled");
+    expect(last?.status).toBe("canceled");
+  });
+});
+
+describe("one's own sign-ins and keys", () => {
+  test("sessions are listed without what names them, and ended by id", async () => {
+    const again = await server.auth.signUpSeller({ ...guest, name: "guest", organizationName: "x", slug: "x" });
+    const { out } = await ok(theirs, "sessions", "list", "--json");
+    expect(out).not.toMatch(/"token"|sha256/);
+    const sessions = JSON.parse(out) as { id: string; current: boolean }[];
+    expect(sessions.filter(({ current }) => current)).toHaveLength(1);
+    const other = sessions.find(({ current }) => !current);
+    await ok(theirs, "sessions", "revoke", other?.id ?? "", "--yes");
+    expect((await server.request("GET", "/v1/organizations/", { token: again.session })).status).toBe(401);
+    await ok(theirs, "whoami");
+    const unclear = await floe(["sessions", "revoke"], { env: theirs });
+    expect(unclear.code).toBe(64);
+  });
+
+  test("a key of one's own works in one's organizations, is renewed and revoked", async () => {
+    const made = await json<{ id: string; key: string }>(
+      mine,
+      "api-keys",
+      "create",
+      "mine",
+      "--personal",
+      "--scopes",
+      "products:read",
+    );
+    const products = (key: string) =>
+      floe(["products", "list"], { env: { ...mine, FLOE_API_KEY: key, FLOE_ORG: owner.organization_id } });
+    expect((await products(made.key)).code).toBe(0);
+    const next = await json<{ key: string }>(mine, "api-keys", "rotate", made.id, "--grace", "0");
+    expect((await products(made.key)).code).toBe(4);
+    expect((await products(next.key)).code).toBe(0);
+    await ok(mine, "api-keys", "update", made.id, "--disable");
+    expect((await products(next.key)).code).toBe(4);
+    await ok(mine, "api-keys", "revoke", made.id, "--yes");
+    expect(await json(mine, "api-keys", "list", "--personal")).toEqual([]);
+  });
+
+  test("what was done is in the audit log, for owners", async () => {
+    const entries = await json<{ action: string; actor: { email?: string } }[]>(
+      mine,
+      "audit",
+      "list",
+      "--limit",
+      "200",
+    );
+    const actions = entries.map(({ action }) => action);
+    expect(actions).toEqual(expect.arrayContaining(["team.created", "invitation.created", "member.removed"]));
+    expect(entries.find(({ action }) => action === "team.created")?.actor.email).toBe(owner.email);
+    const table = await floe(["audit", "list"], { env: mine, tty: true, columns: 160 });
+    expect(table.out).toContain(owner.email);
+  });
+});
