@@ -35,6 +35,32 @@ export const looks: Record<string, Look | false> = {
       update: ['floe products update ID --name "Pro 2"', "floe products update ID --price 25eur"],
     },
   },
+  discounts: {
+    summary: "Prices taken off",
+    noun: "discount",
+    columns: ["id:id", "name", "code", "type", "duration", "redemptions_count", "ends_at:date"],
+    examples: {
+      list: ["floe discounts list --query launch"],
+      create: [
+        "floe discounts create --name Launch --code LAUNCH20 --basis-points 2000 --duration once",
+        "floe discounts create --name Fiver --amount 500 --currency usd --duration forever",
+      ],
+    },
+  },
+  customFields: {
+    summary: "Questions that the checkout asks",
+    noun: "custom field",
+    columns: ["id:id", "slug", "type", "name", "created_at:date"],
+    examples: {
+      create: ['floe custom-fields create --type text --slug vat_note --name "Note on the invoice"'],
+    },
+  },
+  meters: {
+    summary: "What you count of its use",
+    noun: "meter",
+    columns: ["id:id", "name", "aggregation.func", "archived_at:date", "created_at:date"],
+    archive: "is_archived",
+  },
   customers: {
     summary: "Who buys from you",
     noun: "customer",

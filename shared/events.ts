@@ -1,5 +1,6 @@
 import { Checkout } from "./api/checkouts.ts";
 import { Customer, CustomerState } from "./api/customers.ts";
+import { Discount } from "./api/discounts.ts";
 import { Order } from "./api/orders.ts";
 import { Organization } from "./api/organizations.ts";
 import { Product } from "./api/products.ts";
@@ -21,5 +22,8 @@ export const payloads = {
   "order.refunded": Order,
   "product.created": Product,
   "product.updated": Product,
+  "discount.created": Discount,
+  "discount.updated": Discount,
+  "discount.deleted": Discount,
   "organization.updated": Organization,
 } as const;

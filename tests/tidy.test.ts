@@ -4,7 +4,18 @@ import { dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
 
 /** The domains of the server in their one order. A domain calls to its left; to its right it speaks by events. */
-const domains = ["organizations", "webhooks", "customers", "products", "payments", "orders", "checkouts"];
+const domains = [
+  "organizations",
+  "webhooks",
+  "customers",
+  "meters",
+  "custom-fields",
+  "products",
+  "discounts",
+  "payments",
+  "orders",
+  "checkouts",
+];
 /** The files a domain may hold besides those that only shape its own data. */
 const rooms = /^(tables|rules|store|service|jobs|shapes|buyer|changes|settlement|messages|tax-ids|price-rules)$/;
 

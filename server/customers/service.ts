@@ -7,6 +7,7 @@ import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { hashToken } from "../lib/secrets.ts";
+import { isTaken } from "../lib/unique.ts";
 import { type CustomerRow, checkTaxId, checkUnique, customerOut, planAnonymization, planUpdate } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -37,7 +38,7 @@ async function orClash<T>(ctx: Ctx, work: (tx: Tx) => Promise<T>): Promise<T> {
     try {
       return await ctx.db.transaction(work);
     } catch (error) {
-      if (left <= 1 || !store.isTaken(error)) throw error;
+      if (left <= 1 || !isTaken(error)) throw error;
     }
   }
 }

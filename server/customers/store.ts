@@ -129,10 +129,3 @@ export async function updateCustomer(tx: Tx, id: string, patch: Partial<Customer
 export class Taken extends Error {
   readonly code = "23505";
 }
-
-/** Whether a change failed because another row has the same unique value. */
-export function isTaken(error: unknown): boolean {
-  const codeOf = (thrown: unknown) =>
-    typeof thrown === "object" && thrown !== null && "code" in thrown ? thrown.code : undefined;
-  return (codeOf(error) ?? codeOf(error instanceof Error ? error.cause : undefined)) === "23505";
-}

@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
+import { pg_trgm } from "@electric-sql/pglite/contrib/pg_trgm";
 import { sql } from "drizzle-orm";
 import { drizzle as drizzlePglite } from "drizzle-orm/pglite";
 import { migrate as migratePglite } from "drizzle-orm/pglite/migrator";
@@ -23,13 +24,16 @@ export class DatabaseError extends Error {
   override readonly name = "DatabaseError";
 }
 
+/** What the migrations ask of a database besides PostgreSQL itself: the index for parts of a text. */
+export const embeddedExtensions = { pg_trgm };
+
 /** PostgreSQL in this process, its files under `folder`; in memory when given an open PGlite. */
 export async function openEmbedded(folder: string | PGlite): Promise<OpenDatabase> {
   let pglite: PGlite;
   if (typeof folder === "string") {
     const files = join(folder, "database");
     mkdirSync(files, { recursive: true, mode: 0o700 });
-    pglite = await PGlite.create(files);
+    pglite = await PGlite.create(files, { extensions: embeddedExtensions });
   } else pglite = folder;
   const db = drizzlePglite({ client: pglite });
   return {

@@ -1,5 +1,8 @@
 import { checkoutClientService, checkoutService } from "../checkouts/service.ts";
+import { customFieldService } from "../custom-fields/service.ts";
 import { customerService } from "../customers/service.ts";
+import { discountService } from "../discounts/service.ts";
+import { meterService } from "../meters/service.ts";
 import { orderService } from "../orders/service.ts";
 import { organizationService } from "../organizations/service.ts";
 import { paymentService } from "../payments/service.ts";
@@ -11,6 +14,9 @@ import type { Provider } from "./provider.ts";
 export const embedded: Provider = {
   organizations: organizationService,
   products: productService,
+  meters: meterService,
+  customFields: customFieldService,
+  discounts: discountService,
   customers: customerService,
   checkouts: checkoutService,
   checkoutClient: checkoutClientService,

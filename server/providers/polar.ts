@@ -35,6 +35,26 @@ export function polarProvider(config: Config): Provider {
       create: (ctx, { body }) => relay(ctx, () => polar.products.create(body as never)),
       update: (ctx, { params, body }) => relay(ctx, () => polar.products.update(params.id, body as never)),
     },
+    meters: {
+      list: (ctx, { query }) => relay(ctx, () => polar.meters.list(query as never)),
+      get: (ctx, { params }) => relay(ctx, () => polar.meters.get(params.id)),
+      create: (ctx, { body }) => relay(ctx, () => polar.meters.create(body as never)),
+      update: (ctx, { params, body }) => relay(ctx, () => polar.meters.update(params.id, body as never)),
+    },
+    customFields: {
+      list: (ctx, { query }) => relay(ctx, () => polar.customFields.list(query as never)),
+      get: (ctx, { params }) => relay(ctx, () => polar.customFields.get(params.id)),
+      create: (ctx, { body }) => relay(ctx, () => polar.customFields.create(body as never)),
+      update: (ctx, { params, body }) => relay(ctx, () => polar.customFields.update(params.id, body as never)),
+      delete: (ctx, { params }) => relay(ctx, () => polar.customFields.delete(params.id)),
+    },
+    discounts: {
+      list: (ctx, { query }) => relay(ctx, () => polar.discounts.list(query as never)),
+      get: (ctx, { params }) => relay(ctx, () => polar.discounts.get(params.id)),
+      create: (ctx, { body }) => relay(ctx, () => polar.discounts.create(body as never)),
+      update: (ctx, { params, body }) => relay(ctx, () => polar.discounts.update(params.id, body as never)),
+      delete: (ctx, { params }) => relay(ctx, () => polar.discounts.delete(params.id)),
+    },
     customers: {
       list: (ctx, { query }) => relay(ctx, () => polar.customers.list(query as never)),
       get: (ctx, { params }) => relay(ctx, () => polar.customers.get(params.id)),

@@ -1,7 +1,10 @@
 import type { Contract } from "../contract.ts";
 import { checkoutClient } from "./checkout-client.ts";
 import { checkouts } from "./checkouts.ts";
+import { customFields } from "./custom-fields.ts";
 import { customers } from "./customers.ts";
+import { discounts } from "./discounts.ts";
+import { meters } from "./meters.ts";
 import { orders } from "./orders.ts";
 import { organizations } from "./organizations.ts";
 import { payments } from "./payments.ts";
@@ -12,6 +15,9 @@ import { webhooks } from "./webhooks.ts";
 export const api = {
   organizations,
   products,
+  meters,
+  customFields,
+  discounts,
   customers,
   checkouts,
   checkoutClient,

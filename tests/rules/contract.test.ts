@@ -7,11 +7,12 @@ import { Address } from "../../shared/addresses.ts";
 import { Benefit, BenefitPublic } from "../../shared/api/benefits.ts";
 import { CheckoutPublic, CheckoutPublicConfirmed } from "../../shared/api/checkout-client.ts";
 import { Checkout } from "../../shared/api/checkouts.ts";
-import { AttachedCustomField } from "../../shared/api/custom-fields.ts";
+import { AttachedCustomField, CustomField } from "../../shared/api/custom-fields.ts";
 import { Customer, CustomerState } from "../../shared/api/customers.ts";
-import { CheckoutDiscount } from "../../shared/api/discounts.ts";
+import { CheckoutDiscount, Discount } from "../../shared/api/discounts.ts";
 import { ProductMedia } from "../../shared/api/files.ts";
 import { api } from "../../shared/api/index.ts";
+import { Meter } from "../../shared/api/meters.ts";
 import { Order, OrderItem } from "../../shared/api/orders.ts";
 import { CheckoutOrganization, Organization } from "../../shared/api/organizations.ts";
 import { Payment } from "../../shared/api/payments.ts";
@@ -146,6 +147,9 @@ const answers = {
   CheckoutPublicConfirmed,
   Order,
   Payment,
+  Meter,
+  CustomField,
+  Discount,
   WebhookEndpoint,
   WebhookDelivery,
 };
@@ -214,6 +218,8 @@ test("answers have the types that the current client 1.0.1 declares", () => {
   expectTypeOf<Known<Sent<typeof CheckoutOrganization>>>().toExtend<models.CheckoutOrganization>();
   expectTypeOf<Priced<Sent<typeof Checkout>>>().toExtend<Priced<models.Checkout>>();
   expectTypeOf<Priced<Sent<typeof CheckoutPublicConfirmed>>>().toExtend<Priced<models.CheckoutPublicConfirmed>>();
+  expectTypeOf<Sent<typeof Meter>>().toExtend<models.Meter>();
+  expectTypeOf<Sent<typeof CustomField>>().toExtend<models.CustomField>();
   expectTypeOf<Sent<typeof Order>>().toExtend<models.Order>();
   expectTypeOf<Sent<typeof Payment>>().toExtend<models.CardPayment | models.GenericPayment>();
   expectTypeOf<Sent<typeof WebhookEndpoint>>().toExtend<models.WebhookEndpoint>();

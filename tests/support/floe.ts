@@ -7,7 +7,7 @@ import { buildApp } from "../../server/app.ts";
 import { type Auth, createAuth } from "../../server/auth/auth.ts";
 import { type Config, completeConfig, readSettings } from "../../server/config.ts";
 import type { Deps } from "../../server/lib/context.ts";
-import { type OpenDatabase, openEmbedded, openPostgres } from "../../server/lib/database.ts";
+import { embeddedExtensions, type OpenDatabase, openEmbedded, openPostgres } from "../../server/lib/database.ts";
 import { newId } from "../../server/lib/ids.ts";
 import { openJobs } from "../../server/lib/jobs.ts";
 import { openProcessor } from "../../server/processors/open.ts";
@@ -99,8 +99,11 @@ async function memoryDatabase(): Promise<OpenDatabase> {
     .sort())
     hash.update(readFileSync(join(migrations, name)));
   const file = join(cache, `${hash.digest("hex").slice(0, 16)}.tar`);
-  if (existsSync(file)) return openEmbedded(await PGlite.create({ loadDataDir: new Blob([readFileSync(file)]) }));
-  const pglite = await PGlite.create();
+  if (existsSync(file))
+    return openEmbedded(
+      await PGlite.create({ extensions: embeddedExtensions, loadDataDir: new Blob([readFileSync(file)]) }),
+    );
+  const pglite = await PGlite.create({ extensions: embeddedExtensions });
   const database = await openEmbedded(pglite);
   await database.migrate(migrations);
   const jobs = await openJobs(database.queue, (error) => console.error(error));
@@ -110,7 +113,9 @@ async function memoryDatabase(): Promise<OpenDatabase> {
   const partial = `${file}.${process.pid}`;
   writeFileSync(partial, Buffer.from(await dump.arrayBuffer()));
   renameSync(partial, file);
-  return pglite.closed ? openEmbedded(await PGlite.create({ loadDataDir: new Blob([readFileSync(file)]) })) : database;
+  return pglite.closed
+    ? openEmbedded(await PGlite.create({ extensions: embeddedExtensions, loadDataDir: new Blob([readFileSync(file)]) }))
+    : database;
 }
 
 /** A whole floe in this process, its outside world replaced by nothing but the test processor and a movable clock. */

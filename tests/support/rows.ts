@@ -7,6 +7,19 @@ export type Row = { params: Record<string, string>; of?: Record<string, Record<s
 /** Somewhere that answers nobody, so that deliveries are tried and fail. */
 const nobody = "http://127.0.0.1:9/hook";
 
+/** Counts the tokens of the events called completion. */
+const meter = {
+  name: "Tokens",
+  filter: {
+    conjunction: "and" as const,
+    clauses: [
+      { property: "name", operator: "eq" as const, value: "completion" },
+      { conjunction: "or" as const, clauses: [{ property: "tokens", operator: "gt" as const, value: 100 }] },
+    ],
+  },
+  aggregation: { func: "sum" as const, property: "tokens" },
+};
+
 /** A book that can be bought, and a checkout for it. */
 async function openCheckout({ client }: Seller) {
   const product = await client.products.create({
@@ -34,6 +47,18 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     const { id } = await client.products.create({
       body: { name: "Book", prices: [{ amount_type: "fixed", price_amount: 1900 }] },
     });
+    return { params: { id } };
+  },
+  meters: async (_, { client }) => {
+    const { id } = await client.meters.create({ body: meter });
+    return { params: { id } };
+  },
+  customFields: async (_, { client }) => {
+    const { id } = await client.customFields.create({ body: { type: "text", slug: "row", name: "Row" } });
+    return { params: { id } };
+  },
+  discounts: async (_, { client }) => {
+    const { id } = await client.discounts.create({ body: { name: "Row", duration: "once", basis_points: 1000 } });
     return { params: { id } };
   },
   customers: async (_, { client }) => {
@@ -73,6 +98,28 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
     name: "Book",
     description: "A book.",
     prices: [{ amount_type: "fixed", price_amount: 1900, price_currency: "usd" }],
+    metadata: { tier: "pro" },
+  }),
+  "meters.create": () => ({ ...meter, metadata: { tier: "pro" } }),
+  "customFields.create": (_, number) => ({
+    type: "number",
+    slug: `sample-${number}`,
+    name: "Sample",
+    properties: { form_label: "How many?", ge: 1, le: 10 },
+    metadata: { tier: "pro" },
+  }),
+  "discounts.create": (product_id, number) => ({
+    name: "Sample",
+    code: `SAMPLE${number}`,
+    type: "fixed",
+    amount: 500,
+    currency: "usd",
+    duration: "repeating",
+    duration_in_months: 3,
+    starts_at: "2026-01-01T00:00:00Z",
+    ends_at: "2036-01-01T00:00:00Z",
+    max_redemptions: 10,
+    products: [product_id],
     metadata: { tier: "pro" },
   }),
   "customers.create": (_, number) => ({

@@ -5,6 +5,9 @@ import { CheckoutPublic$inboundSchema as CheckoutPublic38 } from "polar-sdk-0.38
 import { CheckoutPublicConfirmed$inboundSchema as CheckoutPublicConfirmed38 } from "polar-sdk-0.38/models/components/checkoutpublicconfirmed.js";
 import { Customer$inboundSchema as Customer38 } from "polar-sdk-0.38/models/components/customer.js";
 import { CustomerState$inboundSchema as CustomerState38 } from "polar-sdk-0.38/models/components/customerstate.js";
+import { CustomField$inboundSchema as CustomField38 } from "polar-sdk-0.38/models/components/customfield.js";
+import { Discount$inboundSchema as Discount38 } from "polar-sdk-0.38/models/components/discount.js";
+import { Meter$inboundSchema as Meter38 } from "polar-sdk-0.38/models/components/meter.js";
 import { Order$inboundSchema as Order38 } from "polar-sdk-0.38/models/components/order.js";
 import { Organization$inboundSchema as Organization38 } from "polar-sdk-0.38/models/components/organization.js";
 import { Payment$inboundSchema as Payment38 } from "polar-sdk-0.38/models/components/payment.js";
@@ -17,6 +20,9 @@ import { CheckoutPublic$inboundSchema as CheckoutPublic49 } from "polar-sdk-0.49
 import { CheckoutPublicConfirmed$inboundSchema as CheckoutPublicConfirmed49 } from "polar-sdk-0.49/models/components/checkoutpublicconfirmed.js";
 import { Customer$inboundSchema as Customer49 } from "polar-sdk-0.49/models/components/customer.js";
 import { CustomerState$inboundSchema as CustomerState49 } from "polar-sdk-0.49/models/components/customerstate.js";
+import { CustomField$inboundSchema as CustomField49 } from "polar-sdk-0.49/models/components/customfield.js";
+import { Discount$inboundSchema as Discount49 } from "polar-sdk-0.49/models/components/discount.js";
+import { Meter$inboundSchema as Meter49 } from "polar-sdk-0.49/models/components/meter.js";
 import { Order$inboundSchema as Order49 } from "polar-sdk-0.49/models/components/order.js";
 import { Organization$inboundSchema as Organization49 } from "polar-sdk-0.49/models/components/organization.js";
 import { Payment$inboundSchema as Payment49 } from "polar-sdk-0.49/models/components/payment.js";
@@ -35,6 +41,9 @@ export const readers38 = {
   Checkout: Checkout38,
   CheckoutPublic: CheckoutPublic38,
   CheckoutPublicConfirmed: CheckoutPublicConfirmed38,
+  Meter: Meter38,
+  CustomField: CustomField38,
+  Discount: Discount38,
   Order: Order38,
   Payment: Payment38,
   WebhookEndpoint: WebhookEndpoint38,
@@ -49,6 +58,9 @@ export const readers49 = {
   Checkout: Checkout49,
   CheckoutPublic: CheckoutPublic49,
   CheckoutPublicConfirmed: CheckoutPublicConfirmed49,
+  Meter: Meter49,
+  CustomField: CustomField49,
+  Discount: Discount49,
   Order: Order49,
   Payment: Payment49,
   WebhookEndpoint: WebhookEndpoint49,

@@ -1,0 +1,53 @@
+import type { customFields } from "../../shared/api/custom-fields.ts";
+import type { Service } from "../../shared/contract.ts";
+import { invalid, notFound } from "../../shared/errors.ts";
+import { type Ctx, organizationOf } from "../lib/context.ts";
+import { newId } from "../lib/ids.ts";
+import { pageOf } from "../lib/page.ts";
+import { orTaken } from "../lib/unique.ts";
+import { customFieldOut, planUpdate, slugTaken } from "./rules.ts";
+import * as store from "./store.ts";
+
+/** The custom fields of the API. */
+export const customFieldService: Service<typeof customFields, Ctx> = {
+  async list(ctx, { query }) {
+    const { items, total } = await store.listCustomFields(ctx.db, organizationOf(ctx), query);
+    return pageOf(items.map(customFieldOut), total, query);
+  },
+  async get(ctx, { params }) {
+    const [row] = await store.findCustomFields(ctx.db, organizationOf(ctx), [params.id]);
+    if (!row) throw notFound();
+    return customFieldOut(row);
+  },
+  create: (ctx, { body }) =>
+    ctx.db.transaction(async (tx) => {
+      const { organization_id: _, ...given } = body;
+      const owned = { id: newId(), organization_id: organizationOf(ctx), created_at: ctx.clock.now() };
+      // The index decides, so that two at once cannot both have it.
+      const row = await store.insertCustomField(tx, { ...given, ...owned });
+      if (!row) throw invalid(slugTaken(given.slug));
+      return customFieldOut(row);
+    }),
+  update: (ctx, { params, body }) =>
+    orTaken(body.slug === undefined ? undefined : slugTaken(body.slug), () =>
+      ctx.db.transaction(async (tx) => {
+        const row = await store.lockCustomField(tx, organizationOf(ctx), params.id);
+        if (!row) throw notFound();
+        const { patch, faults } = planUpdate(row, body, ctx.clock.now());
+        if (patch.slug !== undefined && (await store.isSlugTaken(tx, row.organization_id, patch.slug, row.id)))
+          faults.push(slugTaken(patch.slug));
+        if (faults.length > 0) throw invalid(...faults);
+        if (Object.keys(patch).length === 0) return customFieldOut(row);
+        const changed = await store.updateCustomField(tx, row.id, patch);
+        if (patch.slug !== undefined) await store.renameAnswers(tx, row.organization_id, row.slug, patch.slug);
+        return customFieldOut(changed);
+      }),
+    ),
+  delete: (ctx, { params }) =>
+    ctx.db.transaction(async (tx) => {
+      const row = await store.lockCustomField(tx, organizationOf(ctx), params.id);
+      if (!row) throw notFound();
+      await store.updateCustomField(tx, row.id, { deleted_at: ctx.clock.now() });
+      await store.detach(tx, row.id);
+    }),
+};

@@ -1,0 +1,114 @@
+import { and, count, eq, ilike, inArray, isNull, ne, or, sql } from "drizzle-orm";
+import { checkouts } from "../checkouts/tables.ts";
+import type { Database, Tx } from "../lib/context.ts";
+import { among, contains, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { orders } from "../orders/tables.ts";
+import type { CustomFieldRow } from "./rules.ts";
+import { customFields, productCustomFields } from "./tables.ts";
+
+type Filter = Paging & {
+  organization_id?: string[] | undefined;
+  query?: string | undefined;
+  type?: string[] | undefined;
+  sorting: readonly string[];
+};
+const sortable = {
+  created_at: customFields.created_at,
+  slug: customFields.slug,
+  name: customFields.name,
+  type: customFields.type,
+};
+const living = (organization_id: string) =>
+  and(eq(customFields.organization_id, organization_id), isNull(customFields.deleted_at));
+
+/** One page of custom fields, and how many there are (CUF-11). */
+export async function listCustomFields(db: Database, organization_id: string, filter: Filter) {
+  const { query } = filter;
+  const where = and(
+    living(organization_id),
+    among(customFields.organization_id, filter.organization_id),
+    query === undefined
+      ? undefined
+      : or(ilike(customFields.name, contains(query)), ilike(customFields.slug, contains(query))),
+    among(customFields.type, filter.type),
+  );
+  const items = await db
+    .select()
+    .from(customFields)
+    .where(where)
+    .orderBy(...orderBy(filter.sorting, sortable, customFields.id))
+    .limit(filter.limit)
+    .offset(offsetOf(filter));
+  const [row] = await db.select({ total: count() }).from(customFields).where(where);
+  return { items, total: row?.total ?? 0 };
+}
+
+/** These fields of an organization that were not deleted, in no order. */
+export async function findCustomFields(
+  db: Database,
+  organization_id: string,
+  ids: readonly string[],
+): Promise<CustomFieldRow[]> {
+  if (ids.length === 0) return [];
+  return db
+    .select()
+    .from(customFields)
+    .where(and(living(organization_id), inArray(customFields.id, [...ids])));
+}
+
+/** A field that was not deleted, kept from changing until the transaction ends. */
+export async function lockCustomField(
+  tx: Tx,
+  organization_id: string,
+  id: string,
+): Promise<CustomFieldRow | undefined> {
+  const [row] = await tx
+    .select()
+    .from(customFields)
+    .where(and(living(organization_id), eq(customFields.id, id)))
+    .for("update");
+  return row;
+}
+
+/** Whether another living field has the slug. */
+export async function isSlugTaken(tx: Tx, organization_id: string, slug: string, id?: string): Promise<boolean> {
+  const [row] = await tx
+    .select({ id: customFields.id })
+    .from(customFields)
+    .where(
+      and(living(organization_id), eq(customFields.slug, slug), id === undefined ? undefined : ne(customFields.id, id)),
+    );
+  return row !== undefined;
+}
+
+/** Add a field; undefined when a parallel one has just taken the slug. */
+export async function insertCustomField(
+  tx: Tx,
+  values: typeof customFields.$inferInsert,
+): Promise<CustomFieldRow | undefined> {
+  const [row] = await tx.insert(customFields).values(values).onConflictDoNothing().returning();
+  return row;
+}
+
+/** Change columns of a field that the caller has locked. */
+export async function updateCustomField(tx: Tx, id: string, patch: Partial<CustomFieldRow>): Promise<CustomFieldRow> {
+  const [row] = await tx.update(customFields).set(patch).where(eq(customFields.id, id)).returning();
+  if (!row) throw new Error(`The custom field ${id} is gone.`);
+  return row;
+}
+
+/** Keep what buyers answered under its new name (CUF-04). */
+export async function renameAnswers(tx: Tx, organization_id: string, from: string, to: string): Promise<void> {
+  for (const table of [checkouts, orders]) {
+    const data = table.custom_field_data;
+    await tx
+      .update(table)
+      .set({ custom_field_data: sql`(${data} - ${from}) || jsonb_build_object(${to}::text, ${data} -> ${from})` })
+      .where(and(eq(table.organization_id, organization_id), sql`jsonb_exists(${data}, ${from})`));
+  }
+}
+
+/** No product asks for it any more (CUF-05). */
+export async function detach(tx: Tx, custom_field_id: string): Promise<void> {
+  await tx.delete(productCustomFields).where(eq(productCustomFields.custom_field_id, custom_field_id));
+}

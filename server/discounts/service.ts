@@ -1,0 +1,95 @@
+import type { Discount, discounts } from "../../shared/api/discounts.ts";
+import type { Service } from "../../shared/contract.ts";
+import { invalid, notFound } from "../../shared/errors.ts";
+import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
+import { emit } from "../lib/events.ts";
+import { newId } from "../lib/ids.ts";
+import { pageOf } from "../lib/page.ts";
+import { orTaken } from "../lib/unique.ts";
+import { findOrganization } from "../organizations/store.ts";
+import { checkProducts, codeTaken, discountOut, planTerms, planUpdate } from "./rules.ts";
+import * as store from "./store.ts";
+
+async function reread(tx: Tx, organization_id: string, id: string): Promise<Discount> {
+  const row = await store.findDiscount(tx, organization_id, id);
+  if (!row) throw new Error(`The discount ${id} is gone.`);
+  return discountOut(row);
+}
+
+async function currencyOf(tx: Tx, organization_id: string): Promise<string> {
+  const row = await findOrganization(tx, organization_id);
+  if (!row) throw notFound();
+  return row.default_presentment_currency;
+}
+
+/** The discounts of the API. */
+export const discountService: Service<typeof discounts, Ctx> = {
+  async list(ctx, { query }) {
+    const { items, total } = await store.listDiscounts(ctx.db, organizationOf(ctx), query);
+    return pageOf(items.map(discountOut), total, query);
+  },
+  async get(ctx, { params }) {
+    const row = await store.findDiscount(ctx.db, organizationOf(ctx), params.id);
+    if (!row) throw notFound();
+    return discountOut(row);
+  },
+  create: (ctx, { body }) =>
+    ctx.db.transaction(async (tx) => {
+      const organization_id = organizationOf(ctx);
+      const wanted = body.products ?? [];
+      const faults = checkProducts(wanted, await store.findProductIds(tx, organization_id, wanted));
+      const id = newId();
+      const { name, code = null, duration, metadata } = body;
+      if (code !== null && (await store.isCodeTaken(tx, organization_id, code, id))) faults.push(codeTaken(code));
+      if (faults.length > 0) throw invalid(...faults);
+      const row = await store.insertDiscount(tx, {
+        id,
+        organization_id,
+        created_at: ctx.clock.now(),
+        name,
+        code,
+        duration,
+        metadata,
+        ...planTerms(body, await currencyOf(tx, organization_id)),
+        duration_in_months: body.duration_in_months ?? null,
+        starts_at: body.starts_at ?? null,
+        ends_at: body.ends_at ?? null,
+        max_redemptions: body.max_redemptions ?? null,
+        max_redemptions_per_customer: body.max_redemptions_per_customer ?? null,
+      });
+      if (!row) throw invalid(codeTaken(code ?? ""));
+      await store.setProducts(tx, id, wanted);
+      const out = await reread(tx, organization_id, id);
+      await emit(tx, ctx, organization_id, "discount.created", out);
+      return out;
+    }),
+  update: (ctx, { params, body }) =>
+    orTaken(body.code ? codeTaken(body.code) : undefined, () =>
+      ctx.db.transaction(async (tx) => {
+        const organization_id = organizationOf(ctx);
+        const row = await store.lockDiscount(tx, organization_id, params.id);
+        if (!row) throw notFound();
+        const { patch, faults } = planUpdate(row, body, await currencyOf(tx, organization_id));
+        if (patch.code && (await store.isCodeTaken(tx, organization_id, patch.code, row.id)))
+          faults.push(codeTaken(patch.code));
+        const wanted = body.products ?? undefined;
+        if (wanted) faults.push(...checkProducts(wanted, await store.findProductIds(tx, organization_id, wanted)));
+        if (faults.length > 0) throw invalid(...faults);
+        const changed = Object.keys(patch).length > 0 || wanted !== undefined;
+        if (changed) await store.updateDiscount(tx, row.id, { ...patch, modified_at: ctx.clock.now() });
+        if (wanted) await store.setProducts(tx, row.id, wanted);
+        const out = await reread(tx, organization_id, row.id);
+        await emit(tx, ctx, organization_id, "discount.updated", out);
+        return out;
+      }),
+    ),
+  delete: (ctx, { params }) =>
+    ctx.db.transaction(async (tx) => {
+      const organization_id = organizationOf(ctx);
+      const row = await store.lockDiscount(tx, organization_id, params.id);
+      if (!row) throw notFound();
+      const out = await reread(tx, organization_id, row.id);
+      await store.updateDiscount(tx, row.id, { deleted_at: ctx.clock.now() });
+      await emit(tx, ctx, organization_id, "discount.deleted", out);
+    }),
+};

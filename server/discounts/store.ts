@@ -1,0 +1,119 @@
+import { and, count, eq, getTableColumns, ilike, inArray, isNull, ne, or, type SQL, sql } from "drizzle-orm";
+import type { Database, Tx } from "../lib/context.ts";
+import { among, contains, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import type { ProductRow } from "../products/rules.ts";
+import { products } from "../products/tables.ts";
+import type { DiscountRow, LimitedDiscount } from "./rules.ts";
+import { discountProducts, discounts } from "./tables.ts";
+
+type Filter = Paging & {
+  organization_id?: string[] | undefined;
+  query?: string | undefined;
+  sorting: readonly string[];
+};
+const sortable = {
+  created_at: discounts.created_at,
+  name: discounts.name,
+  code: discounts.code,
+  redemptions_count: discounts.redemptions_count,
+  ends_at: discounts.ends_at,
+};
+const living = (organization_id: string) =>
+  and(eq(discounts.organization_id, organization_id), isNull(discounts.deleted_at));
+
+type Json = Omit<ProductRow, "created_at" | "modified_at"> & { created_at: string; modified_at: string | null };
+/** The products in the same row, so that a page of discounts is one statement. */
+const limitedTo = sql<ProductRow[]>`(
+  select coalesce(json_agg(to_json(p) order by dp."order"), '[]') from ${discountProducts} dp
+  join ${products} p on p.id = dp.product_id where dp.discount_id = ${discounts}.id
+)`.mapWith((list: unknown) =>
+  (list as Json[]).map((row) => ({
+    ...row,
+    created_at: new Date(row.created_at),
+    modified_at: row.modified_at === null ? null : new Date(row.modified_at),
+  })),
+);
+const limited = { ...getTableColumns(discounts), products: limitedTo };
+
+/** One page of discounts with their products, and how many there are (DSC-25). */
+export async function listDiscounts(db: Database, organization_id: string, filter: Filter) {
+  const { query } = filter;
+  const where: SQL | undefined = and(
+    living(organization_id),
+    among(discounts.organization_id, filter.organization_id),
+    query === undefined
+      ? undefined
+      : or(ilike(discounts.name, contains(query)), ilike(discounts.code, contains(query))),
+  );
+  const items: LimitedDiscount[] = await db
+    .select(limited)
+    .from(discounts)
+    .where(where)
+    .orderBy(...orderBy(filter.sorting, sortable, discounts.id))
+    .limit(filter.limit)
+    .offset(offsetOf(filter));
+  const [row] = await db.select({ total: count() }).from(discounts).where(where);
+  return { items, total: row?.total ?? 0 };
+}
+
+/** A discount that was not deleted, with its products. */
+export async function findDiscount(
+  db: Database,
+  organization_id: string,
+  id: string,
+): Promise<LimitedDiscount | undefined> {
+  const [row] = await db
+    .select(limited)
+    .from(discounts)
+    .where(and(living(organization_id), eq(discounts.id, id)));
+  return row;
+}
+
+/** A discount that was not deleted, kept from changing until the transaction ends. */
+export async function lockDiscount(tx: Tx, organization_id: string, id: string): Promise<DiscountRow | undefined> {
+  const [row] = await tx
+    .select()
+    .from(discounts)
+    .where(and(living(organization_id), eq(discounts.id, id)))
+    .for("update");
+  return row;
+}
+
+/** Whether another living discount has the code, in any case. */
+export async function isCodeTaken(tx: Tx, organization_id: string, code: string, id: string): Promise<boolean> {
+  const same = eq(sql`lower(${discounts.code})`, sql`lower(${code})`);
+  const [row] = await tx
+    .select({ id: discounts.id })
+    .from(discounts)
+    .where(and(living(organization_id), same, ne(discounts.id, id)))
+    .limit(1);
+  return row !== undefined;
+}
+
+/** Which of these products are the organization's. */
+export async function findProductIds(tx: Tx, organization_id: string, ids: readonly string[]) {
+  if (ids.length === 0) return [];
+  return tx
+    .select({ id: products.id })
+    .from(products)
+    .where(and(eq(products.organization_id, organization_id), inArray(products.id, [...ids])));
+}
+
+/** Add a discount; undefined when a parallel one has just taken the code. */
+export async function insertDiscount(tx: Tx, values: typeof discounts.$inferInsert): Promise<DiscountRow | undefined> {
+  const [row] = await tx.insert(discounts).values(values).onConflictDoNothing().returning();
+  return row;
+}
+
+/** Change columns of a discount that the caller has locked. */
+export async function updateDiscount(tx: Tx, id: string, patch: Partial<DiscountRow>): Promise<void> {
+  await tx.update(discounts).set(patch).where(eq(discounts.id, id));
+}
+
+/** Limit a discount to these products and no others; to none for all. */
+export async function setProducts(tx: Tx, discount_id: string, ids: readonly string[]): Promise<void> {
+  await tx.delete(discountProducts).where(eq(discountProducts.discount_id, discount_id));
+  const wanted = [...new Set(ids.map((id) => id.toLowerCase()))];
+  if (wanted.length > 0)
+    await tx.insert(discountProducts).values(wanted.map((product_id, order) => ({ discount_id, product_id, order })));
+}

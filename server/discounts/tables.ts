@@ -1,0 +1,66 @@
+import { sql } from "drizzle-orm";
+import { index, integer, jsonb, pgTable, primaryKey, text, timestamp, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import type { Discount } from "../../shared/api/discounts.ts";
+import { organization } from "../organizations/tables.ts";
+import { products } from "../products/tables.ts";
+
+const instant = () => timestamp({ withTimezone: true });
+
+/** Prices taken off. Deleting keeps the row, because subscriptions that have it keep it (DSC-08). */
+export const discounts = pgTable(
+  "discounts",
+  {
+    id: uuid().primaryKey(),
+    organization_id: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
+    created_at: instant().notNull(),
+    modified_at: instant(),
+    deleted_at: instant(),
+    name: text().notNull(),
+    /** As typed; compared in lower case (DSC-01). */
+    code: text(),
+    type: text().$type<Discount["type"]>().notNull(),
+    /** By currency, of a fixed discount; `currency` is the one that older clients read. */
+    amounts: jsonb().$type<Record<string, number>>(),
+    currency: text(),
+    basis_points: integer(),
+    duration: text().$type<Discount["duration"]>().notNull(),
+    duration_in_months: integer(),
+    starts_at: instant(),
+    ends_at: instant(),
+    max_redemptions: integer(),
+    max_redemptions_per_customer: integer(),
+    /** How many redemptions there are, counted with each of them (DSC-11). */
+    redemptions_count: integer().notNull().default(0),
+    metadata: jsonb().$type<Discount["metadata"]>().notNull().default({}),
+  },
+  (table) => [
+    uniqueIndex("discounts_code")
+      .on(table.organization_id, sql`lower(${table.code})`)
+      .where(sql`${table.deleted_at} is null`),
+    index("discounts_by_creation")
+      .on(table.organization_id, table.created_at, table.id)
+      .where(sql`${table.deleted_at} is null`),
+    index("discounts_by_name").on(table.organization_id, table.name, table.id).where(sql`${table.deleted_at} is null`),
+    index("discounts_part").using("gin", sql`${table.name} gin_trgm_ops`, sql`${table.code} gin_trgm_ops`),
+  ],
+);
+
+/** The products a discount is limited to; without any it is good for all (DSC-05). */
+export const discountProducts = pgTable(
+  "discount_products",
+  {
+    discount_id: uuid()
+      .notNull()
+      .references(() => discounts.id, { onDelete: "cascade" }),
+    product_id: uuid()
+      .notNull()
+      .references(() => products.id, { onDelete: "cascade" }),
+    order: integer().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.discount_id, table.product_id] }),
+    index("discount_products_of_product").on(table.product_id),
+  ],
+);

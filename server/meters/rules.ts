@@ -1,0 +1,44 @@
+import type { z } from "zod";
+import type { Meter, MeterUpdate } from "../../shared/api/meters.ts";
+import { type Fault, fault } from "../../shared/errors.ts";
+import type { meters } from "./tables.ts";
+
+export type MeterRow = typeof meters.$inferSelect;
+type Update = z.output<typeof MeterUpdate>;
+
+/** A meter as it is answered. */
+export const meterOut = (row: MeterRow): Meter => row;
+
+/** What holds a meter in use. */
+export type MeterUse = {
+  /** Active prices of products on sale, and benefits that credit it. */
+  priced: boolean;
+  credited: boolean;
+};
+
+/** Every fault of an update (MTR-13), and a custom unit without its label. */
+export function checkUpdate(row: MeterRow, body: Update, use: MeterUse): Fault[] {
+  const faults: Fault[] = [];
+  if (body.is_archived && row.archived_at === null && (use.priced || use.credited)) {
+    const what = use.priced ? "a price of a product" : "a benefit";
+    faults.push(fault(["is_archived"], `The meter is used by ${what}. Archive that first.`, "value_error", true));
+  }
+  const unit = body.unit ?? row.unit;
+  const custom_label = body.custom_label === undefined ? row.custom_label : body.custom_label;
+  if (unit === "custom" && custom_label === null)
+    faults.push(fault(["custom_label"], "A custom unit needs a label.", "value_error", null));
+  return faults;
+}
+
+/** The columns that an update changes. */
+export function planUpdate(row: MeterRow, body: Update, now: Date): Partial<MeterRow> {
+  const { is_archived, ...plain } = body;
+  const patch: Partial<MeterRow> = Object.fromEntries(
+    Object.entries(plain).filter(
+      ([key, value]) => value !== undefined && JSON.stringify(value) !== JSON.stringify(row[key as keyof MeterRow]),
+    ),
+  );
+  if (is_archived !== undefined && is_archived !== (row.archived_at !== null))
+    patch.archived_at = is_archived ? now : null;
+  return Object.keys(patch).length === 0 ? {} : { ...patch, modified_at: now };
+}

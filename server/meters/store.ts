@@ -1,0 +1,87 @@
+import { and, count, eq, ilike, inArray, isNotNull, isNull } from "drizzle-orm";
+import type { Database, Tx } from "../lib/context.ts";
+import { among, contains, metadataMatches, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { productPrices, products } from "../products/tables.ts";
+import type { MeterRow, MeterUse } from "./rules.ts";
+import { meters } from "./tables.ts";
+
+type Filter = Paging & {
+  organization_id?: string[] | undefined;
+  query?: string | undefined;
+  is_archived?: boolean | undefined;
+  metadata?: Record<string, string[] | undefined> | undefined;
+  sorting: readonly string[];
+};
+const sortable = { created_at: meters.created_at, name: meters.name };
+
+/** One page of meters, and how many there are. */
+export async function listMeters(db: Database, organization_id: string, filter: Filter) {
+  const { query, is_archived } = filter;
+  const where = and(
+    eq(meters.organization_id, organization_id),
+    among(meters.organization_id, filter.organization_id),
+    query === undefined ? undefined : ilike(meters.name, contains(query)),
+    is_archived === undefined ? undefined : is_archived ? isNotNull(meters.archived_at) : isNull(meters.archived_at),
+    metadataMatches(meters.metadata, filter.metadata),
+  );
+  const items = await db
+    .select()
+    .from(meters)
+    .where(where)
+    .orderBy(...orderBy(filter.sorting, sortable, meters.id))
+    .limit(filter.limit)
+    .offset(offsetOf(filter));
+  const [row] = await db.select({ total: count() }).from(meters).where(where);
+  return { items, total: row?.total ?? 0 };
+}
+
+/** These meters of an organization, in no order. */
+export async function findMeters(db: Database, organization_id: string, ids: readonly string[]): Promise<MeterRow[]> {
+  if (ids.length === 0) return [];
+  return db
+    .select()
+    .from(meters)
+    .where(and(eq(meters.organization_id, organization_id), inArray(meters.id, [...ids])));
+}
+
+/** A meter, kept from changing until the transaction ends. */
+export async function lockMeter(tx: Tx, organization_id: string, id: string): Promise<MeterRow | undefined> {
+  const [row] = await tx
+    .select()
+    .from(meters)
+    .where(and(eq(meters.organization_id, organization_id), eq(meters.id, id)))
+    .for("update");
+  return row;
+}
+
+/** What keeps a meter from being archived (MTR-13). */
+export async function useOf(tx: Tx, { id, organization_id }: MeterRow): Promise<MeterUse> {
+  const [price] = await tx
+    .select({ id: productPrices.id })
+    .from(productPrices)
+    .innerJoin(products, eq(products.id, productPrices.product_id))
+    .where(
+      and(
+        eq(productPrices.organization_id, organization_id),
+        eq(productPrices.meter_id, id),
+        eq(productPrices.is_archived, false),
+        eq(products.is_archived, false),
+      ),
+    )
+    .limit(1);
+  return { priced: price !== undefined, credited: false };
+}
+
+/** Add a meter. */
+export async function insertMeter(tx: Tx, values: typeof meters.$inferInsert): Promise<MeterRow> {
+  const [row] = await tx.insert(meters).values(values).returning();
+  if (!row) throw new Error("The meter was not written.");
+  return row;
+}
+
+/** Change columns of a meter that the caller has locked. */
+export async function updateMeter(tx: Tx, id: string, patch: Partial<MeterRow>): Promise<MeterRow> {
+  const [row] = await tx.update(meters).set(patch).where(eq(meters.id, id)).returning();
+  if (!row) throw new Error(`The meter ${id} is gone.`);
+  return row;
+}

@@ -1,0 +1,33 @@
+import { sql } from "drizzle-orm";
+import { index, integer, jsonb, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import type { Meter } from "../../shared/api/meters.ts";
+import { organization } from "../organizations/tables.ts";
+
+const instant = () => timestamp({ withTimezone: true });
+
+/** What is counted. There is no deleting, only archiving (MTR-13). */
+export const meters = pgTable(
+  "meters",
+  {
+    id: uuid().primaryKey(),
+    organization_id: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
+    created_at: instant().notNull(),
+    modified_at: instant(),
+    archived_at: instant(),
+    name: text().notNull(),
+    unit: text().$type<Meter["unit"]>().notNull().default("scalar"),
+    custom_label: text(),
+    custom_multiplier: integer(),
+    filter: jsonb().$type<Meter["filter"]>().notNull(),
+    aggregation: jsonb().$type<Meter["aggregation"]>().notNull(),
+    metadata: jsonb().$type<Meter["metadata"]>().notNull().default({}),
+  },
+  (table) => [
+    index("meters_by_name").on(table.organization_id, table.name, table.id),
+    index("meters_by_creation").on(table.organization_id, table.created_at, table.id),
+    index("meters_name_part").using("gin", sql`${table.name} gin_trgm_ops`),
+    index("meters_metadata").using("gin", sql`${table.metadata} jsonb_path_ops`),
+  ],
+);

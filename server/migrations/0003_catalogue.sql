@@ -1,0 +1,86 @@
+CREATE EXTENSION IF NOT EXISTS pg_trgm;--> statement-breakpoint
+CREATE TABLE "custom_fields" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"deleted_at" timestamp with time zone,
+	"type" text NOT NULL,
+	"slug" text NOT NULL,
+	"name" text NOT NULL,
+	"properties" jsonb NOT NULL,
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "product_custom_fields" (
+	"product_id" uuid NOT NULL,
+	"custom_field_id" uuid NOT NULL,
+	"order" integer NOT NULL,
+	"required" boolean NOT NULL,
+	CONSTRAINT "product_custom_fields_product_id_custom_field_id_pk" PRIMARY KEY("product_id","custom_field_id")
+);
+--> statement-breakpoint
+CREATE TABLE "discount_products" (
+	"discount_id" uuid NOT NULL,
+	"product_id" uuid NOT NULL,
+	"order" integer NOT NULL,
+	CONSTRAINT "discount_products_discount_id_product_id_pk" PRIMARY KEY("discount_id","product_id")
+);
+--> statement-breakpoint
+CREATE TABLE "discounts" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"deleted_at" timestamp with time zone,
+	"name" text NOT NULL,
+	"code" text,
+	"type" text NOT NULL,
+	"amounts" jsonb,
+	"currency" text,
+	"basis_points" integer,
+	"duration" text NOT NULL,
+	"duration_in_months" integer,
+	"starts_at" timestamp with time zone,
+	"ends_at" timestamp with time zone,
+	"max_redemptions" integer,
+	"max_redemptions_per_customer" integer,
+	"redemptions_count" integer DEFAULT 0 NOT NULL,
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "meters" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"archived_at" timestamp with time zone,
+	"name" text NOT NULL,
+	"unit" text DEFAULT 'scalar' NOT NULL,
+	"custom_label" text,
+	"custom_multiplier" integer,
+	"filter" jsonb NOT NULL,
+	"aggregation" jsonb NOT NULL,
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+--> statement-breakpoint
+ALTER TABLE "custom_fields" ADD CONSTRAINT "custom_fields_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "product_custom_fields" ADD CONSTRAINT "product_custom_fields_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "product_custom_fields" ADD CONSTRAINT "product_custom_fields_custom_field_id_custom_fields_id_fk" FOREIGN KEY ("custom_field_id") REFERENCES "public"."custom_fields"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "discount_products" ADD CONSTRAINT "discount_products_discount_id_discounts_id_fk" FOREIGN KEY ("discount_id") REFERENCES "public"."discounts"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "discount_products" ADD CONSTRAINT "discount_products_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "discounts" ADD CONSTRAINT "discounts_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "meters" ADD CONSTRAINT "meters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+CREATE UNIQUE INDEX "custom_fields_slug" ON "custom_fields" USING btree ("organization_id","slug") WHERE "custom_fields"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "custom_fields_by_creation" ON "custom_fields" USING btree ("organization_id","created_at","id") WHERE "custom_fields"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "custom_fields_part" ON "custom_fields" USING gin ("name" gin_trgm_ops,"slug" gin_trgm_ops);--> statement-breakpoint
+CREATE INDEX "product_custom_fields_of_field" ON "product_custom_fields" USING btree ("custom_field_id");--> statement-breakpoint
+CREATE INDEX "discount_products_of_product" ON "discount_products" USING btree ("product_id");--> statement-breakpoint
+CREATE UNIQUE INDEX "discounts_code" ON "discounts" USING btree ("organization_id",lower("code")) WHERE "discounts"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "discounts_by_creation" ON "discounts" USING btree ("organization_id","created_at","id") WHERE "discounts"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "discounts_by_name" ON "discounts" USING btree ("organization_id","name","id") WHERE "discounts"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "discounts_part" ON "discounts" USING gin ("name" gin_trgm_ops,"code" gin_trgm_ops);--> statement-breakpoint
+CREATE INDEX "meters_by_name" ON "meters" USING btree ("organization_id","name","id");--> statement-breakpoint
+CREATE INDEX "meters_by_creation" ON "meters" USING btree ("organization_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "meters_name_part" ON "meters" USING gin ("name" gin_trgm_ops);--> statement-breakpoint
+CREATE INDEX "meters_metadata" ON "meters" USING gin ("metadata" jsonb_path_ops);
