@@ -24,6 +24,7 @@ export const looks: Record<string, Look | false> = {
     noun: "product",
     columns: ["id:id", "name", "prices:price", "is_archived:flag", "created_at:date"],
     archive: "is_archived",
+    names: { setBenefits: "set-benefits" },
     shorthands: { prices: "price" },
     examples: {
       list: ["floe products list", "floe products list --json id,name", "floe products list --all --is-archived false"],

@@ -14,6 +14,7 @@ const Settings = z.object({
   FLOE_SECRET: optional(z.string().min(32, "must be at least 32 characters")),
   FLOE_BILLING: z.preprocess(blank, z.enum(["embedded", "polar"]).default("embedded")),
   TRUST_PROXY: optional(z.string()),
+  FLOE_MEDIA_URL: optional(url),
   SMTP_URL: optional(z.string().regex(/^smtps?:\/\/\S+$/, "must begin with smtp:// or smtps://")),
   MAIL_FROM: z.preprocess(blank, z.string().default("floe <no-reply@localhost>")),
   STRIPE_SECRET_KEY: optional(z.string().startsWith("sk_", "must begin with sk_")),
@@ -38,6 +39,8 @@ export type Config = Settings & {
   /** The public address, without a slash at the end. */
   url: string;
   secret: string;
+  /** Where everybody sees the pictures of products; without a slash at the end. */
+  media_url: string;
   /** Users who administer the platform, whatever their role says. */
   admin_user_ids: string[];
   /** True when the database runs in this process, in the data folder. */
@@ -84,14 +87,16 @@ export function completeConfig(settings: Settings, generatedSecret?: string): Co
   const host = settings.HOST.includes(":") ? `[${settings.HOST}]` : settings.HOST;
   const shown =
     settings.HOST === "0.0.0.0" || settings.HOST === "127.0.0.1" || settings.HOST === "::" ? "localhost" : host;
+  const address = (settings.FLOE_URL ?? `http://${shown}:${settings.PORT}`).replace(/\/+$/, "");
   return {
     ...settings,
     secret,
+    media_url: (settings.FLOE_MEDIA_URL ?? `${address}/media`).replace(/\/+$/, ""),
     admin_user_ids: settings.FLOE_ADMIN_USER_IDS.split(",")
       .map((id) => id.trim())
       .filter((id) => id !== ""),
     embedded,
-    url: (settings.FLOE_URL ?? `http://${shown}:${settings.PORT}`).replace(/\/+$/, ""),
+    url: address,
     loopback: loopbackHosts.includes(settings.HOST),
   };
 }

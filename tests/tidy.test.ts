@@ -7,9 +7,11 @@ import { expect, test } from "vitest";
 const domains = [
   "organizations",
   "webhooks",
+  "files",
   "customers",
   "meters",
   "custom-fields",
+  "benefits",
   "products",
   "discounts",
   "payments",

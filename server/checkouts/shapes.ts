@@ -2,7 +2,7 @@ import type { CheckoutPublic } from "../../shared/api/checkout-client.ts";
 import type { Checkout } from "../../shared/api/checkouts.ts";
 import type { Config } from "../config.ts";
 import { checkoutOrganizationOut, type OrganizationRow } from "../organizations/rules.ts";
-import { checkoutProductOut, type PricedProduct, type PriceRow, priceOut } from "../products/rules.ts";
+import { attachedOut, checkoutProductOut, type PricedProduct, type PriceRow, priceOut } from "../products/rules.ts";
 import { type CheckoutRow, computeAddressFields, computeFlags, successUrl } from "./rules.ts";
 
 /** A checkout with everything that it is answered with. */
@@ -40,11 +40,11 @@ function common({ row, products, price }: WholeCheckout, { config, processor }: 
     trial_end: null,
     discount_id: null,
     discount: null,
-    products: products.map(checkoutProductOut),
-    product: checkoutProductOut(product),
+    products: products.map((one) => checkoutProductOut(one, config.media_url)),
+    product: checkoutProductOut(product, config.media_url),
     product_price: priceOut(price, product),
     prices: Object.fromEntries(products.map((one) => [one.id, one.prices.map((each) => priceOut(each, one))])),
-    attached_custom_fields: [],
+    attached_custom_fields: attachedOut(product),
   };
 }
 

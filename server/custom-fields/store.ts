@@ -3,8 +3,9 @@ import { checkouts } from "../checkouts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, offsetOf, orderBy, type Paging } from "../lib/page.ts";
 import { orders } from "../orders/tables.ts";
+import { productCustomFields } from "../products/tables.ts";
 import type { CustomFieldRow } from "./rules.ts";
-import { customFields, productCustomFields } from "./tables.ts";
+import { customFields } from "./tables.ts";
 
 type Filter = Paging & {
   organization_id?: string[] | undefined;

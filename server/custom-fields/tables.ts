@@ -1,19 +1,7 @@
 import { sql } from "drizzle-orm";
-import {
-  boolean,
-  index,
-  integer,
-  jsonb,
-  pgTable,
-  primaryKey,
-  text,
-  timestamp,
-  uniqueIndex,
-  uuid,
-} from "drizzle-orm/pg-core";
+import { index, jsonb, pgTable, text, timestamp, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { CustomField } from "../../shared/api/custom-fields.ts";
 import { organization } from "../organizations/tables.ts";
-import { products } from "../products/tables.ts";
 
 const instant = () => timestamp({ withTimezone: true });
 
@@ -41,24 +29,5 @@ export const customFields = pgTable(
       .on(table.organization_id, table.created_at, table.id)
       .where(sql`${table.deleted_at} is null`),
     index("custom_fields_part").using("gin", sql`${table.name} gin_trgm_ops`, sql`${table.slug} gin_trgm_ops`),
-  ],
-);
-
-/** Which fields the checkout of a product asks for, and in which order (PRD-31). */
-export const productCustomFields = pgTable(
-  "product_custom_fields",
-  {
-    product_id: uuid()
-      .notNull()
-      .references(() => products.id, { onDelete: "cascade" }),
-    custom_field_id: uuid()
-      .notNull()
-      .references(() => customFields.id, { onDelete: "cascade" }),
-    order: integer().notNull(),
-    required: boolean().notNull(),
-  },
-  (table) => [
-    primaryKey({ columns: [table.product_id, table.custom_field_id] }),
-    index("product_custom_fields_of_field").on(table.custom_field_id),
   ],
 );

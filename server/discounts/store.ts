@@ -1,6 +1,7 @@
 import { and, count, eq, getTableColumns, ilike, inArray, isNull, ne, or, type SQL, sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { rowsFromJson } from "../lib/rows.ts";
 import type { ProductRow } from "../products/rules.ts";
 import { products } from "../products/tables.ts";
 import type { DiscountRow, LimitedDiscount } from "./rules.ts";
@@ -21,18 +22,11 @@ const sortable = {
 const living = (organization_id: string) =>
   and(eq(discounts.organization_id, organization_id), isNull(discounts.deleted_at));
 
-type Json = Omit<ProductRow, "created_at" | "modified_at"> & { created_at: string; modified_at: string | null };
 /** The products in the same row, so that a page of discounts is one statement. */
 const limitedTo = sql<ProductRow[]>`(
   select coalesce(json_agg(to_json(p) order by dp."order"), '[]') from ${discountProducts} dp
   join ${products} p on p.id = dp.product_id where dp.discount_id = ${discounts}.id
-)`.mapWith((list: unknown) =>
-  (list as Json[]).map((row) => ({
-    ...row,
-    created_at: new Date(row.created_at),
-    modified_at: row.modified_at === null ? null : new Date(row.modified_at),
-  })),
-);
+)`.mapWith((list: unknown) => rowsFromJson(products, list));
 const limited = { ...getTableColumns(discounts), products: limitedTo };
 
 /** One page of discounts with their products, and how many there are (DSC-25). */

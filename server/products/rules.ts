@@ -1,12 +1,22 @@
 import type { ProductPrice, ProductPriceCreate } from "../../shared/api/prices.ts";
 import type { CheckoutProduct, OrderProduct, Product } from "../../shared/api/products.ts";
+import { type BenefitRow, benefitOut, benefitPublicOut } from "../benefits/rules.ts";
+import { type CustomFieldRow, customFieldOut } from "../custom-fields/rules.ts";
+import { type FileRow, mediaOut } from "../files/rules.ts";
+import type { MeterRow } from "../meters/rules.ts";
 import type { productPrices, products } from "./tables.ts";
 
-export type PriceRow = typeof productPrices.$inferSelect;
+/** A price; a metered one with the meter that counts for it. */
+export type PriceRow = typeof productPrices.$inferSelect & { meter?: MeterRow | null };
 export type PriceInsert = typeof productPrices.$inferInsert;
 export type ProductRow = typeof products.$inferSelect;
-/** A product with its prices on sale, in the order in which they are shown. */
-export type PricedProduct = ProductRow & { prices: PriceRow[] };
+/** A product with all that is shown of it: its prices on sale, benefits, pictures and fields, each in their order. */
+export type PricedProduct = ProductRow & {
+  prices: PriceRow[];
+  benefits: BenefitRow[];
+  medias: FileRow[];
+  fields: { order: number; required: boolean; field: CustomFieldRow }[];
+};
 
 const amountOf = (amount: number | null): number => {
   if (amount === null) throw new Error("A price lacks the amount of its kind.");
@@ -46,8 +56,19 @@ export function priceOut(row: PriceRow, product: Pick<ProductRow, "recurring_int
       if (row.seat_tiers === null) throw new Error("A seat-based price lacks its tiers.");
       return { ...common, amount_type: "seat_based", seat_tiers: row.seat_tiers };
     }
-    case "metered_unit":
-      throw new Error("There is a metered price, but there are no meters.");
+    case "metered_unit": {
+      const { unit_amount, cap_amount, meter_id, meter } = row;
+      if (unit_amount === null || meter_id === null || !meter) throw new Error("A metered price lacks its meter.");
+      const { id, name, unit, custom_label, custom_multiplier } = meter;
+      return {
+        ...common,
+        amount_type: "metered_unit",
+        unit_amount,
+        cap_amount,
+        meter_id,
+        meter: { id, name, unit, custom_label, custom_multiplier },
+      };
+    }
   }
 }
 
@@ -57,20 +78,35 @@ const shown = (row: ProductRow) => {
 };
 
 /** A product as its seller sees it. */
-export function productOut(row: PricedProduct): Product {
+export function productOut(row: PricedProduct, filesUrl: string): Product {
   return {
-    ...checkoutProductOut(row),
+    ...checkoutProductOut(row, filesUrl),
     // No operation deletes a product, sold or not (PRD-28).
     is_deletable: false,
     metadata: row.metadata,
-    benefits: [],
-    attached_custom_fields: [],
+    benefits: row.benefits.map(benefitOut),
+    attached_custom_fields: attachedOut(row),
   };
 }
 
+/** The custom fields of a product in their places. */
+export const attachedOut = ({ fields }: PricedProduct): Product["attached_custom_fields"] =>
+  fields.map(({ order, required, field }) => ({
+    custom_field_id: field.id,
+    custom_field: customFieldOut(field),
+    order,
+    required,
+  }));
+
 /** A product as its buyer sees it. */
-export function checkoutProductOut({ prices, ...row }: PricedProduct): CheckoutProduct {
-  return { ...shown(row), prices: prices.map((price) => priceOut(price, row)), benefits: [], medias: [] };
+export function checkoutProductOut(whole: PricedProduct, filesUrl: string): CheckoutProduct {
+  const { prices, benefits, medias, fields: _, ...row } = whole;
+  return {
+    ...shown(row),
+    prices: prices.map((price) => priceOut(price, row)),
+    benefits: benefits.map(benefitPublicOut),
+    medias: medias.map((file) => mediaOut(file, filesUrl)),
+  };
 }
 
 /** A product inside an order. */

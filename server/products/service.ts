@@ -1,43 +1,76 @@
+import type { z } from "zod";
+import type { AttachedCustomFieldInput } from "../../shared/api/custom-fields.ts";
 import type { products } from "../../shared/api/products.ts";
 import type { Service } from "../../shared/contract.ts";
 import { type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
 import { minimumAmount } from "../../shared/money.ts";
-import { type Ctx, type Database, organizationOf } from "../lib/context.ts";
+import type { BenefitRow } from "../benefits/rules.ts";
+import { findBenefits } from "../benefits/store.ts";
+import { findCustomFields } from "../custom-fields/store.ts";
+import { type Ctx, type Database, organizationOf, type Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
+import { findMeters } from "../meters/store.ts";
 import { organizationOut } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import { checkPrices, type PriceGround, type PriceWanted } from "./price-rules.ts";
 import { type PricedProduct, type PriceInsert, planPrice, productOut } from "./rules.ts";
 import * as store from "./store.ts";
 
-/** What prices are held against in this organization. There are no meters yet, so none can be named. */
-async function groundOf(db: Database, organization_id: string): Promise<Omit<PriceGround, "recurring" | "active">> {
-  const row = await findOrganization(db, organization_id);
+/** What prices are held against in this organization, the meters that they name among it. */
+async function groundOf(
+  tx: Tx,
+  organization_id: string,
+  wanted: readonly PriceWanted[],
+): Promise<Omit<PriceGround, "recurring" | "active">> {
+  const row = await findOrganization(tx, organization_id);
   if (!row) throw notFound();
   const { default_presentment_currency, feature_settings } = organizationOut(row);
+  const named = wanted.flatMap((price) =>
+    "amount_type" in price && price.amount_type === "metered_unit" ? [price.meter_id.toLowerCase()] : [],
+  );
+  const found = await findMeters(tx, organization_id, named);
   return {
     currency: default_presentment_currency,
     seats_enabled: feature_settings.seat_based_pricing_enabled,
-    meter_ids: new Set(),
+    meter_ids: new Set(found.filter((meter) => meter.archived_at === null).map(({ id }) => id)),
   };
 }
 
-/** Neither files nor custom fields can be made yet, so whatever is named does not exist (PRD-29, PRD-31). */
-function checkAttached(medias: readonly string[] = [], fields: readonly { custom_field_id: string }[] = []): Fault[] {
+type Attached = z.output<typeof AttachedCustomFieldInput>;
+
+/** Every fault of wanted pictures and fields: unknown ones, and fields that stand twice (PRD-29, PRD-31). */
+async function checkAttached(
+  tx: Tx,
+  organization_id: string,
+  medias: readonly string[],
+  attached: readonly Attached[],
+): Promise<Fault[]> {
+  const [pictures, fields] = [
+    await store.findMedias(tx, organization_id, medias),
+    await findCustomFields(
+      tx,
+      organization_id,
+      attached.map((one) => one.custom_field_id),
+    ),
+  ];
+  const known = new Set(fields.map(({ id }) => id));
+  const seen = new Set<string>();
   return [
-    ...medias.map((id, index) =>
-      fault(["medias", index], "File does not exist or is not yet uploaded.", "value_error", id),
+    ...medias.flatMap((id, index) =>
+      pictures.has(id.toLowerCase())
+        ? []
+        : [fault(["medias", index], "File does not exist or is not yet uploaded.", "value_error", id)],
     ),
-    ...fields.map(({ custom_field_id }, index) =>
-      fault(
-        ["attached_custom_fields", index, "custom_field_id"],
-        "Custom field does not exist.",
-        "value_error",
-        custom_field_id,
-      ),
-    ),
+    ...attached.flatMap(({ custom_field_id }, index) => {
+      const id = custom_field_id.toLowerCase();
+      const at = ["attached_custom_fields", index, "custom_field_id"];
+      if (!known.has(id)) return [fault(at, "Custom field does not exist.", "value_error", custom_field_id)];
+      if (seen.has(id)) return [fault(at, "Custom field is already attached.", "value_error", custom_field_id)];
+      seen.add(id);
+      return [];
+    }),
   ];
 }
 
@@ -69,22 +102,26 @@ async function reread(db: Database, organization_id: string, id: string): Promis
 export const productService: Service<typeof products, Ctx> = {
   async list(ctx, { query }) {
     const { items, total } = await store.listProducts(ctx.db, organizationOf(ctx), query);
-    return pageOf(items.map(productOut), total, query);
+    return pageOf(
+      items.map((row) => productOut(row, ctx.config.media_url)),
+      total,
+      query,
+    );
   },
   async get(ctx, { params }) {
     const row = await store.findProduct(ctx.db, organizationOf(ctx), params.id);
     if (!row) throw notFound();
-    return productOut(row);
+    return productOut(row, ctx.config.media_url);
   },
   create: (ctx, { body }) =>
     ctx.db.transaction(async (tx) => {
       const organization_id = organizationOf(ctx);
-      const ground = await groundOf(tx, organization_id);
+      const ground = await groundOf(tx, organization_id, body.prices);
       const { name, description = null, visibility, metadata, recurring_interval = null } = body;
       const recurring = recurring_interval !== null;
       const faults = [
         ...checkPrices(body.prices, { ...ground, recurring, active: [] }),
-        ...checkAttached(body.medias, body.attached_custom_fields),
+        ...(await checkAttached(tx, organization_id, body.medias, body.attached_custom_fields)),
       ];
       if (faults.length > 0) throw invalid(...faults);
       const now = ctx.clock.now();
@@ -111,7 +148,9 @@ export const productService: Service<typeof products, Ctx> = {
         ...cycle,
       });
       await store.insertPrices(tx, newPrices(body.prices, { id, organization_id }, ground.currency, now));
-      const out = productOut(await reread(tx, organization_id, id));
+      await store.setMedias(tx, id, body.medias);
+      await store.setFields(tx, id, body.attached_custom_fields);
+      const out = productOut(await reread(tx, organization_id, id), ctx.config.media_url);
       await emit(tx, ctx, organization_id, "product.created", out);
       return out;
     }),
@@ -122,7 +161,7 @@ export const productService: Service<typeof products, Ctx> = {
       if (!row) throw notFound();
       const { id } = row;
       const { prices: active } = await reread(tx, organization_id, id);
-      const ground = await groundOf(tx, organization_id);
+      const ground = await groundOf(tx, organization_id, body.prices ?? []);
       const recurring = row.recurring_interval !== null;
       const faults: Fault[] = [];
       for (const field of ["recurring_interval", "recurring_interval_count"] as const) {
@@ -135,7 +174,8 @@ export const productService: Service<typeof products, Ctx> = {
           faults.push(fault([field], "Trials are only for subscription products.", "value_error", body[field]));
       }
       if (body.prices) faults.push(...checkPrices(body.prices, { ...ground, recurring, active }));
-      faults.push(...checkAttached(body.medias, body.attached_custom_fields));
+      const { medias, attached_custom_fields: attached } = body;
+      faults.push(...(await checkAttached(tx, organization_id, medias ?? [], attached ?? [])));
       if (faults.length > 0) throw invalid(...faults);
 
       const now = ctx.clock.now();
@@ -145,17 +185,52 @@ export const productService: Service<typeof products, Ctx> = {
       const added = newPrices(wanted, row, ground.currency, now);
       await store.archivePrices(tx, gone, now);
       await store.insertPrices(tx, added);
+      if (medias) await store.setMedias(tx, id, medias);
+      if (attached) await store.setFields(tx, id, attached);
       const { name, description, visibility, is_archived, metadata } = body;
       const sent = Object.entries({ name, description, visibility, is_archived, metadata, ...trialOf(body) }).filter(
         ([, value]) => value !== undefined,
       );
-      if (sent.length + gone.length + added.length > 0)
+      if (sent.length + gone.length + added.length > 0 || medias || attached)
         await store.updateProduct(tx, id, { ...Object.fromEntries(sent), modified_at: now });
-      const out = productOut(await reread(tx, organization_id, id));
+      const out = productOut(await reread(tx, organization_id, id), ctx.config.media_url);
+      await emit(tx, ctx, organization_id, "product.updated", out);
+      return out;
+    }),
+  setBenefits: (ctx, { params, body }) =>
+    ctx.db.transaction(async (tx) => {
+      const organization_id = organizationOf(ctx);
+      const row = await store.lockProduct(tx, organization_id, params.id);
+      if (!row) throw notFound();
+      const { benefits: had } = await reread(tx, organization_id, row.id);
+      const wanted = body.benefits.map((id) => id.toLowerCase());
+      const faults = checkBenefits(wanted, await findBenefits(tx, organization_id, wanted), had);
+      if (faults.length > 0) throw invalid(...faults);
+      const same = JSON.stringify(had.map(({ id }) => id)) === JSON.stringify(wanted);
+      if (!same) {
+        await store.setBenefits(tx, row.id, wanted);
+        await store.updateProduct(tx, row.id, { modified_at: ctx.clock.now() });
+      }
+      const out = productOut(await reread(tx, organization_id, row.id), ctx.config.media_url);
       await emit(tx, ctx, organization_id, "product.updated", out);
       return out;
     }),
 };
+
+/** A fault for each wanted benefit that is unknown or there twice, and for each that may be neither added nor removed (PRD-32). */
+function checkBenefits(wanted: readonly string[], found: readonly BenefitRow[], had: readonly BenefitRow[]): Fault[] {
+  const byId = new Map(found.map((one) => [one.id, one]));
+  const before = new Set(had.map(({ id }) => id));
+  const faults = wanted.flatMap((id, index) => {
+    const benefit = byId.get(id);
+    const at = ["benefits", index];
+    if (!benefit) return [fault(at, "Benefit does not exist.", "value_error", id)];
+    if (wanted.indexOf(id) !== index) return [fault(at, "Benefit is already in the list.", "value_error", id)];
+    return benefit.selectable || before.has(id) ? [] : [fault(at, "Benefit is not selectable.", "value_error", id)];
+  });
+  const removed = had.filter(({ id, selectable }) => !selectable && !wanted.includes(id));
+  return [...faults, ...removed.map(({ id }) => fault(["benefits"], "Benefit is not selectable.", "value_error", id))];
+}
 
 /** Both halves of a trial change together; a null of either is none (PRD-04). */
 function trialOf({

@@ -1,8 +1,15 @@
 import { and, count, eq, getTableColumns, ilike, inArray, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
+import type { BenefitRow } from "../benefits/rules.ts";
+import { benefits } from "../benefits/tables.ts";
+import { customFields } from "../custom-fields/tables.ts";
+import type { FileRow } from "../files/rules.ts";
+import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, metadataMatches, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { rowFromJson, rowsFromJson } from "../lib/rows.ts";
+import { meters } from "../meters/tables.ts";
 import type { PricedProduct, PriceInsert, PriceRow, ProductRow } from "./rules.ts";
-import { productPrices, products } from "./tables.ts";
+import { productBenefits, productCustomFields, productMedias, productPrices, products } from "./tables.ts";
 
 type Filter = Paging & {
   id?: string[] | undefined;
@@ -18,25 +25,43 @@ type Filter = Paging & {
 
 const onSale = sql`not ${productPrices.is_archived} and ${productPrices.source} = 'catalog'`;
 
+type WithMeter = PriceRow & { meter: object | null };
 /** The prices of the product in the same row, so that a page of products is one statement: static ones first (PRD-24). */
 const prices = sql<PriceRow[]>`(
-  select coalesce(json_agg(p order by p.amount_type = 'metered_unit', p.created_at, p.id), '[]')
-  from ${productPrices} p where p.product_id = ${products}.id and not p.is_archived and p.source = 'catalog'
-)`.mapWith((list: unknown) =>
-  (list as (Omit<PriceRow, "created_at" | "modified_at"> & { created_at: string; modified_at: string | null })[]).map(
-    readPrice,
-  ),
-);
+  select coalesce(json_agg(to_jsonb(p) || jsonb_build_object('meter', to_jsonb(m))
+    order by p.amount_type = 'metered_unit', p.created_at, p.id), '[]')
+  from ${productPrices} p left join ${meters} m on m.id = p.meter_id
+  where p.product_id = ${products}.id and not p.is_archived and p.source = 'catalog'
+)`.mapWith((list: unknown) => (list as WithMeter[]).map(readPrice));
 
-const readPrice = (
-  row: Omit<PriceRow, "created_at" | "modified_at"> & { created_at: string; modified_at: string | null },
-): PriceRow => ({
-  ...row,
-  created_at: new Date(row.created_at),
-  modified_at: row.modified_at === null ? null : new Date(row.modified_at),
+const readPrice = ({ meter, ...row }: WithMeter): PriceRow => ({
+  ...rowFromJson(productPrices, row),
+  meter: meter && rowFromJson(meters, meter),
 });
 
-const priced = { ...getTableColumns(products), prices };
+const given = sql<BenefitRow[]>`(
+  select coalesce(json_agg(to_jsonb(b) order by pb."order"), '[]')
+  from ${productBenefits} pb join ${benefits} b on b.id = pb.benefit_id
+  where pb.product_id = ${products}.id and b.deleted_at is null
+)`.mapWith((list: unknown) => rowsFromJson(benefits, list));
+
+const medias = sql<FileRow[]>`(
+  select coalesce(json_agg(to_jsonb(f) order by pm."order"), '[]')
+  from ${productMedias} pm join ${files} f on f.id = pm.file_id
+  where pm.product_id = ${products}.id and f.deleted_at is null
+)`.mapWith((list: unknown) => rowsFromJson(files, list));
+
+type Attached = PricedProduct["fields"][number];
+const fields = sql<Attached[]>`(
+  select coalesce(json_agg(json_build_object('order', pf."order", 'required', pf.required, 'field', to_jsonb(c))
+    order by pf."order"), '[]')
+  from ${productCustomFields} pf join ${customFields} c on c.id = pf.custom_field_id
+  where pf.product_id = ${products}.id and c.deleted_at is null
+)`.mapWith((list: unknown) =>
+  (list as Attached[]).map(({ field, ...place }) => ({ ...place, field: rowFromJson(customFields, field) })),
+);
+
+const priced = { ...getTableColumns(products), prices, benefits: given, medias, fields };
 
 /** A product is sorted by its oldest price: what a custom one begins at, and free ones before all (PRD-35). */
 const oldest = (value: SQL) =>
@@ -107,8 +132,15 @@ export async function listProducts(
       : is_recurring
         ? isNotNull(products.recurring_interval)
         : isNull(products.recurring_interval),
-    // No product gives a benefit yet.
-    filters.benefit_id === undefined ? undefined : sql`false`,
+    filters.benefit_id === undefined
+      ? undefined
+      : inArray(
+          products.id,
+          db
+            .select({ id: productBenefits.product_id })
+            .from(productBenefits)
+            .where(inArray(productBenefits.benefit_id, filters.benefit_id)),
+        ),
     among(products.visibility, filters.visibility),
     metadataMatches(products.metadata, filters.metadata),
   );
@@ -142,11 +174,12 @@ export async function findProduct(
 
 /** A price by its id, archived or made for one checkout too: what was bought stays readable (PRD-23). */
 export async function findPrice(db: Database, organization_id: string, id: string): Promise<PriceRow | undefined> {
-  const [row] = await db
-    .select()
+  const [found] = await db
+    .select({ price: productPrices, meter: meters })
     .from(productPrices)
+    .leftJoin(meters, eq(meters.id, productPrices.meter_id))
     .where(and(eq(productPrices.organization_id, organization_id), eq(productPrices.id, id)));
-  return row;
+  return found && { ...found.price, meter: found.meter };
 }
 
 /** A product, kept from changing until the transaction ends. */
@@ -181,4 +214,47 @@ export async function archivePrices(tx: Tx, ids: readonly string[], now: Date): 
     .update(productPrices)
     .set({ is_archived: true, modified_at: now })
     .where(inArray(productPrices.id, [...ids]));
+}
+
+/** Put these on the product in this order, in place of what was there. */
+export async function setMedias(tx: Tx, product_id: string, file_ids: readonly string[]): Promise<void> {
+  await tx.delete(productMedias).where(eq(productMedias.product_id, product_id));
+  const rows = [...new Set(file_ids)].map((file_id, order) => ({ product_id, file_id, order }));
+  if (rows.length > 0) await tx.insert(productMedias).values(rows);
+}
+
+/** Ask for these in this order, in place of what was asked. */
+export async function setFields(
+  tx: Tx,
+  product_id: string,
+  wanted: readonly { custom_field_id: string; required: boolean }[],
+): Promise<void> {
+  await tx.delete(productCustomFields).where(eq(productCustomFields.product_id, product_id));
+  const rows = wanted.map((one, order) => ({ ...one, product_id, order }));
+  if (rows.length > 0) await tx.insert(productCustomFields).values(rows);
+}
+
+/** Give these in this order, in place of what was given. */
+export async function setBenefits(tx: Tx, product_id: string, benefit_ids: readonly string[]): Promise<void> {
+  await tx.delete(productBenefits).where(eq(productBenefits.product_id, product_id));
+  const rows = benefit_ids.map((benefit_id, order) => ({ product_id, benefit_id, order }));
+  if (rows.length > 0) await tx.insert(productBenefits).values(rows);
+}
+
+/** Which of these are uploaded pictures of the organization. */
+export async function findMedias(tx: Tx, organization_id: string, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await tx
+    .select({ id: files.id })
+    .from(files)
+    .where(
+      and(
+        eq(files.organization_id, organization_id),
+        inArray(files.id, [...ids]),
+        eq(files.service, "product_media"),
+        eq(files.is_uploaded, true),
+        isNull(files.deleted_at),
+      ),
+    );
+  return new Set(rows.map(({ id }) => id));
 }

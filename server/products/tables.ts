@@ -1,7 +1,11 @@
 import { sql } from "drizzle-orm";
-import { boolean, index, integer, jsonb, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { boolean, index, integer, jsonb, pgTable, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
 import type { ProductPrice } from "../../shared/api/prices.ts";
 import type { Product } from "../../shared/api/products.ts";
+import { benefits } from "../benefits/tables.ts";
+import { customFields } from "../custom-fields/tables.ts";
+import { files } from "../files/tables.ts";
+import { meters } from "../meters/tables.ts";
 import { organization } from "../organizations/tables.ts";
 
 const instant = () => timestamp({ withTimezone: true });
@@ -34,6 +38,7 @@ export const products = pgTable(
   (table) => [
     index("products_by_creation").on(table.organization_id, table.created_at, table.id),
     index("products_by_name").on(table.organization_id, table.name, table.id),
+    index("products_name_part").using("gin", sql`${table.name} gin_trgm_ops`),
     index("products_metadata").using("gin", sql`${table.metadata} jsonb_path_ops`),
   ],
 );
@@ -64,8 +69,66 @@ export const productPrices = pgTable(
     /** A decimal as text: it is never a float (PRD-11). */
     unit_amount: text(),
     cap_amount: integer(),
-    meter_id: uuid(),
+    meter_id: uuid().references(() => meters.id),
     seat_tiers: jsonb().$type<Seats>(),
   },
-  (table) => [index("product_prices_of_product").on(table.product_id, table.created_at, table.id)],
+  (table) => [
+    index("product_prices_of_product").on(table.product_id, table.created_at, table.id),
+    index("product_prices_of_meter").on(table.meter_id).where(sql`${table.meter_id} is not null`),
+  ],
+);
+
+/** The benefits of a product, in their order (PRD-32). */
+export const productBenefits = pgTable(
+  "product_benefits",
+  {
+    product_id: uuid()
+      .notNull()
+      .references(() => products.id, { onDelete: "cascade" }),
+    benefit_id: uuid()
+      .notNull()
+      .references(() => benefits.id, { onDelete: "cascade" }),
+    order: integer().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.product_id, table.benefit_id] }),
+    index("product_benefits_of_benefit").on(table.benefit_id),
+  ],
+);
+
+/** The pictures of a product, in their order (PRD-29). */
+export const productMedias = pgTable(
+  "product_medias",
+  {
+    product_id: uuid()
+      .notNull()
+      .references(() => products.id, { onDelete: "cascade" }),
+    file_id: uuid()
+      .notNull()
+      .references(() => files.id, { onDelete: "cascade" }),
+    order: integer().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.product_id, table.file_id] }),
+    index("product_medias_of_file").on(table.file_id),
+  ],
+);
+
+/** Which fields the checkout of a product asks for, and in which order (PRD-31). */
+export const productCustomFields = pgTable(
+  "product_custom_fields",
+  {
+    product_id: uuid()
+      .notNull()
+      .references(() => products.id, { onDelete: "cascade" }),
+    custom_field_id: uuid()
+      .notNull()
+      .references(() => customFields.id, { onDelete: "cascade" }),
+    order: integer().notNull(),
+    required: boolean().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.product_id, table.custom_field_id] }),
+    index("product_custom_fields_of_field").on(table.custom_field_id),
+  ],
 );

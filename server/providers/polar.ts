@@ -34,6 +34,7 @@ export function polarProvider(config: Config): Provider {
       get: (ctx, { params }) => relay(ctx, () => polar.products.get(params.id)),
       create: (ctx, { body }) => relay(ctx, () => polar.products.create(body as never)),
       update: (ctx, { params, body }) => relay(ctx, () => polar.products.update(params.id, body as never)),
+      setBenefits: (ctx, { params, body }) => relay(ctx, () => polar.products.updateBenefits(params.id, body as never)),
     },
     meters: {
       list: (ctx, { query }) => relay(ctx, () => polar.meters.list(query as never)),

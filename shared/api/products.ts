@@ -160,4 +160,16 @@ export const products = {
     response: Product,
     errors: ["NotPermitted", "ResourceNotFound"],
   },
+  setBenefits: {
+    method: "POST",
+    path: "/v1/products/:id/benefits",
+    summary: "Set the benefits of a product",
+    scopes: ["products:write"],
+    params: byId,
+    body: z.object({
+      benefits: z.array(z.uuid()).max(100).describe("The whole list that is wanted, in order; an empty one for none."),
+    }),
+    response: Product,
+    errors: ["NotPermitted", "ResourceNotFound"],
+  },
 } as const satisfies Resource;

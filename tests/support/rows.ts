@@ -100,6 +100,7 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
     prices: [{ amount_type: "fixed", price_amount: 1900, price_currency: "usd" }],
     metadata: { tier: "pro" },
   }),
+  "products.setBenefits": () => ({ benefits: [] }),
   "meters.create": () => ({ ...meter, metadata: { tier: "pro" } }),
   "customFields.create": (_, number) => ({
     type: "number",

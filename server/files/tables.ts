@@ -1,0 +1,46 @@
+import { sql } from "drizzle-orm";
+import { bigint, boolean, index, jsonb, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import type { FileService, UploadPart } from "../../shared/api/files.ts";
+import { organization } from "../organizations/tables.ts";
+
+const instant = () => timestamp({ withTimezone: true });
+
+/** What was uploaded: to be downloaded by buyers, or to be seen by everybody. The bytes are in the storage, under `path`. */
+export const files = pgTable(
+  "files",
+  {
+    id: uuid().primaryKey(),
+    organization_id: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
+    created_at: instant().notNull(),
+    modified_at: instant(),
+    deleted_at: instant(),
+    service: text().$type<FileService>().notNull(),
+    name: text().notNull(),
+    path: text().notNull().unique(),
+    mime_type: text().notNull(),
+    size: bigint({ mode: "number" }).notNull(),
+    version: text(),
+    storage_version: text(),
+    checksum_etag: text(),
+    checksum_sha256_base64: text(),
+    checksum_sha256_hex: text(),
+    last_modified_at: instant(),
+    is_uploaded: boolean().notNull().default(false),
+    /** The storage's own id of an upload that has not been completed. */
+    upload_id: text(),
+    /** The parts it was begun with. */
+    upload_parts: jsonb().$type<UploadPart[]>(),
+    /** When the bytes of a deleted or abandoned file were removed from the storage. */
+    purged_at: instant(),
+  },
+  (table) => [
+    index("files_by_creation")
+      .on(table.organization_id, table.created_at, table.id)
+      .where(sql`${table.deleted_at} is null`),
+    index("files_to_purge")
+      .on(table.deleted_at)
+      .where(sql`${table.deleted_at} is not null and ${table.purged_at} is null`),
+  ],
+);

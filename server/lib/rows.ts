@@ -1,0 +1,16 @@
+import { getTableColumns } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
+
+/** A row that came inside another as JSON, with its dates read. */
+export function rowFromJson<T extends PgTable>(table: T, json: object): T["$inferSelect"] {
+  const row: Record<string, unknown> = { ...json };
+  for (const [key, column] of Object.entries(getTableColumns(table))) {
+    const value = row[key];
+    if (column.dataType === "date" && typeof value === "string") row[key] = new Date(value);
+  }
+  return row as T["$inferSelect"];
+}
+
+/** Rows that came inside another as a JSON array. */
+export const rowsFromJson = <T extends PgTable>(table: T, json: unknown): T["$inferSelect"][] =>
+  (json as object[]).map((row) => rowFromJson(table, row));
