@@ -36,6 +36,11 @@ export const looks: Record<string, Look | false> = {
       update: ['floe products update ID --name "Pro 2"', "floe products update ID --price 25eur"],
     },
   },
+  benefits: {
+    summary: "What products give",
+    noun: "benefit",
+    columns: ["id:id", "type", "description", "visibility", "created_at:date"],
+  },
   discounts: {
     summary: "Prices taken off",
     noun: "discount",
@@ -47,6 +52,12 @@ export const looks: Record<string, Look | false> = {
         "floe discounts create --name Fiver --amount 500 --currency usd --duration forever",
       ],
     },
+  },
+  checkoutLinks: {
+    summary: "Addresses that open a checkout",
+    noun: "checkout link",
+    columns: ["id:id", "label", "products", "url", "created_at:date"],
+    examples: { create: ["floe checkout-links create --products PRODUCT_ID --label newsletter --json url"] },
   },
   customFields: {
     summary: "Questions that the checkout asks",

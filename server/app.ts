@@ -2,9 +2,11 @@ import cors from "@fastify/cors";
 import Fastify, { type FastifyInstance } from "fastify";
 import { api } from "../shared/api/index.ts";
 import type { Auth } from "./auth/auth.ts";
+import { openLink } from "./checkout-links/service.ts";
 import { createForUser } from "./checkouts/service.ts";
 import { hear, settle } from "./checkouts/settlement.ts";
 import type { DemoStore } from "./demo.ts";
+import { buyRoute } from "./http/buy.ts";
 import { checkoutSession } from "./http/checkout-session.ts";
 import { development as developmentRoutes } from "./http/development.ts";
 import { answerError } from "./http/errors.ts";
@@ -68,6 +70,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     parseRequests(scope);
     checkoutSession(scope, deps, auth.identify, createForUser);
     mount(scope, api, provider, deps, auth.identify);
+    buyRoute(scope, deps, openLink);
     const streams = { deps, tail, identify: auth.identify };
     checkoutStream(scope, {
       ...streams,

@@ -1,3 +1,4 @@
+import { Benefit } from "./api/benefits.ts";
 import { Checkout } from "./api/checkouts.ts";
 import { Customer, CustomerState } from "./api/customers.ts";
 import { Discount } from "./api/discounts.ts";
@@ -22,6 +23,8 @@ export const payloads = {
   "order.refunded": Order,
   "product.created": Product,
   "product.updated": Product,
+  "benefit.created": Benefit,
+  "benefit.updated": Benefit,
   "discount.created": Discount,
   "discount.updated": Discount,
   "discount.deleted": Discount,

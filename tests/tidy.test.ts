@@ -17,6 +17,7 @@ const domains = [
   "payments",
   "orders",
   "checkouts",
+  "checkout-links",
 ];
 /** The files a domain may hold besides those that only shape its own data. */
 const rooms = /^(tables|rules|store|service|jobs|shapes|buyer|changes|settlement|messages|tax-ids|price-rules)$/;

@@ -1,10 +1,54 @@
-import { and, eq, inArray, isNull } from "drizzle-orm";
-import type { Database } from "../lib/context.ts";
+import { and, count, eq, ilike, inArray, isNull, notInArray } from "drizzle-orm";
+import { files } from "../files/tables.ts";
+import type { Database, Tx } from "../lib/context.ts";
+import { among, contains, metadataMatches, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { meters } from "../meters/tables.ts";
+import { productBenefits } from "../products/tables.ts";
 import type { BenefitRow } from "./rules.ts";
 import { benefits } from "./tables.ts";
 
+type Filter = Paging & {
+  organization_id?: string[] | undefined;
+  type?: string[] | undefined;
+  id?: string[] | undefined;
+  exclude_id?: string[] | undefined;
+  query?: string | undefined;
+  metadata?: Record<string, string[] | undefined> | undefined;
+  sorting: readonly string[];
+};
+const sortable = {
+  created_at: benefits.created_at,
+  description: benefits.description,
+  type: benefits.type,
+  // The order in which a seller made them is the order in which they stand.
+  user_order: benefits.created_at,
+};
+
 const living = (organization_id: string) =>
   and(eq(benefits.organization_id, organization_id), isNull(benefits.deleted_at));
+
+/** One page of benefits, and how many there are (BEN-05). */
+export async function listBenefits(db: Database, organization_id: string, filter: Filter) {
+  const { query, exclude_id } = filter;
+  const where = and(
+    living(organization_id),
+    among(benefits.organization_id, filter.organization_id),
+    among(benefits.type, filter.type),
+    among(benefits.id, filter.id),
+    exclude_id === undefined ? undefined : notInArray(benefits.id, exclude_id),
+    query === undefined ? undefined : ilike(benefits.description, contains(query)),
+    metadataMatches(benefits.metadata, filter.metadata),
+  );
+  const items = await db
+    .select()
+    .from(benefits)
+    .where(where)
+    .orderBy(...orderBy(filter.sorting, sortable, benefits.id))
+    .limit(filter.limit)
+    .offset(offsetOf(filter));
+  const [row] = await db.select({ total: count() }).from(benefits).where(where);
+  return { items, total: row?.total ?? 0 };
+}
 
 /** These benefits of an organization that were not deleted, in no order. */
 export async function findBenefits(
@@ -17,4 +61,56 @@ export async function findBenefits(
     .select()
     .from(benefits)
     .where(and(living(organization_id), inArray(benefits.id, [...ids])));
+}
+
+/** A benefit that was not deleted, kept from changing until the transaction ends. */
+export async function lockBenefit(tx: Tx, organization_id: string, id: string): Promise<BenefitRow | undefined> {
+  const [row] = await tx
+    .select()
+    .from(benefits)
+    .where(and(living(organization_id), eq(benefits.id, id)))
+    .for("update");
+  return row;
+}
+
+/** Which of these files buyers could download, and which of these meters count. */
+export async function findNamed(
+  tx: Tx,
+  organization_id: string,
+  named: { files: readonly string[]; meters: readonly string[] },
+): Promise<{ files: Set<string>; meters: Set<string> }> {
+  const downloadable = and(
+    eq(files.organization_id, organization_id),
+    inArray(files.id, [...named.files]),
+    eq(files.service, "downloadable"),
+    eq(files.is_uploaded, true),
+    isNull(files.deleted_at),
+  );
+  const counting = and(
+    eq(meters.organization_id, organization_id),
+    inArray(meters.id, [...named.meters]),
+    isNull(meters.archived_at),
+  );
+  const found = named.files.length === 0 ? [] : await tx.select({ id: files.id }).from(files).where(downloadable);
+  const known = named.meters.length === 0 ? [] : await tx.select({ id: meters.id }).from(meters).where(counting);
+  return { files: new Set(found.map(({ id }) => id)), meters: new Set(known.map(({ id }) => id)) };
+}
+
+/** Add a benefit. */
+export async function insertBenefit(tx: Tx, values: typeof benefits.$inferInsert): Promise<BenefitRow> {
+  const [row] = await tx.insert(benefits).values(values).returning();
+  if (!row) throw new Error("The benefit was not written.");
+  return row;
+}
+
+/** Change columns of a benefit that the caller has locked. */
+export async function updateBenefit(tx: Tx, id: string, patch: Partial<BenefitRow>): Promise<BenefitRow> {
+  const [row] = await tx.update(benefits).set(patch).where(eq(benefits.id, id)).returning();
+  if (!row) throw new Error(`The benefit ${id} is gone.`);
+  return row;
+}
+
+/** No product gives it any more (BEN-02). */
+export async function detach(tx: Tx, benefit_id: string): Promise<void> {
+  await tx.delete(productBenefits).where(eq(productBenefits.benefit_id, benefit_id));
 }

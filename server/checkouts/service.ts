@@ -273,6 +273,12 @@ export const checkoutClientService: Service<typeof checkoutClient, Ctx> = {
   },
 };
 
+/** Start a checkout for whoever opened a link of this organization. */
+export async function createOpened(ctx: Ctx, organization_id: string, body: Create): Promise<{ url: string }> {
+  const row = await ctx.db.transaction((tx) => insert(tx, ctx, organization_id, body));
+  return { url: urlOf(row, ctx.config) };
+}
+
 type ForUser = {
   products?: string | string[] | undefined;
   slug?: string | undefined;

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Discount, DiscountCreate, DiscountUpdate } from "../../shared/api/discounts.ts";
+import type { Discount, DiscountBase, DiscountCreate, DiscountUpdate } from "../../shared/api/discounts.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
 import { orderProductOut, type ProductRow } from "../products/rules.ts";
 import type { discounts } from "./tables.ts";
@@ -11,12 +11,17 @@ type Create = z.output<typeof DiscountCreate>;
 type Update = z.output<typeof DiscountUpdate>;
 
 /** A discount as its seller sees it. */
-export function discountOut({ products, ...row }: LimitedDiscount): Discount {
+export const discountOut = ({ products, ...row }: LimitedDiscount): Discount => ({
+  ...discountBaseOut(row),
+  products: products.map(orderProductOut),
+});
+
+/** A discount inside an order, a subscription or a link. */
+export function discountBaseOut(row: DiscountRow): DiscountBase {
   const { deleted_at: _, amounts, currency, basis_points, duration_in_months, ...rest } = row;
   const common = {
     ...rest,
     ...(duration_in_months === null ? {} : { duration_in_months }),
-    products: products.map(orderProductOut),
   };
   if (row.type === "percentage") {
     if (basis_points === null) throw new Error("A percentage discount lacks its basis points.");

@@ -1,4 +1,5 @@
-import { and, count, eq, ilike, inArray, isNotNull, isNull } from "drizzle-orm";
+import { and, count, eq, ilike, inArray, isNotNull, isNull, sql } from "drizzle-orm";
+import { benefits } from "../benefits/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, metadataMatches, offsetOf, orderBy, type Paging } from "../lib/page.ts";
 import { productPrices, products } from "../products/tables.ts";
@@ -69,7 +70,19 @@ export async function useOf(tx: Tx, { id, organization_id }: MeterRow): Promise<
       ),
     )
     .limit(1);
-  return { priced: price !== undefined, credited: false };
+  const [credit] = await tx
+    .select({ id: benefits.id })
+    .from(benefits)
+    .where(
+      and(
+        eq(benefits.organization_id, organization_id),
+        eq(benefits.type, "meter_credit"),
+        eq(sql`${benefits.properties} ->> 'meter_id'`, id),
+        isNull(benefits.deleted_at),
+      ),
+    )
+    .limit(1);
+  return { priced: price !== undefined, credited: credit !== undefined };
 }
 
 /** Add a meter. */

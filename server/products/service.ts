@@ -185,6 +185,7 @@ export const productService: Service<typeof products, Ctx> = {
       const added = newPrices(wanted, row, ground.currency, now);
       await store.archivePrices(tx, gone, now);
       await store.insertPrices(tx, added);
+      if (body.is_archived && !row.is_archived) await store.dropFromLinks(tx, id);
       if (medias) await store.setMedias(tx, id, medias);
       if (attached) await store.setFields(tx, id, attached);
       const { name, description, visibility, is_archived, metadata } = body;

@@ -1,6 +1,7 @@
 import { and, count, eq, getTableColumns, ilike, inArray, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
 import type { BenefitRow } from "../benefits/rules.ts";
 import { benefits } from "../benefits/tables.ts";
+import { checkoutLinkProducts, checkoutLinks } from "../checkout-links/tables.ts";
 import { customFields } from "../custom-fields/tables.ts";
 import type { FileRow } from "../files/rules.ts";
 import { files } from "../files/tables.ts";
@@ -257,4 +258,23 @@ export async function findMedias(tx: Tx, organization_id: string, ids: readonly 
       ),
     );
   return new Set(rows.map(({ id }) => id));
+}
+
+/** An archived product is offered by no link; a link that offered nothing else goes with it (PRD-28). */
+export async function dropFromLinks(tx: Tx, product_id: string): Promise<void> {
+  const left = await tx
+    .delete(checkoutLinkProducts)
+    .where(eq(checkoutLinkProducts.product_id, product_id))
+    .returning({ id: checkoutLinkProducts.checkout_link_id });
+  if (left.length === 0) return;
+  const empty = sql`not exists (select from ${checkoutLinkProducts} lp where lp.checkout_link_id = ${checkoutLinks.id})`;
+  await tx.delete(checkoutLinks).where(
+    and(
+      inArray(
+        checkoutLinks.id,
+        left.map(({ id }) => id),
+      ),
+      empty,
+    ),
+  );
 }

@@ -1,3 +1,5 @@
+import { benefitService } from "../benefits/service.ts";
+import { checkoutLinkService } from "../checkout-links/service.ts";
 import { checkoutClientService, checkoutService } from "../checkouts/service.ts";
 import { customFieldService } from "../custom-fields/service.ts";
 import { customerService } from "../customers/service.ts";
@@ -14,9 +16,11 @@ import type { Provider } from "./provider.ts";
 export const embedded: Provider = {
   organizations: organizationService,
   products: productService,
+  benefits: benefitService,
   meters: meterService,
   customFields: customFieldService,
   discounts: discountService,
+  checkoutLinks: checkoutLinkService,
   customers: customerService,
   checkouts: checkoutService,
   checkoutClient: checkoutClientService,

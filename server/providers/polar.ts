@@ -36,6 +36,13 @@ export function polarProvider(config: Config): Provider {
       update: (ctx, { params, body }) => relay(ctx, () => polar.products.update(params.id, body as never)),
       setBenefits: (ctx, { params, body }) => relay(ctx, () => polar.products.updateBenefits(params.id, body as never)),
     },
+    benefits: {
+      list: (ctx, { query }) => relay(ctx, () => polar.benefits.list(query as never)),
+      get: (ctx, { params }) => relay(ctx, () => polar.benefits.get(params.id)),
+      create: (ctx, { body }) => relay(ctx, () => polar.benefits.create(body as never)),
+      update: (ctx, { params, body }) => relay(ctx, () => polar.benefits.update(params.id, body as never)),
+      delete: (ctx, { params }) => relay(ctx, () => polar.benefits.delete(params.id)),
+    },
     meters: {
       list: (ctx, { query }) => relay(ctx, () => polar.meters.list(query as never)),
       get: (ctx, { params }) => relay(ctx, () => polar.meters.get(params.id)),
@@ -55,6 +62,13 @@ export function polarProvider(config: Config): Provider {
       create: (ctx, { body }) => relay(ctx, () => polar.discounts.create(body as never)),
       update: (ctx, { params, body }) => relay(ctx, () => polar.discounts.update(params.id, body as never)),
       delete: (ctx, { params }) => relay(ctx, () => polar.discounts.delete(params.id)),
+    },
+    checkoutLinks: {
+      list: (ctx, { query }) => relay(ctx, () => polar.checkoutLinks.list(query as never)),
+      get: (ctx, { params }) => relay(ctx, () => polar.checkoutLinks.get(params.id)),
+      create: (ctx, { body }) => relay(ctx, () => polar.checkoutLinks.create(body as never)),
+      update: (ctx, { params, body }) => relay(ctx, () => polar.checkoutLinks.update(params.id, body as never)),
+      delete: (ctx, { params }) => relay(ctx, () => polar.checkoutLinks.delete(params.id)),
     },
     customers: {
       list: (ctx, { query }) => relay(ctx, () => polar.customers.list(query as never)),

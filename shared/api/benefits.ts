@@ -1,6 +1,18 @@
 import { z } from "zod";
-import { instant, metadataOut } from "../contract.ts";
-import { stored } from "./fields.ts";
+import {
+  byId,
+  ids,
+  instant,
+  many,
+  metadata,
+  metadataFilter,
+  metadataOut,
+  page,
+  paging,
+  type Resource,
+  sorting,
+} from "../contract.ts";
+import { organizationOf, stored, unlessNull } from "./fields.ts";
 
 export const benefitTypes = [
   "custom",
@@ -92,3 +104,154 @@ export const BenefitGrantProperties = z.object({
   last_credited_units: z.int().optional(),
   last_credited_at: instant.optional(),
 });
+
+const int32_max = 2_147_483_647;
+const positive = z.int().min(1).max(int32_max);
+/** How long a license key may last at most: about a century in each unit (BEN-30). */
+const ttl_max = { day: 36_500, month: 1200, year: 100 } as const;
+const files_max = 100;
+const blank = (value: unknown) => (typeof value === "string" && value.trim() === "" ? null : value);
+
+/** The properties of each type as they are sent. What they name is the server's to check. */
+const inputOf = {
+  custom: z.object({
+    note: z.preprocess(
+      blank,
+      z
+        .string()
+        .max(10_000)
+        .nullish()
+        .transform((note) => note ?? null),
+    ),
+  }),
+  discord: z.object({
+    guild_token: z.string().min(1).max(2000),
+    role_id: z.string().regex(/^\d{1,32}$/, "The number of a role."),
+    kick_member: z.boolean().default(false),
+  }),
+  github_repository: z.object({
+    repository_owner: z
+      .string()
+      .regex(/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})$/, "The name of an account or organization."),
+    repository_name: z.string().regex(/^[A-Za-z0-9._-]{1,100}$/, "The name of a repository, without its owner."),
+    permission: repositoryPermission.default("pull"),
+  }),
+  downloadables: z.object({
+    files: z.array(z.uuid()).min(1).max(files_max),
+    archived: z.record(z.uuid(), z.boolean()).default(() => ({})),
+  }),
+  license_keys: z.object({
+    prefix: z.preprocess(
+      blank,
+      z
+        .string()
+        .trim()
+        .max(64)
+        .regex(/^[A-Za-z0-9_-]+$/, "Letters, digits, - and _ only.")
+        .nullish()
+        .transform((prefix) => prefix ?? null),
+    ),
+    expires: z
+      .object({ ttl: positive, timeframe: z.enum(["day", "month", "year"]) })
+      .refine(({ ttl, timeframe }) => ttl <= ttl_max[timeframe], { path: ["ttl"], message: "At most a hundred years." })
+      .nullish()
+      .transform((expires) => expires ?? null),
+    activations: z
+      .object({ limit: positive, enable_customer_admin: z.boolean() })
+      .nullish()
+      .transform((activations) => activations ?? null),
+    limit_usage: positive.nullish().transform((limit) => limit ?? null),
+  }),
+  meter_credit: z.object({ meter_id: z.uuid(), units: positive, rollover: z.boolean().default(false) }),
+} as const;
+export type BenefitInput = { [K in keyof typeof inputOf]: z.output<(typeof inputOf)[K]> };
+
+/** The properties as they are sent, for the type that a benefit has. */
+export const readProperties = (type: keyof typeof inputOf, sent: unknown) => inputOf[type].safeParse(sent);
+
+const description = z.string().min(3).max(42).describe("What it is, as products show it, 3 to 42 characters.");
+const visibility = z.enum(["draft", "private", "public"]);
+
+const created = <K extends keyof typeof inputOf, P extends z.ZodType>(type: K, properties: P) =>
+  z.object({
+    type: z.literal(type),
+    description,
+    properties: properties.describe("What is given, by its type."),
+    visibility: visibility.nullish().describe("Who sees it."),
+    metadata: metadata.default(() => ({})).describe("Your own keys and values."),
+    organization_id: organizationOf,
+  });
+export const BenefitCreate = z.discriminatedUnion("type", [
+  created("custom", inputOf.custom.prefault({})),
+  created("discord", inputOf.discord),
+  created("github_repository", inputOf.github_repository),
+  created("downloadables", inputOf.downloadables),
+  created("license_keys", inputOf.license_keys.prefault({})),
+  created("meter_credit", inputOf.meter_credit),
+]);
+
+export const BenefitUpdate = z.object({
+  type: unlessNull(z.enum(benefitTypes)).describe("Cannot be changed; the same value is accepted."),
+  description: unlessNull(description),
+  properties: unlessNull(z.record(z.string(), z.unknown())).describe("What is given, by its type; replaces all of it."),
+  visibility: unlessNull(visibility).describe("Who sees it."),
+  metadata: unlessNull(metadata).describe("Your own keys and values; replaces all of them."),
+});
+
+export const benefits = {
+  list: {
+    method: "GET",
+    path: "/v1/benefits/",
+    summary: "List benefits",
+    scopes: ["benefits:read"],
+    query: z.object({
+      ...paging.shape,
+      organization_id: ids.describe("Only of these organizations."),
+      type: many(z.enum(benefitTypes)).describe("Only of these types."),
+      id: ids.describe("Only these benefits."),
+      exclude_id: ids.describe("All but these benefits."),
+      query: z.string().optional().describe("Part of the description."),
+      metadata: metadataFilter,
+      sorting: sorting(["created_at", "description", "type", "user_order"], ["-created_at"]),
+    }),
+    response: page(Benefit),
+  },
+  get: {
+    method: "GET",
+    path: "/v1/benefits/:id",
+    summary: "Get a benefit",
+    scopes: ["benefits:read"],
+    params: byId,
+    response: Benefit,
+    errors: ["ResourceNotFound"],
+  },
+  create: {
+    method: "POST",
+    path: "/v1/benefits/",
+    summary: "Create a benefit",
+    scopes: ["benefits:write"],
+    body: BenefitCreate,
+    response: Benefit,
+    status: 201,
+  },
+  update: {
+    method: "PATCH",
+    path: "/v1/benefits/:id",
+    summary: "Update a benefit",
+    scopes: ["benefits:write"],
+    params: byId,
+    body: BenefitUpdate,
+    response: Benefit,
+    errors: ["ResourceNotFound"],
+  },
+  delete: {
+    method: "DELETE",
+    path: "/v1/benefits/:id",
+    summary: "Delete a benefit",
+    scopes: ["benefits:write"],
+    params: byId,
+    status: 204,
+    errors: ["NotPermitted", "ResourceNotFound"],
+    confirm: "Delete this benefit? Everybody who was granted it loses it.",
+  },
+} as const satisfies Resource;

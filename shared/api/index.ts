@@ -1,5 +1,7 @@
 import type { Contract } from "../contract.ts";
+import { benefits } from "./benefits.ts";
 import { checkoutClient } from "./checkout-client.ts";
+import { checkoutLinks } from "./checkout-links.ts";
 import { checkouts } from "./checkouts.ts";
 import { customFields } from "./custom-fields.ts";
 import { customers } from "./customers.ts";
@@ -15,9 +17,11 @@ import { webhooks } from "./webhooks.ts";
 export const api = {
   organizations,
   products,
+  benefits,
   meters,
   customFields,
   discounts,
+  checkoutLinks,
   customers,
   checkouts,
   checkoutClient,

@@ -6,6 +6,7 @@ import { adapt, profileOf } from "../../server/lib/profiles.ts";
 import { Address } from "../../shared/addresses.ts";
 import { Benefit, BenefitPublic } from "../../shared/api/benefits.ts";
 import { CheckoutPublic, CheckoutPublicConfirmed } from "../../shared/api/checkout-client.ts";
+import { CheckoutLink } from "../../shared/api/checkout-links.ts";
 import { Checkout } from "../../shared/api/checkouts.ts";
 import { AttachedCustomField, CustomField } from "../../shared/api/custom-fields.ts";
 import { Customer, CustomerState } from "../../shared/api/customers.ts";
@@ -147,6 +148,8 @@ const answers = {
   CheckoutPublicConfirmed,
   Order,
   Payment,
+  Benefit,
+  CheckoutLink,
   Meter,
   CustomField,
   Discount,

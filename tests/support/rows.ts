@@ -49,6 +49,10 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     });
     return { params: { id } };
   },
+  benefits: async (_, { client }) => {
+    const { id } = await client.benefits.create({ body: { type: "custom", description: "Row", properties: {} } });
+    return { params: { id } };
+  },
   meters: async (_, { client }) => {
     const { id } = await client.meters.create({ body: meter });
     return { params: { id } };
@@ -59,6 +63,13 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
   },
   discounts: async (_, { client }) => {
     const { id } = await client.discounts.create({ body: { name: "Row", duration: "once", basis_points: 1000 } });
+    return { params: { id } };
+  },
+  checkoutLinks: async (_, { client }) => {
+    const product = await client.products.create({
+      body: { name: "Book", prices: [{ amount_type: "fixed", price_amount: 1900 }] },
+    });
+    const { id } = await client.checkoutLinks.create({ body: { products: [product.id] } });
     return { params: { id } };
   },
   customers: async (_, { client }) => {
@@ -101,6 +112,17 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
     metadata: { tier: "pro" },
   }),
   "products.setBenefits": () => ({ benefits: [] }),
+  "benefits.create": () => ({
+    type: "license_keys",
+    description: "A key",
+    properties: {
+      prefix: "BOOK",
+      expires: { ttl: 1, timeframe: "year" },
+      activations: { limit: 3, enable_customer_admin: true },
+      limit_usage: 100,
+    },
+    metadata: { tier: "pro" },
+  }),
   "meters.create": () => ({ ...meter, metadata: { tier: "pro" } }),
   "customFields.create": (_, number) => ({
     type: "number",
@@ -121,6 +143,13 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
     ends_at: "2036-01-01T00:00:00Z",
     max_redemptions: 10,
     products: [product_id],
+    metadata: { tier: "pro" },
+  }),
+  "checkoutLinks.create": (product_id) => ({
+    payment_processor: "stripe",
+    products: [product_id],
+    label: "Newsletter",
+    success_url: "https://shop.example/done?checkout_id={CHECKOUT_ID}",
     metadata: { tier: "pro" },
   }),
   "customers.create": (_, number) => ({

@@ -1,6 +1,8 @@
 /** The strict readers of the two older official clients: each checks an answer field by field, and refuses what it does not know. */
 
+import { Benefit$inboundSchema as Benefit38 } from "polar-sdk-0.38/models/components/benefit.js";
 import { Checkout$inboundSchema as Checkout38 } from "polar-sdk-0.38/models/components/checkout.js";
+import { CheckoutLink$inboundSchema as CheckoutLink38 } from "polar-sdk-0.38/models/components/checkoutlink.js";
 import { CheckoutPublic$inboundSchema as CheckoutPublic38 } from "polar-sdk-0.38/models/components/checkoutpublic.js";
 import { CheckoutPublicConfirmed$inboundSchema as CheckoutPublicConfirmed38 } from "polar-sdk-0.38/models/components/checkoutpublicconfirmed.js";
 import { Customer$inboundSchema as Customer38 } from "polar-sdk-0.38/models/components/customer.js";
@@ -15,7 +17,9 @@ import { Product$inboundSchema as Product38 } from "polar-sdk-0.38/models/compon
 import { WebhookDelivery$inboundSchema as WebhookDelivery38 } from "polar-sdk-0.38/models/components/webhookdelivery.js";
 import { WebhookEndpoint$inboundSchema as WebhookEndpoint38 } from "polar-sdk-0.38/models/components/webhookendpoint.js";
 import { WebhookEventType as eventTypes38 } from "polar-sdk-0.38/models/components/webhookeventtype.js";
+import { Benefit$inboundSchema as Benefit49 } from "polar-sdk-0.49/models/components/benefit.js";
 import { Checkout$inboundSchema as Checkout49 } from "polar-sdk-0.49/models/components/checkout.js";
+import { CheckoutLink$inboundSchema as CheckoutLink49 } from "polar-sdk-0.49/models/components/checkoutlink.js";
 import { CheckoutPublic$inboundSchema as CheckoutPublic49 } from "polar-sdk-0.49/models/components/checkoutpublic.js";
 import { CheckoutPublicConfirmed$inboundSchema as CheckoutPublicConfirmed49 } from "polar-sdk-0.49/models/components/checkoutpublicconfirmed.js";
 import { Customer$inboundSchema as Customer49 } from "polar-sdk-0.49/models/components/customer.js";
@@ -41,6 +45,8 @@ export const readers38 = {
   Checkout: Checkout38,
   CheckoutPublic: CheckoutPublic38,
   CheckoutPublicConfirmed: CheckoutPublicConfirmed38,
+  Benefit: Benefit38,
+  CheckoutLink: CheckoutLink38,
   Meter: Meter38,
   CustomField: CustomField38,
   Discount: Discount38,
@@ -58,6 +64,8 @@ export const readers49 = {
   Checkout: Checkout49,
   CheckoutPublic: CheckoutPublic49,
   CheckoutPublicConfirmed: CheckoutPublicConfirmed49,
+  Benefit: Benefit49,
+  CheckoutLink: CheckoutLink49,
   Meter: Meter49,
   CustomField: CustomField49,
   Discount: Discount49,

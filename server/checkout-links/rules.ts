@@ -1,0 +1,46 @@
+import type { CheckoutLink } from "../../shared/api/checkout-links.ts";
+import { type Fault, fault } from "../../shared/errors.ts";
+import type { Config } from "../config.ts";
+import { type DiscountRow, discountBaseOut } from "../discounts/rules.ts";
+import { checkoutProductOut, type PricedProduct } from "../products/rules.ts";
+import type { checkoutLinks } from "./tables.ts";
+
+export type LinkRow = typeof checkoutLinks.$inferSelect;
+/** A link with all that is shown of it. */
+export type WholeLink = { row: LinkRow; products: PricedProduct[]; discount: DiscountRow | null };
+
+/** The address that is given to buyers. */
+export const linkUrl = (client_secret: string, { url }: Pick<Config, "url">): string => `${url}/buy/${client_secret}`;
+
+/** A link as its seller sees it. */
+export function linkOut({ row, products, discount }: WholeLink, config: Config): CheckoutLink {
+  return {
+    ...row,
+    payment_processor: "stripe",
+    units: null,
+    products: products.map((one) => ({ ...checkoutProductOut(one, config.media_url), metadata: one.metadata })),
+    discount: discount && discountBaseOut(discount),
+    url: linkUrl(row.client_secret, config),
+  };
+}
+
+/** A fault for each product that cannot be offered: unknown, or off sale. */
+export const checkProducts = (
+  wanted: readonly string[],
+  found: readonly PricedProduct[],
+  placeOf: (index: number) => (string | number)[],
+): Fault[] =>
+  wanted.flatMap((id, index) => {
+    const product = found.find((one) => one.id === id.toLowerCase());
+    if (!product) return [fault(placeOf(index), "Product does not exist.", "value_error", id)];
+    return product.is_archived ? [fault(placeOf(index), "Product is archived.", "value_error", id)] : [];
+  });
+
+const tracked = /^(reference_id|utm_(source|medium|campaign|content|term))$/;
+const value_max = 500;
+
+/** The metadata of a checkout opened through a link: the link's own, and what the address carried besides (CHK-20). */
+export function metadataFor(row: LinkRow, query: Record<string, string>): LinkRow["metadata"] {
+  const carried = Object.entries(query).filter(([key, value]) => tracked.test(key) && value !== "");
+  return { ...Object.fromEntries(carried.map(([key, value]) => [key, value.slice(0, value_max)])), ...row.metadata };
+}

@@ -1,0 +1,147 @@
+import type { CheckoutLink, checkoutLinks } from "../../shared/api/checkout-links.ts";
+import { CheckoutCreate } from "../../shared/api/checkouts.ts";
+import type { Service } from "../../shared/contract.ts";
+import { type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
+import { createOpened } from "../checkouts/service.ts";
+import { findDiscount } from "../discounts/store.ts";
+import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
+import { newId, newToken } from "../lib/ids.ts";
+import { pageOf } from "../lib/page.ts";
+import { findPrice, findProducts } from "../products/store.ts";
+import { checkProducts, linkOut, metadataFor } from "./rules.ts";
+import * as store from "./store.ts";
+
+async function reread(tx: Tx, ctx: Ctx, organization_id: string, id: string): Promise<CheckoutLink> {
+  const whole = await store.findLink(tx, organization_id, id);
+  if (!whole) throw new Error(`The checkout link ${id} is gone.`);
+  return linkOut(whole, ctx.config);
+}
+
+async function checkDiscount(tx: Tx, organization_id: string, id: string | null | undefined): Promise<Fault[]> {
+  if (!id || (await findDiscount(tx, organization_id, id))) return [];
+  return [fault(["discount_id"], "Discount does not exist.", "value_error", id)];
+}
+
+/** The products that a new link offers, named by the list, by one, or by the price of one. */
+async function wantedBy(
+  tx: Tx,
+  organization_id: string,
+  body: { products?: string[] | null; product_id?: string | null; product_price_id?: string | null },
+): Promise<{ ids: string[]; placeOf: (index: number) => (string | number)[] }> {
+  if (body.products) return { ids: body.products, placeOf: (index) => ["products", index] };
+  if (body.product_id) return { ids: [body.product_id], placeOf: () => ["product_id"] };
+  const price = body.product_price_id ? await findPrice(tx, organization_id, body.product_price_id) : undefined;
+  if (!price || price.is_archived)
+    throw invalid(fault(["product_price_id"], "Price does not exist.", "value_error", body.product_price_id));
+  return { ids: [price.product_id], placeOf: () => ["product_price_id"] };
+}
+
+/** The checkout links of the API. */
+export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
+  async list(ctx, { query }) {
+    const { items, total } = await store.listLinks(ctx.db, organizationOf(ctx), query);
+    return pageOf(
+      items.map((whole) => linkOut(whole, ctx.config)),
+      total,
+      query,
+    );
+  },
+  async get(ctx, { params }) {
+    const whole = await store.findLink(ctx.db, organizationOf(ctx), params.id);
+    if (!whole) throw notFound();
+    return linkOut(whole, ctx.config);
+  },
+  create: (ctx, { body }) =>
+    ctx.db.transaction(async (tx) => {
+      const organization_id = organizationOf(ctx);
+      const { ids, placeOf } = await wantedBy(tx, organization_id, {
+        products: body.products ?? null,
+        product_id: body.product_id ?? null,
+        product_price_id: body.product_price_id ?? null,
+      });
+      const faults = checkProducts(ids, await findProducts(tx, organization_id, ids), placeOf);
+      faults.push(...(await checkDiscount(tx, organization_id, body.discount_id)));
+      if (faults.length > 0) throw invalid(...faults);
+      const id = newId();
+      await store.insertLink(tx, {
+        id,
+        organization_id,
+        created_at: ctx.clock.now(),
+        client_secret: newToken("polar_cl_"),
+        label: body.label ?? null,
+        trial_interval: body.trial_interval ?? null,
+        trial_interval_count: body.trial_interval_count ?? null,
+        allow_discount_codes: body.allow_discount_codes,
+        require_billing_address: body.require_billing_address,
+        discount_id: body.discount_id ?? null,
+        seats: body.seats ?? null,
+        success_url: body.success_url ?? null,
+        return_url: body.return_url ?? null,
+        metadata: body.metadata,
+      });
+      await store.setProducts(tx, id, ids);
+      return reread(tx, ctx, organization_id, id);
+    }),
+  update: (ctx, { params, body }) =>
+    ctx.db.transaction(async (tx) => {
+      const organization_id = organizationOf(ctx);
+      const row = await store.lockLink(tx, organization_id, params.id);
+      if (!row) throw notFound();
+      const { products, trial_interval, trial_interval_count, ...plain } = body;
+      const faults = await checkDiscount(tx, organization_id, body.discount_id);
+      if (products)
+        faults.push(
+          ...checkProducts(products, await findProducts(tx, organization_id, products), (index) => ["products", index]),
+        );
+      if (faults.length > 0) throw invalid(...faults);
+      const trial =
+        trial_interval === undefined && trial_interval_count === undefined
+          ? {}
+          : { trial_interval: trial_interval ?? null, trial_interval_count: trial_interval_count ?? null };
+      const patch = Object.fromEntries(
+        Object.entries({ ...plain, ...trial }).filter(([, value]) => value !== undefined),
+      );
+      if (products) await store.setProducts(tx, row.id, products);
+      if (products || Object.keys(patch).length > 0)
+        await store.updateLink(tx, row.id, { ...patch, modified_at: ctx.clock.now() });
+      return reread(tx, ctx, organization_id, row.id);
+    }),
+  async delete(ctx, { params }) {
+    if (!(await store.deleteLink(ctx.db, organizationOf(ctx), params.id))) throw notFound();
+  },
+};
+
+/** What an address may carry to fill in the form. */
+const prefilled = ["customer_email", "customer_name", "amount"] as const;
+
+/**
+ * Open a checkout through a link. What the address carries fills in the form where it makes sense there, and is left out
+ * where it does not: a buyer is not to be turned away by a mistyped campaign.
+ */
+export async function openLink(
+  ctx: Ctx,
+  client_secret: string,
+  query: Record<string, string>,
+): Promise<{ url: string }> {
+  const link = await store.findBySecret(ctx.db, client_secret);
+  const offered = link?.products.filter((product) => !product.is_archived) ?? [];
+  if (!link || offered.length === 0) throw notFound();
+  const { row } = link;
+  const base = {
+    products: offered.map(({ id }) => id),
+    allow_discount_codes: row.allow_discount_codes,
+    require_billing_address: row.require_billing_address,
+    success_url: row.success_url,
+    return_url: row.return_url,
+    metadata: metadataFor(row, query),
+    ...(row.trial_interval && { trial_interval: row.trial_interval, trial_interval_count: row.trial_interval_count }),
+  };
+  let body = CheckoutCreate.parse(base);
+  for (const field of prefilled) {
+    const text = query[field];
+    if (text === undefined) continue;
+    const tried = CheckoutCreate.safeParse({ ...body, [field]: field === "amount" ? Number(text) : text });
+    if (tried.success) body = tried.data;
+  }
+  return createOpened(ctx, row.organization_id, body);
+}

@@ -1,0 +1,122 @@
+import { and, asc, count, eq, getTableColumns, inArray, sql } from "drizzle-orm";
+import type { DiscountRow } from "../discounts/rules.ts";
+import { discounts } from "../discounts/tables.ts";
+import type { Database, Tx } from "../lib/context.ts";
+import { among, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { findProducts } from "../products/store.ts";
+import type { LinkRow, WholeLink } from "./rules.ts";
+import { checkoutLinkProducts, checkoutLinks } from "./tables.ts";
+
+type Filter = Paging & {
+  organization_id?: string[] | undefined;
+  product_id?: string[] | undefined;
+  sorting: readonly string[];
+};
+const sortable = {
+  created_at: checkoutLinks.created_at,
+  label: checkoutLinks.label,
+  success_url: checkoutLinks.success_url,
+  allow_discount_codes: checkoutLinks.allow_discount_codes,
+};
+
+const productIds = sql<string[]>`(
+  select coalesce(json_agg(lp.product_id order by lp."order"), '[]') from ${checkoutLinkProducts} lp
+  where lp.checkout_link_id = ${checkoutLinks}.id
+)`;
+const shown = { ...getTableColumns(checkoutLinks), product_ids: productIds, discount: discounts };
+type Shown = LinkRow & { product_ids: string[]; discount: DiscountRow | null };
+
+const select = (db: Database) =>
+  db.select(shown).from(checkoutLinks).leftJoin(discounts, eq(discounts.id, checkoutLinks.discount_id)).$dynamic();
+
+/** Links with their products and discounts, in two statements however many they are. */
+async function wholeOf(db: Database, organization_id: string, rows: Shown[]): Promise<WholeLink[]> {
+  const found = await findProducts(db, organization_id, [...new Set(rows.flatMap((row) => row.product_ids))]);
+  const byId = new Map(found.map((product) => [product.id, product]));
+  return rows.map(({ product_ids, discount, ...row }) => ({
+    row,
+    discount,
+    products: product_ids.flatMap((id) => byId.get(id) ?? []),
+  }));
+}
+
+/** One page of links, and how many there are. */
+export async function listLinks(db: Database, organization_id: string, filter: Filter) {
+  const { product_id } = filter;
+  const where = and(
+    eq(checkoutLinks.organization_id, organization_id),
+    among(checkoutLinks.organization_id, filter.organization_id),
+    product_id === undefined
+      ? undefined
+      : inArray(
+          checkoutLinks.id,
+          db
+            .select({ id: checkoutLinkProducts.checkout_link_id })
+            .from(checkoutLinkProducts)
+            .where(inArray(checkoutLinkProducts.product_id, product_id)),
+        ),
+  );
+  const rows = await select(db)
+    .where(where)
+    .orderBy(...orderBy(filter.sorting, sortable, checkoutLinks.id))
+    .limit(filter.limit)
+    .offset(offsetOf(filter));
+  const [row] = await db.select({ total: count() }).from(checkoutLinks).where(where);
+  return { items: await wholeOf(db, organization_id, rows), total: row?.total ?? 0 };
+}
+
+/** A link by its id. */
+export async function findLink(db: Database, organization_id: string, id: string): Promise<WholeLink | undefined> {
+  const rows = await select(db).where(
+    and(eq(checkoutLinks.organization_id, organization_id), eq(checkoutLinks.id, id)),
+  );
+  return (await wholeOf(db, organization_id, rows))[0];
+}
+
+/** A link by its secret, whoever's it is. */
+export async function findBySecret(db: Database, client_secret: string): Promise<WholeLink | undefined> {
+  const rows = await select(db).where(eq(checkoutLinks.client_secret, client_secret));
+  const [row] = rows;
+  return row && (await wholeOf(db, row.organization_id, rows))[0];
+}
+
+/** A link, kept from changing until the transaction ends. */
+export async function lockLink(tx: Tx, organization_id: string, id: string): Promise<LinkRow | undefined> {
+  const [row] = await tx
+    .select()
+    .from(checkoutLinks)
+    .where(and(eq(checkoutLinks.organization_id, organization_id), eq(checkoutLinks.id, id)))
+    .orderBy(asc(checkoutLinks.id))
+    .for("update");
+  return row;
+}
+
+/** Add a link. */
+export async function insertLink(tx: Tx, values: typeof checkoutLinks.$inferInsert): Promise<void> {
+  await tx.insert(checkoutLinks).values(values);
+}
+
+/** Change columns of a link that the caller has locked. */
+export async function updateLink(tx: Tx, id: string, patch: Partial<LinkRow>): Promise<void> {
+  await tx.update(checkoutLinks).set(patch).where(eq(checkoutLinks.id, id));
+}
+
+/** Remove a link; the checkouts it opened go on. */
+export async function deleteLink(tx: Tx, organization_id: string, id: string): Promise<boolean> {
+  const gone = await tx
+    .delete(checkoutLinks)
+    .where(and(eq(checkoutLinks.organization_id, organization_id), eq(checkoutLinks.id, id)))
+    .returning({ id: checkoutLinks.id });
+  return gone.length > 0;
+}
+
+/** Offer these in this order, in place of what was offered. */
+export async function setProducts(tx: Tx, checkout_link_id: string, ids: readonly string[]): Promise<void> {
+  await tx.delete(checkoutLinkProducts).where(eq(checkoutLinkProducts.checkout_link_id, checkout_link_id));
+  const rows = [...new Set(ids.map((id) => id.toLowerCase()))].map((product_id, order) => ({
+    checkout_link_id,
+    product_id,
+    order,
+  }));
+  if (rows.length > 0) await tx.insert(checkoutLinkProducts).values(rows);
+}

@@ -1,0 +1,50 @@
+import { boolean, index, integer, jsonb, pgTable, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import type { CheckoutLink } from "../../shared/api/checkout-links.ts";
+import { discounts } from "../discounts/tables.ts";
+import { organization } from "../organizations/tables.ts";
+import { products } from "../products/tables.ts";
+
+const instant = () => timestamp({ withTimezone: true });
+
+/** Addresses that open checkouts. The secret is kept as it is: it is part of a public address (TOK-03). */
+export const checkoutLinks = pgTable(
+  "checkout_links",
+  {
+    id: uuid().primaryKey(),
+    organization_id: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
+    created_at: instant().notNull(),
+    modified_at: instant(),
+    client_secret: text().notNull().unique(),
+    label: text(),
+    trial_interval: text().$type<CheckoutLink["trial_interval"]>(),
+    trial_interval_count: integer(),
+    allow_discount_codes: boolean().notNull(),
+    require_billing_address: boolean().notNull(),
+    discount_id: uuid().references(() => discounts.id),
+    seats: integer(),
+    success_url: text(),
+    return_url: text(),
+    metadata: jsonb().$type<CheckoutLink["metadata"]>().notNull().default({}),
+  },
+  (table) => [index("checkout_links_by_creation").on(table.organization_id, table.created_at, table.id)],
+);
+
+/** The products on offer at a link, in their order. */
+export const checkoutLinkProducts = pgTable(
+  "checkout_link_products",
+  {
+    checkout_link_id: uuid()
+      .notNull()
+      .references(() => checkoutLinks.id, { onDelete: "cascade" }),
+    product_id: uuid()
+      .notNull()
+      .references(() => products.id, { onDelete: "cascade" }),
+    order: integer().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.checkout_link_id, table.product_id] }),
+    index("checkout_link_products_of_product").on(table.product_id),
+  ],
+);
