@@ -12,8 +12,9 @@ import { answerUnexpected, relayLog } from "./faults.ts";
 import { cookie_prefix, createIdentifier } from "./identify.ts";
 import { changeMail, deletionMail, resetMail, verificationMail } from "./mails.ts";
 import { originsOf } from "./origins.ts";
-import { providersOf, refuseSoleOwner } from "./people.ts";
+import { refuseSoleOwner } from "./people.ts";
 import { pluginsOf } from "./plugins.ts";
+import { providersOf } from "./social.ts";
 import { protectedStorage } from "./storage.ts";
 import {
   account,

@@ -1,18 +1,7 @@
 import { APIError } from "better-auth/api";
 import { and, eq, sql } from "drizzle-orm";
-import type { Config } from "../config.ts";
 import type { Database } from "../lib/context.ts";
 import { member } from "./tables.ts";
-
-/** The social providers that have been set up. */
-export function providersOf(config: Config) {
-  const pair = (clientId: string | undefined, clientSecret: string | undefined) =>
-    clientId && clientSecret ? { clientId, clientSecret } : undefined;
-  const github = pair(config.GITHUB_CLIENT_ID, config.GITHUB_CLIENT_SECRET);
-  const google = pair(config.GOOGLE_CLIENT_ID, config.GOOGLE_CLIENT_SECRET);
-  const discord = pair(config.DISCORD_CLIENT_ID, config.DISCORD_CLIENT_SECRET);
-  return { ...(github ? { github } : {}), ...(google ? { google } : {}), ...(discord ? { discord } : {}) };
-}
 
 const owns = sql`'owner' = any(string_to_array(${member.role}, ','))`;
 

@@ -6,6 +6,7 @@ import type { Mail } from "../lib/mail.ts";
 import { compat } from "./compat.ts";
 import { isKnownClient } from "./device.ts";
 import { invitationMail } from "./mails.ts";
+import { social } from "./social.ts";
 
 /** The platform's roles (section 6): exactly these, without better-auth's `set-email`. */
 const platform = createAccessControl({
@@ -34,6 +35,7 @@ export const pluginsOf = (deps: Deps, mailLater: (mail: Mail) => void) => {
   const { config } = deps;
   return [
     compat(deps.clock),
+    social(config),
     bearer(),
     username(),
     anonymous(),
