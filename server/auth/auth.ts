@@ -84,7 +84,7 @@ export function createAuth(deps: Deps): Auth {
     trustedOrigins: originsOf(config),
     logger: { level: "error", log: relayLog(deps.log) },
     telemetry: { enabled: false },
-    database: (options: BetterAuthOptions) => protectedStorage(drizzle(options), config.secret),
+    database: (options: BetterAuthOptions) => protectedStorage(drizzle(options), config.secrets),
     advanced: {
       database: { generateId: newId },
       cookiePrefix: cookie_prefix,
