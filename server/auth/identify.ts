@@ -1,11 +1,10 @@
-import { createHmac } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { and, eq, gt, inArray, isNull, lte, ne, or, sql } from "drizzle-orm";
 import { permissionsOf, scopesOf } from "../../shared/permissions.ts";
 import { expandScopes } from "../../shared/scopes.ts";
 import type { Config } from "../config.ts";
 import type { Deps, Identity } from "../lib/context.ts";
-import { hashToken, sameText } from "../lib/secrets.ts";
+import { hashesOf, signedText } from "../lib/secrets.ts";
 import { organization } from "../organizations/tables.ts";
 import { originsOf } from "./origins.ts";
 import { hashSecret } from "./storage.ts";
@@ -28,24 +27,16 @@ const bearerOf = (headers: IncomingHttpHeaders): string | undefined => {
  * The session token of a signed cookie, when its signature is ours. A browser sends it along for any page, so it counts
  * only when the page is one of ours.
  */
-function cookieToken(headers: IncomingHttpHeaders, { secret, url }: Config, origins: string[]): string | undefined {
+function cookieToken(headers: IncomingHttpHeaders, { secrets, url }: Config, origins: string[]): string | undefined {
   if (headers.origin !== undefined && !origins.includes(headers.origin)) return undefined;
   const wanted = `${url.startsWith("https:") ? "__Secure-" : ""}${cookie_prefix}.session_token`;
   for (const part of (headers.cookie ?? "").split(";")) {
     const [name = "", ...rest] = part.trim().split("=");
     if (name !== wanted) continue;
-    const token = signedToken(decodeText(rest.join("=")), secret);
+    const token = signedText(secrets, decodeText(rest.join("=")));
     if (token !== undefined) return token;
   }
   return undefined;
-}
-
-/** The token before the signature, when the signature is ours. */
-function signedToken(value: string, secret: string): string | undefined {
-  const dot = value.lastIndexOf(".");
-  const token = value.slice(0, dot);
-  const signature = createHmac("sha256", secret).update(token).digest("base64");
-  return dot > 0 && sameText(signature, value.slice(dot + 1)) ? token : undefined;
 }
 
 const decodeText = (text: string): string => {
@@ -65,13 +56,22 @@ export type Identifier = {
 
 /** Who a request says it is, in one query. When a key was last used is noted later, in batches, out of the request's way. */
 export function createIdentifier(deps: Deps): Identifier {
+  const { secrets } = deps.config;
   const used = new Set<string>();
+  /** Keys that were found by an earlier secret: what they are stored as, and what they shall be. */
+  const renewed = new Map<string, string>();
   const origins = originsOf(deps.config);
   const flush = async () => {
     const keys = [...used];
     used.clear();
+    const renewals = [...renewed];
+    renewed.clear();
     if (keys.length > 0)
       await deps.db.update(apikey).set({ lastRequest: deps.clock.now() }).where(inArray(apikey.id, keys));
+    for (const [from, to] of renewals) {
+      await deps.db.update(apikey).set({ key: to }).where(eq(apikey.key, from));
+      await deps.db.update(apikey).set({ previousKey: to }).where(eq(apikey.previousKey, from));
+    }
   };
   const timer = setInterval(() => {
     flush().catch((error: unknown) => deps.log.warn({ err: error }, "The last use of API keys was not noted."));
@@ -80,12 +80,20 @@ export function createIdentifier(deps: Deps): Identifier {
 
   // Asked by almost every request: built once, and prepared in the database.
   const keyQuery = deps.db
-    .select({ key_id: apikey.id, organization_id: organization.id, permissions: apikey.permissions })
+    .select({
+      key_id: apikey.id,
+      hash: apikey.key,
+      organization_id: organization.id,
+      permissions: apikey.permissions,
+    })
     .from(apikey)
     .innerJoin(organization, eq(organization.id, apikey.organizationId))
     .where(
       and(
-        eq(apikey.key, sql.placeholder("key")),
+        inArray(
+          apikey.key,
+          secrets.map((_, index) => sql.placeholder(`key${index}`)),
+        ),
         eq(apikey.configId, "organization"),
         eq(apikey.enabled, true),
         or(isNull(apikey.expiresAt), gt(apikey.expiresAt, sql.placeholder("now"))),
@@ -95,12 +103,15 @@ export function createIdentifier(deps: Deps): Identifier {
     .prepare("identify_key");
 
   async function byKey(token: string): Promise<Identity> {
+    const hashes = hashesOf(secrets, token);
     const [row] = await keyQuery.execute({
-      key: hashToken(deps.config.secret, token),
+      ...Object.fromEntries(hashes.map((hash, index) => [`key${index}`, hash])),
       now: deps.clock.now().toISOString(),
     });
     if (!row) return { kind: "invalid" };
     used.add(row.key_id);
+    const [current = ""] = hashes;
+    if (row.hash !== current) renewed.set(row.hash, current);
     const scopes = expandScopes(scopesIn(row.permissions));
     return { kind: "key", key_id: row.key_id, organization_id: row.organization_id, scopes };
   }
@@ -151,7 +162,7 @@ export function createIdentifier(deps: Deps): Identifier {
         if (!tokenShape.test(bearer)) return { kind: "invalid" };
         if (bearer.startsWith(key_prefix)) return byKey(bearer);
         // Signing in answers the token bare in its body, and signed in the header `set-auth-token`; either is sent back.
-        const token = bearer.includes(".") ? signedToken(decodeText(bearer), deps.config.secret) : bearer;
+        const token = bearer.includes(".") ? signedText(deps.config.secrets, decodeText(bearer)) : bearer;
         return token === undefined ? { kind: "invalid" } : bySession(token);
       }
       const token = cookieToken(headers, deps.config, origins);
