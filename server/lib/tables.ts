@@ -11,6 +11,7 @@ import {
   timestamp,
   uuid,
 } from "drizzle-orm/pg-core";
+import { organization } from "../organizations/tables.ts";
 
 /**
  * What happened, in wire form, written in the transaction of the change itself (the outbox).
@@ -65,4 +66,31 @@ export const mails = pgTable(
     sent_at: timestamp({ withTimezone: true }),
   },
   (table) => [index("mails_age").on(table.created_at)],
+);
+
+/** Who did what, when and from where. Written with the change; a trigger refuses to change or delete it. */
+export const auditLog = pgTable(
+  "audit_log",
+  {
+    id: uuid().primaryKey(),
+    organization_id: text().references(() => organization.id, { onDelete: "set null" }),
+    actor_kind: text().$type<"user" | "key" | "system" | "anonymous">().notNull(),
+    user_id: text(),
+    key_id: text(),
+    /** The platform admin who acted in the user's name. */
+    impersonated_by: text(),
+    /** What was done: `member.role_updated`, `product.created`. */
+    action: text().notNull(),
+    subject_type: text(),
+    subject_id: text(),
+    details: jsonb().$type<Record<string, unknown>>().notNull().default({}),
+    ip_address: text(),
+    user_agent: text(),
+    created_at: timestamp({ withTimezone: true }).notNull(),
+  },
+  (table) => [
+    index("audit_log_organization").on(table.organization_id, table.id),
+    index("audit_log_user").on(table.user_id, table.id),
+    index("audit_log_subject").on(table.subject_id, table.id),
+  ],
 );
