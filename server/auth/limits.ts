@@ -1,4 +1,4 @@
-import { and, eq, isNull, lt, lte, or, sql } from "drizzle-orm";
+import { and, eq, isNull, like, lt, lte, or, sql } from "drizzle-orm";
 import type { Config } from "../config.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Database } from "../lib/context.ts";
@@ -6,13 +6,17 @@ import { hashToken } from "../lib/secrets.ts";
 import { attempts } from "./tables.ts";
 
 export type Limit = { max: number; window_seconds: number };
-/** How long a guesser has to wait: not at all for the first `free` tries, then doubling from one second to `longest_seconds`. */
+/**
+ * How long a guesser has to wait: not at all for the first `free` tries, then doubling from one second to
+ * `longest_seconds`; a day from the hundredth in a row (NIST SP 800-63B, 5.2.2: no more than 100).
+ */
 export type Backoff = { free: number; longest_seconds: number };
 type Parts = { db: Database; clock: Clock; config: Config };
 export type Limiter = ReturnType<typeof limiter>;
 
 /** A guesser who pauses this long starts anew. */
 const forgotten_after_ms = 7 * 24 * 60 * 60 * 1000;
+const in_a_row_max = 100;
 const count_max = 1_000_000;
 
 /**
@@ -21,9 +25,10 @@ const count_max = 1_000_000;
  * account) is kept as a hash. Answers are seconds to wait; 0 lets the caller go on.
  */
 export function limiter({ db, clock, config }: Parts) {
-  const keyOf = (key: string): string => {
+  const keyOf = (key: string, device?: string): string => {
     const [kind = "", ...rest] = key.split(":");
-    return `${kind}:${hashToken(config.secret, rest.join(":")).slice(0, 32)}`;
+    const hash = hashToken(config.secret, rest.join(":")).slice(0, 32);
+    return `${kind}:${hash}${device === undefined ? "" : `:${device}`}`;
   };
   return {
     /** Count a try against a limit. `key` is a kind and a value: `sign-in:192.0.2.1`. */
@@ -47,9 +52,9 @@ export function limiter({ db, clock, config }: Parts) {
 
     /**
      * Ask to guess a secret. A guess that is let through counts as wrong until `forget` says that it was right; while one
-     * has to wait, nothing counts.
+     * has to wait, nothing counts. A `device` has a count of its own.
      */
-    async guess(key: string, { free, longest_seconds }: Backoff): Promise<number> {
+    async guess(key: string, { free, longest_seconds }: Backoff, device?: string): Promise<number> {
       const now = clock.now();
       const at = sql`${now.toISOString()}::timestamptz`;
       const tries = sql`case when ${attempts.window_ends_at} <= ${at} then 1 else least(${attempts.count} + 1, ${count_max}) end`;
@@ -57,7 +62,7 @@ export function limiter({ db, clock, config }: Parts) {
       const [through] = await db
         .insert(attempts)
         .values({
-          key: keyOf(key),
+          key: keyOf(key, device),
           count: 1,
           window_ends_at: new Date(now.getTime() + forgotten_after_ms),
           locked_until: free <= 1 ? new Date(now.getTime() + 1000) : null,
@@ -68,6 +73,7 @@ export function limiter({ db, clock, config }: Parts) {
             count: tries,
             window_ends_at: sql`excluded.window_ends_at`,
             locked_until: sql`case when ${tries} < ${free} then null
+              when ${tries} >= ${in_a_row_max} then ${at} + interval '1 day'
               else ${at} + least(power(2, ${doublings}), ${longest_seconds}) * interval '1 second' end`,
           },
           setWhere: or(isNull(attempts.locked_until), lte(attempts.locked_until, now)),
@@ -77,13 +83,18 @@ export function limiter({ db, clock, config }: Parts) {
       const [row] = await db
         .select({ until: attempts.locked_until })
         .from(attempts)
-        .where(eq(attempts.key, keyOf(key)));
+        .where(eq(attempts.key, keyOf(key, device)));
       return row?.until ? Math.max(secondsUntil(row.until, now), 1) : 1;
     },
 
-    /** The guess was right, or what was guessed at has changed: start anew. */
-    async forget(key: string): Promise<void> {
-      await db.delete(attempts).where(eq(attempts.key, keyOf(key)));
+    /** The guess was right: start anew. */
+    async forget(key: string, device?: string): Promise<void> {
+      await db.delete(attempts).where(eq(attempts.key, keyOf(key, device)));
+    },
+
+    /** What was guessed at has changed: everybody starts anew, each device too. */
+    async forgetAll(key: string): Promise<void> {
+      await db.delete(attempts).where(or(eq(attempts.key, keyOf(key)), like(attempts.key, `${keyOf(key)}:%`)));
     },
   };
 }

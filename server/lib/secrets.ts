@@ -43,19 +43,28 @@ function open(secret: string, sealed: string): string {
   return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString("utf8");
 }
 
-const signatureOf = (secret: string, text: string): string =>
-  createHmac("sha256", secret).update(text).digest("base64");
+type Encoding = "base64" | "base64url";
+const signatureOf = (secret: string, text: string, encoding: Encoding): string =>
+  createHmac("sha256", secret).update(text).digest(encoding);
 
-/** The text before the signature of `text.signature`, when one of these secrets made it. */
-export function signedText(secrets: readonly string[], signed: string): string | undefined {
+/** The text before the signature of `text.signature` when one of these secrets made it, as of a cookie; of a JWT with base64url. */
+export function signedText(
+  secrets: readonly string[],
+  signed: string,
+  encoding: Encoding = "base64",
+): string | undefined {
   const dot = signed.lastIndexOf(".");
   if (dot <= 0) return undefined;
   const [text, signature] = [signed.slice(0, dot), signed.slice(dot + 1)];
-  return secrets.some((secret) => sameText(signatureOf(secret, text), signature)) ? text : undefined;
+  return secrets.some((secret) => sameText(signatureOf(secret, text, encoding), signature)) ? text : undefined;
 }
 
-/** The same text signed anew with the current secret, when one of the older ones had signed it. */
-export function resigned([secret = "", ...older]: readonly string[], signed: string): string | undefined {
-  const text = signedText(older, signed);
-  return text === undefined ? undefined : `${text}.${signatureOf(secret, text)}`;
+/** The same text signed with the current secret; what none of the older ones signed stays as it is. */
+export function resigned(
+  [secret = "", ...older]: readonly string[],
+  signed: string,
+  encoding: Encoding = "base64",
+): string {
+  const text = older.length > 0 ? signedText(older, signed, encoding) : undefined;
+  return text === undefined ? signed : `${text}.${signatureOf(secret, text, encoding)}`;
 }
