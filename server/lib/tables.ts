@@ -53,7 +53,7 @@ export const idempotencyKeys = pgTable(
   (table) => [primaryKey({ columns: [table.subject, table.key] }), index("idempotency_keys_age").on(table.created_at)],
 );
 
-/** Mail that was or is to be sent; without a mail server, the development inbox. */
+/** Mail that was or is to be sent; without a mail server, the development inbox. A sent mail's words are not kept. */
 export const mails = pgTable(
   "mails",
   {
@@ -64,8 +64,18 @@ export const mails = pgTable(
     html: text().notNull(),
     created_at: timestamp({ withTimezone: true }).notNull(),
     sent_at: timestamp({ withTimezone: true }),
+    /** From when on it is of no use: the link in it has died. */
+    expires_at: timestamp({ withTimezone: true }),
+    attempts: integer().notNull().default(0),
+    /** When the next attempt is due; null: nothing to do. A sender that takes the row moves it ahead of itself. */
+    next_attempt_at: timestamp({ withTimezone: true }),
+    /** When a job was written for it. */
+    queued_at: timestamp({ withTimezone: true }),
   },
-  (table) => [index("mails_age").on(table.created_at)],
+  (table) => [
+    index("mails_age").on(table.created_at),
+    index("mails_due").on(table.next_attempt_at).where(sql`${table.next_attempt_at} is not null`),
+  ],
 );
 
 /** Who did what, when and from where. Written with the change; a trigger refuses to change or delete it. */
