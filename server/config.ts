@@ -40,23 +40,19 @@ const base = (usual: string) =>
     blank,
     url.default(usual).transform((text) => text.replace(/\/+$/, "")),
   );
-const list = z
-  .string()
-  .default("")
-  .transform((text) =>
-    text
-      .split(",")
-      .map((one) => one.trim())
-      .filter((one) => one !== ""),
-  );
+const list = z.string().default("").transform(items);
+/** A switch that is on unless it is turned off. */
+const on = z.preprocess(blank, z.stringbool().default(true));
 /** A key in PEM form; on one line its line ends are written `\n`. */
 function privateKey(text: string, { addIssue }: z.RefinementCtx): KeyObject {
   try {
-    return createPrivateKey(text.replaceAll("\\n", "\n"));
+    const key = createPrivateKey(text.replaceAll("\\n", "\n"));
+    if (key.asymmetricKeyType === "ec") return key;
   } catch {
-    addIssue({ code: "custom", message: "must be a private key: the text of the .p8 file" });
-    return z.NEVER;
+    // Said below.
   }
+  addIssue({ code: "custom", message: "must be a private key of Apple's: the text of the .p8 file" });
+  return z.NEVER;
 }
 
 /** Every setting, by the name of its environment variable. `.env.example` says what each is for. */
@@ -106,6 +102,13 @@ const Settings = z.object({
   APPLE_KEY_ID: optional(z.string()),
   APPLE_PRIVATE_KEY: optional(z.string().transform(privateKey)),
   APPLE_URL: base("https://appleid.apple.com"),
+  FLOE_PASSWORD_SIGN_IN: on,
+  FLOE_SIGN_UP: z.preprocess(blank, z.enum(["open", "closed"]).default("open")),
+  FLOE_AUTO_SIGN_IN: on,
+  FLOE_PASSWORD_RESET: on,
+  FLOE_EMAIL_VERIFICATION: z.preprocess(blank, z.enum(["off", "on", "required"]).default("on")),
+  FLOE_CHANGE_EMAIL: on,
+  FLOE_DELETE_USER: on,
   FLOE_OIDC: z.preprocess(blank, list),
   FLOE_TRUSTED_PROVIDERS: z.preprocess(blank, list),
   FLOE_SOCIAL_SIGN_UP: z.preprocess(blank, z.enum(["open", "requested", "closed"]).default("open")),
@@ -126,7 +129,7 @@ const openIdPart = z.object({
     z
       .string()
       .default("openid email profile")
-      .transform((text) => text.split(/[\s,]+/).filter((scope) => scope !== "")),
+      .transform((text) => [...new Set(["openid", ...text.split(/[\s,]+/).filter((scope) => scope !== "")])]),
   ),
 });
 /** A service to sign in with that speaks OpenID Connect. */
