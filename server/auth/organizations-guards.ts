@@ -1,6 +1,6 @@
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware, getSessionFromCtx, isAPIError } from "better-auth/api";
-import { and, eq, gt, isNotNull, notInArray, or, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, isNotNull, notInArray, or, sql } from "drizzle-orm";
 import { rolesIn, statements } from "../../shared/permissions.ts";
 import type { Deps } from "../lib/context.ts";
 import { leaveActive } from "./deletion.ts";
@@ -185,16 +185,7 @@ export const organizationGuards = ({ db, clock }: Deps) => {
             message: "You are not allowed to delete this member",
           });
         }),
-        on(["/accept-invitation", "/reject-invitation", "/get-invitation"], async (ctx) => {
-          const signedIn = await getSessionFromCtx(ctx);
-          const id = text(fieldsOf(ctx.body).invitationId) ?? text(fieldsOf(ctx.query).id);
-          if (!signedIn?.user.emailVerified || id === undefined) return;
-          const [row] = await db.select().from(invitation).where(eq(invitation.id, id));
-          // Its state is the invited person's to know.
-          if (row && row.email.toLowerCase() === signedIn.user.email.toLowerCase()) checkInvitation(row, clock.now());
-        }),
-      ],
-      after: [
+        // To a stranger a team of another organization does not exist.
         on(
           [
             "/invite-member",
@@ -205,11 +196,29 @@ export const organizationGuards = ({ db, clock }: Deps) => {
             "/remove-team-member",
           ],
           async (ctx) => {
-            const returned = returnedBy(ctx);
-            if (isAPIError(returned) && fieldsOf(returned.body).code === "TEAM_NOT_FOUND")
+            const asked = await askedBy(ctx);
+            const organizationId = text(fieldsOf(asked?.body.data).organizationId) ?? asked?.organizationId;
+            const named = [asked?.body.teamId].flat().filter((id) => typeof id === "string");
+            if (!asked || !organizationId || named.length === 0) return;
+            if (!(await membershipOf(db, organizationId, asked.user.id))) return;
+            const found = await db
+              .select({ id: team.id })
+              .from(team)
+              .where(and(eq(team.organizationId, organizationId), inArray(team.id, named)));
+            if (found.length < new Set(named).size)
               throw new APIError("NOT_FOUND", { code: "TEAM_NOT_FOUND", message: "Team not found" });
           },
         ),
+        on(["/accept-invitation", "/reject-invitation", "/get-invitation"], async (ctx) => {
+          const signedIn = await getSessionFromCtx(ctx);
+          const id = text(fieldsOf(ctx.body).invitationId) ?? text(fieldsOf(ctx.query).id);
+          if (!signedIn?.user.emailVerified || id === undefined) return;
+          const [row] = await db.select().from(invitation).where(eq(invitation.id, id));
+          // Its state is the invited person's to know.
+          if (row && row.email.toLowerCase() === signedIn.user.email.toLowerCase()) checkInvitation(row, clock.now());
+        }),
+      ],
+      after: [
         on(["/leave"], async (ctx) => {
           const { organizationId, userId } = fieldsOf(returnedBy(ctx));
           if (typeof organizationId === "string" && typeof userId === "string")

@@ -77,7 +77,7 @@ describe("signing up and in (product.md 4, 5, 8)", () => {
   test.each([
     ["a short password", { password: "short" }, 400, "PASSWORD_TOO_SHORT"],
     ["a long password", { password: "x".repeat(129) }, 400, "PASSWORD_TOO_LONG"],
-    ["no address", { email: "nobody" }, 400, "VALIDATION_ERROR"],
+    ["no address", { email: "nobody" }, 400, "INVALID_EMAIL"],
     ["no name", { name: undefined }, 400, "VALIDATION_ERROR"],
     ["an endless name", { name: "x".repeat(9000) }, 400, "VALIDATION_ERROR"],
     ["an endless address", { email: `${unique().repeat(900)}@example.com` }, 400, "VALIDATION_ERROR"],
