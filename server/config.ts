@@ -113,6 +113,7 @@ const Settings = z.object({
   FLOE_TRUSTED_PROVIDERS: z.preprocess(blank, list),
   FLOE_SOCIAL_SIGN_UP: z.preprocess(blank, z.enum(["open", "requested", "closed"]).default("open")),
   FLOE_LINK_DIFFERENT_EMAILS: z.preprocess(blank, z.stringbool().default(false)),
+  FLOE_DEVICE_FLOW: z.preprocess(blank, z.enum(["standard", "hardened"]).default("standard")),
   FLOE_ADMIN_USER_IDS: z.preprocess(blank, z.string().default("")),
   LOG_LEVEL: z.preprocess(blank, z.enum(["silent", "error", "warn", "info", "debug"]).default("warn")),
 });

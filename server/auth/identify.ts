@@ -6,7 +6,8 @@ import { cookiesIn, decodeText } from "../lib/cookies.ts";
 import { signedText } from "../lib/secrets.ts";
 import { organization } from "../organizations/tables.ts";
 import { createKeyIdentifier } from "./api-keys-identify.ts";
-import { memberships, membershipsIn } from "./memberships.ts";
+import { scopeNames } from "./device.ts";
+import { limitedTo, memberships, membershipsIn } from "./memberships.ts";
 import { originsOf } from "./origins.ts";
 import { hashSecret } from "./storage.ts";
 import { member, session, user } from "./tables.ts";
@@ -60,6 +61,7 @@ export function createIdentifier(deps: Deps): Identifier {
         session_id: session.id,
         active_organization_id: session.activeOrganizationId,
         impersonated_by: session.impersonatedBy,
+        scope: session.scope,
         memberships,
       })
       .from(session)
@@ -75,7 +77,10 @@ export function createIdentifier(deps: Deps): Identifier {
       )
       .groupBy(session.id);
     if (!row) return { kind: "invalid" };
-    return { kind: "user", ...row, memberships: membershipsIn(row.memberships) };
+    const { scope, ...person } = row;
+    const all = membershipsIn(row.memberships);
+    if (scope === null) return { kind: "user", ...person, limited: false, memberships: all };
+    return { kind: "user", ...person, limited: true, memberships: limitedTo(all, scopeNames(scope)) };
   }
 
   return {

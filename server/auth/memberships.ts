@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { type Permissions, permissionsOf, scopesOf } from "../../shared/permissions.ts";
+import { expandScopes } from "../../shared/scopes.ts";
 import type { Membership } from "../lib/context.ts";
 import { organization } from "../organizations/tables.ts";
 import { member, organizationRole } from "./tables.ts";
@@ -26,3 +27,13 @@ export const membershipsIn = (stored: readonly Stored[]): Membership[] =>
     );
     return { organization_id, role, permissions, scopes: scopesOf(permissions) };
   });
+
+/** Memberships for a sign-in that is limited to scopes: none of what their roles give beside the API is left. */
+export function limitedTo(all: readonly Membership[], given: Iterable<string>): Membership[] {
+  const held = expandScopes(given);
+  return all.map((one) => ({
+    ...one,
+    permissions: {},
+    scopes: new Set([...one.scopes].filter((scope) => held.has(scope))),
+  }));
+}

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { z } from "zod";
 import type { Permissions } from "../../shared/permissions.ts";
 import type { Deps, Identity, Membership } from "../lib/context.ts";
+import { limitedSession } from "./device-sessions.ts";
 import { mapError } from "./mapper.ts";
 import { originsOf } from "./origins.ts";
 import { demand } from "./permissions-guard.ts";
@@ -38,6 +39,7 @@ export const guarded =
 export async function personOf(identify: Identify, request: FastifyRequest): Promise<Person> {
   const identity = await identify(request.headers);
   if (identity.kind !== "user") throw new Refusal(401, "Unauthorized or invalid session", "UNAUTHORIZED_SESSION");
+  if (identity.limited) throw new Refusal(403, limitedSession.message, limitedSession.code);
   return identity;
 }
 

@@ -1,30 +1,32 @@
-import { admin, anonymous, deviceAuthorization, username } from "better-auth/plugins";
+import { admin, anonymous, username } from "better-auth/plugins";
 import type { Deps } from "../lib/context.ts";
 import type { Mail } from "../lib/mail.ts";
 import { guardedBearer } from "./bearer.ts";
 import { compat } from "./compat.ts";
 import type { KeepsBooks } from "./deletion.ts";
-import { isKnownClient } from "./device.ts";
+import { devices } from "./device-plugin.ts";
 import { guessingLimits } from "./limits-guessing.ts";
 import { organizations } from "./organizations.ts";
 import { organizationGuards } from "./organizations-guards.ts";
+import { passwordGuard } from "./passwords-guard.ts";
 import { platformGuards, platformRoles } from "./platform.ts";
 import { social } from "./social.ts";
 
 /** What better-auth is asked to do beyond e-mail and password. The order matters: guards come first. */
-export const pluginsOf = (deps: Deps, keepsBooks: KeepsBooks, mailLater: (mail: Mail) => void) => {
+export const pluginsOf = (deps: Deps, keepsBooks: KeepsBooks, sendMail: (mail: Mail) => Promise<void>) => {
   const { config } = deps;
   return [
     guardedBearer(),
+    devices(deps),
     platformGuards(deps, keepsBooks),
     guessingLimits(deps),
     compat(deps.clock),
+    passwordGuard(),
     organizationGuards(deps),
     social(deps),
     username(),
     anonymous(),
     admin({ ...platformRoles, adminUserIds: config.admin_user_ids }),
-    organizations(deps, keepsBooks, mailLater),
-    deviceAuthorization({ verificationUri: `${config.url}/device`, validateClient: isKnownClient }),
+    organizations(deps, keepsBooks, sendMail),
   ];
 };

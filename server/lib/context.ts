@@ -42,6 +42,8 @@ export type Identity =
       session_id: string;
       impersonated_by: string | null;
       active_organization_id: string | null;
+      /** Whether a device was signed in for some scopes of the API alone. */
+      limited: boolean;
       /** Their organizations, with what their roles (and the limits of the credential) let them do in each. */
       memberships: Membership[];
     };
