@@ -17,22 +17,25 @@ export type AuditEntry = {
 
 const text_length_max = 500;
 
-/** Write an entry of the audit log, with the transaction of what it tells of. */
-export async function record(db: Database, { clock }: Pick<Deps, "clock">, entry: AuditEntry): Promise<void> {
-  const { actor, subject } = entry;
-  await db.insert(auditLog).values({
-    id: newId(),
-    organization_id: entry.organization_id,
-    actor_kind: actor.kind,
-    user_id: actor.user_id,
-    key_id: actor.key_id,
-    impersonated_by: actor.impersonated_by ?? null,
-    action: entry.action,
-    subject_type: subject?.type ?? null,
-    subject_id: subject?.id ?? null,
-    details: entry.details ?? {},
-    ip_address: entry.ip_address,
-    user_agent: entry.user_agent?.slice(0, text_length_max) ?? null,
-    created_at: clock.now(),
-  });
+/** Write entries of the audit log, with the transaction of what they tell of. */
+export async function record(db: Database, { clock }: Pick<Deps, "clock">, ...entries: AuditEntry[]): Promise<void> {
+  if (entries.length === 0) return;
+  const created_at = clock.now();
+  await db.insert(auditLog).values(
+    entries.map(({ actor, subject, ...entry }) => ({
+      id: newId(),
+      organization_id: entry.organization_id,
+      actor_kind: actor.kind,
+      user_id: actor.user_id,
+      key_id: actor.key_id,
+      impersonated_by: actor.impersonated_by ?? null,
+      action: entry.action,
+      subject_type: subject?.type ?? null,
+      subject_id: subject?.id ?? null,
+      details: entry.details ?? {},
+      ip_address: entry.ip_address,
+      user_agent: entry.user_agent?.slice(0, text_length_max) ?? null,
+      created_at,
+    })),
+  );
 }
