@@ -1,8 +1,59 @@
+import { createPrivateKey, type KeyObject } from "node:crypto";
+import ipaddr from "ipaddr.js";
 import { z } from "zod";
 
 const blank = (value: unknown) => (value === "" ? undefined : value);
 const optional = <T extends z.ZodType>(schema: T) => z.preprocess(blank, schema.optional());
 const url = z.url({ protocol: /^https?$/ });
+const secret_length_min = 32;
+const secret_characters_min = 8;
+
+/** What makes a text too easy to guess to be a secret; a random one of the right length has none of it. */
+function secretFault(secret: string): string | undefined {
+  if (secret.trim() === "") return "is empty: give at least 32 random characters, or leave the setting out";
+  if (secret.length < secret_length_min) return "must be at least 32 characters";
+  const repeats = /^(.{1,16})\1+.{0,15}$/s.exec(secret);
+  if (new Set(secret).size < secret_characters_min || repeats)
+    return "is too easy to guess: use random characters, as openssl rand -base64 32 makes them";
+  return undefined;
+}
+const secretText = z.string().superRefine((text, issues) => {
+  const fault = secretFault(text);
+  if (fault !== undefined) issues.addIssue({ code: "custom", message: fault });
+});
+
+/** Proxies as they are named in a list: addresses, ranges and the names of ranges. */
+const isProxy = (text: string): boolean =>
+  ["loopback", "linklocal", "uniquelocal"].includes(text) ||
+  ipaddr.IPv4.isValidFourPartDecimal(text) ||
+  ipaddr.IPv6.isValid(text) ||
+  ipaddr.isValidCIDR(text);
+const items = (text: string): string[] =>
+  text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+
+/** The address of a service, without a slash at the end. */
+const base = (usual: string) =>
+  z.preprocess(
+    blank,
+    url.default(usual).transform((text) => text.replace(/\/+$/, "")),
+  );
+const list = z.string().default("").transform(items);
+/** A switch that is on unless it is turned off. */
+const on = z.preprocess(blank, z.stringbool().default(true));
+/** A key in PEM form; on one line its line ends are written `\n`. */
+function privateKey(text: string, { addIssue }: z.RefinementCtx): KeyObject {
+  try {
+    const key = createPrivateKey(text.replaceAll("\\n", "\n"));
+    if (key.asymmetricKeyType === "ec") return key;
+  } catch {
+    // Said below.
+  }
+  addIssue({ code: "custom", message: "must be a private key of Apple's: the text of the .p8 file" });
+  return z.NEVER;
+}
 
 /** Every setting, by the name of its environment variable. `.env.example` says what each is for. */
 const Settings = z.object({
@@ -11,9 +62,22 @@ const Settings = z.object({
   FLOE_URL: optional(url),
   FLOE_DATA_DIR: z.preprocess(blank, z.string().default(".floe")),
   DATABASE_URL: optional(z.string().regex(/^postgres(ql)?:\/\/\S+$/, "must begin with postgres:// or postgresql://")),
-  FLOE_SECRET: optional(z.string().min(32, "must be at least 32 characters")),
+  // Not `optional`: an empty secret is a mistake, never a wish to have none.
+  FLOE_SECRET: secretText.optional(),
+  FLOE_SECRET_PREVIOUS: z.preprocess(
+    blank,
+    z
+      .string()
+      .default("")
+      .refine(
+        (text) => items(text).every((one) => one.length >= secret_length_min),
+        "must be earlier secrets, each of at least 32 characters, by commas",
+      ),
+  ),
   FLOE_BILLING: z.preprocess(blank, z.enum(["embedded", "polar"]).default("embedded")),
-  TRUST_PROXY: optional(z.string()),
+  TRUST_PROXY: optional(
+    z.string().refine((text) => items(text).every(isProxy), "must be addresses or ranges, as 10.0.0.0/8, by commas"),
+  ),
   FLOE_MEDIA_URL: optional(url),
   SMTP_URL: optional(z.string().regex(/^smtps?:\/\/\S+$/, "must begin with smtp:// or smtps://")),
   MAIL_FROM: z.preprocess(blank, z.string().default("floe <no-reply@localhost>")),
@@ -25,22 +89,64 @@ const Settings = z.object({
   POLAR_ORGANIZATION: optional(z.uuid()),
   GITHUB_CLIENT_ID: optional(z.string()),
   GITHUB_CLIENT_SECRET: optional(z.string()),
+  GITHUB_URL: base("https://github.com"),
+  GITHUB_API_URL: base("https://api.github.com"),
   GOOGLE_CLIENT_ID: optional(z.string()),
   GOOGLE_CLIENT_SECRET: optional(z.string()),
+  GOOGLE_URL: base("https://accounts.google.com"),
   DISCORD_CLIENT_ID: optional(z.string()),
   DISCORD_CLIENT_SECRET: optional(z.string()),
+  DISCORD_URL: base("https://discord.com"),
+  APPLE_CLIENT_ID: optional(z.string()),
+  APPLE_CLIENT_SECRET: optional(z.string()),
+  APPLE_TEAM_ID: optional(z.string()),
+  APPLE_KEY_ID: optional(z.string()),
+  APPLE_PRIVATE_KEY: optional(z.string().transform(privateKey)),
+  APPLE_URL: base("https://appleid.apple.com"),
+  FLOE_PASSWORD_SIGN_IN: on,
+  FLOE_SIGN_UP: z.preprocess(blank, z.enum(["open", "closed"]).default("open")),
+  FLOE_AUTO_SIGN_IN: on,
+  FLOE_PASSWORD_RESET: on,
+  FLOE_EMAIL_VERIFICATION: z.preprocess(blank, z.enum(["off", "on", "required"]).default("on")),
+  FLOE_CHANGE_EMAIL: on,
+  FLOE_DELETE_USER: on,
+  FLOE_OIDC: z.preprocess(blank, list),
+  FLOE_TRUSTED_PROVIDERS: z.preprocess(blank, list),
+  FLOE_SOCIAL_SIGN_UP: z.preprocess(blank, z.enum(["open", "requested", "closed"]).default("open")),
+  FLOE_LINK_DIFFERENT_EMAILS: z.preprocess(blank, z.stringbool().default(false)),
+  FLOE_DEVICE_FLOW: z.preprocess(blank, z.enum(["standard", "hardened"]).default("standard")),
   FLOE_ADMIN_USER_IDS: z.preprocess(blank, z.string().default("")),
   LOG_LEVEL: z.preprocess(blank, z.enum(["silent", "error", "warn", "info", "debug"]).default("warn")),
 });
-export type Settings = z.output<typeof Settings>;
+export type Settings = z.output<typeof Settings> & { openid: OpenIdSettings[] };
+
+const openIdPart = z.object({
+  /** The provider's own name for itself; where its discovery document lies follows from it. */
+  ISSUER: z.preprocess(blank, url),
+  CLIENT_ID: z.preprocess(blank, z.string()),
+  CLIENT_SECRET: z.preprocess(blank, z.string()),
+  NAME: optional(z.string()),
+  SCOPES: z.preprocess(
+    blank,
+    z
+      .string()
+      .default("openid email profile")
+      .transform((text) => [...new Set(["openid", ...text.split(/[\s,]+/).filter((scope) => scope !== "")])]),
+  ),
+});
+/** A service to sign in with that speaks OpenID Connect. */
+export type OpenIdSettings = z.output<typeof openIdPart> & { id: string };
 
 /** The settings as the server uses them: complete, with what follows from them worked out once. */
 export type Config = Settings & {
   /** The public address, without a slash at the end. */
   url: string;
+  /** What everything new is signed, hashed and sealed with. */
   secret: string;
   /** Where everybody sees the pictures of products; without a slash at the end. */
   media_url: string;
+  /** `secret`, then those before it, by which older things are still known. */
+  secrets: readonly string[];
   /** Users who administer the platform, whatever their role says. */
   admin_user_ids: string[];
   /** True when the database runs in this process, in the data folder. */
@@ -67,6 +173,11 @@ export function readSettings(
     const lines = result.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
     throw new ConfigError(`Wrong setting. ${lines.join("; ")}`);
   }
+  const { data } = result;
+  const alone = halves(data);
+  if (alone) throw new ConfigError(alone);
+  const openid = data.FLOE_OIDC.map((id) => readOpenId(id, (name) => given[name] ?? env[name]));
+  if (new Set(data.FLOE_OIDC).size < openid.length) throw new ConfigError("FLOE_OIDC names a provider twice.");
   if (result.data.FLOE_BILLING === "polar" && !(result.data.POLAR_ACCESS_TOKEN && result.data.POLAR_ORGANIZATION)) {
     throw new ConfigError(
       "FLOE_BILLING=polar needs POLAR_ACCESS_TOKEN, and POLAR_ORGANIZATION: the id of the floe organization that may use it.",
@@ -75,7 +186,38 @@ export function readSettings(
   if (Boolean(result.data.STRIPE_SECRET_KEY) !== Boolean(result.data.STRIPE_PUBLISHABLE_KEY)) {
     throw new ConfigError("STRIPE_SECRET_KEY and STRIPE_PUBLISHABLE_KEY go together: set both or neither.");
   }
-  return result.data;
+  return { ...data, openid };
+}
+
+/** What is set of a provider without the rest that it needs. */
+function halves(settings: z.output<typeof Settings>): string | undefined {
+  for (const name of ["GITHUB", "GOOGLE", "DISCORD"] as const) {
+    if (Boolean(settings[`${name}_CLIENT_ID`]) !== Boolean(settings[`${name}_CLIENT_SECRET`]))
+      return `${name}_CLIENT_ID and ${name}_CLIENT_SECRET go together: set both or neither.`;
+  }
+  const { APPLE_CLIENT_ID, APPLE_CLIENT_SECRET, APPLE_TEAM_ID, APPLE_KEY_ID, APPLE_PRIVATE_KEY } = settings;
+  const parts = [APPLE_TEAM_ID, APPLE_KEY_ID, APPLE_PRIVATE_KEY].filter((part) => part !== undefined).length;
+  const isWhole = APPLE_CLIENT_SECRET === undefined ? parts === 3 : parts === 0;
+  const isUnset = !APPLE_CLIENT_ID && APPLE_CLIENT_SECRET === undefined && parts === 0;
+  if (isUnset || (APPLE_CLIENT_ID && isWhole)) return undefined;
+  return "APPLE_CLIENT_ID needs APPLE_TEAM_ID, APPLE_KEY_ID and APPLE_PRIVATE_KEY, or APPLE_CLIENT_SECRET in their place.";
+}
+
+const builtIn = new Set(["github", "google", "discord", "apple", "credential"]);
+
+/** The settings of one provider of FLOE_OIDC: OIDC_<ID>_ISSUER and so on. */
+function readOpenId(id: string, read: (name: string) => string | undefined): OpenIdSettings {
+  if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(id) || builtIn.has(id))
+    throw new ConfigError(`FLOE_OIDC: ${id} cannot name a provider. Use lower-case letters, digits and single dashes.`);
+  const prefix = `OIDC_${id.toUpperCase().replaceAll("-", "_")}_`;
+  const part = Object.fromEntries(Object.keys(openIdPart.shape).map((name) => [name, read(prefix + name)]));
+  const result = openIdPart.safeParse(part);
+  if (result.success) return { ...result.data, id };
+  const missing = (name: PropertyKey | undefined) => !part[String(name)];
+  const lines = result.error.issues.map(({ path: [name], message }) =>
+    missing(name) ? `${prefix}${String(name)} is missing` : `${prefix}${String(name)}: ${message}`,
+  );
+  throw new ConfigError(`FLOE_OIDC names ${id}, which is not set up. ${lines.join("; ")}`);
 }
 
 /** Complete the settings. `generatedSecret` is the one kept in the data folder of an embedded database. */
@@ -92,9 +234,8 @@ export function completeConfig(settings: Settings, generatedSecret?: string): Co
     ...settings,
     secret,
     media_url: (settings.FLOE_MEDIA_URL ?? `${address}/media`).replace(/\/+$/, ""),
-    admin_user_ids: settings.FLOE_ADMIN_USER_IDS.split(",")
-      .map((id) => id.trim())
-      .filter((id) => id !== ""),
+    secrets: [...new Set([secret, ...items(settings.FLOE_SECRET_PREVIOUS)])],
+    admin_user_ids: items(settings.FLOE_ADMIN_USER_IDS),
     embedded,
     url: address,
     loopback: loopbackHosts.includes(settings.HOST),

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { pino } from "pino";
 import { buildApp } from "./app.ts";
 import { createAuth } from "./auth/auth.ts";
+import { keepsBooks } from "./books.ts";
 import { type Config, ConfigError, completeConfig, readSettings } from "./config.ts";
 import { type DemoStore, demoStore } from "./demo.ts";
 import { systemClock } from "./lib/clock.ts";
@@ -64,7 +65,7 @@ export async function start(
       processor: await openProcessor(config, database.db, systemClock),
       log,
     };
-    const auth = createAuth(deps);
+    const auth = createAuth(deps, { keepsBooks });
     closing.push(() => auth.close());
     const development = config.embedded && config.loopback;
     const provider =

@@ -23,6 +23,8 @@ export type Operation = {
   anyOrganization?: true;
   /** True where the handler calls the outside world, so it cannot run inside one transaction with its idempotency record. */
   external?: true;
+  /** What it is called in the audit log, where that does not follow from its name. */
+  audit?: `${string}.${string}`;
   /** The question the command line asks before it goes ahead. */
   confirm?: string;
 };

@@ -11,6 +11,7 @@ const settings: Setting[] = [
   { name: "FLOE_DATA_DIR", flag: "--data-dir <folder>", about: "where the embedded database is kept (.floe)" },
   { name: "DATABASE_URL", flag: "--database-url <url>", about: "a PostgreSQL database, instead of the embedded one" },
   { name: "FLOE_SECRET", flag: "--secret <text>", about: "the secret of the server; required with --database-url" },
+  { name: "FLOE_SECRET_PREVIOUS", flag: "--secret-previous <texts>", about: "earlier secrets, while they are changed" },
   { name: "FLOE_BILLING", flag: "--billing <how>", about: "who keeps the books", choices: ["embedded", "polar"] },
   { name: "TRUST_PROXY", flag: "--trust-proxy <addresses>", about: "proxies whose X-Forwarded-* headers are believed" },
   { name: "SMTP_URL", flag: "--smtp-url <url>", about: "where mail is sent" },

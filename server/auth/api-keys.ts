@@ -1,199 +1,304 @@
-import { and, desc, eq, inArray, lt } from "drizzle-orm";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { z } from "zod";
+import { and, asc, desc, eq, inArray, lt, or } from "drizzle-orm";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { z } from "zod";
+import { allows } from "../../shared/permissions.ts";
 import { expandScopes, isScope, type Scope } from "../../shared/scopes.ts";
-import type { Deps, Identity } from "../lib/context.ts";
+import { record } from "../lib/audit.ts";
+import type { Database, Deps, Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
 import { hashToken } from "../lib/secrets.ts";
-import { key_prefix, scopesIn } from "./identify.ts";
-import { originsOf } from "./origins.ts";
+import { key_prefixes, scopesIn } from "./api-keys-identify.ts";
+import { askedScopes, Create, Delete, Get, type KeyRow, List, Rotate, shown, Update } from "./api-keys-shapes.ts";
+import {
+  bodyOf,
+  guarded,
+  type Identify,
+  invalidBody,
+  membershipFor,
+  type Person,
+  personOf,
+  queryOf,
+  Refusal,
+} from "./own-routes.ts";
 import { apikey } from "./tables.ts";
 
-type Identify = (headers: FastifyRequest["headers"]) => Promise<Identity>;
+/** What of a key's value is kept and shown, so that people can tell keys apart. */
+const start_length = key_prefixes.organization.length + 4;
 
-const managers = ["owner", "admin"];
-const start_length = key_prefix.length + 4;
-const expires_in_seconds_max = 5 * 365 * 24 * 60 * 60;
+type Action = "create" | "read" | "update" | "delete";
+type Owner = { organizationId: string; userId: null } | { organizationId: null; userId: string };
+type Held = { owner: Owner; held: ReadonlySet<Scope> };
 
-const Create = z.object({
-  name: z.string().trim().min(1).max(100),
-  /** Absent: the organization that is active, or the only one. */
-  organizationId: z.string().min(1).optional(),
-  /** Seconds from now; absent: it does not expire. */
-  expiresIn: z.int().min(60).max(expires_in_seconds_max).nullish(),
-  scopes: z.array(z.string()).min(1).optional(),
+const unknownKey = () => new Refusal(404, "API Key not found", "KEY_NOT_FOUND");
+const ownedBy = (owner: Owner) =>
+  owner.organizationId === null ? eq(apikey.userId, owner.userId) : eq(apikey.organizationId, owner.organizationId);
+
+/** A person for themselves: all that any of their organizations lets them do. */
+const personal = (person: Person): Held => ({
+  owner: { organizationId: null, userId: person.user_id },
+  held: new Set(person.memberships.flatMap(({ scopes }) => [...scopes])),
 });
-const List = z.object({ organizationId: z.string().min(1).optional() });
-const Delete = z.object({ keyId: z.string().min(1), configId: z.string().optional() });
 
-/** A refusal in the account side's shape. */
-class Refusal extends Error {
-  readonly status: number;
-  readonly code: string;
-  constructor(status: number, code: string, message: string) {
-    super(message);
-    this.status = status;
-    this.code = code;
-  }
+function forOrganization(person: Person, organizationId: string, action: Action): Held {
+  const { scopes } = membershipFor(person, organizationId, "apiKey", action);
+  return { owner: { organizationId, userId: null }, held: scopes };
 }
-const invalidBody = (detail: string) => new Refusal(400, "VALIDATION_ERROR", `Invalid body parameters: ${detail}`);
-const issuesIn = (error: z.ZodError) =>
-  error.issues.map((issue) => `${issue.path.join(".") || "body"}: ${issue.message}`).join("; ");
 
-type Person = Extract<Identity, { kind: "user" }>;
-const manages = ({ role }: { role: string }): boolean => managers.some((one) => role.split(",").includes(one));
+/** Whose keys are meant: who is named, or else the organization that is active or the only one. */
+function meant(
+  person: Person,
+  asked: { configId?: "organization" | "default" | undefined; organizationId?: string | undefined },
+  action: Action,
+): Held {
+  const { memberships, active_organization_id } = person;
+  if (asked.configId === "default") {
+    if (asked.organizationId !== undefined) throw invalidBody("organizationId: a personal key has none.");
+    return personal(person);
+  }
+  const only = memberships.length === 1 ? memberships[0]?.organization_id : undefined;
+  const organizationId = asked.organizationId ?? active_organization_id ?? only;
+  if (organizationId !== undefined) return forOrganization(person, organizationId, action);
+  if (asked.configId === undefined && memberships.length === 0) return personal(person);
+  throw new Refusal(400, "Organization ID is required for organization-owned API keys.", "ORGANIZATION_ID_REQUIRED");
+}
 
-type Row = typeof apikey.$inferSelect;
-const shown = (row: Row) => ({
-  id: row.id,
-  name: row.name,
-  start: row.start,
-  organizationId: row.organizationId,
-  scopes: scopesIn(row.permissions),
-  enabled: row.enabled ?? true,
-  expiresAt: row.expiresAt,
-  lastRequest: row.lastRequest,
-  createdAt: row.createdAt,
-  updatedAt: row.updatedAt,
+/** A key that the person may act on, under its lock. To a stranger it does not exist. */
+async function locked(
+  tx: Tx,
+  person: Person,
+  asked: { keyId: string; configId?: string | undefined },
+  action: Action,
+): Promise<Held & { row: KeyRow }> {
+  const [row] = await tx.select().from(apikey).where(eq(apikey.id, asked.keyId)).for("update");
+  return { ...reached(person, row, asked.configId, action), row: row as KeyRow };
+}
+
+function reached(person: Person, row: KeyRow | undefined, configId: string | undefined, action: Action): Held {
+  if (!row || (configId !== undefined && configId !== row.configId)) throw unknownKey();
+  if (row.organizationId === null) {
+    if (row.userId !== person.user_id) throw unknownKey();
+    return personal(person);
+  }
+  if (!person.memberships.some((one) => one.organization_id === row.organizationId)) throw unknownKey();
+  return forOrganization(person, row.organizationId, action);
+}
+
+/** Scopes that exist and that the person holds, or a refusal. */
+function checkScopes(wanted: readonly string[], held: ReadonlySet<Scope>): void {
+  const unknown = wanted.find((one) => !isScope(one));
+  if (unknown !== undefined) throw invalidBody(`scopes: "${unknown}" is not a scope.`);
+  const beyond = [...expandScopes(wanted)].find((one) => !held.has(one));
+  if (beyond !== undefined) throw new Refusal(403, `You do not hold the scope ${beyond} yourself.`, "FORBIDDEN");
+}
+
+/** What a key allows is set, changed and undone together: half a limit is none. */
+function checkLimits(row: Partial<KeyRow>): void {
+  if ((row.refillAmount ?? null) !== null && (row.refillInterval ?? null) === null)
+    throw new Refusal(400, "refillInterval is required when refillAmount is provided");
+  if ((row.refillInterval ?? null) !== null && (row.refillAmount ?? null) === null)
+    throw new Refusal(400, "refillAmount is required when refillInterval is provided");
+  if (row.rateLimitEnabled && !(row.rateLimitMax && row.rateLimitTimeWindow))
+    throw invalidBody("rateLimitMax: a rate limit has rateLimitMax and rateLimitTimeWindow.");
+}
+
+type Limits = Pick<
+  z.output<typeof Create>,
+  "remaining" | "refillAmount" | "refillInterval" | "rateLimitEnabled" | "rateLimitMax" | "rateLimitTimeWindow"
+>;
+/** The limits that were sent. Naming a rate turns it on. */
+const limitsIn = ({ rateLimitEnabled, ...sent }: Limits) => ({
+  ...Object.fromEntries(Object.entries(sent).filter(([name, value]) => value !== undefined && name in limitFields)),
+  ...(rateLimitEnabled === undefined && sent.rateLimitMax === undefined
+    ? {}
+    : { rateLimitEnabled: rateLimitEnabled ?? sent.rateLimitMax !== null }),
 });
+const limitFields = { remaining: 1, refillAmount: 1, refillInterval: 1, rateLimitMax: 1, rateLimitTimeWindow: 1 };
 
 /**
- * Keys that an organization owns. Only a person who is signed in, and is its owner or admin, makes, sees and revokes
- * them; a key itself cannot. The key is shown once and kept as a hash (TOK-03).
+ * Keys of an organization, and of a person. Only who is signed in makes, sees and revokes them; a key itself cannot.
+ * The key is shown once and kept as a hash (TOK-03). The calls are those of the published API key client.
  */
 export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Identify): void {
-  const own = (row: { organization_id: string }) => eq(apikey.organizationId, row.organization_id);
+  const at = (path: string) => `/api/auth/api-key/${path}`;
+  const inSeconds = (seconds: number) => new Date(deps.clock.now().getTime() + seconds * 1000);
 
-  async function personOf(request: FastifyRequest): Promise<Person> {
-    const identity = await identify(request.headers);
-    if (identity.kind !== "user")
-      throw new Refusal(401, "UNAUTHORIZED", "Sign in to manage the keys of an organization.");
-    return identity;
+  /** A key is made and changed for who is signed in: naming a user is how one was once made without signing in. */
+  function refuseOtherUser(person: Person, userId: unknown): void {
+    if (userId === undefined || userId === person.user_id) return;
+    throw new Refusal(401, "Unauthorized or invalid session", "UNAUTHORIZED_SESSION");
   }
-  /** The organization that is meant, and the scopes its signed-in manager holds; refuses everyone else. */
-  function managedBy(person: Person, named: string | undefined): { organizationId: string; held: ReadonlySet<Scope> } {
-    const { memberships, active_organization_id } = person;
-    const organizationId =
-      named ?? active_organization_id ?? (memberships.length === 1 ? memberships[0]?.organization_id : undefined);
-    if (organizationId === undefined) throw invalidBody("organizationId: say which organization is meant.");
-    const membership = memberships.find((one) => one.organization_id === organizationId);
-    if (!membership) throw new Refusal(404, "ORGANIZATION_NOT_FOUND", "Organization not found");
-    if (!manages(membership))
-      throw new Refusal(403, "FORBIDDEN", "Only an owner or admin manages the keys of an organization.");
-    return { organizationId, held: membership.scopes };
-  }
-  const guarded =
-    (work: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>) =>
-    async (request: FastifyRequest, reply: FastifyReply) => {
-      reply.header("Cache-Control", "no-store");
-      try {
-        checkOrigin(request, deps);
-        return await work(request, reply);
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        return reply.code(error.status).send({ code: error.code, message: error.message });
-      }
-    };
+  const tell = (db: Database, request: FastifyRequest, person: Person, verb: string, row: KeyRow, details = {}) =>
+    record(db, deps, {
+      action: `api_key.${verb}`,
+      actor: { kind: "user", user_id: person.user_id, key_id: null, impersonated_by: person.impersonated_by },
+      subject: { type: "api_key", id: row.id },
+      organization_id: row.organizationId,
+      details: { name: row.name, configId: row.configId, ...details },
+      ip_address: request.ip,
+      user_agent: request.headers["user-agent"] ?? null,
+    });
 
   scope.post(
-    "/api/auth/api-key/create",
-    guarded(async (request, reply) => {
-      const result = Create.safeParse(jsonOf(request));
-      if (!result.success) throw invalidBody(issuesIn(result.error));
-      const { name, expiresIn, scopes } = result.data;
-      const person = await personOf(request);
-      const { organizationId, held } = managedBy(person, result.data.organizationId);
-      const unknown = scopes?.find((one) => !isScope(one));
-      if (unknown !== undefined) throw invalidBody(`scopes: "${unknown}" is not a scope.`);
-      const beyond = [...expandScopes(scopes ?? [])].find((one) => !held.has(one));
-      if (beyond !== undefined) throw new Refusal(403, "FORBIDDEN", `You do not hold the scope ${beyond} yourself.`);
-      const key = newToken(key_prefix);
+    at("create"),
+    guarded(deps, async (request) => {
+      const person = await personOf(identify, request);
+      const body = bodyOf(request, Create);
+      refuseOtherUser(person, body.userId);
+      const { owner, held } = meant(person, body, "create");
+      const scopes = askedScopes(body);
+      checkScopes(scopes ?? [], held);
+      const limits = limitsIn({ ...body, remaining: body.remaining ?? body.refillAmount });
+      checkLimits(limits);
+      const configId = owner.organizationId === null ? "default" : "organization";
+      const prefix = key_prefixes[configId];
+      const key = newToken(prefix);
       const now = deps.clock.now();
       const row = {
         id: newId(),
-        configId: "organization",
-        name,
-        start: key.slice(0, start_length),
-        prefix: key_prefix,
-        key: hashToken(deps.config.secret, key),
-        organizationId,
+        configId,
+        ...owner,
         createdBy: person.user_id,
-        expiresAt: expiresIn ? new Date(now.getTime() + expiresIn * 1000) : null,
+        name: body.name ?? null,
+        start: key.slice(0, start_length),
+        prefix,
+        key: hashToken(deps.config.secret, key),
+        expiresAt: body.expiresIn ? inSeconds(body.expiresIn) : null,
         permissions: JSON.stringify({ scopes: scopes ?? [...held] }),
+        metadata: body.metadata ? JSON.stringify(body.metadata) : null,
+        ...limits,
         createdAt: now,
         updatedAt: now,
       };
-      const [made] = await deps.db.insert(apikey).values(row).returning();
-      if (!made) throw new Error("The key was not written.");
-      return reply.send({ ...shown(made), key });
+      return deps.db.transaction(async (tx) => {
+        const [made] = await tx.insert(apikey).values(row).returning();
+        if (!made) throw new Error("The key was not written.");
+        await tell(tx, request, person, "created", made, { scopes: scopesIn(made.permissions) });
+        return { ...shown(made), key };
+      });
     }),
   );
 
-  scope.get<{ Querystring: { organizationId?: string } }>(
-    "/api/auth/api-key/list",
-    guarded(async (request) => {
-      const result = List.safeParse(request.query);
-      if (!result.success)
-        throw new Refusal(400, "VALIDATION_ERROR", `Invalid query parameters: ${issuesIn(result.error)}`);
-      const { organizationId } = managedBy(await personOf(request), result.data.organizationId);
-      const rows = await deps.db
-        .select()
-        .from(apikey)
-        .where(own({ organization_id: organizationId }))
-        .orderBy(desc(apikey.createdAt), desc(apikey.id));
-      return { apiKeys: rows.map(shown), total: rows.length };
+  scope.get(
+    at("get"),
+    guarded(deps, async (request) => {
+      const person = await personOf(identify, request);
+      const { id, configId } = queryOf(request, Get);
+      const [row] = await deps.db.select().from(apikey).where(eq(apikey.id, id));
+      reached(person, row, configId, "read");
+      return shown(row as KeyRow);
     }),
   );
 
-  scope.post(
-    "/api/auth/api-key/delete",
-    guarded(async (request) => {
-      const result = Delete.safeParse(jsonOf(request));
-      if (!result.success) throw invalidBody(issuesIn(result.error));
-      const unknownKey = new Refusal(404, "KEY_NOT_FOUND", "API key not found");
-      const [row] = await deps.db
-        .select()
-        .from(apikey)
-        .where(and(eq(apikey.id, result.data.keyId), eq(apikey.configId, "organization")));
-      const person = await personOf(request);
-      // To a stranger a key of another organization does not exist.
-      if (!row?.organizationId || !person.memberships.some((one) => one.organization_id === row.organizationId))
-        throw unknownKey;
-      managedBy(person, row.organizationId);
-      await deps.db.delete(apikey).where(eq(apikey.id, row.id));
-      return { success: true };
+  scope.get(
+    at("list"),
+    guarded(deps, async (request) => {
+      const person = await personOf(identify, request);
+      const { limit, offset, sortBy, sortDirection, ...asked } = queryOf(request, List);
+      const of = ownedBy(meant(person, asked, "read").owner);
+      const order = sortDirection === "asc" ? asc : desc;
+      const found = deps.db.select().from(apikey).where(of).orderBy(order(apikey[sortBy]), order(apikey.id));
+      const rows = await (limit === undefined ? found : found.limit(limit)).offset(offset ?? 0);
+      return { apiKeys: rows.map(shown), total: await deps.db.$count(apikey, of), limit, offset };
     }),
   );
 
   scope.post(
-    "/api/auth/api-key/delete-all-expired-api-keys",
-    guarded(async (request) => {
-      const { memberships } = await personOf(request);
-      const managed = memberships.filter(manages).map((one) => one.organization_id);
-      const expired = and(
-        inArray(apikey.organizationId, managed),
-        eq(apikey.configId, "organization"),
-        lt(apikey.expiresAt, deps.clock.now()),
-      );
-      if (managed.length > 0) await deps.db.delete(apikey).where(expired);
-      return { success: true, error: null };
+    at("update"),
+    guarded(deps, async (request) => {
+      const person = await personOf(identify, request);
+      const { keyId, configId, userId, ...body } = bodyOf(request, Update);
+      refuseOtherUser(person, userId);
+      return deps.db.transaction(async (tx) => {
+        const { row, held } = await locked(tx, person, { keyId, configId }, "update");
+        const scopes = askedScopes(body);
+        checkScopes(scopes ?? [], held);
+        const { name, enabled, expiresIn, metadata } = body;
+        const patch = {
+          ...limitsIn(body),
+          ...(name !== undefined && { name }),
+          ...(enabled !== undefined && { enabled }),
+          ...(expiresIn !== undefined && { expiresAt: expiresIn === null ? null : inSeconds(expiresIn) }),
+          ...(metadata !== undefined && { metadata: metadata && JSON.stringify(metadata) }),
+          ...(scopes && { permissions: JSON.stringify({ scopes }) }),
+        };
+        const fields = Object.keys(patch);
+        if (fields.length === 0) throw new Refusal(400, "No values to update.", "NO_VALUES_TO_UPDATE");
+        checkLimits({ ...row, ...patch });
+        const [changed] = await tx
+          .update(apikey)
+          .set({ ...patch, updatedAt: deps.clock.now() })
+          .where(eq(apikey.id, row.id))
+          .returning();
+        if (!changed) throw unknownKey();
+        await tell(tx, request, person, "updated", changed, {
+          fields: fields.map((field) => (field === "permissions" ? "scopes" : field)),
+          ...(scopes && { scopes }),
+          ...(enabled !== undefined && { enabled }),
+        });
+        return shown(changed);
+      });
     }),
   );
-}
 
-const jsonOf = (request: FastifyRequest): unknown => {
-  if (!Buffer.isBuffer(request.body)) return request.body;
-  try {
-    return JSON.parse(request.body.toString("utf8"));
-  } catch {
-    throw invalidBody("not valid JSON.");
-  }
-};
+  scope.post(
+    at("rotate"),
+    guarded(deps, async (request) => {
+      const person = await personOf(identify, request);
+      const { keyId, configId, expiresPreviousIn } = bodyOf(request, Rotate);
+      return deps.db.transaction(async (tx) => {
+        const { row, held } = await locked(tx, person, { keyId, configId }, "update");
+        // Whoever renews a key comes to know it, so it may not be able to do more than they.
+        if (row.organizationId !== null) checkScopes(scopesIn(row.permissions).filter(isScope), held);
+        const key = newToken(key_prefixes[row.organizationId === null ? "default" : "organization"]);
+        const stays = expiresPreviousIn > 0;
+        const [changed] = await tx
+          .update(apikey)
+          .set({
+            key: hashToken(deps.config.secret, key),
+            start: key.slice(0, start_length),
+            previousKey: stays ? row.key : null,
+            previousKeyExpiresAt: stays ? inSeconds(expiresPreviousIn) : null,
+            updatedAt: deps.clock.now(),
+          })
+          .where(eq(apikey.id, row.id))
+          .returning();
+        if (!changed) throw unknownKey();
+        await tell(tx, request, person, "rotated", changed, { expiresPreviousIn });
+        return { ...shown(changed), key };
+      });
+    }),
+  );
 
-/** A cookie travels by itself, so a call that carries one must come from our own pages. */
-function checkOrigin(request: FastifyRequest, deps: Deps): void {
-  if (request.headers.cookie === undefined || request.headers.authorization !== undefined || request.method === "GET")
-    return;
-  if (originsOf(deps.config).includes(request.headers.origin ?? "")) return;
-  throw new Refusal(403, "INVALID_ORIGIN", "Invalid origin");
+  scope.post(
+    at("delete"),
+    guarded(deps, async (request) => {
+      const person = await personOf(identify, request);
+      const asked = bodyOf(request, Delete);
+      return deps.db.transaction(async (tx) => {
+        const { row } = await locked(tx, person, asked, "delete");
+        await tx.delete(apikey).where(eq(apikey.id, row.id));
+        await tell(tx, request, person, "deleted", row);
+        return { success: true };
+      });
+    }),
+  );
+
+  scope.post(
+    at("delete-all-expired-api-keys"),
+    guarded(deps, async (request) => {
+      const person = await personOf(identify, request);
+      const managed = person.memberships
+        .filter(({ permissions }) => allows(permissions, "apiKey", "delete"))
+        .map((one) => one.organization_id);
+      const own = or(eq(apikey.userId, person.user_id), inArray(apikey.organizationId, managed));
+      return deps.db.transaction(async (tx) => {
+        const gone = await tx
+          .delete(apikey)
+          .where(and(own, lt(apikey.expiresAt, deps.clock.now())))
+          .returning();
+        for (const row of gone) await tell(tx, request, person, "deleted", row, { expired: true });
+        return { success: true, error: null };
+      });
+    }),
+  );
 }

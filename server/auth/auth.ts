@@ -6,13 +6,19 @@ import type { Deps, Identity } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { loggable } from "../lib/loggable.ts";
 import { type Mail, queueMail } from "../lib/mail.ts";
+import { hashToken } from "../lib/secrets.ts";
 import { organization } from "../organizations/tables.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
+import { auditRoutes } from "./audit.ts";
+import { deletePerson, type KeepsBooks } from "./deletion.ts";
 import { answerUnexpected, relayLog } from "./faults.ts";
 import { cookie_prefix, createIdentifier } from "./identify.ts";
+import { limiter } from "./limits.ts";
+import { passwordKey } from "./limits-guessing.ts";
+import { limitAddresses } from "./limits-rules.ts";
 import { changeMail, deletionMail, resetMail, verificationMail } from "./mails.ts";
+import { settleOnce } from "./organizations.ts";
 import { originsOf } from "./origins.ts";
-import { providersOf, refuseSoleOwner } from "./people.ts";
 import { pluginsOf } from "./plugins.ts";
 import { protectedStorage } from "./storage.ts";
 import {
@@ -31,7 +37,12 @@ import { readRaw, routeAuth } from "./wrapper.ts";
 
 const password_length_min = 8;
 const password_length_max = 128;
-const minute_seconds = 60;
+const day_seconds = 24 * 60 * 60;
+/** How long a session lasts, and after how long a use of it makes it last that long again. */
+const session_seconds = 7 * day_seconds;
+const session_update_seconds = day_seconds;
+/** How long a browser's own copy of its session may be believed. */
+const session_cache_seconds = 300;
 /** The tables that better-auth works on. */
 const schema = {
   user,
@@ -47,6 +58,9 @@ const schema = {
   deviceCode,
 };
 
+/** A number for a secret that stays its own, wherever it stands in the list: encrypted values name it. */
+const versionOf = (secret: string): number => Number.parseInt(hashToken(secret, "version").slice(0, 8), 16);
+
 type SellerSignUp = { email: string; password: string; name: string; organizationName: string; slug: string };
 
 export type Auth = {
@@ -61,8 +75,12 @@ export type Auth = {
   close(): Promise<void>;
 };
 
-export function createAuth(deps: Deps): Auth {
+/** What accounts ask of the rest of the server. */
+type AuthOptions = { keepsBooks: KeepsBooks };
+
+export function createAuth(deps: Deps, { keepsBooks }: AuthOptions): Auth {
   const { config } = deps;
+  const limits = limiter(deps);
   /**
    * The account side may call this in the middle of its own transaction, where a second connection is not to be had on
    * the embedded database; so the mail is written after it, not within.
@@ -79,11 +97,13 @@ export function createAuth(deps: Deps): Auth {
     appName: "floe",
     baseURL: config.url,
     basePath: "/api/auth",
-    secret: config.secret,
+    // What was encrypted before secrets had versions opens with the oldest.
+    secret: config.secrets.at(-1),
+    secrets: config.secrets.map((value) => ({ version: versionOf(value), value })),
     trustedOrigins: originsOf(config),
     logger: { level: "error", log: relayLog(deps.log) },
     telemetry: { enabled: false },
-    database: (options: BetterAuthOptions) => protectedStorage(drizzle(options), config.secret),
+    database: (options: BetterAuthOptions) => protectedStorage(settleOnce(drizzle(options)), config.secrets),
     advanced: {
       database: { generateId: newId },
       cookiePrefix: cookie_prefix,
@@ -99,6 +119,7 @@ export function createAuth(deps: Deps): Auth {
       minPasswordLength: password_length_min,
       maxPasswordLength: password_length_max,
       revokeSessionsOnPasswordReset: true,
+      onPasswordReset: ({ user: { id } }) => limits.forgetAll(passwordKey(id)),
       sendResetPassword: async ({ user: { email }, url }) => mailLater(resetMail(email, url)),
     },
     emailVerification: {
@@ -115,25 +136,26 @@ export function createAuth(deps: Deps): Auth {
       deleteUser: {
         enabled: true,
         sendDeleteAccountVerification: async ({ user: { email }, url }) => mailLater(deletionMail(email, url)),
-        beforeDelete: ({ id }) => refuseSoleOwner(deps.db, id),
+        beforeDelete: ({ id }) => deletePerson(deps.db, keepsBooks, id),
       },
     },
-    socialProviders: providersOf(config),
     verification: { storeIdentifier: "hashed" },
-    account: { encryptOAuthTokens: true },
-    rateLimit: {
-      enabled: true,
-      window: minute_seconds,
-      max: 300,
-      customRules: {
-        "/sign-in/email": { window: minute_seconds, max: 10 },
-        "/sign-up/email": { window: minute_seconds, max: 10 },
-        // Guessing user codes is slow; a person opens the page a few times.
-        "/device": { window: 30 * minute_seconds, max: 30 },
-        "/device/token": { window: minute_seconds, max: 120 },
+    account: {
+      encryptOAuthTokens: true,
+      accountLinking: {
+        trustedProviders: config.FLOE_TRUSTED_PROVIDERS,
+        allowDifferentEmails: config.FLOE_LINK_DIFFERENT_EMAILS,
       },
     },
-    plugins: pluginsOf(deps, mailLater),
+    session: {
+      expiresIn: session_seconds,
+      updateAge: session_update_seconds,
+      // Every call but the question who is signed in reads the database all the same: the wrapper sees to that.
+      cookieCache: { enabled: true, maxAge: session_cache_seconds },
+    },
+    // Ours hold across servers, and by account too (limits.ts).
+    rateLimit: { enabled: false },
+    plugins: pluginsOf(deps, keepsBooks, mailLater),
   });
   const identifier = createIdentifier(deps);
 
@@ -142,8 +164,10 @@ export function createAuth(deps: Deps): Auth {
     flush: identifier.flush,
     close: identifier.stop,
     async routes(scope) {
+      limitAddresses(scope, deps);
       readRaw(scope, deps);
       apiKeyRoutes(scope, deps, identifier.identify);
+      auditRoutes(scope, deps, identifier.identify);
       routeAuth(scope, deps, auth.handler);
     },
     async signUpSeller({ email, password, name, organizationName, slug }) {

@@ -1,17 +1,17 @@
-import { createHmac } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { and, eq, gt, inArray, isNull, lte, ne, or, sql } from "drizzle-orm";
-import { permissionsOf, scopesOf } from "../../shared/permissions.ts";
-import { expandScopes } from "../../shared/scopes.ts";
+import { and, eq, gt, isNull, lte, ne, or } from "drizzle-orm";
 import type { Config } from "../config.ts";
 import type { Deps, Identity } from "../lib/context.ts";
-import { hashToken, sameText } from "../lib/secrets.ts";
+import { cookiesIn, decodeText } from "../lib/cookies.ts";
+import { signedText } from "../lib/secrets.ts";
 import { organization } from "../organizations/tables.ts";
+import { createKeyIdentifier } from "./api-keys-identify.ts";
+import { scopeNames } from "./device.ts";
+import { limitedTo, memberships, membershipsIn } from "./memberships.ts";
 import { originsOf } from "./origins.ts";
 import { hashSecret } from "./storage.ts";
-import { apikey, member, organizationRole, session, user } from "./tables.ts";
+import { member, session, user } from "./tables.ts";
 
-export const key_prefix = "floe_oat_";
 export const cookie_prefix = "floe";
 const last_used_every_ms = 5000;
 /** Printable ASCII: anything else cannot be one of ours (TOK-13). */
@@ -28,33 +28,15 @@ const bearerOf = (headers: IncomingHttpHeaders): string | undefined => {
  * The session token of a signed cookie, when its signature is ours. A browser sends it along for any page, so it counts
  * only when the page is one of ours.
  */
-function cookieToken(headers: IncomingHttpHeaders, { secret, url }: Config, origins: string[]): string | undefined {
+function cookieToken(headers: IncomingHttpHeaders, { secrets, url }: Config, origins: string[]): string | undefined {
   if (headers.origin !== undefined && !origins.includes(headers.origin)) return undefined;
   const wanted = `${url.startsWith("https:") ? "__Secure-" : ""}${cookie_prefix}.session_token`;
-  for (const part of (headers.cookie ?? "").split(";")) {
-    const [name = "", ...rest] = part.trim().split("=");
-    if (name !== wanted) continue;
-    const token = signedToken(decodeText(rest.join("=")), secret);
+  for (const [name, value] of cookiesIn(headers.cookie)) {
+    const token = name === wanted ? signedText(secrets, value) : undefined;
     if (token !== undefined) return token;
   }
   return undefined;
 }
-
-/** The token before the signature, when the signature is ours. */
-function signedToken(value: string, secret: string): string | undefined {
-  const dot = value.lastIndexOf(".");
-  const token = value.slice(0, dot);
-  const signature = createHmac("sha256", secret).update(token).digest("base64");
-  return dot > 0 && sameText(signature, value.slice(dot + 1)) ? token : undefined;
-}
-
-const decodeText = (text: string): string => {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return "";
-  }
-};
 
 export type Identifier = {
   identify(headers: IncomingHttpHeaders): Promise<Identity>;
@@ -65,50 +47,12 @@ export type Identifier = {
 
 /** Who a request says it is, in one query. When a key was last used is noted later, in batches, out of the request's way. */
 export function createIdentifier(deps: Deps): Identifier {
-  const used = new Set<string>();
+  const keys = createKeyIdentifier(deps);
   const origins = originsOf(deps.config);
-  const flush = async () => {
-    const keys = [...used];
-    used.clear();
-    if (keys.length > 0)
-      await deps.db.update(apikey).set({ lastRequest: deps.clock.now() }).where(inArray(apikey.id, keys));
-  };
   const timer = setInterval(() => {
-    flush().catch((error: unknown) => deps.log.warn({ err: error }, "The last use of API keys was not noted."));
+    keys.flush().catch((error: unknown) => deps.log.warn({ err: error }, "The last use of API keys was not noted."));
   }, last_used_every_ms);
   timer.unref();
-
-  // Asked by almost every request: built once, and prepared in the database.
-  const keyQuery = deps.db
-    .select({ key_id: apikey.id, organization_id: organization.id, permissions: apikey.permissions })
-    .from(apikey)
-    .innerJoin(organization, eq(organization.id, apikey.organizationId))
-    .where(
-      and(
-        eq(apikey.key, sql.placeholder("key")),
-        eq(apikey.configId, "organization"),
-        eq(apikey.enabled, true),
-        or(isNull(apikey.expiresAt), gt(apikey.expiresAt, sql.placeholder("now"))),
-        isNull(organization.blocked_at),
-      ),
-    )
-    .prepare("identify_key");
-
-  async function byKey(token: string): Promise<Identity> {
-    const [row] = await keyQuery.execute({
-      key: hashToken(deps.config.secret, token),
-      now: deps.clock.now().toISOString(),
-    });
-    if (!row) return { kind: "invalid" };
-    used.add(row.key_id);
-    const scopes = expandScopes(scopesIn(row.permissions));
-    return { kind: "key", key_id: row.key_id, organization_id: row.organization_id, scopes };
-  }
-
-  // What the organization's own roles of a member permit, as they are stored.
-  const ownRoles = sql`(select json_agg(${organizationRole.permission}) from ${organizationRole}
-    where ${organizationRole.organizationId} = ${member.organizationId}
-    and ${organizationRole.role} = any(string_to_array(${member.role}, ',')))`;
 
   async function bySession(token: string): Promise<Identity> {
     const [row] = await deps.db
@@ -116,10 +60,9 @@ export function createIdentifier(deps: Deps): Identifier {
         user_id: session.userId,
         session_id: session.id,
         active_organization_id: session.activeOrganizationId,
-        memberships: sql<{ organization_id: string; role: string; own: string[] | null }[]>`coalesce(
-          json_agg(json_build_object(
-            'organization_id', ${member.organizationId}, 'role', ${member.role}, 'own', ${ownRoles}) order by ${member.createdAt})
-          filter (where ${member.id} is not null and ${organization.blocked_at} is null), '[]')`,
+        impersonated_by: session.impersonatedBy,
+        scope: session.scope,
+        memberships,
       })
       .from(session)
       .innerJoin(user, eq(user.id, session.userId))
@@ -134,14 +77,10 @@ export function createIdentifier(deps: Deps): Identifier {
       )
       .groupBy(session.id);
     if (!row) return { kind: "invalid" };
-    const memberships = row.memberships.map(({ organization_id, role, own }) => {
-      const permissions = permissionsOf(
-        role,
-        (own ?? []).map((text) => JSON.parse(text)),
-      );
-      return { organization_id, role, permissions, scopes: scopesOf(permissions) };
-    });
-    return { kind: "user", ...row, memberships };
+    const { scope, ...person } = row;
+    const all = membershipsIn(row.memberships);
+    if (scope === null) return { kind: "user", ...person, limited: false, memberships: all };
+    return { kind: "user", ...person, limited: true, memberships: limitedTo(all, scopeNames(scope)) };
   }
 
   return {
@@ -149,9 +88,10 @@ export function createIdentifier(deps: Deps): Identifier {
       const bearer = bearerOf(headers) ?? (typeof headers["x-api-key"] === "string" ? headers["x-api-key"] : undefined);
       if (bearer !== undefined) {
         if (!tokenShape.test(bearer)) return { kind: "invalid" };
-        if (bearer.startsWith(key_prefix)) return byKey(bearer);
+        const byKey = keys.identify(bearer);
+        if (byKey) return byKey;
         // Signing in answers the token bare in its body, and signed in the header `set-auth-token`; either is sent back.
-        const token = bearer.includes(".") ? signedToken(decodeText(bearer), deps.config.secret) : bearer;
+        const token = bearer.includes(".") ? signedText(deps.config.secrets, decodeText(bearer)) : bearer;
         return token === undefined ? { kind: "invalid" } : bySession(token);
       }
       const token = cookieToken(headers, deps.config, origins);
@@ -160,17 +100,10 @@ export function createIdentifier(deps: Deps): Identifier {
       // A cookie that has run out is what a visitor of a public page may still carry: nobody, not an intruder.
       return identity.kind === "invalid" ? { kind: "anonymous" } : identity;
     },
-    flush,
+    flush: keys.flush,
     async stop() {
       clearInterval(timer);
-      await flush();
+      await keys.flush();
     },
   };
-}
-
-/** The scopes kept with a key. */
-export function scopesIn(permissions: string | null): string[] {
-  const kept: unknown = permissions === null ? null : JSON.parse(permissions);
-  const scopes = typeof kept === "object" && kept !== null && "scopes" in kept ? kept.scopes : [];
-  return Array.isArray(scopes) ? scopes.map(String) : [];
 }

@@ -22,17 +22,20 @@ export const hashSecret = (secret: string): string => hash_prefix + createHash("
  * it; whoever asks otherwise (a list of sessions) gets the hash in its place. That names the row, to end it, and lets
  * nobody in: reading never takes a hash for what it hides.
  */
-export function protectedStorage(adapter: Adapter, secret: string): Adapter {
-  return { ...protect(adapter, secret), transaction: (work) => adapter.transaction((tx) => work(protect(tx, secret))) };
+export function protectedStorage(adapter: Adapter, secrets: readonly string[]): Adapter {
+  return {
+    ...protect(adapter, secrets),
+    transaction: (work) => adapter.transaction((tx) => work(protect(tx, secrets))),
+  };
 }
 
-function protect<A extends DBTransactionAdapter<BetterAuthOptions>>(adapter: A, secret: string): A {
+function protect<A extends DBTransactionAdapter<BetterAuthOptions>>(adapter: A, secrets: readonly string[]): A {
   /** The stored form of a row. */
   const into = (model: string, row: Row): Row => {
     const [hides, seals] = [hashed[model], sealed[model]];
     const stored = { ...row };
     if (hides && typeof row[hides] === "string") stored[hides] = hashSecret(row[hides]);
-    if (seals && typeof row[seals] === "string") stored[seals] = seal_prefix + seal(secret, row[seals]);
+    if (seals && typeof row[seals] === "string") stored[seals] = seal_prefix + seal(secrets[0] ?? "", row[seals]);
     return stored;
   };
   /** A stored row as callers know it; `known` is the secret it was found by. */
@@ -43,7 +46,7 @@ function protect<A extends DBTransactionAdapter<BetterAuthOptions>>(adapter: A, 
     if (hides && typeof known === "string" && shown[hides] === hashSecret(known)) shown[hides] = known;
     const kept = seals ? shown[seals] : undefined;
     if (seals && typeof kept === "string" && kept.startsWith(seal_prefix))
-      shown[seals] = unseal(secret, kept.slice(seal_prefix.length));
+      shown[seals] = unseal(secrets, kept.slice(seal_prefix.length));
     return shown as T;
   };
   /** Conditions on the stored form. To end or change a row its hash is as good as what it hides. */

@@ -1,16 +1,5 @@
 import { sql } from "drizzle-orm";
-import {
-  boolean,
-  check,
-  index,
-  integer,
-  jsonb,
-  pgTable,
-  text,
-  timestamp,
-  uniqueIndex,
-  uuid,
-} from "drizzle-orm/pg-core";
+import { boolean, check, index, integer, pgTable, text, timestamp, uniqueIndex } from "drizzle-orm/pg-core";
 import { organization } from "../organizations/tables.ts";
 
 /** The tables of the account side, named and shaped as better-auth has them, with the constraints that it leaves out. */
@@ -235,6 +224,8 @@ export const apikey = pgTable(
     rateLimitTimeWindow: integer(),
     rateLimitMax: integer(),
     requestCount: integer().notNull().default(0),
+    /** When the window began in which `requestCount` counts. */
+    rateLimitStartedAt: instant(),
     lastRequest: instant(),
     expiresAt: instant(),
     permissions: text(),
@@ -258,30 +249,4 @@ export const attempts = pgTable(
     locked_until: instant(),
   },
   (table) => [index("attempts_age").on(table.window_ends_at)],
-);
-
-/** Who did what, when and from where. Written with the change; never changed. */
-export const auditLog = pgTable(
-  "audit_log",
-  {
-    id: uuid().primaryKey(),
-    organization_id: text().references(() => organization.id, { onDelete: "set null" }),
-    actor_kind: text().$type<"user" | "key" | "system" | "anonymous">().notNull(),
-    user_id: text(),
-    key_id: text(),
-    /** The platform admin who acted in the user's name. */
-    impersonated_by: text(),
-    /** What was done: `member.role_updated`, `product.created`. */
-    action: text().notNull(),
-    subject_type: text(),
-    subject_id: text(),
-    details: jsonb().$type<Record<string, unknown>>().notNull().default({}),
-    ip_address: text(),
-    user_agent: text(),
-    created_at: instant().notNull(),
-  },
-  (table) => [
-    index("audit_log_organization").on(table.organization_id, table.id),
-    index("audit_log_user").on(table.user_id, table.id),
-  ],
 );

@@ -1,24 +1,16 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Config } from "../config.ts";
 import type { Deps } from "../lib/context.ts";
 import { loggable } from "../lib/loggable.ts";
-import { clients, metadataOf, type OAuthFault, tokenFault } from "./device.ts";
-import { invalidBody, invalidQuery, mapError, mapLocation } from "./mapper.ts";
+import { deviceRoutes, refuseMalformed } from "./device-routes.ts";
+import { invalidBody, invalidQuery, mapError, mapLocation, mapStatus } from "./mapper.ts";
+import { headersOf, queryOf, renewedCookie } from "./requests.ts";
 
 const base = "/api/auth";
 const body_bytes_max = 256 * 1024;
 const aliases: Record<string, string> = { "/forget-password": "/request-password-reset" };
 /** Calls that are also made by POST; their body becomes the query of the GET. */
 const postedGets = new Set(["/verify-email", "/account-info"]);
-/** Headers by which a caller could pretend to come from elsewhere. */
-const untrusted = new Set([
-  "x-client-ip",
-  "x-forwarded-for",
-  "x-forwarded-host",
-  "x-forwarded-proto",
-  "content-length",
-  "host",
-]);
-
 type Handler = (request: Request) => Promise<Response>;
 type Fields = Record<string, unknown>;
 
@@ -34,7 +26,7 @@ export function readRaw(scope: FastifyInstance, deps: Deps): void {
   scope.addHook("preHandler", async (request, reply) => {
     if (/%00/.test(request.url)) return reply.code(400).send(invalidQuery);
     if (!Buffer.isBuffer(request.body) || isStorable(request)) return undefined;
-    return request.url.startsWith(`${base}/device/`) ? refuse(reply, malformed) : reply.code(400).send(invalidBody);
+    return request.url.startsWith(`${base}/device/`) ? refuseMalformed(reply) : reply.code(400).send(invalidBody);
   });
   scope.setErrorHandler<FastifyError>((error, request, reply) => {
     const status = error.statusCode ?? 500;
@@ -68,38 +60,14 @@ function isStorable(request: FastifyRequest): boolean {
 
 /** Everything under /api/auth that has no route of its own goes to better-auth, with raw bodies and the true address. */
 export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): void {
-  const { url } = deps.config;
-  scope.get("/.well-known/oauth-authorization-server", () => metadataOf(url, `${url}${base}`));
-  scope.get(`/.well-known/oauth-authorization-server${base}`, () => metadataOf(`${url}${base}`, `${url}${base}`));
-  scope.get(`${base}/.well-known/oauth-authorization-server`, () => metadataOf(`${url}${base}`, `${url}${base}`));
-
-  scope.post(`${base}/device/token`, async (request, reply) => {
-    const fields = fieldsOf(request);
-    const fault = fields ? tokenFault(fields) : malformed;
-    if (fault || !fields) return refuse(reply, fault ?? malformed);
-    const { grant_type, device_code, client_id } = fields;
-    return answer(
-      reply,
-      "/device/token",
-      await handle(toRequest(request, url, "/device/token", { grant_type, device_code, client_id })),
-    );
-  });
-  scope.post(`${base}/device/code`, async (request, reply) => {
-    const fields = fieldsOf(request);
-    if (!fields) return refuse(reply, malformed);
-    // `user_id` would bind the code to a user of the caller's choice before that user has seen it.
-    const { client_id, scope: asked } = fields;
-    const body = { client_id, ...(asked === undefined || asked === "" ? {} : { scope: asked }) };
-    return answer(reply, "/device/code", await handle(toRequest(request, url, "/device/code", body)));
-  });
-  scope.get(`${base}/device`, async (request, reply) => {
-    const response = await handle(toRequest(request, url, "/device"));
-    if (response.status !== 200) return answer(reply, "/device", response);
-    // Who asks is told to the person who claimed the code and to nobody else; by name, so that no stranger is approved.
-    const found = (await response.json()) as { client_id?: string };
-    return reply
-      .header("Cache-Control", "no-store")
-      .send({ ...found, ...(found.client_id ? { client_name: clients[found.client_id] ?? null } : {}) });
+  const { config } = deps;
+  const { url } = config;
+  deviceRoutes(scope, {
+    url,
+    base,
+    fieldsOf,
+    forward: async (request, reply, path, fields) =>
+      answer(reply, path, await handle(toRequest(request, config, path, fields))),
   });
   scope.route({
     method: ["GET", "POST"],
@@ -111,17 +79,32 @@ export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): 
         const query = new URLSearchParams(
           Object.entries(fieldsOf(request) ?? {}).map(([key, value]) => [key, String(value)]),
         );
-        const headers = headersOf(request);
-        return answer(reply, path, await handle(new Request(`${url}${base}${path}?${query}`, { headers })));
+        const headers = headersOf(request, path, config);
+        const asGet = `${url}${base}${path}${queryOf(`?${query}`, path, config)}`;
+        return answer(reply, path, await handle(new Request(asGet, { headers })));
       }
-      return answer(reply, path, await handle(toRequest(request, url, path)));
+      if (request.method === "GET" && path.startsWith("/callback/") && !saysAnything(request))
+        return reply.redirect(`${url}/error?error=invalid_callback_request`);
+      const response = await handle(toRequest(request, config, path));
+      const renewed = path === "/get-session" ? await renewedCookie(request, response, config) : undefined;
+      if (renewed !== undefined) reply.header("set-cookie", renewed);
+      return answer(reply, path, path.startsWith("/callback/") ? onErrorPage(response, url) : response);
     },
   });
 }
 
-const malformed: OAuthFault = { error: "invalid_request", error_description: "The body is neither JSON nor a form." };
-const refuse = (reply: FastifyReply, fault: OAuthFault) =>
-  reply.code(400).header("Cache-Control", "no-store").send(fault);
+/** A person is on the way back from a service here: what cannot be read, or went wrong, is said on a page. */
+function onErrorPage(response: Response, url: string): Response {
+  if (response.status < 400 || response.status === 429) return response;
+  const code = response.status < 500 ? "invalid_callback_request" : "internal_server_error";
+  return Response.redirect(`${url}/error?error=${code}`, 302);
+}
+
+/** Whether a provider sent the browser back with anything that there is to read. */
+function saysAnything(request: FastifyRequest): boolean {
+  const query = new URLSearchParams(request.url.split("?")[1] ?? "");
+  return ["code", "state", "error"].some((name) => query.has(name));
+}
 
 const isForm = (request: FastifyRequest): boolean =>
   (request.headers["content-type"] ?? "").toLowerCase().includes("application/x-www-form-urlencoded");
@@ -138,26 +121,17 @@ function fieldsOf(request: FastifyRequest): Fields | undefined {
   }
 }
 
-function headersOf(request: FastifyRequest): Headers {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(request.headers)) {
-    if (value !== undefined && !untrusted.has(name)) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
-  }
-  headers.set("x-client-ip", request.ip);
-  return headers;
-}
-
-function toRequest(request: FastifyRequest, origin: string, path: string, json?: Fields): Request {
-  const headers = headersOf(request);
+function toRequest(request: FastifyRequest, config: Config, path: string, json?: Fields): Request {
+  const headers = headersOf(request, path, config);
   if (json) headers.set("content-type", "application/json");
-  const query = request.url.includes("?") ? request.url.slice(request.url.indexOf("?")) : "";
+  const query = request.url.includes("?") ? queryOf(request.url.slice(request.url.indexOf("?")), path, config) : "";
   const sent = json
     ? JSON.stringify(json)
     : Buffer.isBuffer(request.body) && request.body.length > 0
       ? new Uint8Array(request.body)
       : undefined;
   const body = request.method === "GET" ? undefined : sent;
-  return new Request(`${origin}${base}${path}${query}`, {
+  return new Request(`${config.url}${base}${path}${query}`, {
     method: request.method,
     headers,
     ...(body === undefined ? {} : { body }),
@@ -165,11 +139,13 @@ function toRequest(request: FastifyRequest, origin: string, path: string, json?:
 }
 
 async function answer(reply: FastifyReply, path: string, response: Response): Promise<FastifyReply> {
+  const isDevice = path === "/device" || path.startsWith("/device/");
   reply.code(response.status);
   for (const [name, value] of response.headers) {
     if (name === "set-cookie" || name === "content-length" || name === "content-type") continue;
     reply.header(name, name === "location" ? mapLocation(value, path) : value);
   }
+  if (isDevice) reply.header("Cache-Control", "no-store");
   const cookies = response.headers.getSetCookie();
   if (cookies.length > 0) reply.header("set-cookie", cookies);
   const text = await response.text();
@@ -179,9 +155,10 @@ async function answer(reply: FastifyReply, path: string, response: Response): Pr
     return (type ? reply.type(type) : reply).send(text);
   }
   const body = parsed(text);
-  if (response.status === 429) reply.header("Retry-After", response.headers.get("x-retry-after") ?? "60");
-  const isOAuth = path.startsWith("/device/") && typeof body === "object" && body !== null && "error" in body;
-  return reply.type("application/json").send(isOAuth ? body : mapError(response.status, body));
+  const isOAuth = isDevice && typeof body === "object" && body !== null && "error" in body;
+  if (isOAuth) return reply.type("application/json").send(body);
+  const status = mapStatus(response.status, body);
+  return reply.code(status).type("application/json").send(mapError(status, body));
 }
 
 const parsed = (text: string): unknown => {

@@ -107,7 +107,8 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
       return reread(tx, ctx, organization_id, row.id);
     }),
   async delete(ctx, { params }) {
-    if (!(await store.deleteLink(ctx.db, organizationOf(ctx), params.id))) throw notFound();
+    const gone = await ctx.db.transaction((tx) => store.deleteLink(tx, organizationOf(ctx), params.id));
+    if (!gone) throw notFound();
   },
 };
 

@@ -18,6 +18,10 @@ const readOnly = (held: Set<Scope>): Set<Scope> => new Set([...held].filter((sco
 
 /** Refuse a credential that is no good, even where none is needed (API-25). */
 export function checkIdentity(identity: Identity): void {
+  if (identity.kind === "limited") {
+    const headers = { "Retry-After": String(identity.retry_after) };
+    throw new ApiError("TooManyRequests", "This API key has been used as often as it may be for now.", headers);
+  }
   if (identity.kind !== "invalid") return;
   throw new ApiError("invalid_token", "The access token is malformed, expired, revoked or unknown.", {
     "WWW-Authenticate": 'Bearer realm="floe", error="invalid_token"',
@@ -25,11 +29,11 @@ export function checkIdentity(identity: Identity): void {
 }
 
 /**
- * Who acts, and for which one organization. A key speaks for its own. A user names it (the `Polar-Organization` header,
+ * Who acts, and for which one organization. Its own key speaks for it. A user, or their key, names it (the `Polar-Organization` header,
  * the path, `organization_id` in query or body), or it is the session's active one, or the only one.
  */
 export function actorOf(identity: Identity, asked: Asked): Actor {
-  if (identity.kind === "anonymous" || identity.kind === "invalid") return anonymous;
+  if (identity.kind === "anonymous" || identity.kind === "invalid" || identity.kind === "limited") return anonymous;
   const inBody = text(fieldOf(asked.body, "organization_id"));
   if (identity.kind === "key") {
     if (inBody !== undefined && inBody !== identity.organization_id) {
@@ -47,11 +51,12 @@ export function actorOf(identity: Identity, asked: Asked): Actor {
   const { memberships } = identity;
   const member = (id: string) => memberships.find((membership) => membership.organization_id === id);
   const speakFor = (organization_id: string | null, scopes: ReadonlySet<Scope>): Actor => ({
-    kind: "user",
+    kind: identity.kind === "user" ? "user" : "key",
     organization_id,
     scopes,
     user_id: identity.user_id,
-    key_id: null,
+    key_id: identity.kind === "user" ? null : identity.key_id,
+    impersonated_by: identity.kind === "user" ? identity.impersonated_by : null,
   });
   const as = (found: Membership) => speakFor(found.organization_id, found.scopes);
   const everywhere = () => new Set(memberships.flatMap(({ scopes }) => [...scopes]));

@@ -94,7 +94,7 @@ export async function once(
         "The first request with this idempotency key is still being worked on. Try again.",
       );
     }
-    return { status: first.status, body: JSON.parse(unseal(ctx.config.secret, first.body)), replayed: true };
+    return { status: first.status, body: JSON.parse(unseal(ctx.config.secrets, first.body)), replayed: true };
   }
 }
 

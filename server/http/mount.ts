@@ -6,6 +6,7 @@ import type { Actor, Ctx, Deps } from "../lib/context.ts";
 import { adapt, type ClientProfile } from "../lib/profiles.ts";
 import { Relayed } from "../lib/relayed.ts";
 import { actorOf, admit, checkIdentity, type Identify } from "./actor.ts";
+import { isAudited, withEntry } from "./audit.ts";
 import { faultsOf } from "./errors.ts";
 import { checkKey, once } from "./idempotency.ts";
 
@@ -57,25 +58,27 @@ export function mount(
       app.route({
         method: op.method,
         url: op.path,
-        handler: (request, reply) => answer(op, handler, deps, identify, request, reply),
+        handler: (request, reply) => answer({ resource: name, key, op }, handler, deps, identify, request, reply),
       });
     }
   }
 }
 
 async function answer(
-  op: Operation,
+  named: { resource: string; key: string; op: Operation },
   handler: Handler,
   deps: Deps,
   identify: Identify,
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
+  const { op } = named;
   const actor = await authenticate(request, identify, op);
   const ctx = contextOf(deps, request, actor);
   const input = readInput(op, request);
+  const handle = (inner: Ctx) => handler(inner, input as never);
   const work = async (inner: Ctx) => {
-    const result = await handler(inner, input as never);
+    const result = await (isAudited(op, actor) ? withEntry(inner, request, named, input, handle) : handle(inner));
     // 0: the status is the operation's own.
     if (result instanceof Relayed) return { status: result.status || (op.status ?? 200), body: result.json };
     const wire = op.response ? adapt(request.client, z.encode(op.response, result as never)) : null;

@@ -16,6 +16,8 @@ export type Actor = {
   scopes: ReadonlySet<Scope>;
   user_id: string | null;
   key_id: string | null;
+  /** The platform admin who acts in the user's name. */
+  impersonated_by?: string | null;
 };
 export const anonymous: Actor = {
   kind: "anonymous",
@@ -29,12 +31,19 @@ export const anonymous: Actor = {
 export type Identity =
   | { kind: "anonymous" }
   | { kind: "invalid" }
+  /** A key that may not be used now: it is beyond its limit, and good again after so many seconds. */
+  | { kind: "limited"; retry_after: number }
   | { kind: "key"; key_id: string; organization_id: string; scopes: ReadonlySet<Scope> }
+  /** A person's own key: it acts on /v1 as they may, and nowhere else. */
+  | { kind: "personal_key"; key_id: string; user_id: string; active_organization_id: null; memberships: Membership[] }
   | {
       kind: "user";
       user_id: string;
       session_id: string;
+      impersonated_by: string | null;
       active_organization_id: string | null;
+      /** Whether a device was signed in for some scopes of the API alone. */
+      limited: boolean;
       /** Their organizations, with what their roles (and the limits of the credential) let them do in each. */
       memberships: Membership[];
     };

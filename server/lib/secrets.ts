@@ -4,6 +4,10 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, ti
 export const hashToken = (secret: string, token: string): string =>
   createHmac("sha256", secret).update(token).digest("hex");
 
+/** What a token may be stored as: with the current secret first, then with those before it. */
+export const hashesOf = (secrets: readonly string[], token: string): string[] =>
+  secrets.map((secret) => hashToken(secret, token));
+
 /** Whether two texts are the same, in time that does not tell where they differ. */
 export function sameText(a: string, b: string): boolean {
   const left = Buffer.from(a);
@@ -21,10 +25,46 @@ export function seal(secret: string, text: string): string {
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString("base64url");
 }
 
-/** What `seal` hid; throws when it was changed or sealed with another secret. */
-export function unseal(secret: string, sealed: string): string {
+/** What `seal` hid, with any of these secrets; throws when it was changed or sealed with another. */
+export function unseal(secrets: readonly string[], sealed: string): string {
+  const [secret = "", ...older] = secrets;
+  try {
+    return open(secret, sealed);
+  } catch (error) {
+    if (older.length === 0) throw error;
+    return unseal(older, sealed);
+  }
+}
+
+function open(secret: string, sealed: string): string {
   const bytes = Buffer.from(sealed, "base64url");
   const decipher = createDecipheriv("aes-256-gcm", sealKey(secret), bytes.subarray(0, 12));
   decipher.setAuthTag(bytes.subarray(12, 28));
   return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString("utf8");
+}
+
+type Encoding = "base64" | "base64url";
+const signatureOf = (secret: string, text: string, encoding: Encoding): string =>
+  createHmac("sha256", secret).update(text).digest(encoding);
+
+/** The text before the signature of `text.signature` when one of these secrets made it, as of a cookie; of a JWT with base64url. */
+export function signedText(
+  secrets: readonly string[],
+  signed: string,
+  encoding: Encoding = "base64",
+): string | undefined {
+  const dot = signed.lastIndexOf(".");
+  if (dot <= 0) return undefined;
+  const [text, signature] = [signed.slice(0, dot), signed.slice(dot + 1)];
+  return secrets.some((secret) => sameText(signatureOf(secret, text, encoding), signature)) ? text : undefined;
+}
+
+/** The same text signed with the current secret; what none of the older ones signed stays as it is. */
+export function resigned(
+  [secret = "", ...older]: readonly string[],
+  signed: string,
+  encoding: Encoding = "base64",
+): string {
+  const text = older.length > 0 ? signedText(older, signed, encoding) : undefined;
+  return text === undefined ? signed : `${text}.${signatureOf(secret, text, encoding)}`;
 }

@@ -11,6 +11,7 @@ import {
   timestamp,
   uuid,
 } from "drizzle-orm/pg-core";
+import { organization } from "../organizations/tables.ts";
 
 /**
  * What happened, in wire form, written in the transaction of the change itself (the outbox).
@@ -52,7 +53,7 @@ export const idempotencyKeys = pgTable(
   (table) => [primaryKey({ columns: [table.subject, table.key] }), index("idempotency_keys_age").on(table.created_at)],
 );
 
-/** Mail that was or is to be sent; without a mail server, the development inbox. */
+/** Mail that was or is to be sent; without a mail server, the development inbox. A sent mail's words are not kept. */
 export const mails = pgTable(
   "mails",
   {
@@ -63,6 +64,43 @@ export const mails = pgTable(
     html: text().notNull(),
     created_at: timestamp({ withTimezone: true }).notNull(),
     sent_at: timestamp({ withTimezone: true }),
+    /** From when on it is of no use: the link in it has died. */
+    expires_at: timestamp({ withTimezone: true }),
+    attempts: integer().notNull().default(0),
+    /** When the next attempt is due; null: nothing to do. A sender that takes the row moves it ahead of itself. */
+    next_attempt_at: timestamp({ withTimezone: true }),
+    /** When a job was written for it. */
+    queued_at: timestamp({ withTimezone: true }),
   },
-  (table) => [index("mails_age").on(table.created_at)],
+  (table) => [
+    index("mails_age").on(table.created_at),
+    index("mails_due").on(table.next_attempt_at).where(sql`${table.next_attempt_at} is not null`),
+  ],
+);
+
+/** Who did what, when and from where. Written with the change; a trigger refuses to change or delete it. */
+export const auditLog = pgTable(
+  "audit_log",
+  {
+    id: uuid().primaryKey(),
+    organization_id: text().references(() => organization.id, { onDelete: "set null" }),
+    actor_kind: text().$type<"user" | "key" | "system" | "anonymous">().notNull(),
+    user_id: text(),
+    key_id: text(),
+    /** The platform admin who acted in the user's name. */
+    impersonated_by: text(),
+    /** What was done: `member.role_updated`, `product.created`. */
+    action: text().notNull(),
+    subject_type: text(),
+    subject_id: text(),
+    details: jsonb().$type<Record<string, unknown>>().notNull().default({}),
+    ip_address: text(),
+    user_agent: text(),
+    created_at: timestamp({ withTimezone: true }).notNull(),
+  },
+  (table) => [
+    index("audit_log_organization").on(table.organization_id, table.id),
+    index("audit_log_user").on(table.user_id, table.id),
+    index("audit_log_subject").on(table.subject_id, table.id),
+  ],
 );

@@ -88,6 +88,7 @@ export const webhooks = {
   createEndpoint: {
     method: "POST",
     path: "/v1/webhooks/endpoints",
+    audit: "webhook_endpoint.created",
     summary: "Create a webhook endpoint",
     scopes: ["webhooks:write"],
     body: WebhookEndpointCreate,
@@ -108,6 +109,7 @@ export const webhooks = {
   updateEndpoint: {
     method: "PATCH",
     path: "/v1/webhooks/endpoints/:id",
+    audit: "webhook_endpoint.updated",
     summary: "Update a webhook endpoint",
     scopes: ["webhooks:write"],
     params: byId,
@@ -118,6 +120,7 @@ export const webhooks = {
   deleteEndpoint: {
     method: "DELETE",
     path: "/v1/webhooks/endpoints/:id",
+    audit: "webhook_endpoint.deleted",
     summary: "Delete a webhook endpoint",
     scopes: ["webhooks:write"],
     params: byId,
@@ -128,6 +131,7 @@ export const webhooks = {
   resetSecret: {
     method: "PATCH",
     path: "/v1/webhooks/endpoints/:id/secret",
+    audit: "webhook_endpoint.secret_reset",
     summary: "Make a new signing secret for a webhook endpoint",
     scopes: ["webhooks:write"],
     params: byId,
@@ -155,6 +159,7 @@ export const webhooks = {
   redeliver: {
     method: "POST",
     path: "/v1/webhooks/events/:id/redeliver",
+    audit: "webhook_event.redelivered",
     summary: "Send an event again",
     scopes: ["webhooks:write"],
     params: byId,

@@ -147,7 +147,7 @@ describe("who may make keys", () => {
       token: owner.session,
       body: { name: "ci" },
     });
-    expect([unclear.status, unclear.json]).toMatchObject([400, { code: "VALIDATION_ERROR" }]);
+    expect([unclear.status, unclear.json]).toMatchObject([400, { code: "ORGANIZATION_ID_REQUIRED" }]);
     const named = await create(owner.session, {});
     expect([named.status, named.json]).toMatchObject([200, { organizationId: seller.organization_id }]);
   });
@@ -196,7 +196,11 @@ describe("who may make keys", () => {
     const answer = await create(seller.session, body);
     expect([answer.status, answer.json]).toMatchObject([
       status,
-      { code: "VALIDATION_ERROR", message: expect.stringContaining(Object.keys(body)[0] ?? "") },
+      {
+        code: "VALIDATION_ERROR",
+        message: "Invalid body parameters",
+        detail: expect.stringContaining(Object.keys(body)[0] ?? ""),
+      },
     ]);
   });
 

@@ -5,6 +5,7 @@ import { PGlite } from "@electric-sql/pglite";
 import type { FastifyInstance } from "fastify";
 import { buildApp } from "../../server/app.ts";
 import { type Auth, createAuth } from "../../server/auth/auth.ts";
+import { keepsBooks } from "../../server/books.ts";
 import { type Config, completeConfig, readSettings } from "../../server/config.ts";
 import type { Deps } from "../../server/lib/context.ts";
 import { embeddedExtensions, type OpenDatabase, openEmbedded, openPostgres } from "../../server/lib/database.ts";
@@ -149,7 +150,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     log,
   };
   const deps: Deps = { ...base, ...options.replace?.(base) };
-  const auth = createAuth(deps);
+  const auth = createAuth(deps, { keepsBooks });
   const app = await buildApp({
     deps,
     auth,

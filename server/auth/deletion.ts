@@ -1,0 +1,104 @@
+import { APIError } from "better-auth/api";
+import { and, asc, eq, inArray, ne, sql } from "drizzle-orm";
+import type { Database, Tx } from "../lib/context.ts";
+import { organization } from "../organizations/tables.ts";
+import { deviceCode, member, session, user } from "./tables.ts";
+
+/** Whether money has moved, or was about to: whether an organization has orders or payments. */
+export type KeepsBooks = (tx: Tx, organization_id: string) => Promise<boolean>;
+
+const owns = sql`'owner' = any(string_to_array(${member.role}, ','))`;
+const listed = (organizations: { name: string }[]) => organizations.map(({ name }) => `"${name}"`).join(", ");
+
+/**
+ * The organizations that would go with a person, because nobody else is in them; their rows are locked. Refuses while the
+ * person is the only owner of one that others are in, or that keeps books: nobody could reach its sales again.
+ */
+async function alone(tx: Tx, keepsBooks: KeepsBooks, user_id: string): Promise<string[]> {
+  const owned = await tx
+    .select({ id: member.organizationId })
+    .from(member)
+    .where(and(eq(member.userId, user_id), owns));
+  if (owned.length === 0) return [];
+  const ids = owned.map(({ id }) => id);
+  // In one order, and before looking: whoever joins, leaves or sells meanwhile waits, or was seen.
+  const locked = await tx
+    .select({ id: organization.id, name: organization.name })
+    .from(organization)
+    .where(inArray(organization.id, ids))
+    .orderBy(asc(organization.id))
+    .for("update");
+  const others = await tx
+    .select({ id: member.organizationId, isOwner: sql<boolean>`${owns}` })
+    .from(member)
+    .where(and(inArray(member.organizationId, ids), ne(member.userId, user_id)));
+  const ownerless = locked.filter((one) => !others.some(({ id, isOwner }) => id === one.id && isOwner));
+  const shared = ownerless.filter((one) => others.some(({ id }) => id === one.id));
+  const organizations = (some: typeof locked) => ({ organizations: some.map(({ id, name }) => ({ id, name })) });
+  if (shared.length > 0)
+    throw new APIError("BAD_REQUEST", {
+      code: "ORGANIZATION_NEEDS_OWNER",
+      message: `An organization needs an owner. First make another member the owner of ${listed(shared)}.`,
+      ...organizations(shared),
+    });
+  const kept = [];
+  for (const one of ownerless) if (await keepsBooks(tx, one.id)) kept.push(one);
+  if (kept.length > 0)
+    throw new APIError("BAD_REQUEST", {
+      code: "ORGANIZATION_HAS_BOOKS",
+      message: `There are orders or payments, which must keep an owner. First invite somebody and make them the owner of ${listed(kept)}.`,
+      ...organizations(kept),
+    });
+  return ownerless.map(({ id }) => id);
+}
+
+/** Refuse now what deleting a person would refuse later. */
+export const refuseDeletion = (db: Database, keepsBooks: KeepsBooks, user_id: string): Promise<void> =>
+  db.transaction(async (tx) => void (await alone(tx, keepsBooks, user_id)));
+
+/**
+ * Delete a person with everything that is theirs (sessions, linked accounts, keys, memberships, invitations they sent)
+ * and the organizations that only they were in, or refuse and change nothing. All ways to delete a person lead here.
+ */
+export async function deletePerson(db: Database, keepsBooks: KeepsBooks, user_id: string): Promise<void> {
+  await db.transaction(async (tx) => {
+    const emptied = await alone(tx, keepsBooks, user_id);
+    if (emptied.length > 0) await tx.delete(organization).where(inArray(organization.id, emptied));
+    await tx.delete(deviceCode).where(eq(deviceCode.userId, user_id));
+    await tx.delete(user).where(eq(user.id, user_id));
+  });
+}
+
+/**
+ * Delete an organization with everything that it owns (members, teams, roles, keys, products, webhook endpoints), or
+ * refuse because it keeps books.
+ */
+export async function deleteOrganization(db: Database, keepsBooks: KeepsBooks, organization_id: string): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx
+      .select({ id: organization.id })
+      .from(organization)
+      .where(eq(organization.id, organization_id))
+      .for("update");
+    if (await keepsBooks(tx, organization_id))
+      throw new APIError("BAD_REQUEST", {
+        code: "ORGANIZATION_HAS_BOOKS",
+        message: "The organization has orders or payments, which are kept. It cannot be deleted.",
+      });
+    await leaveActive(tx, organization_id);
+    await tx.delete(organization).where(eq(organization.id, organization_id));
+  });
+}
+
+/** An organization is no longer what sessions have active: all of them, or one person's. */
+export async function leaveActive(db: Database | Tx, organization_id: string, user_id?: string): Promise<void> {
+  await db
+    .update(session)
+    .set({ activeOrganizationId: null, activeTeamId: null })
+    .where(
+      and(
+        eq(session.activeOrganizationId, organization_id),
+        ...(user_id === undefined ? [] : [eq(session.userId, user_id)]),
+      ),
+    );
+}

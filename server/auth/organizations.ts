@@ -1,0 +1,130 @@
+import type { BetterAuthOptions } from "better-auth";
+import type { DBAdapter, DBTransactionAdapter } from "better-auth/adapters";
+import { APIError } from "better-auth/api";
+import { type OrganizationOptions, organization } from "better-auth/plugins";
+import { createAccessControl } from "better-auth/plugins/access";
+import { and, eq } from "drizzle-orm";
+import { organizationRoles, statements } from "../../shared/permissions.ts";
+import type { Deps } from "../lib/context.ts";
+import type { Mail } from "../lib/mail.ts";
+import { deleteOrganization, type KeepsBooks, leaveActive } from "./deletion.ts";
+import { invitationMail } from "./mails.ts";
+import { membershipOf, organizationEndpoints, rolesHere } from "./organizations-access.ts";
+import { missingFrom } from "./permissions-guard.ts";
+import { session } from "./tables.ts";
+
+/** better-auth reads a hundred rows of a kind at most, so nothing that it must see whole may be more. */
+const members_max = 100;
+const pending_invitations_max = 100;
+const teams_max = 100;
+const roles_max = 50;
+const invitation_lifetime_seconds = 48 * 60 * 60;
+
+const mutable = <T extends Record<string, readonly string[]>>(permissions: T) =>
+  Object.fromEntries(Object.entries(permissions).map(([resource, actions]) => [resource, [...actions]]));
+const access = createAccessControl(mutable(statements));
+const roles = {
+  owner: access.newRole(mutable(organizationRoles.owner)),
+  admin: access.newRole(mutable(organizationRoles.admin)),
+  member: access.newRole(mutable(organizationRoles.member)),
+};
+
+const invitationNotPending = (status: string) =>
+  new APIError("BAD_REQUEST", { code: "INVITATION_NOT_PENDING", message: `This invitation is already ${status}.` });
+
+/** Refuse a move that an invitation cannot make: it is answered or canceled once, and in time. */
+export function checkInvitation({ status, expiresAt }: { status: string; expiresAt: Date }, now: Date): void {
+  if (status !== "pending") throw invitationNotPending(status);
+  if (expiresAt <= now)
+    throw new APIError("BAD_REQUEST", {
+      code: "INVITATION_EXPIRED",
+      message: "This invitation has expired. Ask for a new one.",
+    });
+}
+
+/** better-auth's organizations: their members, invitations, teams and roles, with what it leaves open closed. */
+export function organizations(deps: Deps, keepsBooks: KeepsBooks, mailLater: (mail: Mail) => void) {
+  const plugin = organization(organizationOptions(deps, keepsBooks, mailLater));
+  // An endpoint under the name of one of the plugin's takes its place.
+  return { ...plugin, endpoints: { ...plugin.endpoints, ...organizationEndpoints(deps.db) } };
+}
+
+function organizationOptions({ db, config, clock }: Deps, keepsBooks: KeepsBooks, mailLater: (mail: Mail) => void) {
+  return {
+    ac: access,
+    roles,
+    creatorRole: "owner",
+    membershipLimit: members_max,
+    invitationLimit: pending_invitations_max,
+    invitationExpiresIn: invitation_lifetime_seconds,
+    requireEmailVerificationOnInvitation: true,
+    dynamicAccessControl: { enabled: true, maximumRolesPerOrganization: roles_max },
+    teams: {
+      enabled: true,
+      defaultTeam: { enabled: false },
+      maximumTeams: teams_max,
+      allowRemovingAllTeams: true,
+    },
+    sendInvitationEmail: async ({ id, email, organization: { name }, inviter }) =>
+      mailLater(invitationMail(email, name, inviter.user.name, `${config.url}/accept-invitation?id=${id}`)),
+    organizationHooks: {
+      beforeCancelInvitation: async ({ invitation: { status } }) => {
+        if (status !== "pending") throw invitationNotPending(status);
+      },
+      // What somebody may not give any more, the invitation that they sent while they could does not give either.
+      beforeAcceptInvitation: async ({ invitation: { inviterId, organizationId, role } }) => {
+        const inviter = await membershipOf(db, organizationId, inviterId);
+        if (!inviter)
+          throw new APIError("BAD_REQUEST", {
+            code: "INVITER_IS_NO_LONGER_A_MEMBER_OF_THE_ORGANIZATION",
+            message: "Inviter is no longer a member of the organization",
+          });
+        const { permissions, unknown } = await rolesHere(db, organizationId, role);
+        if (unknown.length > 0 || missingFrom(inviter.permissions, permissions).length > 0)
+          throw new APIError("BAD_REQUEST", {
+            code: "INVITATION_ROLE_NOT_AVAILABLE",
+            message: "The role of this invitation can no longer be given. Ask for a new one.",
+          });
+      },
+      beforeDeleteOrganization: ({ organization: { id } }) => deleteOrganization(db, keepsBooks, id),
+      afterDeleteTeam: async ({ team: { id } }) => {
+        await db.update(session).set({ activeTeamId: null }).where(eq(session.activeTeamId, id));
+      },
+      afterRemoveTeamMember: async ({ teamMember: { teamId, userId } }) => {
+        const theirs = and(eq(session.activeTeamId, teamId), eq(session.userId, userId));
+        await db.update(session).set({ activeTeamId: null }).where(theirs);
+      },
+      beforeRejectInvitation: async ({ invitation }) => checkInvitation(invitation, clock.now()),
+      afterRemoveMember: ({ member: { organizationId, userId } }) => leaveActive(db, organizationId, userId),
+    },
+  } satisfies OrganizationOptions;
+}
+
+const settled = new Set<unknown>(["rejected", "canceled"]);
+
+/**
+ * The account side's storage, in which an invitation is settled once: better-auth looks at its state and changes it in
+ * two steps, between which somebody else may have answered or canceled it.
+ */
+export function settleOnce(adapter: DBAdapter<BetterAuthOptions>): DBAdapter<BetterAuthOptions> {
+  return { ...guarded(adapter), transaction: (work) => adapter.transaction((tx) => work(guarded(tx))) };
+}
+
+function guarded<A extends DBTransactionAdapter<BetterAuthOptions>>(adapter: A): A {
+  return {
+    ...adapter,
+    incrementOne: async (given) => {
+      if (given.model !== "invitation" || !settled.has(given.set?.status)) return adapter.incrementOne(given);
+      const row = await adapter.incrementOne({
+        ...given,
+        where: [...given.where, { field: "status", value: "pending" }],
+      });
+      if (row === null)
+        throw new APIError("BAD_REQUEST", {
+          code: "INVITATION_NOT_PENDING",
+          message: "This invitation is already answered or canceled.",
+        });
+      return row as never;
+    },
+  };
+}

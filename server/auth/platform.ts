@@ -1,0 +1,96 @@
+import type { BetterAuthPlugin } from "better-auth";
+import { APIError, createAuthMiddleware, getSessionFromCtx } from "better-auth/api";
+import { deleteSessionCookie } from "better-auth/cookies";
+import { createAccessControl } from "better-auth/plugins/access";
+import { rolesIn } from "../../shared/permissions.ts";
+import type { Deps } from "../lib/context.ts";
+import { deletePerson, type KeepsBooks, refuseDeletion } from "./deletion.ts";
+
+const everything = {
+  user: ["create", "list", "set-role", "ban", "impersonate", "delete", "set-password", "get", "update"],
+  session: ["list", "revoke", "delete"],
+} as const;
+const platform = createAccessControl(everything);
+const roles = {
+  admin: platform.newRole({ user: [...everything.user], session: [...everything.session] }),
+  user: platform.newRole({ user: [], session: [] }),
+};
+
+/** The platform's roles (section 6): exactly these, without better-auth's `set-email`. */
+export const platformRoles = { ac: platform, roles, defaultRole: "user" };
+
+/** What would outlast an impersonation, or cannot be undone by the person afterwards. */
+const personal = new Set([
+  "/delete-user",
+  "/delete-user/callback",
+  "/delete-anonymous-user",
+  "/change-email",
+  "/change-password",
+  "/set-password",
+  "/link-social",
+  "/unlink-account",
+  "/device/approve",
+  "/organization/delete",
+]);
+
+/** Why this cannot be done in somebody else's name. */
+export const notWhileImpersonating = {
+  code: "NOT_WHILE_IMPERSONATING",
+  message: "This cannot be done while impersonating. Only the person themselves can.",
+};
+
+/** Guards of what platform admins do to people, and of the ways to delete a person that better-auth guards by nothing. */
+export const platformGuards = ({ db, config }: Deps, keepsBooks: KeepsBooks) => {
+  const mayDelete = ({ id, role }: { id: string; role?: unknown }) =>
+    config.admin_user_ids.includes(id) ||
+    rolesIn(typeof role === "string" ? role : "").some(
+      (name) => Object.hasOwn(roles, name) && roles[name as keyof typeof roles].authorize({ user: ["delete"] }).success,
+    );
+  return {
+    id: "floe-platform",
+    hooks: {
+      before: [
+        {
+          matcher: ({ path }) => personal.has(path ?? ""),
+          handler: createAuthMiddleware(async (ctx) => {
+            const signedIn = await getSessionFromCtx(ctx);
+            if (signedIn?.session.impersonatedBy) throw new APIError("FORBIDDEN", notWhileImpersonating);
+          }),
+        },
+        {
+          // Before a mail asks whether to delete what will not be deleted.
+          matcher: ({ path }) => path === "/delete-user",
+          handler: createAuthMiddleware(async (ctx) => {
+            if (ctx.body?.password !== undefined || ctx.body?.token !== undefined) return;
+            const signedIn = await getSessionFromCtx(ctx);
+            if (signedIn) await refuseDeletion(db, keepsBooks, signedIn.user.id);
+          }),
+        },
+        {
+          matcher: ({ path }) => path === "/delete-anonymous-user",
+          handler: createAuthMiddleware(async (ctx) => {
+            const signedIn = await getSessionFromCtx(ctx);
+            const isAnonymous = (signedIn?.user as { isAnonymous?: unknown } | undefined)?.isAnonymous === true;
+            if (!signedIn || !isAnonymous) return undefined;
+            await deletePerson(db, keepsBooks, signedIn.user.id);
+            deleteSessionCookie(ctx);
+            return ctx.json({ success: true });
+          }),
+        },
+        {
+          matcher: ({ path }) => path === "/admin/remove-user",
+          handler: createAuthMiddleware(async (ctx) => {
+            const signedIn = await getSessionFromCtx(ctx);
+            const userId: unknown = ctx.body?.userId;
+            // Whom the endpoint refuses it refuses in its own words.
+            if (!signedIn || typeof userId !== "string" || userId === signedIn.user.id || !mayDelete(signedIn.user))
+              return undefined;
+            if (!(await ctx.context.internalAdapter.findUserById(userId))) return undefined;
+            await deletePerson(db, keepsBooks, userId);
+            return ctx.json({ success: true });
+          }),
+        },
+      ],
+    },
+  } satisfies BetterAuthPlugin;
+};

@@ -1,0 +1,79 @@
+import type { FastifyRequest } from "fastify";
+import type { Config } from "../config.ts";
+import { cookiesIn, decodeText } from "../lib/cookies.ts";
+import { resigned } from "../lib/secrets.ts";
+import { cookie_prefix } from "./identify.ts";
+
+/** Headers by which a caller could pretend to come from elsewhere. */
+const untrusted = new Set([
+  "x-client-ip",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "content-length",
+  "host",
+]);
+const user_agent_length_max = 512;
+const ours = new RegExp(`^(__Secure-)?${cookie_prefix}\\.`);
+const cached = new RegExp(`^(__Secure-)?${cookie_prefix}\\.session_data(\\.\\d+)?$`);
+
+/**
+ * A request's headers as the account side gets them: from the true address, and with what an earlier secret signed signed
+ * anew. The copy of the session that a browser carries answers only the question who is signed in; every other call reads
+ * the database, so that a session that was ended does nothing any more.
+ */
+export function headersOf(request: FastifyRequest, path: string, { secrets }: Config): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (value !== undefined && !untrusted.has(name)) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
+  }
+  headers.set("x-client-ip", request.ip);
+  const agent = headers.get("user-agent");
+  if (agent) headers.set("user-agent", agent.slice(0, user_agent_length_max));
+  const bearer = /^bearer +(\S+\.\S+)$/i.exec(headers.get("authorization") ?? "")?.[1];
+  if (bearer) headers.set("authorization", `Bearer ${resigned(secrets, decodeText(bearer))}`);
+  if (request.headers.cookie === undefined) return headers;
+  const readsCache = request.method === "GET" && path === "/get-session";
+  const cookies = cookiesIn(request.headers.cookie).map(([name, value]) => {
+    // Left empty, not out: the names say which pieces of it the browser has, to be taken back.
+    if (cached.test(name)) return [name, readsCache ? value : ""];
+    return [name, ours.test(name) ? resigned(secrets, value) : value];
+  });
+  headers.set("cookie", cookies.map(([name = "", value = ""]) => `${name}=${encodeURIComponent(value)}`).join("; "));
+  return headers;
+}
+
+/** The query with a mailed link's token as the current secret signs it. */
+export function queryOf(query: string, path: string, { secrets }: Config): string {
+  if (path !== "/verify-email" || secrets.length === 1) return query;
+  const fields = new URLSearchParams(query);
+  const token = fields.get("token");
+  if (token !== null) fields.set("token", resigned(secrets, token, "base64url"));
+  return `?${fields}`;
+}
+
+/** The session cookie signed anew, for a browser that asked with one of an earlier secret. */
+export async function renewedCookie(
+  request: FastifyRequest,
+  response: Response,
+  config: Config,
+): Promise<string | undefined> {
+  const secure = config.url.startsWith("https:");
+  const name = (plain: string) => `${secure ? "__Secure-" : ""}${cookie_prefix}.${plain}`;
+  const cookies = new Map(cookiesIn(request.headers.cookie));
+  const held = cookies.get(name("session_token"));
+  if (held === undefined || resigned(config.secrets, held) === held) return undefined;
+  if (response.headers.getSetCookie().some((one) => one.startsWith(`${name("session_token")}=`))) return undefined;
+  const found: unknown = await response.clone().json();
+  if (typeof found !== "object" || found === null || !("session" in found)) return undefined;
+  const { expiresAt } = found.session as { expiresAt: string };
+  const parts = [
+    `${name("session_token")}=${encodeURIComponent(resigned(config.secrets, held))}`,
+    ...(cookies.has(name("dont_remember")) ? [] : [`Expires=${new Date(expiresAt).toUTCString()}`]),
+    "Path=/",
+    "HttpOnly",
+    "SameSite=Lax",
+    ...(secure ? ["Secure"] : []),
+  ];
+  return parts.join("; ");
+}

@@ -1,0 +1,77 @@
+import type { FastifyRequest } from "fastify";
+import type { Operation } from "../../shared/contract.ts";
+import { record } from "../lib/audit.ts";
+import type { Actor, Ctx, Database } from "../lib/context.ts";
+import { Relayed } from "../lib/relayed.ts";
+
+type Named = { resource: string; key: string; op: Operation };
+type Input = Record<string, unknown>;
+
+/** Whether an operation leaves an entry: what a key or a signed-in person changes, not what buyers do in a checkout. */
+export const isAudited = (op: Operation, actor: Actor): boolean =>
+  op.method !== "GET" && op.scopes.length > 0 && (actor.kind === "key" || actor.kind === "user");
+
+/** What an operation is called in the log: `product.created` of `products.create`, unless it names itself. */
+export function actionOf({ resource, key, op }: Named): string {
+  if (op.audit !== undefined) return op.audit;
+  const subject = resource.replace(/s$/, "").replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const verb = key.replace(/[A-Z].*$/, "");
+  return `${subject}.${verb}${verb.endsWith("e") ? "d" : "ed"}`;
+}
+
+/**
+ * Do the work of an operation, and write the entry of it in the transaction in which the work is done: the first that it
+ * opens and that holds. So every operation is in the log, whichever domain it is of, if and only if its change is made. What
+ * opens none, because the change is made elsewhere, is written down when it has succeeded.
+ */
+export async function withEntry<T>(
+  ctx: Ctx,
+  request: FastifyRequest,
+  named: Named,
+  input: Input,
+  work: (ctx: Ctx) => Promise<T>,
+): Promise<T> {
+  let written = false;
+  const write = (db: Database, result: unknown) =>
+    record(db, ctx, {
+      action: actionOf(named),
+      actor: ctx.actor,
+      subject: { type: actionOf(named).split(".")[0] ?? "", id: idIn(input.params) ?? idIn(result) ?? null },
+      organization_id: ctx.actor.organization_id,
+      details: detailsOf(input),
+      ip_address: ctx.ip,
+      user_agent: request.headers["user-agent"] ?? null,
+    });
+  const transaction: Database["transaction"] = async (inner, config) => {
+    const mine = !written;
+    written = true;
+    try {
+      return await ctx.db.transaction(async (tx) => {
+        const result = await inner(tx);
+        if (mine) await write(tx, result);
+        return result;
+      }, config);
+    } catch (error) {
+      // Undone with all else: the next transaction has to say it.
+      if (mine) written = false;
+      throw error;
+    }
+  };
+  const db: Database = Object.create(ctx.db, { transaction: { value: transaction } });
+  const result = await work({ ...ctx, db });
+  if (!written) await write(ctx.db, result);
+  return result;
+}
+
+function idIn(value: unknown): string | undefined {
+  const from = value instanceof Relayed ? value.json : value;
+  return typeof from === "object" && from !== null && "id" in from && typeof from.id === "string" ? from.id : undefined;
+}
+
+/** The names of what was sent, never the values; and by which id of the seller's own, where it was by that. */
+function detailsOf({ params, body }: Input): Record<string, unknown> {
+  const fields = typeof body === "object" && body !== null ? Object.keys(body) : [];
+  const external_id =
+    typeof params === "object" && params !== null && "external_id" in params ? params.external_id : undefined;
+  return { ...(fields.length > 0 && { fields }), ...(external_id !== undefined && { external_id }) };
+}

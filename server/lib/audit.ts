@@ -1,0 +1,41 @@
+import type { Actor, Database, Deps } from "./context.ts";
+import { newId } from "./ids.ts";
+import { auditLog } from "./tables.ts";
+
+/** Something that was done: by whom, to what, in which organization, from where. */
+export type AuditEntry = {
+  /** `product.created`, `member.role_updated`. */
+  action: string;
+  actor: Pick<Actor, "kind" | "user_id" | "key_id" | "impersonated_by">;
+  subject: { type: string; id: string | null } | null;
+  organization_id: string | null;
+  /** Names of what changed and harmless values; never a secret. */
+  details?: Record<string, unknown>;
+  ip_address: string | null;
+  user_agent: string | null;
+};
+
+const text_length_max = 500;
+
+/** Write entries of the audit log, with the transaction of what they tell of. */
+export async function record(db: Database, { clock }: Pick<Deps, "clock">, ...entries: AuditEntry[]): Promise<void> {
+  if (entries.length === 0) return;
+  const created_at = clock.now();
+  await db.insert(auditLog).values(
+    entries.map(({ actor, subject, ...entry }) => ({
+      id: newId(),
+      organization_id: entry.organization_id,
+      actor_kind: actor.kind,
+      user_id: actor.user_id,
+      key_id: actor.key_id,
+      impersonated_by: actor.impersonated_by ?? null,
+      action: entry.action,
+      subject_type: subject?.type ?? null,
+      subject_id: subject?.id ?? null,
+      details: entry.details ?? {},
+      ip_address: entry.ip_address,
+      user_agent: entry.user_agent?.slice(0, text_length_max) ?? null,
+      created_at,
+    })),
+  );
+}

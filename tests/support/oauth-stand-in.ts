@@ -1,0 +1,212 @@
+/** Services to sign in with, on this machine: GitHub's and Discord's documented API, and OpenID Connect. */
+import { createHash } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { Events, OAuth2Server } from "oauth2-mock-server";
+import { newId } from "../../server/lib/ids.ts";
+
+/** What a service is asked to exchange a code for tokens with. */
+export type Exchange = Record<string, string>;
+export const client = { id: "the-client", secret: "the secret of the client" };
+
+export type GitHubPerson = {
+  id: number;
+  login: string;
+  name: string | null;
+  email: string | null;
+  avatar_url: string;
+  emails: { email: string; primary: boolean; verified: boolean; visibility: string | null }[];
+};
+export type DiscordPerson = {
+  id: string;
+  username: string;
+  global_name: string | null;
+  avatar: string | null;
+  email: string | null;
+  verified: boolean;
+};
+
+type Granted = { redirect_uri: string; challenge: string | null; scope: string };
+
+/**
+ * GitHub and Discord as their documentation has them: what they are asked with is checked as they check it. Whoever is
+ * sent there agrees at once, as `github` or `discord`; `refuse` makes them refuse with that error.
+ */
+export async function startServices() {
+  const codes = new Map<string, Granted>();
+  const tokens = new Map<string, string>();
+  const exchanges: Exchange[] = [];
+  const state = {
+    refuse: undefined as string | undefined,
+    expires_in: 28_800 as number | undefined,
+    github: {
+      id: 583231,
+      login: "octocat",
+      name: "The Octocat",
+      email: null,
+      avatar_url: "https://avatars.githubusercontent.com/u/583231",
+      emails: [
+        { email: "octocat@users.noreply.github.com", primary: false, verified: true, visibility: null },
+        { email: "octocat@example.com", primary: true, verified: true, visibility: "private" },
+      ],
+    } as GitHubPerson,
+    discord: {
+      id: "80351110224678912",
+      username: "nelly",
+      global_name: "Nelly",
+      avatar: "8342729096ea3675442027381ff50dfe",
+      email: "nelly@example.com",
+      verified: true,
+    } as DiscordPerson,
+  };
+
+  const json = (response: ServerResponse, status: number, body: unknown) => {
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  };
+  const bodyOf = async (request: IncomingMessage): Promise<Exchange> => {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    return Object.fromEntries(new URLSearchParams(Buffer.concat(parts).toString()));
+  };
+  const authorize = (asked: URLSearchParams, response: ServerResponse, needed: string[]) => {
+    const missing = needed.find((name) => !asked.get(name));
+    const back = new URL(asked.get("redirect_uri") ?? "http://nowhere.invalid");
+    if (missing || asked.get("client_id") !== client.id) return json(response, 400, { message: `${missing} is wrong` });
+    if (state.refuse !== undefined) back.searchParams.set("error", state.refuse);
+    else {
+      const code = newId();
+      const challenge = asked.get("code_challenge");
+      codes.set(code, { redirect_uri: back.href, challenge, scope: asked.get("scope") ?? "" });
+      back.searchParams.set("code", code);
+    }
+    back.searchParams.set("state", asked.get("state") ?? "");
+    response.writeHead(302, { location: back.href }).end();
+  };
+  /** The scope of the tokens that are given, or what is wrong. */
+  const exchange = (given: Exchange): { scope: string } | { error: string } => {
+    exchanges.push(given);
+    if (given.client_id !== client.id || given.client_secret !== client.secret)
+      return { error: "incorrect_client_credentials" };
+    if (given.grant_type === "refresh_token") {
+      const scope = tokens.get(`refresh ${given.refresh_token}`);
+      // Each is good once.
+      tokens.delete(`refresh ${given.refresh_token}`);
+      return scope === undefined ? { error: "bad_refresh_token" } : { scope };
+    }
+    const granted = codes.get(given.code ?? "");
+    codes.delete(given.code ?? "");
+    if (!granted) return { error: "bad_verification_code" };
+    if (granted.redirect_uri !== given.redirect_uri) return { error: "redirect_uri_mismatch" };
+    const shown = createHash("sha256")
+      .update(given.code_verifier ?? "")
+      .digest("base64url");
+    return granted.challenge === null || shown === granted.challenge
+      ? { scope: granted.scope }
+      : { error: "bad_verification_code" };
+  };
+  const issue = (scope: string) => {
+    const [access_token, refresh_token] = [`gho_${newId()}`, `ghr_${newId()}`];
+    tokens.set(access_token, scope);
+    tokens.set(`refresh ${refresh_token}`, scope);
+    return { access_token, refresh_token, token_type: "bearer", scope, expires_in: state.expires_in };
+  };
+  const scopeOf = (request: IncomingMessage): string | undefined => {
+    const [scheme, token] = (request.headers.authorization ?? "").split(" ");
+    return scheme === "Bearer" && token ? tokens.get(token) : undefined;
+  };
+
+  const server = createServer(async (request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
+    switch (`${request.method} ${pathname}`) {
+      case "GET /github/login/oauth/authorize":
+        return authorize(searchParams, response, ["client_id", "redirect_uri", "state", "code_challenge"]);
+      case "POST /github/login/oauth/access_token": {
+        const outcome = exchange(await bodyOf(request));
+        // GitHub answers in a form unless JSON is asked for, writes scopes by commas, and tells errors with status 200.
+        const answer =
+          "error" in outcome
+            ? { ...outcome, error_description: "The code passed is incorrect or expired." }
+            : issue(outcome.scope.replaceAll(" ", ","));
+        if (request.headers.accept === "application/json") return json(response, 200, answer);
+        return response.end(new URLSearchParams(Object.entries(answer).map(([k, v]) => [k, String(v)])).toString());
+      }
+      case "GET /github-api/user":
+        if (!request.headers["user-agent"]) return json(response, 403, { message: "User-Agent is required" });
+        if (scopeOf(request) === undefined) return json(response, 401, { message: "Bad credentials" });
+        return json(response, 200, { ...state.github, emails: undefined });
+      case "GET /github-api/user/emails":
+        if (!scopeOf(request)?.includes("user:email")) return json(response, 404, { message: "Not Found" });
+        return json(response, 200, state.github.emails);
+      case "GET /discord/oauth2/authorize":
+        return authorize(searchParams, response, ["client_id", "redirect_uri", "state", "scope", "response_type"]);
+      case "POST /discord/api/oauth2/token": {
+        const outcome = exchange(await bodyOf(request));
+        if ("error" in outcome) return json(response, 400, { error: "invalid_grant" });
+        return json(response, 200, { ...issue(outcome.scope), token_type: "Bearer", expires_in: 604_800 });
+      }
+      case "GET /discord/api/users/@me":
+        if (!scopeOf(request)?.includes("identify"))
+          return json(response, 401, { message: "401: Unauthorized", code: 0 });
+        return json(response, 200, state.discord);
+      default:
+        return json(response, 404, { message: "Not Found" });
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    state,
+    exchanges,
+    settings: {
+      GITHUB_CLIENT_ID: client.id,
+      GITHUB_CLIENT_SECRET: client.secret,
+      GITHUB_URL: `${url}/github`,
+      GITHUB_API_URL: `${url}/github-api`,
+      DISCORD_CLIENT_ID: client.id,
+      DISCORD_CLIENT_SECRET: client.secret,
+      DISCORD_URL: `${url}/discord/`,
+    },
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** An OpenID provider with real keys. Whoever is sent there agrees at once, as `claims` has them. */
+export async function startOpenId(claims: Record<string, unknown>) {
+  const server = new OAuth2Server();
+  await server.issuer.keys.generate("RS256");
+  await server.start(0, "127.0.0.1");
+  const issuer = `http://127.0.0.1:${server.address().port}`;
+  server.issuer.url = issuer;
+  const state = {
+    claims,
+    userinfo: {} as Record<string, unknown>,
+    asked: [] as URLSearchParams[],
+    exchanges: [] as Exchange[],
+  };
+  server.service.on(Events.BeforeTokenSigning, (token) => Object.assign(token.payload, state.claims));
+  server.service.on(Events.BeforeUserinfo, (answer) => {
+    answer.body = { sub: state.claims.sub, ...state.userinfo };
+  });
+  server.service.on(Events.BeforeAuthorizeRedirect, (_redirect, request) => {
+    state.asked.push(new URL(request.url ?? "/", issuer).searchParams);
+  });
+  server.service.on(Events.BeforeResponse, (_answer, request) => {
+    state.exchanges.push({ ...(request.body as Exchange) });
+  });
+  return {
+    issuer,
+    server,
+    state,
+    /** An ID token as it gives to a page. */
+    token: (more: Record<string, unknown> = {}) =>
+      server.issuer.buildToken({
+        scopesOrTransform: (_header, payload) => {
+          Object.assign(payload, { aud: client.id, ...state.claims, ...more });
+        },
+      }),
+    stop: () => server.stop(),
+  };
+}
