@@ -1,0 +1,260 @@
+import { type Catalog, type Item, type Kind, kinds } from "./document.ts";
+import {
+  bodyOf,
+  type Fields,
+  foundFields,
+  type Ids,
+  type Names,
+  type Rows,
+  same,
+  sameField,
+  wantedFields,
+} from "./forms.ts";
+
+/** Which thing of the server a key stands for. */
+export type Entry = { kind: Kind; key: string; id: string };
+
+/** What is there: the things that the catalogue names, and those that could be taken for them. */
+export type Current = {
+  /** The currency of prices that name none. */
+  currency: string;
+  entries: Entry[];
+  rows: { [K in Kind]: Rows[K][] };
+  files: { id: string; name: string }[];
+};
+
+export type Change = { field: string; from: unknown; to: unknown };
+export type Action = "create" | "update" | "rename" | "archive" | "delete";
+export type Step = {
+  action: Action;
+  kind: Kind;
+  key: string;
+  id: string | null;
+  name: string;
+  changes: Change[];
+  /** What it means for others, with how many are concerned. */
+  impact: { what: string; count: number }[];
+};
+export type Issue = {
+  code: "looks_like" | "immutable" | "unknown_file" | "ambiguous_file";
+  path: string;
+  message: string;
+  hint?: string;
+};
+export type Plan = {
+  steps: Step[];
+  issues: Issue[];
+  unchanged: number;
+  /** Keys that the file no longer has. Without pruning they are left alone. */
+  missing: { kind: Kind; key: string }[];
+};
+
+/** What cannot change once it is made, by kind; with it the thing would have to be another one. */
+const immutable: Partial<Record<Kind, readonly string[]>> = {
+  benefits: ["type"],
+  custom_fields: ["type"],
+  products: ["recurring"],
+};
+
+const nameOf = (kind: Kind, row: Rows[Kind] | undefined, item: Fields | undefined, key: string): string => {
+  const from = { ...(row as Fields | undefined), ...item };
+  const name =
+    kind === "benefits"
+      ? from.description
+      : kind === "checkout_links"
+        ? from.label
+        : kind === "webhooks"
+          ? from.url
+          : from.name;
+  return typeof name === "string" && name !== "" ? name : key;
+};
+
+/** What two things have in common that nobody gives to two of them. */
+function likeness(kind: Kind, fields: Fields): string[] {
+  const text = (value: unknown): string[] => (typeof value === "string" && value !== "" ? [value.toLowerCase()] : []);
+  switch (kind) {
+    case "custom_fields":
+      return text(fields.slug);
+    case "discounts":
+      return [...text(fields.code).map((code) => `code ${code}`), ...text(fields.name)];
+    case "benefits":
+      return text(fields.description).map((description) => `${String(fields.type)} ${description}`);
+    case "checkout_links":
+      return text(fields.label);
+    case "webhooks":
+      return text(fields.url);
+    default:
+      return text(fields.name);
+  }
+}
+
+/** Names as the file has them; what it does not know is called by its id, which no key can be. */
+export function namesIn(current: Current): Names {
+  const keys = new Map(current.entries.map(({ kind, key, id }) => [`${kind} ${id}`, key]));
+  const files = new Map(current.files.map(({ id, name }) => [id, name]));
+  return { keyOf: (kind, id) => keys.get(`${kind} ${id}`) ?? `#${id}`, fileName: (id) => files.get(id) ?? `#${id}` };
+}
+
+type Named = Item & { previously?: string[] | undefined };
+
+/** What to do, in which order, so that the server has what the file says. Decides alone: it asks nobody and changes nothing. */
+export function planCatalog(catalog: Catalog, current: Current, prune: boolean): Plan {
+  const names = namesIn(current);
+  const plan: Plan = { steps: [], issues: [], unchanged: 0, missing: [] };
+  const files = new Map<string, number>();
+  for (const { name } of current.files) files.set(name, (files.get(name) ?? 0) + 1);
+  for (const kind of kinds) {
+    const items = (catalog[kind] ?? {}) as Record<string, Named>;
+    const entries = current.entries.filter((entry) => entry.kind === kind);
+    const taken = new Set<string>();
+    for (const [key, item] of Object.entries(items)) {
+      const entry =
+        entries.find((one) => one.key === key) ??
+        entries.find((one) => item.previously?.includes(one.key) && !items[one.key]);
+      if (entry) taken.add(entry.key);
+      const want = wantedFields(kind, key, item, current.currency);
+      plan.issues.push(...fileIssues(kind, key, want, files));
+      const rows: Rows[Kind][] = current.rows[kind];
+      const row = entry && rows.find(({ id }) => id === entry.id);
+      if (!entry || !row) {
+        create(kind, key, want, rows);
+        continue;
+      }
+      if (entry.key !== key)
+        plan.steps.push(stepOf("rename", kind, key, row, [{ field: "key", from: entry.key, to: key }]));
+      compare(kind, key, want, row);
+    }
+    for (const { key } of entries.filter((entry) => !taken.has(entry.key))) plan.missing.push({ kind, key });
+  }
+  if (prune) removals();
+  return plan;
+
+  function stepOf(
+    action: Action,
+    kind: Kind,
+    key: string,
+    row: Rows[Kind] | undefined,
+    changes: Change[],
+    item?: Fields,
+  ): Step {
+    return { action, kind, key, id: row?.id ?? null, name: nameOf(kind, row, item, key), changes, impact: [] };
+  }
+
+  function create(kind: Kind, key: string, want: Fields, rows: Rows[Kind][]): void {
+    const known = new Set(current.entries.filter((entry) => entry.kind === kind).map(({ id }) => id));
+    const marks = likeness(kind, want);
+    const like = rows.find(
+      (row) =>
+        !known.has(row.id) &&
+        likeness(kind, foundFields(kind, row as never, names)).some((mark) => marks.includes(mark)),
+    );
+    if (like) {
+      plan.issues.push({
+        code: "looks_like",
+        path: `${kind}.${key}`,
+        message: `${nameOf(kind, like, undefined, key)} (${like.id}) looks like ${kind}.${key}, and is in no catalogue.`,
+        hint: `floe import ${kind}.${key} ${like.id}`,
+      });
+      return;
+    }
+    const changes = Object.entries(want).map(([field, to]) => ({ field, from: null, to }));
+    plan.steps.push(stepOf("create", kind, key, undefined, changes, want));
+  }
+
+  function compare(kind: Kind, key: string, want: Fields, row: Rows[Kind]): void {
+    const have = foundFields(kind, row as never, names);
+    const changes = Object.entries(want)
+      .filter(([field, value]) => !sameField(field, value, have[field]))
+      .map(([field, to]) => ({ field, from: have[field] ?? null, to }));
+    const fixed = changes.filter(
+      ({ field }) => immutable[kind]?.includes(field) || (kind === "discounts" && isTerm(field, have)),
+    );
+    for (const { field, from, to } of fixed)
+      plan.issues.push({
+        code: "immutable",
+        path: `${kind}.${key}.${field}`,
+        message: `${field} cannot change from ${JSON.stringify(from)} to ${JSON.stringify(to)} once it is made.`,
+        hint: `Give it another key, and take ${key} out or archive it.`,
+      });
+    if (changes.length === 0) plan.unchanged += 1;
+    else if (fixed.length === 0) plan.steps.push(stepOf("update", kind, key, row, changes));
+  }
+
+  /** A fixed discount does not become a percentage, and one that lasts once does not last for ever. */
+  function isTerm(field: string, have: Fields): boolean {
+    if (field === "amount" || field === "basis_points") return have[field] === undefined;
+    return field === "duration" && typeof have.duration === "string";
+  }
+
+  function removals(): void {
+    for (const { kind, key } of [...plan.missing].reverse()) {
+      const id = current.entries.find((entry) => entry.kind === kind && entry.key === key)?.id;
+      const row = (current.rows[kind] as Rows[Kind][]).find((one) => one.id === id);
+      if (!row) continue;
+      const archives = kind === "products" || kind === "meters";
+      const already = archives && foundFields(kind, row as never, names).archived === true;
+      if (already) continue;
+      const changes = archives ? [{ field: "archived", from: false, to: true }] : [];
+      plan.steps.push(stepOf(archives ? "archive" : "delete", kind, key, row, changes));
+    }
+  }
+}
+
+function fileIssues(kind: Kind, key: string, want: Fields, files: ReadonlyMap<string, number>): Issue[] {
+  const properties = want.properties as Fields | undefined;
+  const named = [want.medias, properties?.files, properties?.archived].flatMap((list) =>
+    Array.isArray(list) ? list.map(String) : [],
+  );
+  return named.flatMap((name): Issue[] => {
+    const times = files.get(name) ?? 0;
+    if (times === 1) return [];
+    const path = `${kind}.${key}`;
+    if (times === 0)
+      return [
+        {
+          code: "unknown_file",
+          path,
+          message: `There is no uploaded file "${name}".`,
+          hint: `floe files upload ${name}`,
+        },
+      ];
+    return [
+      {
+        code: "ambiguous_file",
+        path,
+        message: `${times} uploaded files are called "${name}".`,
+        hint: "Rename all but one: floe files update ID --name",
+      },
+    ];
+  });
+}
+
+/** The body of a step, once everything before it is done. */
+export function stepBody(step: Step, row: Rows[Kind] | undefined, ids: Ids): Fields {
+  const fields = Object.fromEntries(step.changes.map(({ field, to }) => [field, to]));
+  // The properties of a benefit or field are replaced as a whole, so what the file does not name goes along.
+  if (step.action === "update" && fields.properties && row && "properties" in row) {
+    const had = foundFields(step.kind, row as never, {
+      keyOf: (_, id) => `#${id}`,
+      fileName: (id) => `#${id}`,
+    }).properties;
+    const kept = Object.fromEntries(Object.entries((row as { properties: Fields }).properties));
+    const sent = bodyOf(step.kind, { properties: fields.properties }, ids).properties as Fields;
+    const { properties: _, ...rest } = fields;
+    return { ...bodyOf(step.kind, rest, ids, row), ...(had ? { properties: { ...kept, ...sent } } : {}) };
+  }
+  return bodyOf(step.kind, fields, ids, row);
+}
+
+/** Whether a plan has nothing to do. */
+export const isEmpty = (plan: Plan): boolean => plan.steps.length === 0 && plan.issues.length === 0;
+
+/** Which prices a step puts on sale, and which it takes off. */
+export function priceChanges(step: Step): { added: Fields[]; removed: Fields[] } {
+  const change = step.changes.find(({ field }) => field === "prices");
+  const [from, to] = [(change?.from ?? []) as Fields[], (change?.to ?? []) as Fields[]];
+  return {
+    added: to.filter((price) => !from.some((one) => same(one, price))),
+    removed: from.filter((price) => !to.some((one) => same(one, price))),
+  };
+}

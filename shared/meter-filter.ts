@@ -1,0 +1,137 @@
+import { type Filter, type FilterClause, filterOperators } from "./api/meters.ts";
+
+/** A filter that cannot be read: what is wrong, and at which character. */
+export class FilterError extends Error {
+  readonly at: number;
+  constructor(message: string, at: number) {
+    super(message);
+    this.name = "FilterError";
+    this.at = at;
+  }
+}
+
+type Token = { kind: "word" | "text" | "number" | "open" | "close" | "end"; value: string; at: number };
+const lexeme = /\s*(?:("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(-?\d+(?![\w.-]))|([A-Za-z_][\w.-]*)|(\()|(\)))/y;
+const signs: Record<string, FilterClause["operator"]> = {
+  "=": "eq",
+  "==": "eq",
+  "!=": "ne",
+  ">=": "gte",
+  "<=": "lte",
+  ">": "gt",
+  "<": "lt",
+};
+
+function tokens(text: string): Token[] {
+  const found: Token[] = [];
+  let at = 0;
+  while (at < text.trimEnd().length) {
+    lexeme.lastIndex = at;
+    const match = lexeme.exec(text);
+    const sign = /^\s*(==|!=|>=|<=|=|>|<)/.exec(text.slice(at));
+    if (match) {
+      const [whole, quoted, number, word, open, close] = match;
+      const start = at + whole.length - whole.trimStart().length;
+      if (quoted !== undefined)
+        found.push({ kind: "text", value: quoted.slice(1, -1).replace(/\\(.)/g, "$1"), at: start });
+      else if (number !== undefined) found.push({ kind: "number", value: number, at: start });
+      else if (word !== undefined) found.push({ kind: "word", value: word, at: start });
+      else found.push({ kind: open ? "open" : "close", value: open ?? close ?? "", at: start });
+      at += whole.length;
+    } else if (sign) {
+      found.push({ kind: "word", value: signs[sign[1] ?? ""] ?? "", at });
+      at += sign[0].length;
+    } else throw new FilterError(`"${text.slice(at).trim().slice(0, 12)}" cannot stand here.`, at);
+  }
+  return [...found, { kind: "end", value: "", at: text.length }];
+}
+
+const isOperator = (word: string): word is FilterClause["operator"] =>
+  (filterOperators as readonly string[]).includes(word);
+
+/**
+ * A filter as people type it: `name eq "completion" and (tokens gt 100 or model like "gpt")`. `and` binds tighter than
+ * `or`; a word without quotes after an operator is a text. An empty text matches every event.
+ */
+export function parseFilter(text: string): Filter {
+  const list = tokens(text);
+  let position = 0;
+  const peek = (): Token => list[position] ?? { kind: "end", value: "", at: text.length };
+  const next = (): Token => {
+    const token = peek();
+    position += 1;
+    return token;
+  };
+  const isWord = (word: string): boolean => peek().kind === "word" && peek().value.toLowerCase() === word;
+
+  function joined(conjunction: Filter["conjunction"], part: () => FilterClause | Filter): FilterClause | Filter {
+    const parts = [part()];
+    while (isWord(conjunction)) {
+      next();
+      parts.push(part());
+    }
+    const [only] = parts;
+    return parts.length === 1 && only ? only : { conjunction, clauses: parts };
+  }
+  const either = (): FilterClause | Filter => joined("or", () => joined("and", one));
+
+  function one(): FilterClause | Filter {
+    const token = next();
+    if (token.kind === "open") {
+      const inner = either();
+      const end = next();
+      if (end.kind !== "close") throw new FilterError("A ) is missing.", end.at);
+      return inner;
+    }
+    if (token.kind !== "word" && token.kind !== "text")
+      throw new FilterError("A property is missing, such as name or tokens.", token.at);
+    return { property: token.value, operator: operator(), value: value() };
+  }
+
+  function operator(): FilterClause["operator"] {
+    const token = next();
+    const word = token.value.toLowerCase();
+    if (token.kind === "word" && word === "not" && isWord("like")) {
+      next();
+      return "not_like";
+    }
+    if (token.kind === "word" && isOperator(word)) return word;
+    throw new FilterError(`An operator is missing: one of ${filterOperators.join(", ")}.`, token.at);
+  }
+
+  function value(): FilterClause["value"] {
+    const token = next();
+    if (token.kind === "number") return Number(token.value);
+    if (token.kind === "word" && /^(true|false)$/i.test(token.value)) return token.value.toLowerCase() === "true";
+    if (token.kind === "word" || token.kind === "text") return token.value;
+    throw new FilterError('A value is missing, such as "completion" or 100.', token.at);
+  }
+
+  if (peek().kind === "end") return { conjunction: "and", clauses: [] };
+  const found = either();
+  if (peek().kind !== "end")
+    throw new FilterError(`"${peek().value}" is one word too many; join conditions by and or or.`, peek().at);
+  return "clauses" in found ? found : { conjunction: "and", clauses: [found] };
+}
+
+const quoted = (text: string): string => `"${text.replace(/["\\]/g, "\\$&")}"`;
+const plainWord = /^[A-Za-z_][\w.-]*$/;
+const reserved = /^(and|or|not|true|false)$/i;
+
+function printClause(clause: FilterClause | Filter, within: Filter["conjunction"]): string {
+  if ("clauses" in clause) {
+    const inner = printFilter(clause);
+    return clause.conjunction === within || clause.clauses.length < 2
+      ? `(${inner})`
+      : within === "and"
+        ? `(${inner})`
+        : inner;
+  }
+  const property =
+    plainWord.test(clause.property) && !reserved.test(clause.property) ? clause.property : quoted(clause.property);
+  return `${property} ${clause.operator} ${typeof clause.value === "string" ? quoted(clause.value) : clause.value}`;
+}
+
+/** A filter as `parseFilter` reads it. */
+export const printFilter = ({ conjunction, clauses }: Filter): string =>
+  clauses.map((clause) => printClause(clause, conjunction)).join(` ${conjunction} `);
