@@ -1,7 +1,17 @@
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
 import type { Clock } from "../lib/clock.ts";
-import { deleteAtOnce, refuseTakenAddress, translateAccount } from "./compat-accounts.ts";
+import {
+  deleteAtOnce,
+  forgetCopy,
+  listScopes,
+  nameAccount,
+  readFlags,
+  refuseForgottenState,
+  refuseTakenAddress,
+  tellLinking,
+  translateAccount,
+} from "./compat-accounts.ts";
 import { invalidBody } from "./mapper.ts";
 import { sessionEndpoints } from "./sessions.ts";
 
@@ -49,11 +59,17 @@ export const compat = (clock: Clock) =>
             if (detail !== undefined) throw new APIError("BAD_REQUEST", { ...invalidBody, detail });
           }),
         },
+        readFlags,
+        refuseForgottenState(clock),
         translateAccount,
         refuseTakenAddress,
         deleteAtOnce(clock),
       ],
       after: [
+        listScopes,
+        tellLinking,
+        nameAccount,
+        forgetCopy,
         {
           // Stored as text, it comes back as text from these; callers sent an object.
           matcher: ({ path }) => path?.startsWith("/organization/") ?? false,
