@@ -17,8 +17,8 @@ export const pluginsOf = (deps: Deps, keepsBooks: KeepsBooks, sendMail: (mail: M
   const { config } = deps;
   return [
     guardedBearer(),
-    devices(deps),
     platformGuards(deps, keepsBooks),
+    devices(deps),
     guessingLimits(deps),
     compat(deps.clock),
     passwordGuard(),
