@@ -11,7 +11,7 @@ import { auditRoutes } from "./audit.ts";
 import { refusedSignIns } from "./audit-sign-in.ts";
 import { auditedStorage } from "./audit-storage.ts";
 import { changeLink } from "./compat-accounts.ts";
-import { deletePerson, type KeepsBooks } from "./deletion.ts";
+import { deletePerson } from "./deletion.ts";
 import { answerUnexpected, relayLog } from "./faults.ts";
 import { cookie_prefix, createIdentifier } from "./identify.ts";
 import { limiter } from "./limits.ts";
@@ -19,11 +19,12 @@ import { passwordKey } from "./limits-guessing.ts";
 import { limitAddresses } from "./limits-rules.ts";
 import { changeMail, deletionMail, resetMail, verificationMail } from "./mails.ts";
 import { evenly, outbox } from "./mails-outbox.ts";
+import { mapped } from "./mapper.ts";
 import { settleOnce } from "./organizations.ts";
 import { originsOf } from "./origins.ts";
 import { passwordHashing } from "./passwords.ts";
 import { password_length_max, password_length_min } from "./passwords-guard.ts";
-import { pluginsOf } from "./plugins.ts";
+import { type AuthOptions, pluginsOf } from "./plugins.ts";
 import { protectedStorage } from "./storage.ts";
 import {
   account,
@@ -63,7 +64,6 @@ const schema = {
 /** A number for a secret that stays its own, wherever it stands in the list: encrypted values name it. */
 const versionOf = (secret: string): number => Number.parseInt(hashToken(secret, "version").slice(0, 8), 16);
 
-type BetterAuthApi = ReturnType<typeof betterAuth>["api"];
 type SellerSignUp = { email: string; password: string; name: string; organizationName: string; slug: string };
 
 export type Auth = {
@@ -72,18 +72,19 @@ export type Auth = {
   identify(headers: Parameters<ReturnType<typeof createIdentifier>["identify"]>[0]): Promise<Identity>;
   /** An account, its organization and a session token; run again for the same address it finds what is there. */
   signUpSeller(seller: SellerSignUp): Promise<{ user_id: string; organization_id: string; session: string }>;
-  /** The calls that are not to be had over HTTP: setting a first password, above all. */
-  api: Pick<BetterAuthApi, "setPassword" | "getSession" | "getAccessToken">;
+  /** Calls for this process alone. Setting a first password is not to be had over HTTP. */
+  api: {
+    setPassword(given: { body: { newPassword: string }; headers: Headers }): Promise<{ status: boolean }>;
+    getSession(given: { headers: Headers }): Promise<unknown>;
+  };
   /** Write down which keys were used, and who was refused; done by itself every few seconds. */
   flush(): Promise<void>;
   /** Write down what is still unwritten, and stop. */
   close(): Promise<void>;
 };
 
-/** What accounts ask of the rest of the server. */
-type AuthOptions = { keepsBooks: KeepsBooks };
-
-export function createAuth(deps: Deps, { keepsBooks }: AuthOptions): Auth {
+export function createAuth(deps: Deps, options: AuthOptions): Auth {
+  const { keepsBooks } = options;
   const { config } = deps;
   const limits = limiter(deps);
   const { db, here, mail, answering } = outbox(deps);
@@ -164,13 +165,13 @@ export function createAuth(deps: Deps, { keepsBooks }: AuthOptions): Auth {
     },
     // Ours hold across servers, and by account too (limits.ts).
     rateLimit: { enabled: false },
-    plugins: [...pluginsOf(deps, keepsBooks, mail), refused.plugin],
+    plugins: [...pluginsOf(deps, options, mail), refused.plugin],
   });
   const identifier = createIdentifier(deps);
 
   return {
     identify: identifier.identify,
-    api: auth.api,
+    api: { setPassword: mapped(auth.api.setPassword), getSession: mapped(auth.api.getSession) },
     async flush() {
       await identifier.flush();
       await refused.flush();
