@@ -23,8 +23,12 @@ const bodied = new Set([
   "/delete-user",
   "/request-password-reset",
 ]);
-const short = new Set(["name", "email", "newEmail"]);
 const text_length_max = 255;
+/** How long texts may be. A browser's copy of its session carries them, and must fit into few cookies. */
+const lengths_max = new Map([
+  ...["name", "email", "newEmail", "displayUsername"].map((field) => [field, text_length_max] as const),
+  ["image", 2048],
+]);
 
 /** Listed first: guards that must act before other plugins look at a request. */
 export const compat = (clock: Clock) =>
@@ -41,7 +45,7 @@ export const compat = (clock: Clock) =>
             const body: unknown = ctx.body;
             const fields = typeof body === "object" && body !== null ? Object.entries(body) : undefined;
             const long = fields?.find(
-              ([key, value]) => short.has(key) && typeof value === "string" && value.length > text_length_max,
+              ([key, value]) => typeof value === "string" && value.length > (lengths_max.get(key) ?? value.length),
             );
             if (!fields || long)
               throw new APIError("BAD_REQUEST", {
