@@ -31,7 +31,6 @@ export type SignedInPlace = {
   expiresAt: string;
   ipAddress?: string | null;
   userAgent?: string | null;
-  clientId?: string | null;
   impersonatedBy?: string | null;
 };
 
@@ -45,11 +44,11 @@ export const sessions = {
 
 export type Device = {
   id: string;
-  clientId: string | null;
+  clientId: string;
   clientName: string | null;
   scope: string | null;
-  ipAddress: string | null;
   createdAt: string;
+  ipAddress: string | null;
 };
 
 /** Devices that were approved. */

@@ -18,6 +18,8 @@ type Asking = {
   own?: boolean;
 };
 
+const nameOf = ({ clientName, clientId }: Device): string => clientName ?? clientId;
+
 function Places({ own }: { own: string }) {
   const places = useAsked(sessions.list);
   const listed = useAsked(devices.list);
@@ -36,7 +38,7 @@ function Places({ own }: { own: string }) {
     act: () => sessions.revoke(place.token),
   });
   const disconnect = (device: Device): Asking => ({
-    title: `Disconnect ${device.clientName ?? device.clientId ?? "this device"}?`,
+    title: `Disconnect ${nameOf(device)}?`,
     action: "Disconnect",
     text: "It is signed out at once. To come back it has to be approved anew.",
     act: () => devices.revoke(device.id),
@@ -97,7 +99,7 @@ function Places({ own }: { own: string }) {
           {listed.value?.map((device) => (
             <li key={device.id}>
               <div>
-                <strong>{device.clientName ?? device.clientId}</strong>
+                <strong>{nameOf(device)}</strong>
                 <p className="soft small">
                   {device.ipAddress ? `${device.ipAddress} · ` : ""}since {moment(device.createdAt)}
                   {device.scope ? ` · ${device.scope.split(/\s+/).join(", ")}` : ""}
@@ -105,7 +107,7 @@ function Places({ own }: { own: string }) {
               </div>
               <Button
                 quiet
-                aria-label={`Disconnect ${device.clientName ?? device.clientId}, ${moment(device.createdAt)}`}
+                aria-label={`Disconnect ${nameOf(device)}, ${moment(device.createdAt)}`}
                 onClick={() => setAsking(disconnect(device))}
               >
                 Disconnect
