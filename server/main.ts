@@ -16,6 +16,7 @@ import { openJobs } from "./lib/jobs.ts";
 import { loggable } from "./lib/loggable.ts";
 import { openProcessor } from "./processors/open.ts";
 import { embedded } from "./providers/embedded.ts";
+import { movePurchases } from "./purchases.ts";
 import { startWorker } from "./worker.ts";
 
 export type Server = { config: Config; address: string; demo: DemoStore | null; close(): Promise<void> };
@@ -65,7 +66,7 @@ export async function start(
       processor: await openProcessor(config, database.db, systemClock),
       log,
     };
-    const auth = createAuth(deps, { keepsBooks });
+    const auth = createAuth(deps, { keepsBooks, movePurchases });
     closing.push(() => auth.close());
     const development = config.embedded && config.loopback;
     const provider =

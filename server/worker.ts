@@ -3,15 +3,15 @@ import { checkoutJobs, sweepCheckouts } from "./checkouts/jobs.ts";
 import { sweepPayments } from "./checkouts/settlement.ts";
 import { sweepIdempotencyKeys } from "./http/idempotency.ts";
 import type { Deps, JobHandlers } from "./lib/context.ts";
-import { sendMail } from "./lib/mail.ts";
+import { sendMail, sweepMails, sweepOldMails, warnOfUnsentMail } from "./lib/mail.ts";
 import { sweepWebhooks, webhookJobs } from "./webhooks/jobs.ts";
 
 /** What is done later, by job name. */
 export const handlers: JobHandlers = { ...webhookJobs, ...checkoutJobs, "mails.send": sendMail };
 
 type Sweep = (deps: Deps) => Promise<number>;
-const due: readonly Sweep[] = [sweepPayments, sweepCheckouts, sweepWebhooks];
-const old: readonly Sweep[] = [sweepIdempotencyKeys, sweepDeviceCodes];
+const due: readonly Sweep[] = [sweepPayments, sweepCheckouts, sweepWebhooks, sweepMails];
+const old: readonly Sweep[] = [sweepIdempotencyKeys, sweepDeviceCodes, sweepOldMails];
 const due_every_ms = 1000;
 const old_every_ms = 10 * 60 * 1000;
 
@@ -24,6 +24,7 @@ export async function sweepDue(deps: Deps): Promise<number> {
 
 /** Work until stopped: jobs as they come, rows as they fall due. */
 export async function startWorker(deps: Deps): Promise<{ stop(): Promise<void> }> {
+  await warnOfUnsentMail(deps);
   await deps.jobs.work(deps, handlers);
   const loops = [
     repeat(deps, due_every_ms, () => sweepDue(deps)),

@@ -14,8 +14,8 @@ type Wire<T> = T extends Date
 export type Checkout = Wire<Output<Api["checkoutClient"]["get"]>>;
 export type CheckoutConfirmed = Wire<Output<Api["checkoutClient"]["confirm"]>>;
 
-/** What went wrong; `status` 0 is a server that could not be reached. */
-export type Failure = { status: number; error: string; detail: string; faults: Fault[] };
+/** What went wrong; `status` 0 is a server that could not be reached. `retry_after` are seconds, where it says them. */
+export type Failure = { status: number; error: string; detail: string; faults: Fault[]; retry_after?: number };
 export type Result<T> = { ok: true; value: T } | { ok: false; failure: Failure };
 
 type Answer = { error?: unknown; detail?: unknown; message?: unknown; code?: unknown; error_description?: unknown };
@@ -42,9 +42,13 @@ export async function call<T>(method: "GET" | "POST" | "PATCH", path: string, bo
       ok: false,
       failure: {
         status: response.status,
-        error: typeof answer.error === "string" ? answer.error : "",
+        // Billing names a fault `error`, accounts `code`.
+        error: [answer.error, answer.code].find((name) => typeof name === "string") ?? "",
         detail: sentence(answer.detail, answer.message, answer.error_description, faults[0]?.msg),
         faults,
+        ...(Number(response.headers.get("retry-after")) > 0 && {
+          retry_after: Number(response.headers.get("retry-after")),
+        }),
       },
     };
   } catch {
@@ -90,12 +94,20 @@ export type DeviceRequest = {
   client_id: string | null;
   client_name: string | null;
   scope: string | null;
+  ip_address: string | null;
+  /** As seen from this browser. */
+  place: "this_computer" | "same_address" | "same_network" | "another_address" | "unknown";
+  agent: string;
+  requested_at: string;
+  expires_in: number;
+  confirmation_required: boolean;
 };
 
 /** The approval of a device that asks to be signed in. */
 export const devices = {
   find: (user_code: string) =>
     call<DeviceRequest>("GET", `/api/auth/device?user_code=${encodeURIComponent(user_code)}`),
-  approve: (userCode: string) => call<unknown>("POST", "/api/auth/device/approve", { userCode }),
+  approve: (userCode: string, confirmationNumber?: string) =>
+    call<unknown>("POST", "/api/auth/device/approve", { userCode, confirmationNumber }),
   deny: (userCode: string) => call<unknown>("POST", "/api/auth/device/deny", { userCode }),
 };

@@ -45,7 +45,14 @@ export function navigate(path: string, { replace = false } = {}): void {
   const target = path.includes("?") ? path : path + location.search;
   if (replace) history.replaceState(null, "", target);
   else history.pushState(null, "", target);
-  void show().then(() => scrollTo(0, 0));
+  void show().then(() => {
+    scrollTo(0, 0);
+    // The link that was followed may be gone, and the keyboard with it: it goes on from the new page's heading.
+    if (document.activeElement !== document.body) return;
+    const heading = document.querySelector("h1");
+    heading?.setAttribute("tabindex", "-1");
+    heading?.focus({ preventScroll: true });
+  });
 }
 
 /** A link within the app. */

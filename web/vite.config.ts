@@ -54,6 +54,7 @@ export default defineConfig({
               name: "app",
               test: /rolldown\/runtime|node_modules|\/shared\/money|\/web\/(main|router|api|language|parts\/(Shell|Button|Field|Ghost|Money|Notice))\./,
             },
+            { name: "account", test: /\/web\/(auth-client|overlay|account\/)/ },
             // The page after a purchase comes with the purchase, so that showing it cannot fail once the money is taken.
             {
               name: "sale",

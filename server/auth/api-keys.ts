@@ -17,6 +17,7 @@ import {
   membershipFor,
   type Person,
   personOf,
+  personThemselves,
   queryOf,
   Refusal,
 } from "./own-routes.ts";
@@ -141,7 +142,7 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
   scope.post(
     at("create"),
     guarded(deps, async (request) => {
-      const person = await personOf(identify, request);
+      const person = await personThemselves(identify, request);
       const body = bodyOf(request, Create);
       refuseOtherUser(person, body.userId);
       const { owner, held } = meant(person, body, "create");
@@ -243,7 +244,7 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
   scope.post(
     at("rotate"),
     guarded(deps, async (request) => {
-      const person = await personOf(identify, request);
+      const person = await personThemselves(identify, request);
       const { keyId, configId, expiresPreviousIn } = bodyOf(request, Rotate);
       return deps.db.transaction(async (tx) => {
         const { row, held } = await locked(tx, person, { keyId, configId }, "update");

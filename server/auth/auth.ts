@@ -4,22 +4,27 @@ import { eq } from "drizzle-orm";
 import type { FastifyInstance } from "fastify";
 import type { Deps, Identity } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
-import { loggable } from "../lib/loggable.ts";
-import { type Mail, queueMail } from "../lib/mail.ts";
 import { hashToken } from "../lib/secrets.ts";
 import { organization } from "../organizations/tables.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
 import { auditRoutes } from "./audit.ts";
-import { deletePerson, type KeepsBooks } from "./deletion.ts";
+import { refusedSignIns } from "./audit-sign-in.ts";
+import { auditedStorage } from "./audit-storage.ts";
+import { changeLink } from "./compat-accounts.ts";
+import { deletePerson } from "./deletion.ts";
 import { answerUnexpected, relayLog } from "./faults.ts";
 import { cookie_prefix, createIdentifier } from "./identify.ts";
 import { limiter } from "./limits.ts";
 import { passwordKey } from "./limits-guessing.ts";
 import { limitAddresses } from "./limits-rules.ts";
 import { changeMail, deletionMail, resetMail, verificationMail } from "./mails.ts";
+import { evenly, outbox } from "./mails-outbox.ts";
+import { mapped } from "./mapper.ts";
 import { settleOnce } from "./organizations.ts";
 import { originsOf } from "./origins.ts";
-import { pluginsOf } from "./plugins.ts";
+import { passwordHashing } from "./passwords.ts";
+import { password_length_max, password_length_min } from "./passwords-guard.ts";
+import { type AuthOptions, pluginsOf } from "./plugins.ts";
 import { protectedStorage } from "./storage.ts";
 import {
   account,
@@ -35,8 +40,6 @@ import {
 } from "./tables.ts";
 import { readRaw, routeAuth } from "./wrapper.ts";
 
-const password_length_min = 8;
-const password_length_max = 128;
 const day_seconds = 24 * 60 * 60;
 /** How long a session lasts, and after how long a use of it makes it last that long again. */
 const session_seconds = 7 * day_seconds;
@@ -69,30 +72,27 @@ export type Auth = {
   identify(headers: Parameters<ReturnType<typeof createIdentifier>["identify"]>[0]): Promise<Identity>;
   /** An account, its organization and a session token; run again for the same address it finds what is there. */
   signUpSeller(seller: SellerSignUp): Promise<{ user_id: string; organization_id: string; session: string }>;
-  /** Write down which keys were used; done by itself every few seconds. */
+  /** Calls for this process alone. Setting a first password is not to be had over HTTP. */
+  api: {
+    setPassword(given: { body: { newPassword: string }; headers: Headers }): Promise<{ status: boolean }>;
+    getSession(given: { headers: Headers }): Promise<unknown>;
+  };
+  /** Write down which keys were used, and who was refused; done by itself every few seconds. */
   flush(): Promise<void>;
   /** Write down what is still unwritten, and stop. */
   close(): Promise<void>;
 };
 
-/** What accounts ask of the rest of the server. */
-type AuthOptions = { keepsBooks: KeepsBooks };
-
-export function createAuth(deps: Deps, { keepsBooks }: AuthOptions): Auth {
+export function createAuth(deps: Deps, options: AuthOptions): Auth {
+  const { keepsBooks } = options;
   const { config } = deps;
   const limits = limiter(deps);
-  /**
-   * The account side may call this in the middle of its own transaction, where a second connection is not to be had on
-   * the embedded database; so the mail is written after it, not within.
-   */
-  const mailLater = (mail: Mail) => {
-    setImmediate(() => {
-      deps.db
-        .transaction((tx) => queueMail(tx, deps, mail))
-        .catch((error: unknown) => deps.log.error({ error: loggable(error) }, "A mail could not be written down."));
-    });
-  };
-  const drizzle = drizzleAdapter(deps.db, { provider: "pg", schema, transaction: true });
+  const { db, here, mail, answering } = outbox(deps);
+  const refused = refusedSignIns(deps);
+  const storage = (options: BetterAuthOptions) =>
+    auditedStorage({ ...deps, db }, (on) =>
+      protectedStorage(settleOnce(drizzleAdapter(on, { provider: "pg", schema })(options)), config.secrets),
+    );
   const auth = betterAuth({
     appName: "floe",
     baseURL: config.url,
@@ -103,7 +103,7 @@ export function createAuth(deps: Deps, { keepsBooks }: AuthOptions): Auth {
     trustedOrigins: originsOf(config),
     logger: { level: "error", log: relayLog(deps.log) },
     telemetry: { enabled: false },
-    database: (options: BetterAuthOptions) => protectedStorage(settleOnce(drizzle(options)), config.secrets),
+    database: storage,
     advanced: {
       database: { generateId: newId },
       cookiePrefix: cookie_prefix,
@@ -115,28 +115,38 @@ export function createAuth(deps: Deps, { keepsBooks }: AuthOptions): Auth {
     },
     onAPIError: { errorURL: `${config.url}/error`, onError: answerUnexpected(deps.log) },
     emailAndPassword: {
-      enabled: true,
+      enabled: config.FLOE_PASSWORD_SIGN_IN,
+      disableSignUp: config.FLOE_SIGN_UP === "closed",
+      autoSignIn: config.FLOE_AUTO_SIGN_IN,
+      requireEmailVerification: config.FLOE_EMAIL_VERIFICATION === "required",
       minPasswordLength: password_length_min,
       maxPasswordLength: password_length_max,
+      password: passwordHashing(here, deps.log),
       revokeSessionsOnPasswordReset: true,
       onPasswordReset: ({ user: { id } }) => limits.forgetAll(passwordKey(id)),
-      sendResetPassword: async ({ user: { email }, url }) => mailLater(resetMail(email, url)),
+      ...(config.FLOE_PASSWORD_RESET
+        ? { sendResetPassword: async ({ user: { email }, url }) => mail(resetMail(email, url)) }
+        : {}),
     },
     emailVerification: {
       sendOnSignUp: true,
-      sendVerificationEmail: async ({ user: { email }, url }) => mailLater(verificationMail(email, url)),
+      ...(config.FLOE_EMAIL_VERIFICATION === "off"
+        ? {}
+        : {
+            sendVerificationEmail: async ({ user: { email }, url, token }) => mail(verificationMail(email, url, token)),
+          }),
     },
     user: {
       changeEmail: {
-        enabled: true,
+        enabled: config.FLOE_CHANGE_EMAIL,
         updateEmailWithoutVerification: true,
         sendChangeEmailConfirmation: async ({ user: { email }, newEmail, url }) =>
-          mailLater(changeMail(email, newEmail, url)),
+          mail(changeMail(email, newEmail, await changeLink(config.secret, email, newEmail, url))),
       },
       deleteUser: {
-        enabled: true,
-        sendDeleteAccountVerification: async ({ user: { email }, url }) => mailLater(deletionMail(email, url)),
-        beforeDelete: ({ id }) => deletePerson(deps.db, keepsBooks, id),
+        enabled: config.FLOE_DELETE_USER,
+        sendDeleteAccountVerification: async ({ user: { email }, url }) => mail(deletionMail(email, url)),
+        beforeDelete: ({ id }) => deletePerson(deps, keepsBooks, id),
       },
     },
     verification: { storeIdentifier: "hashed" },
@@ -155,20 +165,27 @@ export function createAuth(deps: Deps, { keepsBooks }: AuthOptions): Auth {
     },
     // Ours hold across servers, and by account too (limits.ts).
     rateLimit: { enabled: false },
-    plugins: pluginsOf(deps, keepsBooks, mailLater),
+    plugins: [...pluginsOf(deps, options, mail), refused.plugin],
   });
   const identifier = createIdentifier(deps);
 
   return {
     identify: identifier.identify,
-    flush: identifier.flush,
-    close: identifier.stop,
+    api: { setPassword: mapped(auth.api.setPassword), getSession: mapped(auth.api.getSession) },
+    async flush() {
+      await identifier.flush();
+      await refused.flush();
+    },
+    async close() {
+      await identifier.stop();
+      await refused.flush();
+    },
     async routes(scope) {
       limitAddresses(scope, deps);
       readRaw(scope, deps);
       apiKeyRoutes(scope, deps, identifier.identify);
       auditRoutes(scope, deps, identifier.identify);
-      routeAuth(scope, deps, auth.handler);
+      routeAuth(scope, deps, evenly(answering(auth.handler)));
     },
     async signUpSeller({ email, password, name, organizationName, slug }) {
       const [existing] = await deps.db.select({ id: user.id }).from(user).where(eq(user.email, email.toLowerCase()));

@@ -1,9 +1,11 @@
-import { APIError, createAuthMiddleware, getSessionFromCtx } from "better-auth/api";
-import { deleteSessionCookie } from "better-auth/cookies";
+import { APIError, createAuthMiddleware, createEmailVerificationToken, getSessionFromCtx } from "better-auth/api";
+import { deleteSessionCookie, expireCookie } from "better-auth/cookies";
 import type { Clock } from "../lib/clock.ts";
 
 /** Paths that published clients call with a provider's name and its id of the account, where a row's id is wanted now. */
 const byProvider = new Set(["/unlink-account", "/get-access-token", "/refresh-token", "/account-info"]);
+
+const forTokens = new Set(["/get-access-token", "/refresh-token"]);
 
 export const translateAccount = {
   matcher: ({ path }: { path?: string }) => byProvider.has(path ?? ""),
@@ -11,10 +13,20 @@ export const translateAccount = {
     const given: unknown = ctx.path === "/account-info" ? ctx.query : ctx.body;
     if (typeof given !== "object" || given === null) return;
     const fields = given as Record<string, unknown>;
-    const { providerId, accountId } = fields;
-    if (providerId === undefined && accountId === undefined) return;
+    const { providerId, accountId, userId } = fields;
+    if (!ctx.request && !ctx.headers) return;
     const session = await getSessionFromCtx(ctx);
-    if (!session) throw new APIError("UNAUTHORIZED");
+    if (!session) {
+      // Naming a user is for calls within the server; from outside only the session counts.
+      if (!forTokens.has(ctx.path) || userId !== undefined) throw new APIError("UNAUTHORIZED");
+      throw new APIError("BAD_REQUEST", { message: "Either userId or session is required" });
+    }
+    if (providerId === undefined && accountId === undefined) return;
+    const isKnown = ctx.context.socialProviders.some(({ id }) => id === providerId);
+    if (typeof providerId === "string" && !isKnown && ctx.path !== "/unlink-account") {
+      const fault = ctx.path === "/refresh-token" ? "not found" : "is not supported";
+      throw new APIError("BAD_REQUEST", { message: `Provider ${providerId} ${fault}.` });
+    }
     const accounts = await ctx.context.internalAdapter.findAccounts(session.user.id);
     const found = accounts.find(
       (one) =>
@@ -35,7 +47,7 @@ export const refuseTakenAddress = {
     const session = await getSessionFromCtx(ctx);
     if (!session || typeof wanted !== "string" || wanted.toLowerCase() === session.user.email) return;
     if (!(await ctx.context.internalAdapter.findUserByEmail(wanted.toLowerCase()))) return;
-    throw new APIError("BAD_REQUEST", { code: "COULDNT_UPDATE_YOUR_EMAIL", message: "Couldn't update your email" });
+    throw new APIError("BAD_REQUEST", { message: "Couldn't update your email" });
   }),
 };
 
@@ -44,16 +56,15 @@ export const deleteAtOnce = (clock: Clock) => ({
   matcher: ({ path }: { path?: string }) => path === "/delete-user",
   handler: createAuthMiddleware(async (ctx) => {
     const password: unknown = ctx.body?.password;
+    if (ctx.context.options.user?.deleteUser?.enabled !== true)
+      throw new APIError("NOT_FOUND", { message: "Delete user disabled" });
     if (typeof password !== "string" || ctx.body.token !== undefined) return;
     const session = await getSessionFromCtx(ctx, { disableCookieCache: true });
     if (!session) throw new APIError("UNAUTHORIZED");
     const { context } = ctx;
     const age_seconds = (clock.now().getTime() - new Date(session.session.createdAt).getTime()) / 1000;
     if (age_seconds >= context.sessionConfig.freshAge) {
-      throw new APIError("BAD_REQUEST", {
-        code: "SESSION_EXPIRED",
-        message: "Session expired. Re-authenticate to perform this action.",
-      });
+      throw new APIError("BAD_REQUEST", { message: "Session expired. Re-authenticate to perform this action." });
     }
     const account = await context.internalAdapter.findCredentialAccount(session.user.id);
     if (!account?.password)
@@ -71,3 +82,93 @@ export const deleteAtOnce = (clock: Clock) => ({
     return ctx.json({ success: true, message: "User deleted" });
   }),
 });
+
+/** Scopes are answered as a list, wherever a set of tokens is. */
+export const listScopes = {
+  matcher: ({ path }: { path?: string }) => path === "/refresh-token",
+  handler: createAuthMiddleware(async (ctx) => {
+    const tokens: unknown = ctx.context.returned;
+    if (typeof tokens !== "object" || tokens === null || !("scope" in tokens)) return;
+    const { scope, ...rest } = tokens;
+    ctx.context.returned = { ...rest, scopes: typeof scope === "string" ? scope.split(",").filter(Boolean) : [] };
+  }),
+};
+
+/** Whether linking began well is said also when the browser is to go elsewhere for the rest of it. */
+export const tellLinking = {
+  matcher: ({ path }: { path?: string }) => path === "/link-social",
+  handler: createAuthMiddleware(async (ctx) => {
+    const answer: unknown = ctx.context.returned;
+    if (typeof answer === "object" && answer !== null && "redirect" in answer)
+      ctx.context.returned = { status: true, ...answer };
+  }),
+};
+
+/** What a provider knows of a person is answered with its id of them. */
+export const nameAccount = {
+  matcher: ({ path }: { path?: string }) => path === "/account-info",
+  handler: createAuthMiddleware(async (ctx) => {
+    const info: unknown = ctx.context.returned;
+    if (typeof info !== "object" || info === null || !("user" in info) || !("account" in info)) return;
+    const { accountId } = info.account as { accountId: string };
+    ctx.context.returned = { ...info, user: { id: accountId, image: null, ...(info.user as object) } };
+  }),
+};
+
+/** Who has confirmed an address is to be seen so at once: the browser's copy of the session knows nothing of it. */
+export const forgetCopy = {
+  matcher: ({ path }: { path?: string }) => path === "/verify-email",
+  handler: createAuthMiddleware(async (ctx) => {
+    expireCookie(ctx, ctx.context.authCookies.sessionData);
+  }),
+};
+
+/** Flags in a query are text, and every text counts as true: those that say no are taken out. */
+export const readFlags = {
+  matcher: ({ path }: { path?: string }) => path === "/get-session",
+  handler: createAuthMiddleware(async (ctx) => {
+    const query: unknown = ctx.query;
+    if (typeof query !== "object" || query === null) return;
+    const flags = query as Record<string, unknown>;
+    for (const flag of ["disableCookieCache", "disableRefresh"])
+      if (flags[flag] === "false" || flags[flag] === "0") delete flags[flag];
+  }),
+};
+
+/**
+ * Who comes back from a provider with a state that is not kept (any more) took too long, or came twice: starting again
+ * helps. A state that is kept, and not this browser's, is a mismatch.
+ */
+export const refuseForgottenState = (clock: Clock) => ({
+  matcher: ({ path }: { path?: string }) => path?.startsWith("/callback/") ?? false,
+  handler: createAuthMiddleware(async (ctx) => {
+    const state: unknown = ctx.query?.state;
+    if (ctx.method !== "GET" || typeof state !== "string" || state === "") return;
+    const { internalAdapter, options } = ctx.context;
+    const kept = await internalAdapter.findVerificationValue(state);
+    const { expiresAt, errorURL } = kept ? endOf(kept.value) : {};
+    const isOver = kept !== null && expiresAt !== undefined && expiresAt < clock.now().getTime();
+    if (kept && !isOver) return;
+    const page = errorURL ?? options.onAPIError?.errorURL ?? "/error";
+    throw ctx.redirect(`${page}${page.includes("?") ? "&" : "?"}error=please_restart_the_process`);
+  }),
+});
+
+/** When a kept state ends, and where its errors go. One that cannot be read is left to whoever reads it next. */
+function endOf(value: string): { expiresAt?: number; errorURL?: string } {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * The link that confirms a change of address, mailed to the old one: it replaces the address, and the new one is then
+ * to be confirmed itself. better-auth's own would ask at the new address first, and count that as its confirmation.
+ */
+export async function changeLink(secret: string, email: string, newEmail: string, url: string): Promise<string> {
+  const link = new URL(url);
+  link.searchParams.set("token", await createEmailVerificationToken(secret, email, newEmail));
+  return link.href;
+}

@@ -1,7 +1,17 @@
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
 import type { Clock } from "../lib/clock.ts";
-import { deleteAtOnce, refuseTakenAddress, translateAccount } from "./compat-accounts.ts";
+import {
+  deleteAtOnce,
+  forgetCopy,
+  listScopes,
+  nameAccount,
+  readFlags,
+  refuseForgottenState,
+  refuseTakenAddress,
+  tellLinking,
+  translateAccount,
+} from "./compat-accounts.ts";
 import { invalidBody } from "./mapper.ts";
 import { sessionEndpoints } from "./sessions.ts";
 
@@ -13,8 +23,12 @@ const bodied = new Set([
   "/delete-user",
   "/request-password-reset",
 ]);
-const short = new Set(["name", "email", "newEmail"]);
 const text_length_max = 255;
+/** How long texts may be. A browser's copy of its session carries them, and must fit into few cookies. */
+const lengths_max = new Map([
+  ...["name", "email", "newEmail", "displayUsername"].map((field) => [field, text_length_max] as const),
+  ["image", 2048],
+]);
 
 /** Listed first: guards that must act before other plugins look at a request. */
 export const compat = (clock: Clock) =>
@@ -31,7 +45,7 @@ export const compat = (clock: Clock) =>
             const body: unknown = ctx.body;
             const fields = typeof body === "object" && body !== null ? Object.entries(body) : undefined;
             const long = fields?.find(
-              ([key, value]) => short.has(key) && typeof value === "string" && value.length > text_length_max,
+              ([key, value]) => typeof value === "string" && value.length > (lengths_max.get(key) ?? value.length),
             );
             if (!fields || long)
               throw new APIError("BAD_REQUEST", {
@@ -49,11 +63,17 @@ export const compat = (clock: Clock) =>
             if (detail !== undefined) throw new APIError("BAD_REQUEST", { ...invalidBody, detail });
           }),
         },
+        readFlags,
+        refuseForgottenState(clock),
         translateAccount,
         refuseTakenAddress,
         deleteAtOnce(clock),
       ],
       after: [
+        listScopes,
+        tellLinking,
+        nameAccount,
+        forgetCopy,
         {
           // Stored as text, it comes back as text from these; callers sent an object.
           matcher: ({ path }) => path?.startsWith("/organization/") ?? false,

@@ -156,7 +156,7 @@ export function approvalEndpoints(deps: Deps) {
         actor: { kind: "user", user_id: person.user_id, key_id: null, impersonated_by: person.impersonated_by },
         subject: { type: "device", id: found.id },
         organization_id: null,
-        details: { client_id: found.clientId, scope: found.scope, from: found.ipAddress },
+        details: { clientId: found.clientId, scope: found.scope, from: found.ipAddress },
         ip_address: person.ip,
         user_agent: person.user_agent,
       });

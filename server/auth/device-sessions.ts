@@ -67,7 +67,7 @@ export function deviceSessionEndpoints(deps: Deps) {
           actor: { kind: "user", user_id: user.id, key_id: null, impersonated_by: typeof by === "string" ? by : null },
           subject: { type: "session", id: gone.id },
           organization_id: null,
-          details: { client_id: gone.clientId },
+          details: { clientId: gone.clientId },
           ip_address: ctx.headers.get("x-client-ip"),
           user_agent: ctx.headers.get("user-agent"),
         });

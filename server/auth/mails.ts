@@ -1,71 +1,84 @@
 import type { Mail } from "../lib/mail.ts";
 
-const escapes: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
-const plain = (text: string): string => text.replace(/[&<>"']/g, (sign) => escapes[sign] ?? sign);
+const name_length_max = 60;
 
-/** A mail that asks for one click: what it is about, the link, and what to do when it was not asked for. */
-function linkMail(to: string, subject: string, about: string, action: string, url: string, otherwise: string): Mail {
-  const text = `${about}\n\n${action}: ${url}\n\n${otherwise}\n`;
-  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${plain(subject)}</title>
-<body style="margin:0;padding:24px;font:16px/1.5 system-ui,sans-serif;color:#16202b;background:#f4f6f8">
-<div style="max-width:480px;margin:0 auto;padding:24px;background:#fff;border-radius:12px">
-<h1 style="margin:0 0 16px;font-size:20px">${plain(subject)}</h1>
-<p>${plain(about)}</p>
-<p><a href="${plain(url)}" style="display:inline-block;padding:12px 20px;border-radius:8px;background:#0b5c7a;color:#fff;text-decoration:none">${plain(action)}</a></p>
-<p style="color:#4a5866;font-size:14px">${plain(otherwise)}</p>
-</div></body></html>`;
-  return { to, subject, text, html };
+/** A name that somebody chose, short enough not to become a message of its own. */
+function named(name: string): string {
+  const plain = name.replace(/[\p{C}\p{Z}]+/gu, " ").trim();
+  const signs = [...plain];
+  return signs.length <= name_length_max ? plain : `${signs.slice(0, name_length_max).join("")}…`;
 }
 
-const ignore = "If you did not ask for this, do nothing.";
+/** After sign-up, and whenever it is asked for: the address is the person's own. */
+const confirmMail = (to: string, url: string): Mail => ({
+  to,
+  subject: "Confirm your e-mail address",
+  paragraphs: ["Please confirm that this address is yours. The link works for one hour."],
+  action: { label: "Confirm this address", url },
+  note: "If you did not sign up with this address, do nothing.",
+  valid_hours: 1,
+});
 
-export const verificationMail = (to: string, url: string): Mail =>
-  linkMail(
-    to,
-    "Confirm your e-mail address",
-    "Please confirm that this address is yours. The link works for one hour.",
-    "Confirm",
-    url,
-    ignore,
-  );
+/** The second step of a change of address, sent to the new one. */
+const newAddressMail = (to: string, url: string): Mail => ({
+  to,
+  subject: "Confirm your new e-mail address",
+  paragraphs: [
+    "From now on your account is to have this address. Confirm that it is yours. The link works for one hour.",
+  ],
+  action: { label: "Confirm the new address", url },
+  note: "If you do not know of this, do nothing: the account keeps its address.",
+  valid_hours: 1,
+});
 
-export const resetMail = (to: string, url: string): Mail =>
-  linkMail(
-    to,
-    "Choose a new password",
-    "Someone asked to reset the password of your account. The link works for one hour.",
-    "Choose a password",
-    url,
-    ignore,
-  );
+/** The mail that proves an address. What it is for stands in the token, which only this server makes. */
+export function verificationMail(to: string, url: string, token: string): Mail {
+  const claims: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"));
+  const moves = typeof claims === "object" && claims !== null && "updateTo" in claims;
+  return moves ? newAddressMail(to, url) : confirmMail(to, url);
+}
 
-export const invitationMail = (to: string, organization: string, inviter: string, url: string): Mail =>
-  linkMail(
+/** `url` comes without a page to return to when none was asked for; a link must lead somewhere. */
+export function resetMail(to: string, url: string): Mail {
+  const link = new URL(url);
+  if (!link.searchParams.get("callbackURL")) link.searchParams.set("callbackURL", "/reset-password");
+  return {
     to,
-    `Join ${organization}`,
-    `${inviter} invites you to ${organization}.`,
-    "Accept the invitation",
-    url,
-    ignore,
-  );
+    subject: "Choose a new password",
+    paragraphs: ["Someone asked to reset the password of your account. The link works once, for one hour."],
+    action: { label: "Choose a new password", url: link.href },
+    note: "If you did not ask for this, do nothing: your password stays as it is.",
+    valid_hours: 1,
+  };
+}
 
-export const changeMail = (to: string, newEmail: string, url: string): Mail =>
-  linkMail(
-    to,
-    "Change your e-mail address",
+export const invitationMail = (to: string, organization: string, inviter: string, url: string): Mail => ({
+  to,
+  subject: `Join ${named(organization)}`,
+  paragraphs: [`${named(inviter)} invites you to ${named(organization)}. The invitation stands for two days.`],
+  action: { label: "See the invitation", url },
+  note: "If you do not know them, do nothing.",
+  valid_hours: 48,
+});
+
+/** The first step of a change of address, sent to the one that still holds. */
+export const changeMail = (to: string, newEmail: string, url: string): Mail => ({
+  to,
+  subject: "Change your e-mail address",
+  paragraphs: [
     `Someone asked to change the address of your account to ${newEmail}. The link works for one hour.`,
-    "Change it",
-    url,
-    ignore,
-  );
+    "Once you have agreed, the new address gets a mail that confirms it.",
+  ],
+  action: { label: "Change it", url },
+  note: "If this was not you, do nothing, and choose a new password: somebody was signed in as you.",
+  valid_hours: 1,
+});
 
-export const deletionMail = (to: string, url: string): Mail =>
-  linkMail(
-    to,
-    "Delete your account",
-    "Someone asked to delete your account. This cannot be undone. The link works for one day.",
-    "Delete my account",
-    url,
-    ignore,
-  );
+export const deletionMail = (to: string, url: string): Mail => ({
+  to,
+  subject: "Delete your account",
+  paragraphs: ["Someone asked to delete your account. This cannot be undone. The link works for one day."],
+  action: { label: "Delete my account", url },
+  note: "If you did not ask for this, do nothing: your account stays.",
+  valid_hours: 24,
+});

@@ -1,9 +1,11 @@
 type Json = Record<string, unknown>;
 
 const standardTexts: Record<number, string> = {
-  401: "Unauthorized",
+  // Only calls that need somebody signed in answer it without a text of their own.
+  401: "Session not found",
   403: "Forbidden",
   404: "Not found",
+  405: "Method not allowed",
   415: "Unsupported media type",
   429: "Too many requests",
   500: "Internal server error",
@@ -12,42 +14,89 @@ const standardTexts: Record<number, string> = {
 export const invalidBody = { code: "VALIDATION_ERROR", message: "Invalid body parameters" };
 export const invalidQuery = { code: "VALIDATION_ERROR", message: "Invalid query parameters" };
 
-/** An error's code is its message in capitals, unless it has one that callers know. */
+/** A message in capitals: the code of an error. */
 const codeOf = (message: string): string =>
   message
     .toUpperCase()
-    .replace(/[^A-Z0-9]+/g, "_")
-    .replace(/^_|_$/g, "");
+    .replace(/[^A-Z0-9_\s]/g, "")
+    .trim()
+    .replace(/\s+/g, "_");
 
-const verifyCodes: Record<string, string> = {
-  TOKEN_EXPIRED: "token_expired",
-  INVALID_TOKEN: "invalid_token",
-  USER_NOT_FOUND: "user_not_found",
-  INVALID_USER: "unauthorized",
+/** Where the catalogue's words or status are not better-auth's. */
+const rewritten: Record<string, { message?: string; status?: number }> = {
+  USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: { message: "User already exists" },
+  USER_ALREADY_EXISTS: { message: "User already exists" },
+  PASSWORD_ALREADY_SET: { message: "user already has a password" },
+  EMAIL_MISMATCH: { message: "You can only send a verification email to your own email" },
+  EMAIL_ALREADY_VERIFIED: { message: "You can only send a verification email to an unverified email" },
+  SESSION_NOT_FRESH: { status: 400 },
+  UNAUTHORIZED: { message: "Session not found" },
 };
+/** better-auth's codes of messages in the catalogue, where a code is the message in capitals. */
+const derived = new Set([
+  ...Object.keys(rewritten),
+  "EMAIL_PASSWORD_DISABLED",
+  "EMAIL_PASSWORD_SIGN_UP_DISABLED",
+  "FIELD_NOT_ALLOWED",
+  "MISSING_FIELD",
+  "RESET_PASSWORD_DISABLED",
+  "CHANGE_EMAIL_DISABLED",
+  "VERIFICATION_EMAIL_NOT_ENABLED",
+  "SESSION_EXPIRED",
+  "LINKING_NOT_ALLOWED",
+  "LINKING_DIFFERENT_EMAILS_NOT_ALLOWED",
+  "LINKING_FAILED",
+  "FAILED_TO_UNLINK_LAST_ACCOUNT",
+  "USER_ID_OR_SESSION_REQUIRED",
+  "PROVIDER_NOT_SUPPORTED",
+  "TOKEN_REFRESH_NOT_SUPPORTED",
+  "FAILED_TO_GET_ACCESS_TOKEN",
+  "FAILED_TO_REFRESH_ACCESS_TOKEN",
+  "CALLBACK_URL_REQUIRED",
+  "INVALID_CALLBACK_URL",
+]);
+/** What one field's fault is called, where it has a name of its own. */
+const named: [RegExp, string][] = [
+  [/^\[body\.(email|newEmail)\] Invalid email address$/, "Invalid email"],
+  [/^\[query\.callbackURL\] Invalid input: expected string, received undefined$/, "callbackURL is required"],
+];
 
 /** The account side's error answer in the documented shape: always `{ code, message }`, the texts of the catalogue. */
 export function mapError(status: number, body: unknown): Json {
   const given: Json = typeof body === "object" && body !== null ? { ...body } : {};
-  const message =
-    typeof given.message === "string" && given.message !== "" ? given.message : (standardTexts[status] ?? "Error");
-  if (given.code === "VALIDATION_ERROR") {
-    const where = message.startsWith("[query") ? "query" : "body";
-    const known = message === "Invalid body parameters" || message === "Invalid query parameters";
-    return {
-      ...given,
-      message: known ? message : `Invalid ${where} parameters`,
-      ...(known ? {} : { detail: message }),
-    };
-  }
-  return { ...given, message, code: typeof given.code === "string" ? given.code : codeOf(message) };
+  const code = typeof given.code === "string" ? given.code : undefined;
+  const text = typeof given.message === "string" && given.message !== "" ? given.message : undefined;
+  if (code === "VALIDATION_ERROR") return mapInvalid(given, text ?? "");
+  const message = rewritten[code ?? ""]?.message ?? text ?? standardTexts[status] ?? "Error";
+  return { ...given, message, code: code === undefined || derived.has(code) ? codeOf(message) : code };
 }
+
+function mapInvalid(given: Json, text: string): Json {
+  const [, name] = named.find(([shape]) => shape.test(text)) ?? [];
+  if (name !== undefined) return { ...given, message: name, code: codeOf(name) };
+  const known = text === invalidBody.message || text === invalidQuery.message;
+  if (known) return given;
+  const isQuery = text.startsWith("[query") || text.startsWith(invalidQuery.message);
+  const message = isQuery ? invalidQuery.message : invalidBody.message;
+  return { ...given, message, detail: text.replace(/^Invalid (body|query) parameters: /, "") };
+}
+
+/** The status that the catalogue gives an error. */
+export function mapStatus(status: number, body: unknown): number {
+  const code = typeof body === "object" && body !== null && "code" in body ? body.code : undefined;
+  return (typeof code === "string" ? rewritten[code]?.status : undefined) ?? status;
+}
+
+const verifyCodes: Record<string, string> = { INVALID_USER: "unauthorized" };
+const callbackCodes: Record<string, string> = { email_does_not_match: "email_doesn't_match" };
 
 /** A redirect's error code as the catalogue has it. */
 export function mapLocation(location: string, path: string): string {
-  if (path !== "/verify-email") return location.replace("error=email_does_not_match", "error=email_doesn't_match");
-  return location.replace(
-    /([?&]error=)([A-Z_]+)/,
-    (_, lead: string, code: string) => `${lead}${verifyCodes[code] ?? code.toLowerCase()}`,
-  );
+  const isCallback = path.startsWith("/callback/");
+  if (!isCallback && path !== "/verify-email") return location;
+  // The last one is ours; an address to return to may have its own.
+  return location.replace(/^(.*[?&]error=)([A-Za-z_]+)/s, (_, lead: string, code: string) => {
+    const known = isCallback ? callbackCodes[code] : verifyCodes[code];
+    return `${lead}${known ?? code.toLowerCase()}`;
+  });
 }

@@ -47,7 +47,9 @@ async function tokens(endpoint: string, { body, headers }: { body: URLSearchPara
   const answer = await fetchJson(endpoint, { method: "POST", body, headers });
   // Some say what is wrong with status 200.
   if (!answer || "error" in answer || typeof answer.access_token !== "string") return undefined;
-  return getOAuth2Tokens(answer);
+  // GitHub writes scopes by commas, the standard by spaces.
+  const { scope } = answer;
+  return getOAuth2Tokens(typeof scope === "string" ? { ...answer, scope: scope.replaceAll(",", " ") } : answer);
 }
 
 type Flow = {

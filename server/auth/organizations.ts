@@ -43,13 +43,13 @@ export function checkInvitation({ status, expiresAt }: { status: string; expires
 }
 
 /** better-auth's organizations: their members, invitations, teams and roles, with what it leaves open closed. */
-export function organizations(deps: Deps, keepsBooks: KeepsBooks, mailLater: (mail: Mail) => void) {
-  const plugin = organization(organizationOptions(deps, keepsBooks, mailLater));
+export function organizations(deps: Deps, keepsBooks: KeepsBooks, sendMail: (mail: Mail) => Promise<void>) {
+  const plugin = organization(organizationOptions(deps, keepsBooks, sendMail));
   // An endpoint under the name of one of the plugin's takes its place.
   return { ...plugin, endpoints: { ...plugin.endpoints, ...organizationEndpoints(deps.db) } };
 }
 
-function organizationOptions({ db, config, clock }: Deps, keepsBooks: KeepsBooks, mailLater: (mail: Mail) => void) {
+function organizationOptions({ db, config, clock }: Deps, keepsBooks: KeepsBooks, sendMail: (mail: Mail) => Promise<void>) {
   return {
     ac: access,
     roles,
@@ -57,7 +57,7 @@ function organizationOptions({ db, config, clock }: Deps, keepsBooks: KeepsBooks
     membershipLimit: members_max,
     invitationLimit: pending_invitations_max,
     invitationExpiresIn: invitation_lifetime_seconds,
-    requireEmailVerificationOnInvitation: true,
+    requireEmailVerificationOnInvitation: config.FLOE_EMAIL_VERIFICATION !== "off",
     dynamicAccessControl: { enabled: true, maximumRolesPerOrganization: roles_max },
     teams: {
       enabled: true,
@@ -66,7 +66,7 @@ function organizationOptions({ db, config, clock }: Deps, keepsBooks: KeepsBooks
       allowRemovingAllTeams: true,
     },
     sendInvitationEmail: async ({ id, email, organization: { name }, inviter }) =>
-      mailLater(invitationMail(email, name, inviter.user.name, `${config.url}/accept-invitation?id=${id}`)),
+      sendMail(invitationMail(email, name, inviter.user.name, `${config.url}/accept-invitation?id=${id}`)),
     organizationHooks: {
       beforeCancelInvitation: async ({ invitation: { status } }) => {
         if (status !== "pending") throw invitationNotPending(status);
@@ -86,7 +86,7 @@ function organizationOptions({ db, config, clock }: Deps, keepsBooks: KeepsBooks
             message: "The role of this invitation can no longer be given. Ask for a new one.",
           });
       },
-      beforeDeleteOrganization: ({ organization: { id } }) => deleteOrganization(db, keepsBooks, id),
+      beforeDeleteOrganization: ({ organization: { id } }) => deleteOrganization({ db, clock }, keepsBooks, id),
       afterDeleteTeam: async ({ team: { id } }) => {
         await db.update(session).set({ activeTeamId: null }).where(eq(session.activeTeamId, id));
       },

@@ -6,6 +6,7 @@ import { limitedSession } from "./device-sessions.ts";
 import { mapError } from "./mapper.ts";
 import { originsOf } from "./origins.ts";
 import { demand } from "./permissions-guard.ts";
+import { notWhileImpersonating } from "./platform.ts";
 
 export type Identify = (headers: FastifyRequest["headers"]) => Promise<Identity>;
 export type Person = Extract<Identity, { kind: "user" }>;
@@ -41,6 +42,13 @@ export async function personOf(identify: Identify, request: FastifyRequest): Pro
   if (identity.kind !== "user") throw new Refusal(401, "Unauthorized or invalid session", "UNAUTHORIZED_SESSION");
   if (identity.limited) throw new Refusal(403, limitedSession.message, limitedSession.code);
   return identity;
+}
+
+/** Who is signed in, and is themselves: what is made outlasts an admin's visit in somebody else's name. */
+export async function personThemselves(identify: Identify, request: FastifyRequest): Promise<Person> {
+  const person = await personOf(identify, request);
+  if (person.impersonated_by === null) return person;
+  throw new Refusal(403, notWhileImpersonating.message, notWhileImpersonating.code);
 }
 
 /** The person's membership, which must give what is asked for. To a stranger the organization does not exist. */

@@ -40,7 +40,8 @@ export const notWhileImpersonating = {
 };
 
 /** Guards of what platform admins do to people, and of the ways to delete a person that better-auth guards by nothing. */
-export const platformGuards = ({ db, config }: Deps, keepsBooks: KeepsBooks) => {
+export const platformGuards = (deps: Deps, keepsBooks: KeepsBooks) => {
+  const { db, config } = deps;
   const mayDelete = ({ id, role }: { id: string; role?: unknown }) =>
     config.admin_user_ids.includes(id) ||
     rolesIn(typeof role === "string" ? role : "").some(
@@ -72,7 +73,7 @@ export const platformGuards = ({ db, config }: Deps, keepsBooks: KeepsBooks) => 
             const signedIn = await getSessionFromCtx(ctx);
             const isAnonymous = (signedIn?.user as { isAnonymous?: unknown } | undefined)?.isAnonymous === true;
             if (!signedIn || !isAnonymous) return undefined;
-            await deletePerson(db, keepsBooks, signedIn.user.id);
+            await deletePerson(deps, keepsBooks, signedIn.user.id);
             deleteSessionCookie(ctx);
             return ctx.json({ success: true });
           }),
@@ -86,7 +87,7 @@ export const platformGuards = ({ db, config }: Deps, keepsBooks: KeepsBooks) => 
             if (!signedIn || typeof userId !== "string" || userId === signedIn.user.id || !mayDelete(signedIn.user))
               return undefined;
             if (!(await ctx.context.internalAdapter.findUserById(userId))) return undefined;
-            await deletePerson(db, keepsBooks, userId);
+            await deletePerson(deps, keepsBooks, userId);
             return ctx.json({ success: true });
           }),
         },

@@ -1,10 +1,11 @@
-import { admin, anonymous, username } from "better-auth/plugins";
+import { admin, username } from "better-auth/plugins";
 import type { Deps } from "../lib/context.ts";
 import type { Mail } from "../lib/mail.ts";
 import { guardedBearer } from "./bearer.ts";
 import { compat } from "./compat.ts";
 import type { KeepsBooks } from "./deletion.ts";
 import { devices } from "./device-plugin.ts";
+import { guests, type MovePurchases } from "./guests.ts";
 import { guessingLimits } from "./limits-guessing.ts";
 import { organizations } from "./organizations.ts";
 import { organizationGuards } from "./organizations-guards.ts";
@@ -12,20 +13,27 @@ import { passwordGuard } from "./passwords-guard.ts";
 import { platformGuards, platformRoles } from "./platform.ts";
 import { social } from "./social.ts";
 
+/** What accounts ask of the rest of the server. */
+export type AuthOptions = { keepsBooks: KeepsBooks; movePurchases: MovePurchases };
+
 /** What better-auth is asked to do beyond e-mail and password. The order matters: guards come first. */
-export const pluginsOf = (deps: Deps, keepsBooks: KeepsBooks, sendMail: (mail: Mail) => Promise<void>) => {
+export const pluginsOf = (
+  deps: Deps,
+  { keepsBooks, movePurchases }: AuthOptions,
+  sendMail: (mail: Mail) => Promise<void>,
+) => {
   const { config } = deps;
   return [
     guardedBearer(),
-    devices(deps),
     platformGuards(deps, keepsBooks),
+    devices(deps),
     guessingLimits(deps),
     compat(deps.clock),
     passwordGuard(),
     organizationGuards(deps),
     social(deps),
     username(),
-    anonymous(),
+    guests(deps, movePurchases),
     admin({ ...platformRoles, adminUserIds: config.admin_user_ids }),
     organizations(deps, keepsBooks, sendMail),
   ];

@@ -4,6 +4,7 @@ import { createAuthEndpoint, createAuthMiddleware } from "better-auth/api";
 import type { OAuthProvider } from "better-auth/oauth2";
 import type { Config } from "../config.ts";
 import type { Deps } from "../lib/context.ts";
+import { linkingEndpoints } from "./linking.ts";
 import { type Client, fetchFor, flowOf, signUpFlags } from "./oauth.ts";
 import { openIdProvider } from "./openid.ts";
 
@@ -27,6 +28,8 @@ export const social = (deps: Parts) => {
     init: () => ({ context: { socialProviders: providers } }),
     endpoints: {
       signInMethods: createAuthEndpoint("/methods", { method: "GET" }, async (ctx) => ctx.json(methods)),
+      // An endpoint under the name of a core one takes its place.
+      ...linkingEndpoints(deps.clock),
     },
     hooks: {
       before: [

@@ -314,10 +314,19 @@ export async function createForUser(ctx: Ctx, request: ForUser, user_id: string 
     ...(request.discountId ? { discount_id: request.discountId } : {}),
     ...(request.embedOrigin ? { embed_origin: new URL(request.embedOrigin).origin } : {}),
     ...(buyer && user_id
-      ? { external_customer_id: user_id, customer_email: buyer.email, customer_name: buyer.name }
+      ? {
+          external_customer_id: user_id,
+          // Somebody who has not said who they are has neither.
+          ...(buyer.isAnonymous ? {} : { customer_email: buyer.email, customer_name: buyer.name }),
+        }
       : {}),
   });
   if (!body.success) throw invalid(...body.error.issues.map((issue) => fault(issue.path.map(String), issue.message)));
-  const row = await ctx.db.transaction((tx) => insert(tx, ctx, seller, body.data));
+  const row = await ctx.db.transaction(async (tx) => {
+    // They signed in to another account meanwhile, which has what they were buying; this would be nobody's.
+    if (buyer && user_id && !(await store.holdUser(tx, user_id)))
+      throw new ApiError("Unauthorized", "You are signed in to another account now. Try again.");
+    return insert(tx, ctx, seller, body.data);
+  });
   return { url: urlOf(row, ctx.config) };
 }

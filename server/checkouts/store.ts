@@ -143,9 +143,15 @@ export const takeExpired = (tx: Tx, now: Date, limit: number): Promise<CheckoutR
     .for("update", { skipLocked: true });
 
 export async function findUser(db: Database, id: string) {
-  const { name, email, emailVerified } = user;
-  const [row] = await db.select({ name, email, emailVerified }).from(user).where(eq(user.id, id));
+  const { name, email, emailVerified, isAnonymous } = user;
+  const [row] = await db.select({ name, email, emailVerified, isAnonymous }).from(user).where(eq(user.id, id));
   return row;
+}
+
+/** Keep a user from being deleted until the transaction ends; false when they are gone. */
+export async function holdUser(tx: Tx, id: string): Promise<boolean> {
+  const rows = await tx.select({ id: user.id }).from(user).where(eq(user.id, id)).for("key share");
+  return rows.length > 0;
 }
 
 /** The organization that owns all of these products; undefined when there is none or more than one. */

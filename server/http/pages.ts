@@ -13,12 +13,24 @@ export type PagesOptions = {
 const pages = [
   "/sign-in",
   "/sign-up",
+  "/verify-email",
+  "/forgot-password",
+  "/reset-password",
+  "/accept-invitation",
+  "/account",
+  "/account/sign-in",
+  "/account/sessions",
+  "/account/keys",
+  "/account/delete",
   "/device",
   "/error",
   "/checkout/:client_secret",
   "/checkout/:client_secret/confirmation",
 ];
 const developmentPages = ["/demo", "/mail"];
+
+const isVerification = (code: string): boolean =>
+  ["token_expired", "invalid_token", "user_not_found", "unauthorized"].includes(code);
 
 /** Stripe's script and frames are named because card fields may only come from the processor itself. */
 const policy = (ancestors: string, styles = "") =>
@@ -40,14 +52,18 @@ export async function servePages(app: FastifyInstance, { root, development }: Pa
   let html: string | undefined;
   const document = async (reply: FastifyReply, status: number, ancestors: string, styles?: string) => {
     html ??= await readFile(join(root, "index.html"), "utf8");
-    return reply
-      .code(status)
-      .type("text/html; charset=utf-8")
-      .header("Content-Security-Policy", policy(ancestors, styles))
-      .header("Referrer-Policy", "strict-origin-when-cross-origin")
-      .header("X-Content-Type-Options", "nosniff")
-      .header("Cache-Control", "no-cache")
-      .send(html);
+    return (
+      reply
+        .code(status)
+        .type("text/html; charset=utf-8")
+        .header("Content-Security-Policy", policy(ancestors, styles))
+        .header("Referrer-Policy", "strict-origin-when-cross-origin")
+        .header("X-Content-Type-Options", "nosniff")
+        // Each is somebody's own: a checkout, an account, a link from a mail.
+        .header("X-Robots-Tag", "noindex")
+        .header("Cache-Control", "no-cache")
+        .send(html)
+    );
   };
   await app.register(fastifyStatic, {
     root,
@@ -70,7 +86,12 @@ export async function servePages(app: FastifyInstance, { root, development }: Pa
     const styles = path === "/mail" ? " 'unsafe-inline'" : "";
     app.get(path, (_request, reply) => document(reply, 200, path.startsWith("/checkout/") ? "*" : "'none'", styles));
   }
-  app.get("/", (_request, reply) => reply.redirect(development ? "/demo" : "/sign-in"));
+  app.get<{ Querystring: { error?: unknown } }>("/", ({ query: { error } }, reply) => {
+    // Links of mails lead here where nothing else was asked for, and say so when they fail.
+    if (typeof error === "string" && error !== "")
+      return reply.redirect(`/${isVerification(error) ? "verify-email" : "error"}?error=${encodeURIComponent(error)}`);
+    return reply.redirect(development ? "/demo" : "/account");
+  });
   app.setNotFoundHandler((request, reply) => {
     const wantsPage =
       request.method === "GET" &&

@@ -1,43 +1,175 @@
-import { desc, eq, isNull, sql } from "drizzle-orm";
-import { createTransport } from "nodemailer";
+import { and, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, ne, or } from "drizzle-orm";
+import type { Config } from "../config.ts";
 import type { Database, Deps, Tx } from "./context.ts";
 import { newId } from "./ids.ts";
+import type { Letter } from "./letter.tsx";
+import { loggable } from "./loggable.ts";
 import { mails } from "./tables.ts";
 
-export type Mail = { to: string; subject: string; text: string; html: string };
+/** A letter and whom it goes to; one whose link dies says how soon. */
+export type Mail = Letter & { to: string; valid_hours?: number };
 
 const inbox_size = 50;
+const hour_ms = 60 * 60 * 1000;
+/** A sender that has not reported by then is lost, and the mail is sent again under the same Message-ID. */
+const lease_ms = 2 * 60 * 1000;
+const requeue_ms = 30 * 1000;
+const attempts_max = 100;
+const longest_pause_ms = hour_ms;
+const sweep_rows_max = 100;
+const kept_ms = 30 * 24 * hour_ms;
+const connect_ms = 10_000;
+const silence_ms = 30_000;
+const loopback = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-/** Write a mail with the change that it tells of; a job sends it. */
-export async function queueMail(tx: Tx, deps: Deps, mail: Mail): Promise<void> {
+/** Where a person at this machine reads mail on the page /mail, and nobody else can. */
+const hasInbox = ({ SMTP_URL, embedded, loopback }: Config): boolean => !SMTP_URL && embedded && loopback;
+
+/** Write a mail with the change that it tells of; a job sends it, as soon as there is a mail server. */
+export async function queueMail(tx: Tx, deps: Deps, { to, valid_hours, ...letter }: Mail): Promise<void> {
+  const { clock, config, jobs } = deps;
+  // Loaded with the first mail: a server that starts has none to write.
+  const { renderLetter } = await import("./letter.tsx");
+  const subject = oneLine(letter.subject);
+  const now = clock.now();
   const id = newId();
-  await tx.insert(mails).values({ id, ...mail, created_at: deps.clock.now() });
-  await deps.jobs.send(tx, "mails.send", { mail_id: id });
+  await tx.insert(mails).values({
+    id,
+    to,
+    subject,
+    ...renderLetter({ ...letter, subject }, config.url),
+    created_at: now,
+    expires_at: valid_hours === undefined ? null : new Date(now.getTime() + valid_hours * hour_ms),
+    next_attempt_at: hasInbox(config) ? null : now,
+    queued_at: config.SMTP_URL ? now : null,
+  });
+  if (config.SMTP_URL) await jobs.send(tx, "mails.send", { mail_id: id });
 }
 
+/** A text without line ends and other signs that do not print, so that nothing but a subject stands in a subject. */
+const oneLine = (text: string): string => text.replace(/[\p{C}\p{Z}]+/gu, " ").trim();
+
+/** What is over needs no words; those of many mails hold a link that lets in whoever reads it. */
+const over = { next_attempt_at: null, queued_at: null, text: "", html: "" };
+
 /**
- * Send one mail, once. Without a mail server an embedded floe leaves it in the inbox; the job's retries carry it over an
- * outage. A crash after sending and before the note of it sends it again under the same Message-ID.
+ * Send one mail, once, if it is due and nobody else is at it. While the mail server does not take it, it is tried again,
+ * at last every hour. A crash after sending and before the note of it sends it again under the same Message-ID.
  */
 export async function sendMail(deps: Deps, { mail_id }: { mail_id: string }): Promise<void> {
-  const { SMTP_URL, MAIL_FROM } = deps.config;
-  if (!SMTP_URL) return;
-  const [mail] = await deps.db.select().from(mails).where(eq(mails.id, mail_id));
-  if (!mail || mail.sent_at) return;
-  const transport = createTransport(SMTP_URL);
+  const { clock, config, db, log } = deps;
+  if (!config.SMTP_URL) return;
+  const began = clock.now();
+  const leased_until = new Date(began.getTime() + lease_ms);
+  const [mail] = await db
+    .update(mails)
+    .set({ next_attempt_at: leased_until })
+    .where(and(eq(mails.id, mail_id), isDue(began)))
+    .returning();
+  if (!mail) return;
+  const note = (values: Partial<typeof mails.$inferInsert>) =>
+    db
+      .update(mails)
+      .set(values)
+      .where(and(eq(mails.id, mail_id), eq(mails.next_attempt_at, leased_until)));
   try {
-    const { to, subject, text, html } = mail;
-    await transport.sendMail({ from: MAIL_FROM, to, subject, text, html, messageId: `<${mail.id}@floe>` });
+    await hand(config, config.SMTP_URL, mail);
+  } catch (error) {
+    const attempts = mail.attempts + 1;
+    const given_up = isRefused(error) || attempts >= attempts_max;
+    const pause_ms = Math.min(1000 * 2 ** attempts, longest_pause_ms);
+    await note(
+      given_up
+        ? { ...over, attempts }
+        : { attempts, queued_at: null, next_attempt_at: new Date(clock.now().getTime() + pause_ms) },
+    );
+    const said = given_up ? "A mail was refused; it is not tried again." : "A mail was not taken; it is tried again.";
+    log.warn({ error: loggable(error), mail_id, attempts }, said);
+    return;
+  }
+  await note({ ...over, sent_at: clock.now() });
+}
+
+/** Hand a mail to the mail server. */
+async function hand(config: Config, url: string, mail: typeof mails.$inferSelect): Promise<void> {
+  const { createTransport } = await import("nodemailer");
+  const { hostname, username } = new URL(url);
+  const transport = createTransport({
+    url,
+    // A password goes through a network only encrypted; ?requireTLS=false in the address says otherwise.
+    requireTLS: username !== "" && !loopback.has(hostname),
+    connectionTimeout: connect_ms,
+    greetingTimeout: connect_ms,
+    socketTimeout: silence_ms,
+  });
+  try {
+    const { id, to, subject, text, html } = mail;
+    await transport.sendMail({
+      from: config.MAIL_FROM,
+      // As an address, not a list of them that would be taken apart.
+      to: { name: "", address: to },
+      subject,
+      text,
+      html,
+      messageId: `<${id}@${new URL(config.url).hostname}>`,
+      // Answering machines leave it alone.
+      headers: { "Auto-Submitted": "auto-generated" },
+    });
   } finally {
     transport.close();
   }
-  await deps.db
-    .update(mails)
-    .set({ sent_at: deps.clock.now() })
-    .where(sql`${eq(mails.id, mail_id)} and ${isNull(mails.sent_at)}`);
 }
 
-/** The newest mails, for the development inbox. */
+/** Whether the mail server has said that it will never take this mail. A fault of the settings is not the mail's. */
+function isRefused(error: unknown): boolean {
+  const { code, responseCode = 0 } = error as { code?: string; responseCode?: number };
+  return (code === "EENVELOPE" || code === "EMESSAGE") && responseCode >= 500;
+}
+
+const isDue = (now: Date) =>
+  and(lte(mails.next_attempt_at, now), or(isNull(mails.expires_at), gt(mails.expires_at, now)));
+
+/** Queue what is due and what was lost with its process. Answers how many rows were touched. */
+export async function sweepMails(deps: Deps): Promise<number> {
+  if (!deps.config.SMTP_URL) return 0;
+  const now = deps.clock.now();
+  const lost = new Date(now.getTime() - requeue_ms);
+  const waits = and(isDue(now), or(isNull(mails.queued_at), lt(mails.queued_at, lost)));
+  const [any] = await deps.db.select({ id: mails.id }).from(mails).where(waits).limit(1);
+  if (!any) return 0;
+  return deps.db.transaction(async (tx) => {
+    const rows = await tx
+      .select({ id: mails.id })
+      .from(mails)
+      .where(waits)
+      .orderBy(mails.next_attempt_at)
+      .limit(sweep_rows_max)
+      .for("update", { skipLocked: true });
+    const ids = rows.map(({ id }) => id);
+    if (ids.length > 0) await tx.update(mails).set({ queued_at: now }).where(inArray(mails.id, ids));
+    for (const mail_id of ids) await deps.jobs.send(tx, "mails.send", { mail_id });
+    return ids.length;
+  });
+}
+
+/** Drop the words of mails that came too late to be sent, and forget old ones that nobody waits for. */
+export async function sweepOldMails({ db, clock }: Pick<Deps, "db" | "clock">): Promise<number> {
+  const now = clock.now();
+  const isLate = and(isNotNull(mails.next_attempt_at), lte(mails.expires_at, now));
+  const late = await db.update(mails).set(over).where(isLate).returning({ id: mails.id });
+  const old = and(lt(mails.created_at, new Date(now.getTime() - kept_ms)), isNull(mails.next_attempt_at));
+  const gone = await db.delete(mails).where(old).returning({ id: mails.id });
+  return late.length + gone.length;
+}
+
+/** Say at the start that mail stays here, where nobody would notice otherwise. */
+export async function warnOfUnsentMail({ config, db, log }: Pick<Deps, "config" | "db" | "log">): Promise<void> {
+  if (config.SMTP_URL || hasInbox(config)) return;
+  const waiting = await db.$count(mails, isNotNull(mails.next_attempt_at));
+  log.warn({ waiting }, "SMTP_URL is not set: mail is kept, and sent once it is set.");
+}
+
+/** The newest mails that can still be read, for the development inbox. */
 export const listMails = (db: Database) =>
   db
     .select({
@@ -49,5 +181,6 @@ export const listMails = (db: Database) =>
       created_at: mails.created_at,
     })
     .from(mails)
+    .where(ne(mails.text, ""))
     .orderBy(desc(mails.created_at), desc(mails.id))
     .limit(inbox_size);

@@ -118,8 +118,6 @@ export function chatBody(format: "discord" | "slack", occurrence: Occurrence, or
   return JSON.stringify(format === "discord" ? discordBody(message, occurrence) : slackBody(message));
 }
 
-const htmlEscape = (value: string): string => slackEscape(value).replaceAll('"', "&quot;");
-
 /** Tells a member that an endpoint was given up (WHK-14). Of the address only the host: a chat's path is its password. */
 export function disabledMail(
   to: string,
@@ -127,10 +125,12 @@ export function disabledMail(
   endpoint: { id: string; name: string | null; url: string },
 ): Mail {
   const address = `${endpoint.name ? `${endpoint.name} ` : ""}at ${new URL(endpoint.url).host}`;
-  const subject = `A webhook endpoint of ${organization} was switched off`;
-  const about = `The webhook endpoint ${address} did not accept the last ten events, so nothing more is sent to it.`;
-  const next = `Once it works again: floe webhooks update ${endpoint.id} --enabled. Events that were held back can then be sent again.`;
-  const paragraphs = [about, next].map((text) => `<p>${htmlEscape(text)}</p>`).join("");
-  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><title>${htmlEscape(subject)}</title><h1>${htmlEscape(subject)}</h1>${paragraphs}</html>`;
-  return { to, subject, text: `${about}\n\n${next}\n`, html };
+  return {
+    to,
+    subject: `A webhook endpoint of ${organization} was switched off`,
+    paragraphs: [
+      `The webhook endpoint ${address} did not accept the last ten events, so nothing more is sent to it.`,
+      `Once it works again: floe webhooks update ${endpoint.id} --enabled. Events that were held back can then be sent again.`,
+    ],
+  };
 }

@@ -1,9 +1,6 @@
-import { createServer, type Server } from "node:net";
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { apikey, member, session } from "../../server/auth/tables.ts";
-import { listMails, queueMail } from "../../server/lib/mail.ts";
-import { mails } from "../../server/lib/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { type Accounts, type Answer, newAddress, startAccounts } from "../support/accounts.ts";
 import type { Seller } from "../support/floe.ts";
@@ -163,99 +160,3 @@ describe("the demo seller", () => {
     expect(row?.role).toBe("owner");
   });
 });
-
-describe("sending", () => {
-  test("without a mail server it stays in the inbox", async () => {
-    await floe.deps.db.transaction((tx) =>
-      queueMail(tx, floe.deps, { to: "inbox@example.com", subject: "Stays", text: "here", html: "<p>here</p>" }),
-    );
-    await floe.sendMails();
-    expect((await listMails(floe.deps.db)).find((mail) => mail.subject === "Stays")).toMatchObject({
-      to: "inbox@example.com",
-      text: "here",
-    });
-  });
-
-  test("a mail of a change that did not happen is not written", async () => {
-    const mail = { to: "never@example.com", subject: "Never", text: "-", html: "-" };
-    await expect(
-      floe.deps.db.transaction(async (tx) => {
-        await queueMail(tx, floe.deps, mail);
-        throw new Error("undone");
-      }),
-    ).rejects.toThrow("undone");
-    expect((await listMails(floe.deps.db)).some(({ subject }) => subject === "Never")).toBe(false);
-  });
-
-  test("a mail server gets it once; while it refuses, the job fails and the mail waits", async () => {
-    const server = smtpServer();
-    const mailing = await startAccounts({
-      SMTP_URL: `smtp://127.0.0.1:${await server.port}`,
-      MAIL_FROM: "floe <shop@example.com>",
-    });
-    try {
-      const mail = { to: "buyer@example.com", subject: "Your order", text: "Thank you.", html: "<p>Thank you.</p>" };
-      server.refuse = true;
-      await mailing.deps.db.transaction((tx) => queueMail(tx, mailing.deps, mail));
-      await expect(mailing.sendMails()).rejects.toThrow();
-      const sentAt = async () => (await mailing.deps.db.select({ id: mails.id, at: mails.sent_at }).from(mails))[0];
-      expect((await sentAt())?.at).toBeNull();
-      server.refuse = false;
-      const mail_id = (await sentAt())?.id ?? "";
-      await mailing.deliver(mail_id);
-      await mailing.deliver(mail_id);
-      expect(server.received).toHaveLength(1);
-      expect(server.received[0]).toContain("Subject: Your order");
-      expect(server.received[0]).toContain("From: floe <shop@example.com>");
-      expect(server.received[0]).toContain(`Message-ID: <${mail_id}@`);
-      expect((await sentAt())?.at).toBeInstanceOf(Date);
-    } finally {
-      await mailing.close();
-      await server.close();
-    }
-  });
-});
-
-/** A mail server of a few lines: takes what it is given, or refuses every recipient. */
-function smtpServer() {
-  const received: string[] = [];
-  const state = { refuse: false };
-  const server: Server = createServer((socket) => {
-    let data = false;
-    let text = "";
-    socket.write("220 test\r\n");
-    socket.on("error", () => {});
-    socket.on("data", (chunk) => {
-      text += chunk.toString("utf8");
-      if (data) {
-        if (!text.endsWith("\r\n.\r\n")) return;
-        received.push(text);
-        text = "";
-        data = false;
-        socket.write("250 kept\r\n");
-        return;
-      }
-      for (let end = text.indexOf("\r\n"); end >= 0 && !data; end = text.indexOf("\r\n")) {
-        const line = text.slice(0, end).toUpperCase();
-        text = text.slice(end + 2);
-        if (line.startsWith("DATA")) {
-          data = true;
-          socket.write("354 go on\r\n");
-        } else if (line.startsWith("QUIT")) socket.end("221 bye\r\n");
-        else if (line.startsWith("RCPT") && state.refuse) socket.write("450 later\r\n");
-        else socket.write("250 ok\r\n");
-      }
-    });
-  });
-  const port = new Promise<number>((resolve) =>
-    server.listen(0, "127.0.0.1", () => resolve((server.address() as { port: number }).port)),
-  );
-  return {
-    received,
-    port,
-    set refuse(value: boolean) {
-      state.refuse = value;
-    },
-    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
-  };
-}

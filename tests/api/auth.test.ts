@@ -70,7 +70,7 @@ describe("signing up and in (product.md 4, 5, 8)", () => {
   test("the password is kept as a hash", async () => {
     const rows = await floe.deps.db.select().from(account).where(eq(account.userId, seller.user_id));
     expect(rows).toHaveLength(1);
-    expect(rows[0]?.password).toMatch(/^[0-9a-f]{32}:[0-9a-f]{128}$/);
+    expect(rows[0]?.password).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/);
     expect(JSON.stringify(rows)).not.toContain(seller.password);
   });
 

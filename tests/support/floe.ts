@@ -14,6 +14,7 @@ import { openJobs } from "../../server/lib/jobs.ts";
 import { openProcessor } from "../../server/processors/open.ts";
 import { embedded } from "../../server/providers/embedded.ts";
 import type { Provider } from "../../server/providers/provider.ts";
+import { movePurchases } from "../../server/purchases.ts";
 import { handlers, startWorker, sweepDue } from "../../server/worker.ts";
 import { type Api, api } from "../../shared/api/index.ts";
 import { createClient } from "../../shared/client.ts";
@@ -150,7 +151,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     log,
   };
   const deps: Deps = { ...base, ...options.replace?.(base) };
-  const auth = createAuth(deps, { keepsBooks });
+  const auth = createAuth(deps, { keepsBooks, movePurchases });
   const app = await buildApp({
     deps,
     auth,

@@ -71,6 +71,62 @@ const shown: Shown[] = [
   { name: "sign in", path: () => "/sign-in", heading: "Sign in", signedOut: true },
   { name: "signed in", path: () => "/sign-in", heading: "You are signed in" },
   { name: "sign up", path: () => "/sign-up", heading: "Sign up" },
+  { name: "verify e-mail", path: () => "/verify-email?token=t", heading: "Confirm your address" },
+  { name: "verified", path: () => "/verify-email?done=1", heading: "Your address is confirmed" },
+  { name: "old verification", path: () => "/verify-email?error=token_expired", heading: "This link has expired" },
+  { name: "forgotten password", path: () => "/forgot-password", heading: "Choose a new password" },
+  { name: "new password", path: () => "/reset-password?token=t", heading: "Choose a new password" },
+  { name: "old reset", path: () => "/reset-password?error=INVALID_TOKEN", heading: "This link is no longer good" },
+  { name: "invitation", path: () => "/accept-invitation?id=i1", heading: "Join Northern Ice Research?" },
+  {
+    name: "invitation, signed out",
+    path: () => "/accept-invitation?id=i1",
+    heading: "You are invited",
+    signedOut: true,
+  },
+  { name: "profile", path: () => "/account", heading: "E-mail address" },
+  { name: "account: signing in", path: () => "/account/sign-in", heading: "Linked accounts" },
+  {
+    name: "account: sessions",
+    path: () => "/account/sessions",
+    heading: "Devices",
+    act: () => page.getByText("floe command line").waitFor(),
+  },
+  {
+    name: "account: signing out another",
+    path: () => "/account/sessions",
+    heading: "Devices",
+    act: async () => {
+      await page.getByRole("button", { name: "Sign out Safari on iOS" }).click();
+      await page.getByRole("dialog").waitFor();
+    },
+  },
+  {
+    name: "account: a key being made",
+    path: () => "/account/keys",
+    heading: "Keys for programs",
+    act: async () => {
+      await page.getByText("Continuous integration").waitFor();
+      await page.getByRole("button", { name: "New key" }).click();
+      await page.getByLabel("It may").selectOption("some");
+    },
+  },
+  {
+    name: "account: a key just made",
+    path: () => "/account/keys",
+    heading: "Keys for programs",
+    act: async () => {
+      await page.getByRole("button", { name: "New key" }).click();
+      await page.getByLabel("Name").fill("Deploy");
+      await page.keyboard.press("Enter");
+      await page.getByText("Keep the key now").waitFor();
+    },
+  },
+  {
+    name: "account: deletion",
+    path: () => "/account/delete",
+    heading: "Delete your account",
+  },
   { name: "device code", path: () => "/device", heading: "Connect a device" },
   {
     name: "device question",
@@ -169,7 +225,7 @@ describe("signing in", () => {
       await page.getByLabel("E-mail").fill("seller@example.com");
       await page.getByLabel("Password").fill("correct horse");
       await page.keyboard.press("Enter");
-      await page.waitForURL(`${fake.url}/`);
+      await page.waitForURL(`${fake.url}/account`);
     },
   );
 
@@ -180,6 +236,9 @@ describe("signing in", () => {
     await page.getByLabel("Name").fill("Ada");
     await page.getByLabel("E-mail").fill("ada@example.com");
     await page.getByLabel("Password").fill("x");
+    await page.keyboard.press("Enter");
+    await page.getByText("Use at least 8 characters.").waitFor();
+    await page.getByLabel("Password").fill("known to all");
     await page.keyboard.press("Enter");
     await page.getByText("Password too short").waitFor();
     expect(await page.getByLabel("Password").getAttribute("aria-invalid")).toBe("true");

@@ -1,5 +1,8 @@
 import { useEffect, useRef, useState } from "react";
+import { useStore } from "../account/use-store.ts";
 import { call, type Failure } from "../api.ts";
+import { checkout, session, unwrap } from "../auth-client.ts";
+import { loadSellerScript, openOverlay } from "../overlay.ts";
 import { Button } from "../parts/Button.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Notice } from "../parts/Notice.tsx";
@@ -8,28 +11,7 @@ import "../development.css";
 
 type Product = { id: string; name: string; description: string | null; price_label: string };
 type Theme = "light" | "dark";
-type Overlay = EventTarget & { close: () => void };
-type Seller = { EmbedCheckout: { create(url: string, options: { theme: Theme }): Promise<Overlay> } };
 type Entry = { key: number; time: string; text: string };
-
-declare global {
-  interface Window {
-    Floe?: Seller;
-  }
-}
-
-/** Loads the very script that sellers put on their pages. */
-function loadSellerScript(): Promise<Seller> {
-  if (window.Floe) return Promise.resolve(window.Floe);
-  return new Promise((resolve, reject) => {
-    const script = document.createElement("script");
-    script.src = "/embed.js";
-    const failed = (): void => reject(new Error("/embed.js could not be loaded."));
-    script.onload = () => (window.Floe ? resolve(window.Floe) : failed());
-    script.onerror = failed;
-    document.head.append(script);
-  });
-}
 
 const links = [
   { href: "/demo", text: "Demo shop" },
@@ -38,6 +20,7 @@ const links = [
 
 /** A seller's shop in small, to try the overlay in. */
 export default function DemoPage() {
+  const { value: signed } = useStore(session);
   const [products, setProducts] = useState<Product[]>();
   const [failure, setFailure] = useState<Failure>();
   const [theme, setTheme] = useState<Theme>("light");
@@ -60,20 +43,23 @@ export default function DemoPage() {
     const entry = { key: count.current, time: new Date().toLocaleTimeString(), text };
     setLog((before) => [entry, ...before].slice(0, 50));
   };
+  /** As a site with accounts does it for who is signed in, or by the site's own server for anyone. */
+  const open = async (product: Product) => {
+    if (signed) return checkout({ products: product.id }, { theme });
+    const made = unwrap(
+      await call<{ url: string }>("POST", "/demo/checkout", { product_id: product.id, embed_origin: location.origin }),
+    );
+    return openOverlay(made.url, { theme });
+  };
   const buy = async (product: Product): Promise<void> => {
     if (buying) return;
     setBuying(product.id);
     setFault(undefined);
-    const made = await call<{ url: string }>("POST", "/demo/checkout", {
-      product_id: product.id,
-      embed_origin: location.origin,
-    });
-    setBuying(undefined);
-    if (!made.ok) return setFault(made.failure.detail);
     try {
-      const { EmbedCheckout } = await loadSellerScript();
-      note(`open ${made.value.url}`);
-      const overlay = await EmbedCheckout.create(made.value.url, { theme });
+      const { url, loaded } = await open(product);
+      note(`open ${url}`);
+      setBuying(undefined);
+      const overlay = await loaded;
       note("loaded");
       for (const name of ["confirmed", "success", "close"]) {
         overlay.addEventListener(name, (event) => {
@@ -82,6 +68,7 @@ export default function DemoPage() {
         });
       }
     } catch (error) {
+      setBuying(undefined);
       setFault(error instanceof Error ? error.message : String(error));
     }
   };

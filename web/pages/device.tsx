@@ -1,9 +1,14 @@
 import { type FormEvent, useCallback, useEffect, useRef, useState } from "react";
-import { accounts, type DeviceRequest, devices, type Session } from "../api.ts";
+import { sentenceOf } from "../account/form.ts";
+import { useStore } from "../account/use-store.ts";
+import { moment } from "../account/words.ts";
+import { type DeviceRequest, devices } from "../api.ts";
+import { session, type User } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { Frame, Shell } from "../parts/Shell.tsx";
+import "../device.css";
 
 const codeLength = 8;
 /** A code as the service keeps it; people type it in lower case, with a dash or spaces. */
@@ -29,7 +34,7 @@ function CodeForm({ found, given }: { found: (request: DeviceRequest) => void; g
       setBusy(false);
       if (!answer.ok)
         return setFault(
-          answer.failure.status === 0 ? answer.failure.detail : "This code is not known, or its time is up.",
+          answer.failure.status === 400 ? "This code is not known, or its time is up." : sentenceOf(answer.failure),
         );
       if (answer.value.status !== "pending") return setFault("This code was used already. Ask for a new one.");
       found(answer.value);
@@ -74,98 +79,232 @@ function CodeForm({ found, given }: { found: (request: DeviceRequest) => void; g
   );
 }
 
-type Outcome = "approved" | "denied";
+type Outcome = "approved" | "denied" | "wrong_number" | "expired";
 
-function Question({
-  request,
-  session,
-  done,
-}: {
-  request: DeviceRequest;
-  session: Session;
-  done: (outcome: Outcome) => void;
-}) {
-  const [busy, setBusy] = useState<Outcome>();
-  const [fault, setFault] = useState<string>();
-  const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => heading.current?.focus(), []);
+const places: Record<DeviceRequest["place"], string> = {
+  this_computer: "this computer",
+  same_address: "the same address as yours",
+  same_network: "the same network as yours",
+  another_address: "not your address",
+  unknown: "not known",
+};
 
-  const answer = async (outcome: Outcome): Promise<void> => {
-    if (busy) return;
-    setBusy(outcome);
-    const result = await (outcome === "approved"
-      ? devices.approve(request.user_code)
-      : devices.deny(request.user_code));
-    setBusy(undefined);
-    if (result.ok) done(outcome);
-    else setFault(result.failure.detail);
-  };
-  const scopes = (request.scope ?? "").split(/\s+/).filter((scope) => scope !== "");
+/** Said first, and aloud, when whoever asks sits elsewhere: codes are sent to people to be approved for others. */
+function Warning({ request }: { request: DeviceRequest }) {
   return (
-    <div className="card stack">
+    <Notice tone="fault">
+      <strong>This request does not come from where you are.</strong> It was made from{" "}
+      {request.ip_address ?? "an address that is not known"}. If somebody sent you this code or this link, deny it:
+      approving it gives them your account.
+    </Notice>
+  );
+}
+
+function Facts({ request, user }: { request: DeviceRequest; user: User }) {
+  const scopes = (request.scope ?? "").split(/\s+/).filter((scope) => scope !== "");
+  const address = request.ip_address;
+  return (
+    <dl className="request">
+      <div>
+        <dt className="soft">Code</dt>
+        <dd>
+          <code>{spoken(plain(request.user_code))}</code>
+        </dd>
+      </div>
+      <div>
+        <dt className="soft">Your account</dt>
+        <dd>{user.isAnonymous ? "A guest's, without an address" : user.email}</dd>
+      </div>
+      <div>
+        <dt className="soft">Program</dt>
+        <dd>{request.agent}</dd>
+      </div>
+      <div>
+        <dt className="soft">Asked from</dt>
+        <dd>{address ? `${address}, ${places[request.place]}` : places[request.place]}</dd>
+      </div>
+      <div>
+        <dt className="soft">Asked at</dt>
+        <dd>{moment(request.requested_at)}</dd>
+      </div>
+      <div>
+        <dt className="soft">Access</dt>
+        <dd>
+          {scopes.length === 0 ? (
+            "Everything that you may do, your account included"
+          ) : (
+            <ul>
+              {scopes.map((scope) => (
+                <li key={scope}>{scope}</li>
+              ))}
+            </ul>
+          )}
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+type QuestionProps = { request: DeviceRequest; user: User; done: (outcome: Outcome) => void };
+
+function Question({ request, user, done }: QuestionProps) {
+  const [busy, setBusy] = useState<"approve" | "deny">();
+  const [fault, setFault] = useState<string>();
+  const [number, setNumber] = useState("");
+  const [numberFault, setNumberFault] = useState<string>();
+  const heading = useRef<HTMLHeadingElement>(null);
+  const numberField = useRef<HTMLDivElement>(null);
+  useEffect(() => heading.current?.focus(), []);
+  useEffect(() => {
+    if (numberFault) numberField.current?.querySelector("input")?.focus();
+  }, [numberFault]);
+  useEffect(() => {
+    const timer = setTimeout(() => done("expired"), request.expires_in * 1000);
+    return () => clearTimeout(timer);
+  }, [request, done]);
+
+  const asks = request.confirmation_required;
+  const elsewhere = request.place === "another_address" || request.place === "unknown";
+  const approve = async (): Promise<void> => {
+    if (busy) return;
+    // A wrong number denies the request for good, so an empty field is not sent.
+    if (asks && number === "") return setNumberFault("Enter the number that your terminal shows.");
+    setBusy("approve");
+    const result = await devices.approve(request.user_code, asks ? number : undefined);
+    setBusy(undefined);
+    if (result.ok) done("approved");
+    else if (asks && result.failure.error === "access_denied") done("wrong_number");
+    else setFault(sentenceOf(result.failure));
+  };
+  const deny = async (): Promise<void> => {
+    if (busy) return;
+    setBusy("deny");
+    const result = await devices.deny(request.user_code);
+    setBusy(undefined);
+    if (result.ok) done("denied");
+    else setFault(sentenceOf(result.failure));
+  };
+  return (
+    <form
+      className="card stack"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void approve();
+      }}
+    >
       <h1 ref={heading} tabIndex={-1}>
         {request.client_name ?? request.client_id ?? "A device"} wants to sign in as you
       </h1>
-      <dl className="facts">
-        <div>
-          <dt className="soft">Code</dt>
-          <dd>
-            <code>{spoken(plain(request.user_code))}</code>
-          </dd>
-        </div>
-        <div>
-          <dt className="soft">Your account</dt>
-          <dd>{session.user.email}</dd>
-        </div>
-        {scopes.length > 0 && (
-          <div>
-            <dt className="soft">It asks for</dt>
-            <dd>{scopes.join(", ")}</dd>
-          </div>
-        )}
-      </dl>
+      {elsewhere && <Warning request={request} />}
+      <Facts request={request} user={user} />
       <p className="soft">Approve only if the same code stands in your own terminal, and you asked for it just now.</p>
+      {asks && (
+        <div ref={numberField}>
+          <Field
+            label="Number in your terminal"
+            name="confirmation_number"
+            inputMode="numeric"
+            autoComplete="off"
+            maxLength={3}
+            required
+            value={number}
+            error={numberFault}
+            hint="There is one try: a wrong number denies the request."
+            onChange={({ target }) => {
+              setNumberFault(undefined);
+              setNumber(target.value.replace(/\D/g, ""));
+            }}
+          />
+        </div>
+      )}
       {fault && <Notice tone="fault">{fault}</Notice>}
       <div className="row">
-        <Button busy={busy === "approved"} onClick={() => void answer("approved")}>
+        <Button type="submit" quiet={elsewhere} busy={busy === "approve"}>
           Approve
         </Button>
-        <Button quiet busy={busy === "denied"} onClick={() => void answer("denied")}>
+        <Button quiet={!elsewhere} busy={busy === "deny"} onClick={() => void deny()}>
           Deny
         </Button>
       </div>
+    </form>
+  );
+}
+
+const ends: Record<Outcome, { heading: string; tone: "good" | "note" | "fault"; text: string }> = {
+  approved: {
+    heading: "Device connected",
+    tone: "good",
+    text: "Your terminal is signed in. You can close this page.",
+  },
+  denied: { heading: "Request denied", tone: "note", text: "Nothing was given access. You can close this page." },
+  wrong_number: {
+    heading: "Request denied",
+    tone: "fault",
+    text: "That is not the number in your terminal, so nothing was given access. To try again, start anew there.",
+  },
+  expired: {
+    heading: "The time is up",
+    tone: "note",
+    text: "The code was not answered in time. To try again, start anew in your terminal.",
+  },
+};
+
+function End({ outcome }: { outcome: Outcome }) {
+  const { heading, tone, text } = ends[outcome];
+  const title = useRef<HTMLHeadingElement>(null);
+  useEffect(() => title.current?.focus(), []);
+  return (
+    <div className="card stack">
+      <h1 ref={title} tabIndex={-1}>
+        {heading}
+      </h1>
+      <Notice tone={tone}>{text}</Notice>
+      {outcome === "approved" && (
+        <a href="/account/sessions" className="soft">
+          See and disconnect your devices
+        </a>
+      )}
     </div>
   );
 }
 
 /** Where a terminal sends its user to be signed in: enter or confirm the code, then approve or deny. */
 export default function DevicePage() {
-  const given = plain(new URLSearchParams(location.search).get("user_code") ?? "").slice(0, codeLength);
-  const [session, setSession] = useState<Session>();
+  const [given] = useState(() =>
+    plain(new URLSearchParams(location.search).get("user_code") ?? "").slice(0, codeLength),
+  );
+  const { pending, value, failure } = useStore(session);
   const [request, setRequest] = useState<DeviceRequest>();
   const [outcome, setOutcome] = useState<Outcome>();
+  const out = !pending && value === null && (failure === null || failure.status === 401);
 
   useEffect(() => {
-    void accounts.session().then((answer) => {
-      if (answer.ok && answer.value) setSession(answer.value);
-      else location.replace(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);
-    });
-  }, []);
+    // The code leaves the address, and with it the history and what is told to the next page.
+    if (value) history.replaceState(history.state, "", location.pathname);
+  }, [value]);
+  useEffect(() => {
+    const here = given === "" ? "/device" : `/device?user_code=${given}`;
+    if (out) location.replace(`/sign-in?next=${encodeURIComponent(here)}`);
+  }, [out, given]);
 
-  if (!session) return <Frame />;
+  if (!value && !pending && !out && failure)
+    return (
+      <Shell title="Connect a device">
+        <div className="card stack">
+          <h1>Connect a device</h1>
+          <Notice tone="fault">{sentenceOf(failure)}</Notice>
+          <Button onClick={() => void session.refetch()}>Try again</Button>
+        </div>
+      </Shell>
+    );
+  if (!value) return <Frame />;
   return (
     <Shell title="Connect a device">
       {outcome ? (
-        <div className="card stack">
-          <h1>{outcome === "approved" ? "Device connected" : "Request denied"}</h1>
-          <Notice tone={outcome === "approved" ? "good" : "note"}>
-            {outcome === "approved"
-              ? "Your terminal is signed in. You can close this page."
-              : "Nothing was given access. You can close this page."}
-          </Notice>
-        </div>
+        <End outcome={outcome} />
       ) : request ? (
-        <Question request={request} session={session} done={setOutcome} />
+        <Question request={request} user={value.user} done={setOutcome} />
       ) : (
         <CodeForm given={spoken(given)} found={setRequest} />
       )}

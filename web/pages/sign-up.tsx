@@ -1,73 +1,92 @@
-import { type FormEvent, useEffect, useRef, useState } from "react";
-import { accounts, type Failure } from "../api.ts";
+import { useState } from "react";
+import { addressFault, newPasswordFault, useForm, withNext } from "../account/form.ts";
+import { useMethods } from "../account/use-methods.ts";
+import { Ways } from "../account/Ways.tsx";
+import { signing } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
-import { Shell } from "../parts/Shell.tsx";
+import { Frame, Shell } from "../parts/Shell.tsx";
 import { Link, safePath } from "../router.tsx";
-
-type Values = { name: string; email: string; password: string };
-type Faults = Partial<Record<keyof Values | "form", string>>;
-
-/** The service names no field, only a sentence; where it speaks of one, it is shown there. */
-function faultsOf({ detail }: Failure): Faults {
-  if (/password/i.test(detail)) return { password: detail };
-  if (/email|exists/i.test(detail)) return { email: detail };
-  return { form: detail };
-}
+import "../account.css";
 
 /** Making an account. With `?next=` it goes on to that path of this site. */
 export default function SignUpPage() {
   const next = new URLSearchParams(location.search).get("next");
-  const [values, setValues] = useState<Values>({ name: "", email: "", password: "" });
-  const [faults, setFaults] = useState<Faults>({});
-  const [busy, setBusy] = useState(false);
-  const form = useRef<HTMLFormElement>(null);
+  const target = safePath(next, "/account");
+  const form = useForm({ name: "", email: "", password: "" });
+  const methods = useMethods();
+  const [written, setWritten] = useState<string>();
 
-  useEffect(() => {
-    if (Object.keys(faults).length > 0) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-  }, [faults]);
-
-  const common = (name: keyof Values) => ({
-    name,
-    required: true,
-    value: values[name],
-    error: faults[name],
-    onChange: ({ target }: { target: { value: string } }) =>
-      setValues((before) => ({ ...before, [name]: target.value })),
-  });
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    if (busy) return;
-    const found: Faults = {};
-    if (values.name.trim() === "") found.name = "Enter your name.";
-    if (!/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(values.email.trim())) found.email = "Write it like name@example.com.";
-    if (values.password === "") found.password = "Choose a password.";
-    setFaults(found);
-    if (Object.keys(found).length > 0) return;
-    setBusy(true);
-    const answer = await accounts.signUp({ ...values, name: values.name.trim(), email: values.email.trim() });
-    setBusy(false);
-    if (answer.ok) location.assign(safePath(next));
-    else setFaults(faultsOf(answer.failure));
-  };
+  const submit = form.submit(
+    ({ name, email, password }) => ({
+      ...(name.trim() === "" && { name: "Enter your name." }),
+      email: addressFault(email),
+      password: newPasswordFault(password),
+    }),
+    async ({ name, email, password }) => {
+      const answer = await signing.up({
+        name: name.trim(),
+        email: email.trim(),
+        password,
+        callbackURL: withNext("/verify-email?done=1", target),
+      });
+      if (!answer.ok)
+        return form.faultsOf(answer.failure, [
+          [/PASSWORD/, "password"],
+          [/EMAIL|USER_ALREADY/, "email"],
+          [/NAME/, "name"],
+        ]);
+      if (answer.value.token === null) {
+        setWritten(email.trim());
+        return undefined;
+      }
+      location.assign(target);
+      return new Promise(() => undefined);
+    },
+  );
+  if (!methods) return <Frame />;
   return (
     <Shell title="Sign up">
-      <form ref={form} className="card stack" noValidate onSubmit={(event) => void submit(event)}>
-        <h1>Sign up</h1>
-        {faults.form && <Notice tone="fault">{faults.form}</Notice>}
-        <div className="fields">
-          <Field label="Name" {...common("name")} autoComplete="name" />
-          <Field label="E-mail" type="email" {...common("email")} autoComplete="username" />
-          <Field label="Password" type="password" {...common("password")} autoComplete="new-password" />
+      {written ? (
+        <div className="card stack">
+          <h1>Look into your mail</h1>
+          <Notice tone="good">We sent a message to {written}. Follow its link, then sign in.</Notice>
+          <p className="small soft">
+            Nothing there? It may be with the unwanted mail, or the address has an account already:{" "}
+            <Link href={withNext("/sign-in", next)}>sign in</Link> or{" "}
+            <Link href="/forgot-password?">choose a new password</Link>.
+          </p>
         </div>
-        <Button type="submit" full busy={busy}>
-          Make the account
-        </Button>
-        <p className="small soft">
-          You have one? <Link href={`/sign-in${next ? `?next=${encodeURIComponent(next)}` : "?"}`}>Sign in</Link>
-        </p>
-      </form>
+      ) : (
+        <div className="card stack">
+          <h1>Sign up</h1>
+          {form.faults.form && <Notice tone="fault">{form.faults.form}</Notice>}
+          {methods.password && (
+            <form ref={form.ref} className="stack" noValidate onSubmit={(event) => void submit(event)}>
+              <div className="fields">
+                <Field label="Name" autoComplete="name" required {...form.field("name")} />
+                <Field label="E-mail" type="email" autoComplete="username" required {...form.field("email")} />
+                <Field
+                  label="Password"
+                  type="password"
+                  autoComplete="new-password"
+                  hint="At least 8 characters; a few words are best."
+                  required
+                  {...form.field("password")}
+                />
+              </div>
+              <Button type="submit" full busy={form.busy}>
+                Make the account
+              </Button>
+            </form>
+          )}
+          <Ways methods={methods} next={target} guests={false} />
+          <p className="small soft">
+            You have one? <Link href={withNext("/sign-in", next)}>Sign in</Link>
+          </p>
+        </div>
+      )}
     </Shell>
   );
 }

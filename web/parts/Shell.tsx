@@ -20,10 +20,17 @@ export function useTitle(title: string): void {
   }, [title]);
 }
 
-type Props = { title: string; wide?: boolean; links?: { href: string; text: string }[]; children: ReactNode };
+type Props = {
+  title: string;
+  wide?: boolean;
+  links?: { href: string; text: string }[];
+  /** Stands at the end of the header. */
+  aside?: ReactNode;
+  children: ReactNode;
+};
 
 /** The page around everything but the checkout. */
-export function Shell({ title, wide = false, links = [], children }: Props) {
+export function Shell({ title, wide = false, links = [], aside, children }: Props) {
   useTitle(`${title} · floe`);
   return (
     <div className={wide ? "shell wide" : "shell"}>
@@ -41,6 +48,7 @@ export function Shell({ title, wide = false, links = [], children }: Props) {
             ))}
           </nav>
         )}
+        {aside}
       </header>
       <main>{children}</main>
       <footer>

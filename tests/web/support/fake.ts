@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
+import { accountAnswer, user } from "./fake-account.ts";
 import { type FakeCheckout, fieldsFor, id, makeCheckout } from "./sample.ts";
 
 /** Stands in for the server where a test is about the page alone: same paths and shapes, a few lines of behaviour. */
@@ -143,8 +144,15 @@ export async function startFake(dist: string): Promise<Fake> {
   }
 
   function site(path: string, body: Record<string, unknown>): Answer | undefined {
-    const user = { id: id(), name: "Ada", email: "seller@example.com" };
-    if (path === "/api/auth/get-session") return { status: 200, json: fake.signedIn ? { user } : null };
+    if (path === "/api/auth/get-session")
+      return { status: 200, json: fake.signedIn ? { user, session: { id: "s1" } } : null };
+    if (path === "/api/auth/checkout")
+      return {
+        status: 200,
+        json: { url: fake.checkout({ embed_origin: String(body.embedOrigin) }).url, redirect: false },
+      };
+    const account = accountAnswer(path);
+    if (account) return account;
     if (path === "/api/auth/sign-in/email") {
       if (body.password !== "correct horse") {
         return { status: 401, json: { code: "INVALID_EMAIL_OR_PASSWORD", message: "Invalid email or password" } };
@@ -163,6 +171,12 @@ export async function startFake(dist: string): Promise<Fake> {
           client_id: "floe-cli",
           client_name: "floe command line",
           scope: "products:write orders:read",
+          ip_address: "203.0.113.9",
+          place: "another_address",
+          agent: "floe command line 0.1 on Linux",
+          requested_at: new Date().toISOString(),
+          expires_in: 540,
+          confirmation_required: true,
         },
       };
     }

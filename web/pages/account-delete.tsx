@@ -1,0 +1,104 @@
+import { useState } from "react";
+import { Confirm } from "../account/Confirm.tsx";
+import { logins, profile } from "../account/calls.ts";
+import { sentenceOf, useForm } from "../account/form.ts";
+import { AccountPage, Section } from "../account/Layout.tsx";
+import { useAsked } from "../account/use-asked.ts";
+import { Whose } from "../account/Whose.tsx";
+import type { User } from "../auth-client.ts";
+import { Button } from "../parts/Button.tsx";
+import { Field } from "../parts/Field.tsx";
+import { GhostLine } from "../parts/Ghost.tsx";
+import { Notice } from "../parts/Notice.tsx";
+
+const gone = "/sign-in?deleted=1";
+
+function Delete({ user }: { user: User }) {
+  const { value: accounts, fault } = useAsked(logins.list);
+  const form = useForm({ password: "" });
+  const [asking, setAsking] = useState(false);
+  const [told, setTold] = useState<string>();
+  const [refused, setRefused] = useState<string>();
+  const hasPassword = accounts?.some(({ providerId }) => providerId === "credential");
+
+  const remove = async (password?: string): Promise<string | undefined> => {
+    const answer = await profile.remove({ callbackURL: gone, ...(password !== undefined && { password }) });
+    setRefused(undefined);
+    if (!answer.ok) {
+      const { error } = answer.failure;
+      // About the password: beside it. About the account: in full below the question.
+      if (error === "INVALID_PASSWORD") form.set({ password: "" });
+      setRefused(
+        error === "SESSION_EXPIRED" || error === "SESSION_IS_NOT_FRESH" || error === "SESSION_NOT_FRESH"
+          ? "You signed in too long ago for this. Sign out, sign in again, and come back."
+          : sentenceOf(answer.failure),
+      );
+      return undefined;
+    }
+    if (answer.value.message === "Verification email sent") {
+      setTold(`We sent a link to ${user.email}. Your account is deleted once you have followed it, in this browser.`);
+      return undefined;
+    }
+    location.assign(gone);
+    return new Promise(() => undefined);
+  };
+  const submit = form.submit(
+    ({ password }) => ({ ...(password === "" && { password: "Enter your password." }) }),
+    async () => {
+      setAsking(true);
+      return undefined;
+    },
+  );
+  if (fault) return <Notice tone="fault">{fault}</Notice>;
+  if (!accounts) return <GhostLine width="100%" height="12rem" />;
+  return (
+    <Section title="Delete your account">
+      <p>
+        Your name, your sign-ins, your keys and your memberships go at once, and cannot be brought back. What your
+        organizations sold stays with them.
+      </p>
+      <p className="soft">While an organization has no owner but you, first make another member its owner.</p>
+      {refused && <Notice tone="fault">{refused}</Notice>}
+      {told && <Notice tone="good">{told}</Notice>}
+      {hasPassword && (
+        <form ref={form.ref} className="stack" noValidate onSubmit={(event) => void submit(event)}>
+          <Whose email={user.email} />
+          <Field
+            label="Password"
+            type="password"
+            autoComplete="current-password"
+            required
+            {...form.field("password")}
+          />
+          <div className="row">
+            <Button type="submit" danger busy={form.busy}>
+              Delete the account
+            </Button>
+          </div>
+        </form>
+      )}
+      {!user.isAnonymous && (
+        <div>
+          <Button quiet onClick={() => void remove()}>
+            {hasPassword ? "Send me a link instead" : "Send me a link that deletes it"}
+          </Button>
+        </div>
+      )}
+      {asking && (
+        <Confirm
+          title="Delete your account?"
+          action="Delete it"
+          left={() => setAsking(false)}
+          confirmed={() => remove(form.values.password)}
+        >
+          This cannot be taken back.
+        </Confirm>
+      )}
+    </Section>
+  );
+}
+
+/** The end of an account: at once with the password, or by a link in a mail. */
+export default function AccountDeletePage() {
+  return <AccountPage title="Delete account">{({ user }) => <Delete user={user} />}</AccountPage>;
+}

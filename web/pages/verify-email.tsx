@@ -1,0 +1,104 @@
+import { useEffect, useRef, useState } from "react";
+import { addressFault, sentenceOf, useForm, withNext } from "../account/form.ts";
+import { signing } from "../auth-client.ts";
+import { Button } from "../parts/Button.tsx";
+import { Field } from "../parts/Field.tsx";
+import { Notice } from "../parts/Notice.tsx";
+import { Shell } from "../parts/Shell.tsx";
+import { safePath } from "../router.tsx";
+
+type Ending = { title: string; text: string; again: boolean };
+const endings: Record<string, Ending> = {
+  token_expired: { title: "This link has expired", text: "It worked for one hour.", again: true },
+  invalid_token: {
+    title: "This link does not work",
+    text: "It may be cut short. Open it again from the mail.",
+    again: true,
+  },
+  user_not_found: { title: "There is no such account", text: "It may have been deleted since.", again: false },
+  unauthorized: {
+    title: "This link is for another account",
+    text: "Sign out, or open it where you are signed in as the person it was sent to.",
+    again: false,
+  },
+};
+const otherwise: Ending = { title: "Confirm your address", text: "We send a link to it.", again: true };
+
+function SendAgain({ next }: { next: string | null }) {
+  const form = useForm({ email: "" });
+  const [sent, setSent] = useState<string>();
+  const submit = form.submit(
+    ({ email }) => ({ email: addressFault(email) }),
+    async ({ email }) => {
+      const answer = await signing.sendVerification(email.trim(), withNext("/verify-email?done=1", next));
+      if (!answer.ok) return { form: sentenceOf(answer.failure) };
+      setSent(email.trim());
+      return undefined;
+    },
+  );
+  if (sent) return <Notice tone="good">If {sent} still waits to be confirmed, a new link is on its way there.</Notice>;
+  return (
+    <form ref={form.ref} className="stack" noValidate onSubmit={(event) => void submit(event)}>
+      {form.faults.form && <Notice tone="fault">{form.faults.form}</Notice>}
+      <Field label="E-mail" type="email" autoComplete="username" required {...form.field("email")} />
+      <Button type="submit" full busy={form.busy}>
+        Send a new link
+      </Button>
+    </form>
+  );
+}
+
+/**
+ * Where the mail's link leads once it was followed: `?done`, or `?error=` with the service's code. With `?token=` it
+ * asks before it confirms, so that programs which follow the links of a mail confirm nothing.
+ */
+export default function VerifyEmailPage() {
+  const query = new URLSearchParams(location.search);
+  const next = query.get("next");
+  const [error, setError] = useState(query.get("error"));
+  const [done, setDone] = useState(query.has("done") && error === null);
+  const [busy, setBusy] = useState(false);
+  const [fault, setFault] = useState<string>();
+  const token = error === null ? query.get("token") : null;
+  const heading = useRef<HTMLHeadingElement>(null);
+  const shown = useRef(false);
+  useEffect(() => {
+    if (shown.current && (done || error)) heading.current?.focus();
+    shown.current = true;
+  }, [done, error]);
+
+  const confirm = async (): Promise<void> => {
+    setBusy(true);
+    const answer = await signing.verify(token ?? "");
+    setBusy(false);
+    if (answer.ok) setDone(true);
+    else if (answer.failure.error.toLowerCase() in endings) setError(answer.failure.error.toLowerCase());
+    else setFault(sentenceOf(answer.failure));
+  };
+  const ending = endings[error ?? ""] ?? otherwise;
+  const title = done ? "Your address is confirmed" : token ? "Confirm your address" : ending.title;
+  return (
+    <Shell title={title}>
+      <div className="card stack">
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        {fault && <Notice tone="fault">{fault}</Notice>}
+        {done ? (
+          <a className="button" href={safePath(next, "/account")}>
+            Continue
+          </a>
+        ) : token ? (
+          <Button full busy={busy} onClick={() => void confirm()}>
+            Confirm this address
+          </Button>
+        ) : (
+          <>
+            <p className="soft">{ending.text}</p>
+            {ending.again && <SendAgain next={next} />}
+          </>
+        )}
+      </div>
+    </Shell>
+  );
+}
