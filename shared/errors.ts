@@ -16,6 +16,8 @@ export const statusOf = {
   OrderNotEligibleForInvoice: 409,
   PaymentAlreadyInProgress: 409,
   IdempotencyKeyInUse: 409,
+  CatalogPlanStale: 409,
+  CatalogRefused: 409,
   ExpiredCheckoutError: 410,
   LengthRequired: 411,
   RequestBodyTooLarge: 413,

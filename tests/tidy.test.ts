@@ -18,9 +18,11 @@ const domains = [
   "orders",
   "checkouts",
   "checkout-links",
+  "catalog",
 ];
 /** The files a domain may hold besides those that only shape its own data. */
-const rooms = /^(tables|rules|store|service|jobs|shapes|buyer|changes|settlement|messages|tax-ids|price-rules)$/;
+const rooms =
+  /^(tables|rules|store|service|jobs|shapes|buyer|changes|settlement|messages|tax-ids|price-rules|current)$/;
 
 /** Words with one home: what, where it may stand, why. */
 const homes: [RegExp, RegExp, string][] = [

@@ -49,7 +49,11 @@ export function organizations(deps: Deps, keepsBooks: KeepsBooks, sendMail: (mai
   return { ...plugin, endpoints: { ...plugin.endpoints, ...organizationEndpoints(deps.db) } };
 }
 
-function organizationOptions({ db, config, clock }: Deps, keepsBooks: KeepsBooks, sendMail: (mail: Mail) => Promise<void>) {
+function organizationOptions(
+  { db, config, clock }: Deps,
+  keepsBooks: KeepsBooks,
+  sendMail: (mail: Mail) => Promise<void>,
+) {
   return {
     ac: access,
     roles,

@@ -65,6 +65,15 @@ export async function listLinks(db: Database, organization_id: string, filter: F
   return { items: await wholeOf(db, organization_id, rows), total: row?.total ?? 0 };
 }
 
+/** These links, in no order. */
+export async function findLinks(db: Database, organization_id: string, ids: readonly string[]): Promise<WholeLink[]> {
+  if (ids.length === 0) return [];
+  const rows = await select(db).where(
+    and(eq(checkoutLinks.organization_id, organization_id), inArray(checkoutLinks.id, [...ids])),
+  );
+  return wholeOf(db, organization_id, rows);
+}
+
 /** A link by its id. */
 export async function findLink(db: Database, organization_id: string, id: string): Promise<WholeLink | undefined> {
   const rows = await select(db).where(

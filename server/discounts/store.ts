@@ -50,18 +50,25 @@ export async function listDiscounts(db: Database, organization_id: string, filte
   return { items, total: row?.total ?? 0 };
 }
 
+/** These discounts that were not deleted, with their products, in no order. */
+export async function findDiscounts(
+  db: Database,
+  organization_id: string,
+  ids: readonly string[],
+): Promise<LimitedDiscount[]> {
+  if (ids.length === 0) return [];
+  return db
+    .select(limited)
+    .from(discounts)
+    .where(and(living(organization_id), inArray(discounts.id, [...ids])));
+}
+
 /** A discount that was not deleted, with its products. */
-export async function findDiscount(
+export const findDiscount = async (
   db: Database,
   organization_id: string,
   id: string,
-): Promise<LimitedDiscount | undefined> {
-  const [row] = await db
-    .select(limited)
-    .from(discounts)
-    .where(and(living(organization_id), eq(discounts.id, id)));
-  return row;
-}
+): Promise<LimitedDiscount | undefined> => (await findDiscounts(db, organization_id, [id]))[0];
 
 /** A discount that was not deleted, kept from changing until the transaction ends. */
 export async function lockDiscount(tx: Tx, organization_id: string, id: string): Promise<DiscountRow | undefined> {

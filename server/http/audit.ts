@@ -9,7 +9,7 @@ type Input = Record<string, unknown>;
 
 /** Whether an operation leaves an entry: what a key or a signed-in person changes, not what buyers do in a checkout. */
 export const isAudited = (op: Operation, actor: Actor): boolean =>
-  op.method !== "GET" && op.scopes.length > 0 && (actor.kind === "key" || actor.kind === "user");
+  op.scopes.some((scope) => scope.endsWith(":write")) && (actor.kind === "key" || actor.kind === "user");
 
 /** What an operation is called in the log: `product.created` of `products.create`, unless it names itself. */
 export function actionOf({ resource, key, op }: Named): string {

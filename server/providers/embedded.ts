@@ -1,4 +1,5 @@
 import { benefitService } from "../benefits/service.ts";
+import { catalogService } from "../catalog/service.ts";
 import { checkoutLinkService } from "../checkout-links/service.ts";
 import { checkoutClientService, checkoutService } from "../checkouts/service.ts";
 import { customFieldService } from "../custom-fields/service.ts";
@@ -27,4 +28,5 @@ export const embedded: Provider = {
   orders: orderService,
   payments: paymentService,
   webhooks: webhookService,
+  catalog: catalogService,
 };

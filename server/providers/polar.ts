@@ -117,8 +117,14 @@ export function polarProvider(config: Config): Provider {
       listDeliveries: (ctx, { query }) => relay(ctx, () => polar.webhooks.listWebhookDeliveries(query as never)),
       redeliver: (ctx, { params }) => relay(ctx, () => polar.webhooks.redeliverWebhookEvent(params.id)),
     },
+    catalog: { pull: notHosted, plan: notHosted, apply: notHosted, import: notHosted },
   };
 }
+
+/** Keys are kept beside floe's own tables, and a change in one transaction is floe's own too. */
+const notHosted = (): never => {
+  throw new ApiError("NotPermitted", "Catalogue files work with floe's own engine, not with hosted Polar.");
+};
 
 async function answered(ask: () => Promise<unknown>): Promise<Relayed | undefined> {
   try {

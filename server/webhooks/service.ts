@@ -1,9 +1,16 @@
 import { and, eq, gte, inArray, lte, type SQL, sql } from "drizzle-orm";
-import type { WebhookDelivery, WebhookEndpoint, webhooks } from "../../shared/api/webhooks.ts";
+import type { z } from "zod";
+import type {
+  WebhookDelivery,
+  WebhookEndpoint,
+  WebhookEndpointCreate,
+  WebhookEndpointUpdate,
+  webhooks,
+} from "../../shared/api/webhooks.ts";
 import type { Service } from "../../shared/contract.ts";
 import { fault, invalid, notFound } from "../../shared/errors.ts";
 import { type EventType, eventTypesOf } from "../../shared/event-types.ts";
-import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
+import { type Ctx, type Database, organizationOf, type Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
 import { checkAddress, reachOf } from "../lib/outbound.ts";
 import { among, contains, offsetOf, pageOf } from "../lib/page.ts";
@@ -29,7 +36,7 @@ const pinned = (client: ClientProfile, asked: ApiVersion | undefined) =>
     : { generation: client.generation, free_price: client.free_price, api_version: client.version };
 
 /** Refuse an address that will not be called. Looks the name up, so never inside a transaction of its own. */
-async function checkUrl(ctx: Ctx, url: string, at: "url" | "enabled"): Promise<void> {
+export async function checkUrl(ctx: Ctx, url: string, at: "url" | "enabled"): Promise<void> {
   const refusal = await checkAddress(url, reachOf(ctx.config));
   if (refusal !== undefined) throw invalid(fault([at], refusal, "value_error", at === "url" ? url : undefined));
 }
@@ -53,6 +60,51 @@ async function changeEndpoint(
   });
 }
 
+/** These endpoints of an organization, as this client can read them. */
+export const findShownEndpoints = async (
+  db: Database,
+  ctx: Ctx,
+  organization_id: string,
+  ids: readonly string[],
+): Promise<WebhookEndpoint[]> =>
+  (await store.findEndpointsById(db, organization_id, ids)).map((row) => shown(ctx.client, row));
+
+type Create = z.output<typeof WebhookEndpointCreate>;
+type Update = z.output<typeof WebhookEndpointUpdate>;
+
+/** Add an endpoint whose address was checked. */
+export async function insertEndpoint(tx: Tx, ctx: Ctx, body: Create): Promise<WebhookEndpoint> {
+  const { url, events, format, enabled } = body;
+  const row = {
+    id: newId(),
+    organization_id: organizationOf(ctx),
+    created_at: ctx.clock.now(),
+    url,
+    name: body.name ?? null,
+    format,
+    events,
+    enabled,
+    secret: body.secret ?? newToken(secret_prefix),
+    since_seq: await store.findLatestSeq(tx),
+    ...pinned(ctx.client, body.api_version),
+  };
+  const [made] = await tx.insert(webhookEndpoints).values(row).returning();
+  if (!made) throw new Error("An endpoint was inserted and not returned.");
+  return shown(ctx.client, made);
+}
+
+/** Change an endpoint whose new address, if it has one, was checked. */
+export const patchEndpoint = (ctx: Ctx, id: string, body: Update): Promise<WebhookEndpoint> =>
+  changeEndpoint(ctx, id, async (tx, row) => {
+    const { api_version, ...given } = body;
+    const patch: Partial<typeof webhookEndpoints.$inferInsert> = Object.fromEntries(
+      Object.entries(given).filter(([, value]) => value !== undefined),
+    );
+    // What happened while it was off is not made up for.
+    if (body.enabled === true && !row.enabled) patch.since_seq = await store.findLatestSeq(tx);
+    return { ...patch, ...(api_version ? pinned(ctx.client, api_version) : {}) };
+  });
+
 const codes: Record<"2xx" | "3xx" | "4xx" | "5xx", [number, number]> = {
   "2xx": [200, 299],
   "3xx": [300, 399],
@@ -72,26 +124,8 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
   },
 
   async createEndpoint(ctx, { body }) {
-    const { url, events, format, enabled } = body;
-    await checkUrl(ctx, url, "url");
-    return ctx.db.transaction(async (tx) => {
-      const row = {
-        id: newId(),
-        organization_id: organizationOf(ctx),
-        created_at: ctx.clock.now(),
-        url,
-        name: body.name ?? null,
-        format,
-        events,
-        enabled,
-        secret: body.secret ?? newToken(secret_prefix),
-        since_seq: await store.findLatestSeq(tx),
-        ...pinned(ctx.client, body.api_version),
-      };
-      const [made] = await tx.insert(webhookEndpoints).values(row).returning();
-      if (!made) throw new Error("An endpoint was inserted and not returned.");
-      return shown(ctx.client, made);
-    });
+    await checkUrl(ctx, body.url, "url");
+    return ctx.db.transaction((tx) => insertEndpoint(tx, ctx, body));
   },
 
   async getEndpoint(ctx, { params }) {
@@ -105,15 +139,7 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
     if (!current) throw notFound();
     if (body.url !== undefined) await checkUrl(ctx, body.url, "url");
     else if (body.enabled === true && !current.enabled) await checkUrl(ctx, current.url, "enabled");
-    return changeEndpoint(ctx, params.id, async (tx, row) => {
-      const { api_version, ...given } = body;
-      const patch: Partial<typeof webhookEndpoints.$inferInsert> = Object.fromEntries(
-        Object.entries(given).filter(([, value]) => value !== undefined),
-      );
-      // What happened while it was off is not made up for.
-      if (body.enabled === true && !row.enabled) patch.since_seq = await store.findLatestSeq(tx);
-      return { ...patch, ...(api_version ? pinned(ctx.client, api_version) : {}) };
-    });
+    return patchEndpoint(ctx, params.id, body);
   },
 
   async deleteEndpoint(ctx, { params }) {

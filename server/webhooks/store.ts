@@ -56,6 +56,25 @@ export async function findEndpoint(
   const [row] = await db.select().from(webhookEndpoints).where(ofOrganization(organization_id, id));
   return row;
 }
+
+/** These endpoints of an organization, in no order. */
+export async function findEndpointsById(
+  db: Database,
+  organization_id: string,
+  ids: readonly string[],
+): Promise<EndpointRow[]> {
+  if (ids.length === 0) return [];
+  return db
+    .select()
+    .from(webhookEndpoints)
+    .where(
+      and(
+        eq(webhookEndpoints.organization_id, organization_id),
+        inArray(webhookEndpoints.id, [...ids]),
+        isNull(webhookEndpoints.deleted_at),
+      ),
+    );
+}
 const ofOrganization = (organization_id: string, id: string): SQL | undefined =>
   and(
     eq(webhookEndpoints.id, id),

@@ -1,5 +1,6 @@
 import type { Contract } from "../contract.ts";
 import { benefits } from "./benefits.ts";
+import { catalog } from "./catalog.ts";
 import { checkoutClient } from "./checkout-client.ts";
 import { checkoutLinks } from "./checkout-links.ts";
 import { checkouts } from "./checkouts.ts";
@@ -28,5 +29,6 @@ export const api = {
   orders,
   payments,
   webhooks,
+  catalog,
 } as const satisfies Contract;
 export type Api = typeof api;

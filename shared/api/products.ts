@@ -163,6 +163,7 @@ export const products = {
   setBenefits: {
     method: "POST",
     path: "/v1/products/:id/benefits",
+    audit: "product.benefits_set",
     summary: "Set the benefits of a product",
     scopes: ["products:write"],
     params: byId,

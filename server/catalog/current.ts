@@ -1,0 +1,102 @@
+import { type Catalog, type Kind, kinds } from "../../shared/catalog/document.ts";
+import type { Rows } from "../../shared/catalog/forms.ts";
+import type { Current } from "../../shared/catalog/plan.ts";
+import { benefitOut } from "../benefits/rules.ts";
+import { findBenefits } from "../benefits/store.ts";
+import { linkOut } from "../checkout-links/rules.ts";
+import { findLinks } from "../checkout-links/store.ts";
+import { customFieldOut } from "../custom-fields/rules.ts";
+import { findCustomFields } from "../custom-fields/store.ts";
+import { discountOut } from "../discounts/rules.ts";
+import { findDiscounts } from "../discounts/store.ts";
+import { type Ctx, type Database, organizationOf } from "../lib/context.ts";
+import { meterOut } from "../meters/rules.ts";
+import { findMeters } from "../meters/store.ts";
+import { findOrganization } from "../organizations/store.ts";
+import { productOut } from "../products/rules.ts";
+import { findProducts } from "../products/store.ts";
+import { findShownEndpoints } from "../webhooks/service.ts";
+import * as store from "./store.ts";
+
+type Reader<K extends Kind> = (db: Database, ctx: Ctx, organization_id: string, ids: string[]) => Promise<Rows[K][]>;
+const readers: { [K in Kind]: Reader<K> } = {
+  meters: async (db, _, organization_id, ids) => (await findMeters(db, organization_id, ids)).map(meterOut),
+  benefits: async (db, _, organization_id, ids) => (await findBenefits(db, organization_id, ids)).map(benefitOut),
+  custom_fields: async (db, _, organization_id, ids) =>
+    (await findCustomFields(db, organization_id, ids)).map(customFieldOut),
+  products: async (db, ctx, organization_id, ids) =>
+    (await findProducts(db, organization_id, ids)).map((row) => productOut(row, ctx.config.media_url)),
+  discounts: async (db, _, organization_id, ids) => (await findDiscounts(db, organization_id, ids)).map(discountOut),
+  checkout_links: async (db, ctx, organization_id, ids) =>
+    (await findLinks(db, organization_id, ids)).map((whole) => linkOut(whole, ctx.config)),
+  webhooks: (db, ctx, organization_id, ids) => findShownEndpoints(db, ctx, organization_id, ids),
+};
+
+/** The names by which a thing of the file could be known already. */
+function marksOf(kind: Kind, items: Record<string, unknown>): string[] {
+  return Object.entries(items).flatMap(([key, value]) => {
+    const item = value as Record<string, unknown>;
+    const fields = {
+      meters: ["name"],
+      benefits: ["description"],
+      custom_fields: ["slug"],
+      products: ["name"],
+      discounts: ["name", "code"],
+      checkout_links: ["label"],
+      webhooks: ["url"],
+    }[kind];
+    const marks = fields.flatMap((field) => (typeof item[field] === "string" ? [item[field]] : []));
+    return kind === "custom_fields" && marks.length === 0 ? [key] : marks;
+  });
+}
+
+/** The names of files anywhere in a document. */
+function fileNames(document: Catalog): string[] {
+  const pictures = Object.values(document.products ?? {}).flatMap(({ medias }) => medias ?? []);
+  const downloads = Object.values(document.benefits ?? {}).flatMap(({ properties = {} }) =>
+    [properties.files, properties.archived].flatMap((list) => (Array.isArray(list) ? list.map(String) : [])),
+  );
+  return [...new Set([...pictures, ...downloads])];
+}
+
+/** What the server has of a catalogue, and what could be taken for what the file asks for. */
+export async function currentOf(db: Database, ctx: Ctx, document: Catalog): Promise<Current> {
+  const organization_id = organizationOf(ctx);
+  const entries = await store.entriesOf(db, organization_id, document.catalog);
+  const rows = {} as Record<Kind, unknown[]>;
+  for (const kind of kinds) {
+    const items = (document[kind] ?? {}) as Record<string, unknown>;
+    const keyed = entries.filter((entry) => entry.kind === kind);
+    const fresh = Object.fromEntries(
+      Object.entries(items).filter(([key]) => !keyed.some((entry) => entry.key === key)),
+    );
+    const like = await store.findUnmanaged(db, organization_id, kind, marksOf(kind, fresh));
+    rows[kind] = await readers[kind](db, ctx, organization_id, [...keyed.map(({ id }) => id), ...like]);
+  }
+  const owner = await findOrganization(db, organization_id);
+  return {
+    currency: owner?.default_presentment_currency ?? "usd",
+    entries,
+    rows: rows as Current["rows"],
+    files: [...(await store.filesOf(db, organization_id, fileNames(document)))],
+  };
+}
+
+/** Everything of the catalogue that has a key, and with `all` also what has none. */
+export async function everything(db: Database, ctx: Ctx, catalog: string, all: boolean): Promise<Current> {
+  const organization_id = organizationOf(ctx);
+  const entries = await store.entriesOf(db, organization_id, catalog);
+  const rows = {} as Record<Kind, unknown[]>;
+  for (const kind of kinds) {
+    const keyed = entries.filter((entry) => entry.kind === kind).map(({ id }) => id);
+    const rest = all ? await store.findUnmanaged(db, organization_id, kind) : [];
+    rows[kind] = await readers[kind](db, ctx, organization_id, [...keyed, ...rest]);
+  }
+  const owner = await findOrganization(db, organization_id);
+  return {
+    currency: owner?.default_presentment_currency ?? "usd",
+    entries,
+    rows: rows as Current["rows"],
+    files: [...(await store.filesOf(db, organization_id, undefined))],
+  };
+}

@@ -1,0 +1,276 @@
+import { createHash } from "node:crypto";
+import type { z } from "zod";
+import type { CatalogPlan, catalog } from "../../shared/api/catalog.ts";
+import { api } from "../../shared/api/index.ts";
+import { type Catalog, type Kind, kinds } from "../../shared/catalog/document.ts";
+import type { Fields, Ids, Rows } from "../../shared/catalog/forms.ts";
+import { type Current, type Plan, planCatalog, priceChanges, type Step, stepBody } from "../../shared/catalog/plan.ts";
+import { documentOf } from "../../shared/catalog/pull.ts";
+import type { Operation, Service } from "../../shared/contract.ts";
+import { ApiError, fault, invalid } from "../../shared/errors.ts";
+import type { Scope } from "../../shared/scopes.ts";
+import { benefitService } from "../benefits/service.ts";
+import { checkoutLinkService } from "../checkout-links/service.ts";
+import { customFieldService } from "../custom-fields/service.ts";
+import { discountService } from "../discounts/service.ts";
+import { type Ctx, type Database, organizationOf, type Tx } from "../lib/context.ts";
+import { meterService } from "../meters/service.ts";
+import { productService } from "../products/service.ts";
+import { checkUrl, insertEndpoint, patchEndpoint, webhookService } from "../webhooks/service.ts";
+import { currentOf, everything } from "./current.ts";
+import * as store from "./store.ts";
+
+type Asked = { document: Catalog; prune: boolean };
+
+/** Each kind needs its own scope, whichever of them let the request in. */
+function demand(ctx: Ctx, kindsUsed: readonly Kind[], action: "read" | "write"): void {
+  const needed = kindsUsed.map((kind): Scope => `${kind}:${action}`).filter((scope) => !ctx.actor.scopes.has(scope));
+  if (needed.length > 0) throw new ApiError("insufficient_scope", `This catalogue also needs: ${needed.join(", ")}.`);
+}
+const kindsIn = (document: Catalog): Kind[] => kinds.filter((kind) => Object.keys(document[kind] ?? {}).length > 0);
+
+/** What a plan was made from, in one word: the same file over the same state has the same (a stale plan is another's). */
+function fingerprintOf({ document, prune }: Asked, current: Current): string {
+  const rows = kinds.flatMap((kind) =>
+    (current.rows[kind] as Rows[Kind][]).map((row) => [kind, row.id, row.modified_at?.toISOString() ?? null]),
+  );
+  const made = JSON.stringify([
+    document,
+    prune,
+    [...current.entries].sort(byPlace),
+    rows.sort(),
+    current.files.map(({ id }) => id).sort(),
+  ]);
+  return createHash("sha256").update(made).digest("hex");
+}
+const byPlace = (a: { kind: string; key: string }, b: { kind: string; key: string }): number =>
+  `${a.kind} ${a.key}`.localeCompare(`${b.kind} ${b.key}`);
+
+/** Who else is concerned by a step, counted. */
+async function impactOf(db: Database, organization_id: string, step: Step): Promise<Step["impact"]> {
+  const { id } = step;
+  if (id === null) return [];
+  const counted: Step["impact"] = [];
+  const note = (what: string, count: number) => {
+    if (count > 0) counted.push({ what, count });
+  };
+  const gone = step.action === "archive" || step.changes.some(({ field, to }) => field === "archived" && to === true);
+  if (step.kind === "products") {
+    if (priceChanges(step).removed.length > 0)
+      note(
+        "customers keep what they bought at the old price",
+        await store.buyersOf(db, organization_id, { product_id: id }),
+      );
+    if (gone || priceChanges(step).removed.length > 0)
+      note("open checkouts were made before this", await store.openCheckouts(db, organization_id, id));
+    if (step.changes.some(({ field }) => field === "benefits"))
+      note(
+        "customers of the product gain or lose benefits",
+        await store.buyersOf(db, organization_id, { product_id: id }),
+      );
+  }
+  if (step.kind === "benefits")
+    note(
+      "customers have this benefit through a product",
+      await store.buyersOf(db, organization_id, { benefit_id: id }),
+    );
+  return counted;
+}
+
+async function planned(
+  db: Database,
+  ctx: Ctx,
+  asked: Asked,
+): Promise<{ plan: Plan; current: Current; fingerprint: string }> {
+  const current = await currentOf(db, ctx, asked.document);
+  const plan = planCatalog(asked.document, current, asked.prune);
+  for (const step of plan.steps) step.impact = await impactOf(db, organizationOf(ctx), step);
+  return { plan, current, fingerprint: fingerprintOf(asked, current) };
+}
+
+const shown = (ctx: Ctx, { document }: Asked, plan: Plan, fingerprint: string): CatalogPlan => ({
+  schema_version: 1,
+  catalog: document.catalog,
+  organization_id: organizationOf(ctx),
+  fingerprint,
+  ...plan,
+});
+
+type Handlers = {
+  create(tx: Tx, ctx: Ctx, body: never): Promise<{ id: string }>;
+  update(tx: Tx, ctx: Ctx, id: string, body: never): Promise<unknown>;
+  remove?(tx: Tx, ctx: Ctx, id: string): Promise<unknown>;
+  shapes: { create: Operation; update: Operation };
+};
+/** How each kind is made, changed and removed: by the operations that everybody uses, within the one transaction. */
+const handlers: Record<Kind, Handlers> = {
+  meters: {
+    create: (_, ctx, body) => meterService.create(ctx, { body }),
+    update: (_, ctx, id, body) => meterService.update(ctx, { params: { id }, body }),
+    shapes: api.meters,
+  },
+  benefits: {
+    create: (_, ctx, body) => benefitService.create(ctx, { body }),
+    update: (_, ctx, id, body) => benefitService.update(ctx, { params: { id }, body }),
+    remove: (_, ctx, id) => benefitService.delete(ctx, { params: { id } }),
+    shapes: api.benefits,
+  },
+  custom_fields: {
+    create: (_, ctx, body) => customFieldService.create(ctx, { body }),
+    update: (_, ctx, id, body) => customFieldService.update(ctx, { params: { id }, body }),
+    remove: (_, ctx, id) => customFieldService.delete(ctx, { params: { id } }),
+    shapes: api.customFields,
+  },
+  products: {
+    create: (_, ctx, body) => productService.create(ctx, { body }),
+    update: (_, ctx, id, body) => productService.update(ctx, { params: { id }, body }),
+    shapes: api.products,
+  },
+  discounts: {
+    create: (_, ctx, body) => discountService.create(ctx, { body }),
+    update: (_, ctx, id, body) => discountService.update(ctx, { params: { id }, body }),
+    remove: (_, ctx, id) => discountService.delete(ctx, { params: { id } }),
+    shapes: api.discounts,
+  },
+  checkout_links: {
+    create: (_, ctx, body) => checkoutLinkService.create(ctx, { body }),
+    update: (_, ctx, id, body) => checkoutLinkService.update(ctx, { params: { id }, body }),
+    remove: (_, ctx, id) => checkoutLinkService.delete(ctx, { params: { id } }),
+    shapes: api.checkoutLinks,
+  },
+  webhooks: {
+    create: (tx, ctx, body) => insertEndpoint(tx, ctx, body),
+    update: (_, ctx, id, body) => patchEndpoint(ctx, id, body),
+    remove: (_, ctx, id) => webhookService.deleteEndpoint(ctx, { params: { id } }),
+    shapes: { create: api.webhooks.createEndpoint, update: api.webhooks.updateEndpoint },
+  },
+};
+
+/** A body as the operation reads it; its faults are told at the place in the file that they come from. */
+function read(op: Operation, body: Fields, { kind, key }: Step): never {
+  const result = (op.body as z.ZodType).safeParse(body);
+  if (result.success) return result.data as never;
+  throw invalid(
+    ...result.error.issues.map((issue) =>
+      fault(
+        ["document", kind, key, ...issue.path.map((part) => (typeof part === "number" ? part : String(part)))],
+        issue.message,
+        issue.code,
+      ),
+    ),
+  );
+}
+
+/** Run one step; the faults that a rule finds are told at the thing they concern. */
+async function run(
+  tx: Tx,
+  ctx: Ctx,
+  document: Catalog,
+  step: Step,
+  row: Rows[Kind] | undefined,
+  ids: Map<string, string>,
+  current: Current,
+): Promise<void> {
+  const { kind, key } = step;
+  const organization_id = organizationOf(ctx);
+  const place = { organization_id, catalog: document.catalog, kind, key };
+  const resolve: Ids = {
+    idOf: (of, name) => (name.startsWith("#") ? name.slice(1) : (ids.get(`${of} ${name}`) ?? name)),
+    fileId: (name) =>
+      name.startsWith("#") ? name.slice(1) : (current.files.find((file) => file.name === name)?.id ?? name),
+  };
+  const { shapes, create, update, remove } = handlers[kind];
+  try {
+    if (step.action === "rename") {
+      const from = String(step.changes[0]?.from);
+      await store.renameEntry(tx, { ...place, key: from }, key);
+      return;
+    }
+    if (step.action === "delete" && step.id !== null) {
+      await remove?.(tx, ctx, step.id);
+      await store.deleteEntry(tx, place);
+      return;
+    }
+    const body = stepBody(step, row, resolve);
+    if (step.action === "create") {
+      const made = await create(tx, ctx, read(shapes.create, body, step));
+      step.id = made.id;
+      ids.set(`${kind} ${key}`, made.id);
+      await store.deleteEntry(tx, place);
+      await store.insertEntry(tx, { ...place, subject_id: made.id, created_at: ctx.clock.now() });
+      // A product is made for sale; one that the file has put away is put away at once.
+      if (body.is_archived === true) await update(tx, ctx, made.id, read(shapes.update, { is_archived: true }, step));
+    } else if (step.id !== null && Object.keys(body).length > 0) {
+      await update(tx, ctx, step.id, read(shapes.update, body, step));
+    }
+    const given = step.changes.find(({ field }) => field === "benefits")?.to;
+    if (kind === "products" && Array.isArray(given) && step.id !== null)
+      await productService.setBenefits(ctx, {
+        params: { id: step.id },
+        body: { benefits: given.map((one) => resolve.idOf("benefits", String(one))) },
+      });
+  } catch (error) {
+    if (!(error instanceof ApiError) || !Array.isArray(error.detail)) throw error;
+    const located = error.detail.map(({ loc, ...rest }) => ({
+      ...rest,
+      loc: loc[1] === "document" ? loc : ["body", "document", kind, key, ...loc.slice(1)],
+    }));
+    throw new ApiError("PolarRequestValidationError", located);
+  }
+}
+
+/** The whole catalogue at once. */
+export const catalogService: Service<typeof catalog, Ctx> = {
+  async pull(ctx, { query }) {
+    demand(ctx, kinds, "read");
+    return documentOf(query.catalog, await everything(ctx.db, ctx, query.catalog, query.all === true));
+  },
+
+  async plan(ctx, { body }) {
+    demand(ctx, kindsIn(body.document), "read");
+    const { plan, fingerprint } = await planned(ctx.db, ctx, body);
+    return shown(ctx, body, plan, fingerprint);
+  },
+
+  async apply(ctx, { body }) {
+    demand(ctx, kindsIn(body.document), "write");
+    // Names are looked up before the transaction, which waits for nobody.
+    for (const webhook of Object.values(body.document.webhooks ?? {})) await checkUrl(ctx, webhook.url, "url");
+    return ctx.db.transaction(async (tx) => {
+      const inner: Ctx = { ...ctx, db: tx };
+      await store.lockCatalog(tx, organizationOf(ctx));
+      const { plan, current, fingerprint } = await planned(tx, inner, body);
+      if (body.fingerprint && body.fingerprint !== fingerprint)
+        throw new ApiError("CatalogPlanStale", "Something changed since this plan was made. Plan again.");
+      if (plan.issues.length > 0)
+        throw new ApiError("CatalogRefused", plan.issues.map(({ path, message }) => `${path}: ${message}`).join(" "));
+      const ids = new Map(current.entries.map(({ kind, key, id }) => [`${kind} ${key}`, id]));
+      for (const step of plan.steps.filter(({ action }) => action === "rename"))
+        if (step.id !== null) ids.set(`${step.kind} ${step.key}`, step.id);
+      for (const step of plan.steps) {
+        const row = (current.rows[step.kind] as Rows[Kind][]).find(({ id }) => id === step.id);
+        await run(tx, inner, body.document, step, row, ids, current);
+      }
+      return shown(ctx, body, plan, fingerprint);
+    });
+  },
+
+  import: (ctx, { body }) =>
+    ctx.db.transaction(async (tx) => {
+      demand(ctx, [body.kind], "write");
+      const organization_id = organizationOf(ctx);
+      const { catalog: name, kind, key, id } = body;
+      if (!(await store.isThere(tx, organization_id, kind, id)))
+        throw invalid(fault(["id"], `There is no such thing among your ${kind}.`, "value_error", id));
+      const made = await store.insertEntry(tx, {
+        organization_id,
+        catalog: name,
+        kind,
+        key,
+        subject_id: id,
+        created_at: ctx.clock.now(),
+      });
+      if (!made) throw new ApiError("ResourceAlreadyExists", "The key or the thing is taken already.");
+      return { kind, key, id };
+    }),
+};

@@ -1,0 +1,200 @@
+import { and, count, eq, inArray, isNull, notExists, or, type SQL, sql } from "drizzle-orm";
+import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
+import type { Kind } from "../../shared/catalog/document.ts";
+import type { Entry } from "../../shared/catalog/plan.ts";
+import { benefits } from "../benefits/tables.ts";
+import { checkoutLinks } from "../checkout-links/tables.ts";
+import { checkouts } from "../checkouts/tables.ts";
+import { customFields } from "../custom-fields/tables.ts";
+import { discounts } from "../discounts/tables.ts";
+import { files } from "../files/tables.ts";
+import type { Database, Tx } from "../lib/context.ts";
+import { meters } from "../meters/tables.ts";
+import { orders } from "../orders/tables.ts";
+import { productBenefits, products } from "../products/tables.ts";
+import { webhookEndpoints } from "../webhooks/tables.ts";
+import { catalogEntries } from "./tables.ts";
+
+/** One apply at a time in an organization: two plans made side by side could both create the same thing. */
+export async function lockCatalog(tx: Tx, organization_id: string): Promise<void> {
+  await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`catalog ${organization_id}`}, 0))`);
+}
+
+/** What the keys of a catalogue stand for. */
+export async function entriesOf(db: Database, organization_id: string, catalog: string): Promise<Entry[]> {
+  return db
+    .select({ kind: catalogEntries.kind, key: catalogEntries.key, id: catalogEntries.subject_id })
+    .from(catalogEntries)
+    .where(and(eq(catalogEntries.organization_id, organization_id), eq(catalogEntries.catalog, catalog)))
+    .orderBy(catalogEntries.created_at, catalogEntries.key);
+}
+
+type Source = { table: PgTable; id: AnyPgColumn; organization_id: AnyPgColumn; alive?: SQL; marks: AnyPgColumn[] };
+const sources: Record<Kind, Source> = {
+  meters: { table: meters, id: meters.id, organization_id: meters.organization_id, marks: [meters.name] },
+  benefits: {
+    table: benefits,
+    id: benefits.id,
+    organization_id: benefits.organization_id,
+    alive: isNull(benefits.deleted_at),
+    marks: [benefits.description],
+  },
+  custom_fields: {
+    table: customFields,
+    id: customFields.id,
+    organization_id: customFields.organization_id,
+    alive: isNull(customFields.deleted_at),
+    marks: [customFields.slug],
+  },
+  products: { table: products, id: products.id, organization_id: products.organization_id, marks: [products.name] },
+  discounts: {
+    table: discounts,
+    id: discounts.id,
+    organization_id: discounts.organization_id,
+    alive: isNull(discounts.deleted_at),
+    marks: [discounts.name, discounts.code],
+  },
+  checkout_links: {
+    table: checkoutLinks,
+    id: checkoutLinks.id,
+    organization_id: checkoutLinks.organization_id,
+    marks: [checkoutLinks.label],
+  },
+  webhooks: {
+    table: webhookEndpoints,
+    id: webhookEndpoints.id,
+    organization_id: webhookEndpoints.organization_id,
+    alive: isNull(webhookEndpoints.deleted_at),
+    marks: [webhookEndpoints.url],
+  },
+};
+
+const unmanaged = (db: Database, kind: Kind, { id, organization_id }: Source) =>
+  notExists(
+    db
+      .select({ one: sql`1` })
+      .from(catalogEntries)
+      .where(
+        and(
+          eq(catalogEntries.organization_id, organization_id),
+          eq(catalogEntries.kind, kind),
+          eq(catalogEntries.subject_id, id),
+        ),
+      ),
+  );
+
+/** The ids of things that no catalogue has: all, or those with one of these names. */
+export async function findUnmanaged(
+  db: Database,
+  organization_id: string,
+  kind: Kind,
+  named?: readonly string[],
+): Promise<string[]> {
+  if (named && named.length === 0) return [];
+  const source = sources[kind];
+  const wanted = named?.map((name) => name.toLowerCase());
+  const rows = await db
+    .select({ id: source.id })
+    .from(source.table)
+    .where(
+      and(
+        eq(source.organization_id, organization_id),
+        source.alive,
+        unmanaged(db, kind, source),
+        wanted && or(...source.marks.map((mark) => inArray(sql`lower(${mark})`, wanted))),
+      ),
+    )
+    .orderBy(source.id);
+  return rows.map(({ id }) => String(id));
+}
+
+/** Whether a thing of a kind is there. */
+export async function isThere(db: Database, organization_id: string, kind: Kind, id: string): Promise<boolean> {
+  const source = sources[kind];
+  const [row] = await db
+    .select({ id: source.id })
+    .from(source.table)
+    .where(and(eq(source.organization_id, organization_id), eq(source.id, id), source.alive));
+  return row !== undefined;
+}
+
+/** Give a thing its key; undefined when the key or the thing has another already. */
+export async function insertEntry(
+  tx: Tx,
+  values: typeof catalogEntries.$inferInsert,
+): Promise<{ key: string } | undefined> {
+  const [row] = await tx
+    .insert(catalogEntries)
+    .values(values)
+    .onConflictDoNothing()
+    .returning({ key: catalogEntries.key });
+  return row;
+}
+
+type Place = { organization_id: string; catalog: string; kind: Kind; key: string };
+const at = ({ organization_id, catalog, kind, key }: Place) =>
+  and(
+    eq(catalogEntries.organization_id, organization_id),
+    eq(catalogEntries.catalog, catalog),
+    eq(catalogEntries.kind, kind),
+    eq(catalogEntries.key, key),
+  );
+
+/** Call a thing by another key. */
+export const renameEntry = (tx: Tx, place: Place, key: string) =>
+  tx.update(catalogEntries).set({ key }).where(at(place));
+
+/** Forget a key. */
+export const deleteEntry = (tx: Tx, place: Place) => tx.delete(catalogEntries).where(at(place));
+
+/** The uploaded files, by the names that a file gives them. */
+export const filesOf = (db: Database, organization_id: string, names: readonly string[] | undefined) =>
+  db
+    .select({ id: files.id, name: files.name })
+    .from(files)
+    .where(
+      and(
+        eq(files.organization_id, organization_id),
+        eq(files.is_uploaded, true),
+        isNull(files.deleted_at),
+        names && inArray(files.name, [...names]),
+      ),
+    );
+
+/** How many open checkouts offer each of these products at the price that goes. */
+export async function openCheckouts(db: Database, organization_id: string, product_id: string): Promise<number> {
+  const [row] = await db
+    .select({ total: count() })
+    .from(checkouts)
+    .where(
+      and(
+        eq(checkouts.organization_id, organization_id),
+        eq(checkouts.product_id, product_id),
+        eq(checkouts.status, "open"),
+      ),
+    );
+  return row?.total ?? 0;
+}
+
+/** How many customers bought a product, or one that gives a benefit. */
+export async function buyersOf(
+  db: Database,
+  organization_id: string,
+  of: { product_id: string } | { benefit_id: string },
+): Promise<number> {
+  const bought =
+    "product_id" in of
+      ? eq(orders.product_id, of.product_id)
+      : inArray(
+          orders.product_id,
+          db
+            .select({ id: productBenefits.product_id })
+            .from(productBenefits)
+            .where(eq(productBenefits.benefit_id, of.benefit_id)),
+        );
+  const [row] = await db
+    .select({ total: sql<number>`count(distinct ${orders.customer_id})::int` })
+    .from(orders)
+    .where(and(eq(orders.organization_id, organization_id), bought));
+  return row?.total ?? 0;
+}

@@ -1,0 +1,118 @@
+import { z } from "zod";
+import { Catalog, kinds } from "../catalog/document.ts";
+import type { Resource } from "../contract.ts";
+import type { Scope } from "../scopes.ts";
+
+const resources = [
+  "meters",
+  "benefits",
+  "custom_fields",
+  "products",
+  "discounts",
+  "checkout_links",
+  "webhooks",
+] as const;
+const reads: Scope[] = resources.map((name): Scope => `${name}:read`);
+const writes: Scope[] = resources.map((name): Scope => `${name}:write`);
+
+const kind = z.enum(kinds);
+const catalogName = z.string().min(1).max(63);
+
+/** What is done, or would be, and why it cannot be where it cannot. */
+export const CatalogPlan = z.object({
+  schema_version: z.literal(1),
+  catalog: z.string(),
+  organization_id: z.uuid(),
+  /** What the plan was made from: the file and the state of everything it touches. */
+  fingerprint: z.string(),
+  steps: z.array(
+    z.object({
+      action: z.enum(["create", "update", "rename", "archive", "delete"]),
+      kind,
+      key: z.string(),
+      id: z.string().nullable(),
+      name: z.string(),
+      changes: z.array(z.object({ field: z.string(), from: z.unknown(), to: z.unknown() })),
+      impact: z.array(z.object({ what: z.string(), count: z.int() })),
+    }),
+  ),
+  issues: z.array(
+    z.object({
+      code: z.enum(["looks_like", "immutable", "unknown_file", "ambiguous_file"]),
+      path: z.string(),
+      message: z.string(),
+      hint: z.string().optional(),
+    }),
+  ),
+  unchanged: z.int(),
+  missing: z.array(z.object({ kind, key: z.string() })),
+});
+export type CatalogPlan = z.output<typeof CatalogPlan>;
+
+const asked = {
+  document: Catalog.describe("The catalogue, as floe.yaml holds it."),
+  prune: z.boolean().default(false).describe("Whether what the file no longer has is archived or deleted."),
+};
+
+/** The whole catalogue at once: what a file wants, and doing it. */
+export const catalog = {
+  pull: {
+    method: "GET",
+    path: "/v1/catalog/",
+    summary: "Get the catalogue as a file would have it",
+    scopes: reads,
+    query: z.object({
+      catalog: catalogName.describe("Name of the catalogue."),
+      all: z
+        .union([z.boolean(), z.stringbool()])
+        .optional()
+        .describe("Also what no catalogue has yet, under proposed keys."),
+    }),
+    response: z.object({
+      document: z.record(z.string(), z.unknown()),
+      /** What was proposed a key; `import` gives it. */
+      proposed: z.array(z.object({ kind, key: z.string(), id: z.string(), name: z.string() })),
+    }),
+  },
+  plan: {
+    method: "POST",
+    path: "/v1/catalog/plan",
+    summary: "Say what would be done to have this catalogue",
+    scopes: reads,
+    body: z.object(asked),
+    response: CatalogPlan,
+  },
+  apply: {
+    method: "POST",
+    path: "/v1/catalog/apply",
+    audit: "catalog.applied",
+    summary: "Make the catalogue as the file wants it, all of it or nothing",
+    scopes: writes,
+    body: z.object({
+      ...asked,
+      fingerprint: z.string().nullish().describe("Of a plan: refused when anything changed since it was made."),
+    }),
+    response: CatalogPlan,
+    errors: ["CatalogPlanStale", "CatalogRefused"],
+    // The host names of webhooks are looked up.
+    external: true,
+  },
+  import: {
+    method: "POST",
+    path: "/v1/catalog/import",
+    audit: "catalog.imported",
+    summary: "Give a thing that exists its key in a catalogue",
+    scopes: writes,
+    body: z.object({
+      catalog: catalogName.describe("Name of the catalogue."),
+      kind: kind.describe("What it is: products, meters, benefits, …"),
+      key: z
+        .string()
+        .regex(/^[a-z0-9][a-z0-9_-]{0,62}$/)
+        .describe("The key it gets."),
+      id: z.uuid().describe("Its id."),
+    }),
+    response: z.object({ kind, key: z.string(), id: z.string() }),
+    errors: ["ResourceAlreadyExists"],
+  },
+} as const satisfies Resource;
