@@ -111,7 +111,7 @@ export async function call(context: Context, made: Call): Promise<{ status: numb
   const body = made.body === undefined ? undefined : JSON.stringify(made.body);
   const headers = {
     accept: "application/json",
-    "user-agent": `floe-cli/${context.version}`,
+    "user-agent": `floe-cli/${context.version} (${process.platform})`,
     ...auth,
     ...(body !== undefined && { "content-type": "application/json" }),
     ...(key && { "idempotency-key": key }),

@@ -66,8 +66,8 @@ function storeOf<T>(path: string): Store<T> {
   };
 }
 
-/** Who is signed in here. */
-export const session = storeOf<Session>("/get-session");
+/** Who is signed in here: the database says, for the browser's own copy does not know of a session that was ended. */
+export const session = storeOf<Session>("/get-session?disableCookieCache=true");
 /** The organizations of whoever is signed in. */
 export const organizations = storeOf<Organization[]>("/organization/list");
 /** The membership in the active organization. */

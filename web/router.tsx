@@ -47,12 +47,16 @@ export function navigate(path: string, { replace = false } = {}): void {
   else history.pushState(null, "", target);
   void show().then(() => {
     scrollTo(0, 0);
-    // The link that was followed may be gone, and the keyboard with it: it goes on from the new page's heading.
-    if (document.activeElement !== document.body) return;
-    const heading = document.querySelector("h1");
-    heading?.setAttribute("tabindex", "-1");
-    heading?.focus({ preventScroll: true });
+    catchFocus();
   });
+}
+
+/** Where what had the focus is gone, and the keyboard with it, goes on from the heading of the page. */
+export function catchFocus(): void {
+  if (document.activeElement !== document.body) return;
+  const heading = document.querySelector("h1");
+  heading?.setAttribute("tabindex", "-1");
+  heading?.focus({ preventScroll: true });
 }
 
 /** A link within the app. */

@@ -20,8 +20,11 @@ type Code = {
   verification_uri_complete?: string;
   expires_in: number;
   interval?: number;
+  /** Demanded in the browser by a hardened server, which shows it nowhere else. */
+  confirmation_number?: string;
 };
-type Token = { access_token: string; expires_in?: number };
+type Token = { access_token: string; expires_in?: number; scope?: string };
+type LoginOptions = { browser: boolean; scopes?: string };
 type Session = { user?: { id?: string; email?: string; name?: string } } | null;
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
@@ -29,24 +32,33 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     .command("login")
     .description("Sign in: prints a code, opens the browser, and waits until the code is confirmed there.")
     .option("--no-browser", "do not open a browser")
+    .option("--scopes <a,b>", "only these scopes of the API: products:read,orders:read (default: all that you may do)")
     .addHelpText(
       "after",
-      "\nExamples:\n  floe login\n  floe login --server https://floe.example.com --org acme\n  floe login --no-browser",
+      "\nExamples:\n  floe login\n  floe login --server https://floe.example.com --org acme\n  floe login --no-browser\n  floe login --scopes products:read,orders:read",
     );
-  command.action((options: { browser: boolean }) => login(contextOf(command), options.browser));
+  command.action((options: LoginOptions) => login(contextOf(command), options));
 }
 
-async function login(context: Context, browser: boolean): Promise<void> {
+async function login(context: Context, { browser, scopes }: LoginOptions): Promise<void> {
   const { server, profile } = context.settings();
+  const scope = (scopes ?? "")
+    .split(/[\s,]+/)
+    .join(" ")
+    .trim();
+  if (scopes !== undefined && scope === "")
+    throw new Fault("usage", "--scopes names no scope", { hint: "For all that you may do, leave it out." });
   const code = (await context.call({
     method: "POST",
     path: "/api/auth/device/code",
-    body: { client_id },
+    body: { client_id, ...(scope && { scope }) },
     auth: false,
   })) as Code;
   const paint = context.paint.err();
   const page = code.verification_uri_complete ?? code.verification_uri;
-  context.say(`Open   ${paint.link(plain(page))}\nCode   ${paint.strong(plain(code.user_code))}\n`);
+  context.say(`Open   ${paint.link(plain(page))}\nCode   ${paint.strong(plain(spoken(code.user_code)))}\n`);
+  if (code.confirmation_number)
+    context.say(`Enter ${paint.strong(plain(code.confirmation_number))} in the browser. There is one try.\n`);
   // First the text, then the browser: where none can be opened, the text is all there is.
   if (browser && context.interactive && /^https?:\/\//.test(page)) {
     await context.io
@@ -76,6 +88,7 @@ async function login(context: Context, browser: boolean): Promise<void> {
   writeCredential(context.io.env, profile, server, credential);
   await writeProfile(context.io.env, profile, { server });
   context.say(`${paint.good("Signed in")} at ${server}${user?.email ? ` as ${plain(user.email)}` : ""}.\n`);
+  if (token.scope) context.say(`Limited to: ${plain(token.scope.split(" ").join(", "))}.\n`);
   if (context.settings().apiKey) context.say("FLOE_API_KEY is set and is used before this sign-in.\n");
   const fresh = makeContext(context.io, context.manifest, context.version, context.globals);
   const chosen = await chooseOrganization(fresh);
@@ -86,6 +99,9 @@ async function login(context: Context, browser: boolean): Promise<void> {
       `${JSON.stringify({ server, profile, user: user ?? null, organization: chosen ?? null }, null, 2)}\n`,
     );
 }
+
+/** The code as the page in the browser shows it. */
+const spoken = (user_code: string): string => user_code.replace(/^(.{4})(.{4})$/, "$1-$2");
 
 const expired = (): Fault =>
   new Fault("signed_out", "the code has expired before it was confirmed", {

@@ -24,7 +24,8 @@ export const translateAccount = {
     if (providerId === undefined && accountId === undefined) return;
     const isKnown = ctx.context.socialProviders.some(({ id }) => id === providerId);
     if (typeof providerId === "string" && !isKnown && ctx.path !== "/unlink-account") {
-      const fault = ctx.path === "/refresh-token" ? "not found" : "is not supported";
+      const withoutTokens = providerId === "credential" ? "does not support token refreshing" : "not found";
+      const fault = ctx.path === "/refresh-token" ? withoutTokens : "is not supported";
       throw new APIError("BAD_REQUEST", { message: `Provider ${providerId} ${fault}.` });
     }
     const accounts = await ctx.context.internalAdapter.findAccounts(session.user.id);
@@ -120,6 +121,19 @@ export const forgetCopy = {
   matcher: ({ path }: { path?: string }) => path === "/verify-email",
   handler: createAuthMiddleware(async (ctx) => {
     expireCookie(ctx, ctx.context.authCookies.sessionData);
+  }),
+};
+
+/** What is not for people to set of themselves is refused, where better-auth would leave it out without a word. */
+export const refuseClosedFields = {
+  matcher: ({ path }: { path?: string }) => path === "/sign-up/email" || path === "/update-user",
+  handler: createAuthMiddleware(async (ctx) => {
+    const body: unknown = ctx.body;
+    const fields = ctx.context.tables.user?.fields ?? {};
+    const closed = Object.keys(typeof body === "object" && body !== null ? body : {}).find(
+      (name) => fields[name]?.input === false,
+    );
+    if (closed !== undefined) throw new APIError("BAD_REQUEST", { message: `${closed} is not allowed to be set` });
   }),
 };
 

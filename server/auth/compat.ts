@@ -7,6 +7,7 @@ import {
   listScopes,
   nameAccount,
   readFlags,
+  refuseClosedFields,
   refuseForgottenState,
   refuseTakenAddress,
   tellLinking,
@@ -63,6 +64,7 @@ export const compat = (clock: Clock) =>
             if (detail !== undefined) throw new APIError("BAD_REQUEST", { ...invalidBody, detail });
           }),
         },
+        refuseClosedFields,
         readFlags,
         refuseForgottenState(clock),
         translateAccount,

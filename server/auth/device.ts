@@ -62,7 +62,7 @@ export const scopeNames = (scope: string): string[] => [...new Set(scope.split(/
 const systems: readonly [RegExp, string][] = [
   [/android/i, "Android"],
   [/iphone|ipad|ios/i, "iOS"],
-  [/windows/i, "Windows"],
+  [/windows|win32/i, "Windows"],
   [/mac ?os|macintosh|darwin/i, "macOS"],
   [/linux/i, "Linux"],
 ];

@@ -9,34 +9,15 @@ function named(name: string): string {
   return signs.length <= name_length_max ? plain : `${signs.slice(0, name_length_max).join("")}…`;
 }
 
-/** After sign-up, and whenever it is asked for: the address is the person's own. */
-const confirmMail = (to: string, url: string): Mail => ({
+/** Proves an address: after sign-up, after a change of address, and whenever it is asked for. */
+export const verificationMail = (to: string, url: string): Mail => ({
   to,
   subject: "Confirm your e-mail address",
   paragraphs: ["Please confirm that this address is yours. The link works for one hour."],
   action: { label: "Confirm this address", url },
-  note: "If you did not sign up with this address, do nothing.",
+  note: "If you do not know of an account with this address, do nothing.",
   valid_hours: 1,
 });
-
-/** The second step of a change of address, sent to the new one. */
-const newAddressMail = (to: string, url: string): Mail => ({
-  to,
-  subject: "Confirm your new e-mail address",
-  paragraphs: [
-    "From now on your account is to have this address. Confirm that it is yours. The link works for one hour.",
-  ],
-  action: { label: "Confirm the new address", url },
-  note: "If you do not know of this, do nothing: the account keeps its address.",
-  valid_hours: 1,
-});
-
-/** The mail that proves an address. What it is for stands in the token, which only this server makes. */
-export function verificationMail(to: string, url: string, token: string): Mail {
-  const claims: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"));
-  const moves = typeof claims === "object" && claims !== null && "updateTo" in claims;
-  return moves ? newAddressMail(to, url) : confirmMail(to, url);
-}
 
 /** `url` comes without a page to return to when none was asked for; a link must lead somewhere. */
 export function resetMail(to: string, url: string): Mail {
@@ -67,7 +48,7 @@ export const changeMail = (to: string, newEmail: string, url: string): Mail => (
   subject: "Change your e-mail address",
   paragraphs: [
     `Someone asked to change the address of your account to ${newEmail}. The link works for one hour.`,
-    "Once you have agreed, the new address gets a mail that confirms it.",
+    "Once you have agreed, the new address gets a mail too, to be confirmed.",
   ],
   action: { label: "Change it", url },
   note: "If this was not you, do nothing, and choose a new password: somebody was signed in as you.",

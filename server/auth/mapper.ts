@@ -1,3 +1,5 @@
+import { APIError, isAPIError } from "better-auth/api";
+
 type Json = Record<string, unknown>;
 
 const standardTexts: Record<number, string> = {
@@ -55,10 +57,12 @@ const derived = new Set([
   "CALLBACK_URL_REQUIRED",
   "INVALID_CALLBACK_URL",
 ]);
-/** What one field's fault is called, where it has a name of its own. */
+/** What a fault is called, where it has a name of its own. */
 const named: [RegExp, string][] = [
   [/^\[body\.(email|newEmail)\] Invalid email address$/, "Invalid email"],
   [/^\[query\.callbackURL\] Invalid input: expected string, received undefined$/, "callbackURL is required"],
+  [/^Headers is required$/, "Headers is required"],
+  [/^Request is required$/, "Request is required"],
 ];
 
 /** The account side's error answer in the documented shape: always `{ code, message }`, the texts of the catalogue. */
@@ -100,3 +104,15 @@ export function mapLocation(location: string, path: string): string {
     return `${lead}${known ?? code.toLowerCase()}`;
   });
 }
+
+/** A call within this process that fails in the catalogue's words too. */
+export const mapped =
+  <A extends unknown[], R>(call: (...given: A) => Promise<R>) =>
+  async (...given: A): Promise<R> => {
+    try {
+      return await call(...given);
+    } catch (error) {
+      if (!isAPIError(error)) throw error;
+      throw new APIError(error.status, mapError(error.statusCode, error.body));
+    }
+  };

@@ -1,4 +1,4 @@
-import { admin, username } from "better-auth/plugins";
+import { admin } from "better-auth/plugins";
 import type { Deps } from "../lib/context.ts";
 import type { Mail } from "../lib/mail.ts";
 import { guardedBearer } from "./bearer.ts";
@@ -12,6 +12,7 @@ import { organizationGuards } from "./organizations-guards.ts";
 import { passwordGuard } from "./passwords-guard.ts";
 import { platformGuards, platformRoles } from "./platform.ts";
 import { social } from "./social.ts";
+import { usernames } from "./usernames.ts";
 
 /** What accounts ask of the rest of the server. */
 export type AuthOptions = { keepsBooks: KeepsBooks; movePurchases: MovePurchases };
@@ -32,7 +33,7 @@ export const pluginsOf = (
     passwordGuard(),
     organizationGuards(deps),
     social(deps),
-    username(),
+    usernames(),
     guests(deps, movePurchases),
     admin({ ...platformRoles, adminUserIds: config.admin_user_ids }),
     organizations(deps, keepsBooks, sendMail),

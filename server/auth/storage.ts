@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { BetterAuthOptions } from "better-auth";
 import type { DBAdapter, DBTransactionAdapter } from "better-auth/adapters";
+import { APIError, isAPIError } from "better-auth/api";
 import { seal, unseal } from "../lib/secrets.ts";
 
 type Adapter = DBAdapter<BetterAuthOptions>;
@@ -28,6 +29,20 @@ export function protectedStorage(adapter: Adapter, secrets: readonly string[]): 
     transaction: (work) => adapter.transaction((tx) => work(protect(tx, secrets))),
   };
 }
+
+/** Whoever could not be signed in is told so, and the log why. */
+function failedToCreate(model: string, error: unknown): never {
+  if (model !== "session" || isAPIError(error)) throw error;
+  const told = new APIError("INTERNAL_SERVER_ERROR", { message: "Failed to create session" });
+  throw Object.assign(told, { cause: error });
+}
+
+/**
+ * A row is looked at before it is ended, so that hooks get to know it: a list of at most one, by its secret. Nobody is let
+ * in by a list.
+ */
+const isLookBeforeEnd = ({ where, limit }: { where?: Where | undefined; limit?: number }): boolean =>
+  limit === 1 && (where?.every(({ operator }) => operator === undefined || operator === "eq") ?? false);
 
 function protect<A extends DBTransactionAdapter<BetterAuthOptions>>(adapter: A, secrets: readonly string[]): A {
   /** The stored form of a row. */
@@ -66,7 +81,9 @@ function protect<A extends DBTransactionAdapter<BetterAuthOptions>>(adapter: A, 
     create: async (given) =>
       out(
         given.model,
-        await adapter.create({ ...given, data: into(given.model, given.data) as never }),
+        await adapter
+          .create({ ...given, data: into(given.model, given.data) as never })
+          .catch((error: unknown) => failedToCreate(given.model, error)),
         given.data[hashed[given.model] ?? ""],
       ) as never,
     findOne: async (given) =>
@@ -76,7 +93,7 @@ function protect<A extends DBTransactionAdapter<BetterAuthOptions>>(adapter: A, 
         secretIn(given.model, given.where),
       ) as never,
     findMany: async (given) =>
-      (await adapter.findMany({ ...given, where: by(given.model, given.where) })).map((row) =>
+      (await adapter.findMany({ ...given, where: by(given.model, given.where, isLookBeforeEnd(given)) })).map((row) =>
         out(given.model, row),
       ) as never,
     count: (given) => adapter.count({ ...given, where: by(given.model, given.where) }),

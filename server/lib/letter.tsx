@@ -126,7 +126,7 @@ export function renderLetter(letter: Letter, from: string): { html: string; text
   const { paragraphs, action, note } = letter;
   const parts = [...paragraphs, ...(action ? [`${action.label}:\n${action.url}`] : []), ...(note ? [note] : [])];
   return {
-    html: renderToStaticMarkup(<Page letter={letter} from={from} />),
+    html: `<!doctype html>${renderToStaticMarkup(<Page letter={letter} from={from} />)}`,
     text: `${parts.join("\n\n")}\n\n-- \nSent by ${from}\n`,
   };
 }

@@ -111,6 +111,34 @@ describe("floe login", () => {
     expect(existsSync(join(config, "credentials.json"))).toBe(false);
   });
 
+  test("a number that only the terminal shows is printed, and is not in the address that is opened", async () => {
+    device = { ...code, user_code: "ABCDEFGH", confirmation_number: "42" } as typeof code;
+    const { err, opened } = await floe(["login"], { env, tty: true });
+    expect(err).toContain("Code   ABCD-EFGH");
+    expect(err).toContain("Enter 42 in the browser.");
+    expect(opened).toEqual([code.verification_uri_complete]);
+    device = code;
+    expect((await floe(["login"], { env })).err).not.toContain("in the browser");
+  });
+
+  test("--scopes asks for no more than these, and says what was given", async () => {
+    polls = [{ json: { access_token: "token-1", token_type: "Bearer", scope: "products:read orders:read" } }];
+    const { code: exit, err } = await floe(["login", "--scopes", "products:read, orders:read"], { env });
+    expect(exit).toBe(0);
+    expect(server.received[0]?.body).toEqual({ client_id: "floe-cli", scope: "products:read orders:read" });
+    expect(err).toContain("Limited to: products:read, orders:read.");
+  });
+
+  test("--scopes without a name is wrong use, and asks for nothing", async () => {
+    expect((await floe(["login", "--scopes", " ,"], { env })).code).toBe(64);
+    expect(server.received).toHaveLength(0);
+  });
+
+  test("says what program on what system it is, for the page that asks whether to trust it", async () => {
+    await floe(["login"], { env });
+    expect(server.received[0]?.headers["user-agent"]).toBe(`floe-cli/1.2.3 (${process.platform})`);
+  });
+
   test("slow_down makes it ask less often", async () => {
     polls = [fault("slow_down")];
     const stop = new AbortController();

@@ -29,7 +29,7 @@ async function openCheckout({ client }: Seller) {
 }
 
 /** A sale from end to end. */
-async function sell(floe: Floe, seller: Seller): Promise<void> {
+export async function sell(floe: Floe, seller: Seller): Promise<void> {
   const { client_secret } = await openCheckout(seller);
   const body = {
     confirmation_token_id: "pm_card_visa",

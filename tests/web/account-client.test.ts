@@ -29,7 +29,7 @@ afterEach(() => {
 });
 
 const path = {
-  session: "GET /api/auth/get-session",
+  session: "GET /api/auth/get-session?disableCookieCache=true",
   organizations: "GET /api/auth/organization/list",
   activeMember: "GET /api/auth/organization/get-active-member",
   activeMemberRole: "GET /api/auth/organization/get-active-member-role",
@@ -109,7 +109,7 @@ describe("refetching after calls, 10 ms later (sections 4 and 9)", () => {
 
 describe("what is known", () => {
   test("is pending until it is there, and listeners are told", async () => {
-    answers["/api/auth/get-session"] = { json: { user: { id: "1" }, session: { id: "2" } } };
+    answers["/api/auth/get-session?disableCookieCache=true"] = { json: { user: { id: "1" }, session: { id: "2" } } };
     expect(client.session.get()).toEqual({ pending: true, value: null, failure: null });
     const heard = vi.fn();
     client.session.subscribe(heard);

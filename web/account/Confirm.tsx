@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { Button } from "../parts/Button.tsx";
 import { Notice } from "../parts/Notice.tsx";
+import { catchFocus } from "../router.tsx";
 
 type Props = {
   title: string;
@@ -27,17 +28,26 @@ export function Confirm({ title, action, confirmed, left, children }: Props) {
     setBusy(true);
     const refused = await confirmed();
     setBusy(false);
-    if (refused === undefined) left();
+    if (refused === undefined) dialog.current?.close();
     else setFault(refused);
   };
   return (
-    <dialog ref={dialog} className="question" aria-labelledby={id} onClose={left}>
+    <dialog
+      ref={dialog}
+      className="question"
+      aria-labelledby={id}
+      onClose={() => {
+        left();
+        // Once it is gone: until then it may still hold the focus itself.
+        setTimeout(catchFocus);
+      }}
+    >
       <div className="stack">
         <h2 id={id}>{title}</h2>
         {children && <div className="soft">{children}</div>}
         {fault && <Notice tone="fault">{fault}</Notice>}
         <div className="row">
-          <Button quiet onClick={left}>
+          <Button quiet onClick={() => dialog.current?.close()}>
             Cancel
           </Button>
           <Button danger busy={busy} onClick={() => void go()}>

@@ -29,7 +29,7 @@ function Delete({ user }: { user: User }) {
       // About the password: beside it. About the account: in full below the question.
       if (error === "INVALID_PASSWORD") form.set({ password: "" });
       setRefused(
-        error === "SESSION_EXPIRED" || error === "SESSION_IS_NOT_FRESH" || error === "SESSION_NOT_FRESH"
+        /^SESSION_(EXPIRED|IS_NOT_FRESH|NOT_FRESH)/.test(error)
           ? "You signed in too long ago for this. Sign out, sign in again, and come back."
           : sentenceOf(answer.failure),
       );
@@ -54,10 +54,13 @@ function Delete({ user }: { user: User }) {
   return (
     <Section title="Delete your account">
       <p>
-        Your name, your sign-ins, your keys and your memberships go at once, and cannot be brought back. What your
-        organizations sold stays with them.
+        Your name, your sign-ins, your keys and your memberships go at once, and so do organizations that nobody else is
+        in. None of it can be brought back.
       </p>
-      <p className="soft">While an organization has no owner but you, first make another member its owner.</p>
+      <p className="soft">
+        It is refused while an organization that has other members, or has sold something, has no owner but you: first
+        make another member its owner.
+      </p>
       {refused && <Notice tone="fault">{refused}</Notice>}
       {told && <Notice tone="good">{told}</Notice>}
       {hasPassword && (

@@ -12,6 +12,7 @@ import { organizations } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field, SelectField } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
+import { catchFocus } from "../router.tsx";
 
 const day_seconds = 24 * 60 * 60;
 const lifetimes = [
@@ -25,7 +26,10 @@ const lifetimes = [
 function Shown({ name, value, done }: { name: string; value: string; done: () => void }) {
   const [copied, setCopied] = useState<boolean>();
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => heading.current?.focus(), []);
+  useEffect(() => {
+    heading.current?.focus();
+    return catchFocus;
+  }, []);
   const copy = async (): Promise<void> => {
     // A page that is not served over TLS may not write to the clipboard.
     const written = navigator.clipboard?.writeText(value).then(
@@ -66,7 +70,10 @@ function NewKey({
 }) {
   const form = useForm({ name: "", expires: String(lifetimes[1]?.seconds), reach: "all" });
   const [access, setAccess] = useState<Access>({});
-  useEffect(() => form.ref.current?.querySelector("input")?.focus(), [form.ref]);
+  useEffect(() => {
+    form.ref.current?.querySelector("input")?.focus();
+    return catchFocus;
+  }, [form.ref]);
   const submit = form.submit(
     ({ name, reach }) => ({
       ...(name.trim() === "" && { name: "Say what it is for." }),
@@ -194,7 +201,7 @@ function Keys({ owner }: { owner: KeyOwner }) {
           confirmed={() => (asking.how === "rotate" ? rotate(asking.key) : revoke(asking.key))}
         >
           {asking.how === "rotate"
-            ? "It gets a new value, shown once. The old one stays good for a while, so that programs can change over."
+            ? "It gets a new value, shown once. The old one stays good for a day, so that programs can change over."
             : "Programs that use it stop working at once. This cannot be taken back."}
         </Confirm>
       )}

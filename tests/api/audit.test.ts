@@ -1,0 +1,291 @@
+import { desc, eq, sql } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { actionOf } from "../../server/http/audit.ts";
+import { auditLog } from "../../server/lib/tables.ts";
+import { products } from "../../server/products/tables.ts";
+import { api } from "../../shared/api/index.ts";
+import type { Operation } from "../../shared/contract.ts";
+import { type Floe, type Seller, start } from "../support/floe.ts";
+import { callsOf, join, organizationOf, type Person, person } from "../support/people.ts";
+import { rowOf } from "../support/rows.ts";
+
+let floe: Floe;
+let seller: Seller;
+beforeAll(async () => {
+  floe = await start({ settings: { TRUST_PROXY: "127.0.0.1" } });
+  seller = await floe.seller();
+});
+afterAll(() => floe.close());
+
+type Entry = {
+  id: string;
+  action: string;
+  actor: { kind: string; userId: string | null; name: string | null; email: string | null; keyId: string | null };
+  subject: { type: string; id: string } | null;
+  organizationId: string | null;
+  details: Record<string, unknown>;
+  ipAddress: string | null;
+  userAgent: string | null;
+  createdAt: string;
+};
+type Page = { entries: Entry[]; next: string | null };
+const read = async (token: string, query: Record<string, string> = {}) => {
+  const answer = await floe.request("GET", `/api/auth/audit/list?${new URLSearchParams(query)}`, { token });
+  return { status: answer.status, json: answer.json as Page & { code: string; message: string } };
+};
+const ofOrganization = async (query: Record<string, string> = {}, one = seller) =>
+  (await read(one.session, { organizationId: one.organization_id, limit: "100", ...query })).json.entries;
+const book = { name: "Book", prices: [{ amount_type: "free" }] };
+const writes = Object.entries(api as Record<string, Record<string, Operation>>).flatMap(([resource, operations]) =>
+  Object.entries(operations)
+    .filter(([, op]) => op.method !== "GET" && op.scopes.length > 0)
+    .map(([key, op]) => ({ resource, key, op })),
+);
+
+describe("changes over /v1", () => {
+  test("every operation that changes something has a name of its own kind in the log", () => {
+    expect(writes.length).toBeGreaterThan(10);
+    const named = Object.fromEntries(writes.map((one) => [`${one.resource}.${one.key}`, actionOf(one)]));
+    expect(named).toMatchObject({
+      "products.create": "product.created",
+      "products.update": "product.updated",
+      "customers.deleteExternal": "customer.deleted",
+      "organizations.update": "organization.updated",
+      "webhooks.resetSecret": "webhook_endpoint.secret_reset",
+    });
+    for (const action of Object.values(named)) expect(action).toMatch(/^[a-z_]+\.[a-z_]+(ed|reset)$/);
+  });
+
+  test("a key's change is one entry: who, what, to what, which fields, from where", async () => {
+    const made = await floe.request("POST", "/v1/products/", {
+      token: seller.key,
+      body: book,
+      headers: { "x-forwarded-for": "203.0.113.7", "user-agent": "ci/1.0" },
+    });
+    const { id } = made.json as { id: string };
+    const entries = (await ofOrganization()).filter((one) => one.subject?.id === id);
+    expect(entries).toHaveLength(1);
+    expect(entries[0]).toMatchObject({
+      action: "product.created",
+      actor: { kind: "key", userId: null, keyName: "test", keyId: expect.any(String) },
+      subject: { type: "product", id },
+      organizationId: seller.organization_id,
+      details: { fields: expect.arrayContaining(["name", "prices"]) },
+      ipAddress: "203.0.113.7",
+      userAgent: "ci/1.0",
+    });
+    expect(JSON.stringify(entries[0])).not.toContain("Book");
+  });
+
+  test("a signed-in person's change is under their name", async () => {
+    const made = await floe.request("POST", "/v1/products/", { token: seller.session, body: book });
+    const { id } = made.json as { id: string };
+    const [entry] = (await ofOrganization()).filter((one) => one.subject?.id === id);
+    expect(entry?.actor).toMatchObject({ kind: "user", userId: seller.user_id, name: "seller", email: seller.email });
+  });
+
+  test.each(writes.map((one) => [actionOf(one), one] as const))(
+    "%s is written down once, and not when it is refused or asked for again",
+    async (action, { resource, key, op }) => {
+      const seller = await floe.seller();
+      const row = await rowOf[resource as keyof typeof rowOf](floe, seller);
+      const params = row.of?.[key] ?? row.params;
+      const path = op.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ""));
+      const bodies: Record<string, unknown> = {
+        "products.create": book,
+        "customers.create": { email: `audit-${key}@example.com` },
+        "checkouts.create": { products: [(await rowOf.products(floe, seller)).params.id] },
+        "webhooks.createEndpoint": { url: "http://127.0.0.1:9/hook", format: "raw", events: ["order.paid"] },
+      };
+      const count = async () => (await ofOrganization({ action }, seller)).length;
+      const headers = { "idempotency-key": `audit ${resource} ${key}` };
+      const ask = (token: string) =>
+        floe.request(op.method, path, {
+          token,
+          headers: op.method === "POST" ? headers : {},
+          ...(op.method === "DELETE" ? {} : { body: bodies[`${resource}.${key}`] ?? {} }),
+        });
+      const before = await count();
+      const reader = await floe.keyOf(seller, ["metrics:read"]);
+      expect((await ask(reader)).status).toBe(403);
+      expect(await count()).toBe(before);
+      const done = await ask(seller.key);
+      expect([done.status < 300, done.text]).toEqual([true, expect.any(String)]);
+      expect(await count()).toBe(before + 1);
+      if (op.method !== "POST") return;
+      expect((await ask(seller.key)).headers["idempotency-replayed"]).toBe("true");
+      expect(await count()).toBe(before + 1);
+    },
+  );
+
+  test("a change whose entry cannot be written is not made", async () => {
+    const { db } = floe.deps;
+    await db.execute(sql`create function refuse_entry() returns trigger language plpgsql as $$
+      begin raise exception 'no entry'; end $$`);
+    await db.execute(
+      sql`create trigger refuse_entry before insert on audit_log for each row execute function refuse_entry()`,
+    );
+    try {
+      const count = async () => (await db.select({ id: products.id }).from(products)).length;
+      const before = await count();
+      expect((await floe.request("POST", "/v1/products/", { token: seller.key, body: book })).status).toBe(500);
+      expect(await count()).toBe(before);
+      const stranger = { name: "A", email: "unwritten@example.com", password: "correct horse battery" };
+      const call = callsOf(floe);
+      expect((await call(null, "POST", "/sign-up/email", stranger)).status).toBe(422);
+      expect((await call(seller, "POST", "/update-user", { name: "Renamed" })).status).toBe(500);
+      expect((await call(seller, "POST", "/api-key/create", { name: "unwritten" })).status).toBe(500);
+    } finally {
+      await db.execute(sql`drop trigger refuse_entry on audit_log`);
+    }
+    const kept = await floe.request("GET", "/api/auth/get-session", { token: seller.session });
+    expect((kept.json as { user: { name: string } }).user.name).toBe("seller");
+    const call = callsOf(floe);
+    const again = await call(null, "POST", "/sign-up/email", {
+      name: "A",
+      email: "unwritten@example.com",
+      password: "correct horse battery",
+    });
+    expect(again.status).toBe(200);
+    expect((await call(seller, "GET", "/api-key/list")).text).not.toContain("unwritten");
+  });
+
+  test("a sale is in the seller's log, with its amount, brought about by no key of theirs", async () => {
+    const { params } = await rowOf.orders(floe, seller);
+    const [entry] = (await ofOrganization({ action: "order.paid" })).filter((one) => one.subject?.id === params.id);
+    expect(entry).toMatchObject({
+      subject: { type: "order", id: params.id },
+      details: { amount: expect.any(Number), currency: "usd" },
+    });
+    expect(["system", "anonymous"]).toContain(entry?.actor.kind);
+  });
+});
+
+describe("who reads it", () => {
+  const asked = () => ({ organizationId: seller.organization_id });
+
+  test("owners; others are told why not, strangers that there is nothing, keys and visitors to sign in", async () => {
+    const admin = await person(floe, "admin");
+    await join(floe, { owner: seller, organizationId: seller.organization_id, guest: admin, role: "admin" });
+    expect((await read(seller.session, asked())).status).toBe(200);
+    expect(await read(admin.session, asked())).toMatchObject({
+      status: 403,
+      json: {
+        message: expect.stringMatching(/access (to )?resource:? "?audit"?|unauthorized to access resource "audit"/),
+      },
+    });
+    const stranger = await person(floe);
+    expect(await read(stranger.session, asked())).toMatchObject({
+      status: 404,
+      json: { code: "ORGANIZATION_NOT_FOUND" },
+    });
+    expect((await read(seller.key, asked())).status).toBe(401);
+    expect((await floe.request("GET", "/api/auth/audit/list")).status).toBe(401);
+  });
+
+  test("pages by cursor hold every entry once, the newest first", async () => {
+    for (let count = 0; count < 7; count += 1)
+      await floe.request("POST", "/v1/products/", { token: seller.key, body: book });
+    const whole = await ofOrganization();
+    const paged: Entry[] = [];
+    for (let before: string | null = ""; before !== null; ) {
+      const { json } = await read(seller.session, { ...asked(), limit: "3", ...(before ? { before } : {}) });
+      expect(json.entries.length).toBeLessThanOrEqual(3);
+      paged.push(...json.entries);
+      before = paged.length >= whole.length ? null : json.next;
+    }
+    expect(paged.slice(0, whole.length).map(({ id }) => id)).toEqual(whole.map(({ id }) => id));
+    const times = whole.map(({ createdAt }) => createdAt);
+    expect(times).toEqual([...times].sort().reverse());
+  });
+
+  test("the last page says that there is no more", async () => {
+    const alone = await person(floe);
+    const { json } = await read(alone.session, { limit: "1" });
+    const rest = await read(alone.session, { limit: "100", before: json.next ?? "" });
+    expect([json.entries.length, rest.json.next]).toEqual([1, null]);
+  });
+
+  test("by action, by what an action begins with, and by who did it", async () => {
+    const only = await ofOrganization({ action: "product.created" });
+    expect(only.length).toBeGreaterThan(0);
+    expect(only.every(({ action }) => action === "product.created")).toBe(true);
+    const begun = new Set((await ofOrganization({ action: "api_key." })).map(({ action }) => action.split(".")[0]));
+    expect([...begun]).toEqual(["api_key"]);
+    const mine = await ofOrganization({ actor: seller.user_id });
+    expect(mine.length).toBeGreaterThan(0);
+    expect(mine.every(({ actor }) => actor.userId === seller.user_id)).toBe(true);
+    const keyId = only.find(({ actor }) => actor.kind === "key")?.actor.keyId ?? "";
+    expect((await ofOrganization({ actor: keyId })).every(({ actor }) => actor.keyId === keyId)).toBe(true);
+  });
+
+  test.each(["limit=0", "limit=x", "before=x", "organizationId=", "action=", "organizationId=a&organizationId=b"])(
+    "%s is refused with its place",
+    async (query) => {
+      const answer = await floe.request("GET", `/api/auth/audit/list?${query}`, { token: seller.session });
+      expect([answer.status, answer.json]).toMatchObject([
+        400,
+        { code: "VALIDATION_ERROR", detail: expect.stringContaining(query.split("=")[0] ?? "") },
+      ]);
+    },
+  );
+
+  test("a page is read in one query beside that of who asks, names included", async () => {
+    const { $client } = floe.deps.db as never as { $client: { query(...args: unknown[]): Promise<unknown> } };
+    const original = $client.query.bind($client);
+    let queries = 0;
+    $client.query = (...args) => {
+      queries += 1;
+      return original(...args);
+    };
+    try {
+      const found = await ofOrganization();
+      expect([found.length > 10, queries]).toEqual([true, 2]);
+    } finally {
+      $client.query = original;
+    }
+  });
+
+  test("another organization's entries are not among them", async () => {
+    const other = await floe.seller("other");
+    await other.client.products.create({ body: { name: "Theirs", prices: [{ amount_type: "free" }] } });
+    expect((await ofOrganization()).every(({ organizationId }) => organizationId === seller.organization_id)).toBe(
+      true,
+    );
+  });
+});
+
+describe("it can only be added to", () => {
+  test.each([
+    ["changed", sql`update audit_log set action = 'nothing.done'`],
+    ["let go of its organization", sql`update audit_log set organization_id = null`],
+    ["deleted", sql`delete from audit_log`],
+    ["emptied", sql`truncate audit_log`],
+  ])("it cannot be %s, whoever asks the database", async (_, statement) => {
+    const before = await floe.deps.db.$count(auditLog);
+    await expect(floe.deps.db.execute(statement)).rejects.toMatchObject({
+      cause: { message: "The audit log can only be added to." },
+    });
+    expect(await floe.deps.db.$count(auditLog)).toBe(before);
+  });
+
+  test("entries outlive their organization and its owner", async () => {
+    const owner: Person = await person(floe, "leaving");
+    const organizationId = await organizationOf(floe, owner, "short");
+    const call = callsOf(floe);
+    const key = await call(owner, "POST", "/api-key/create", { name: "k", organizationId });
+    expect(key.status).toBe(200);
+    expect((await call(owner, "POST", "/organization/delete", { organizationId })).status).toBe(200);
+    const { password } = owner;
+    expect((await call(owner, "POST", "/delete-user", { password })).status).toBe(200);
+    const left = await floe.deps.db
+      .select()
+      .from(auditLog)
+      .where(eq(auditLog.user_id, owner.user_id))
+      .orderBy(desc(auditLog.id));
+    const actions = left.map(({ action }) => action);
+    expect(actions).toEqual(expect.arrayContaining(["api_key.created", "organization.deleted", "user.deleted"]));
+    expect(left.every((one) => one.organization_id === null)).toBe(true);
+    expect(left.find(({ action }) => action === "organization.deleted")?.subject_id).toBe(organizationId);
+  });
+});

@@ -1,0 +1,331 @@
+import { eq } from "drizzle-orm";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { session, user } from "../../server/auth/tables.ts";
+import { type Accounts, type Answer, newAddress, startAccounts } from "../support/accounts.ts";
+import { type Floe, type Seller, start } from "../support/floe.ts";
+
+const minute_ms = 60_000;
+const hour_ms = 60 * minute_ms;
+const day_ms = 24 * hour_ms;
+const cookie_bytes_max = 4093;
+const cookie_age_seconds_max = 34_560_000;
+
+let floe: Accounts;
+let seller: Seller;
+beforeAll(async () => {
+  floe = await startAccounts({ TRUST_PROXY: "127.0.0.1" });
+});
+afterAll(() => floe?.close());
+afterEach(() => void vi.useRealTimers());
+
+/** Let time pass, for the server too, which runs in this process. */
+const wait = (ms: number) => vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + ms });
+const call = (method: string, path: string, cookie?: string, body?: unknown): Promise<Answer> =>
+  floe.request(method, `/api/auth${path}`, {
+    ...(cookie === undefined ? {} : { cookie }),
+    ...(body === undefined ? {} : { body }),
+    headers: { origin: floe.url, "x-forwarded-for": newAddress() },
+  });
+const signIn = (fields: Record<string, unknown> = {}, cookie?: string) =>
+  call("POST", "/sign-in/email", cookie, { email: seller.email, password: seller.password, ...fields });
+const setBy = (answer: Answer, name: string) =>
+  answer.headers.getSetCookie().find((one) => one.startsWith(`floe.${name}=`));
+/** What a browser holds after an answer: of one name the last, unless it takes it back. */
+function jar(answer: Answer): string {
+  const held = new Map<string, string>();
+  for (const cookie of answer.headers.getSetCookie()) {
+    const [pair = "", ...attributes] = cookie.split("; ");
+    held.set(pair.split("=")[0] ?? "", attributes.includes("Max-Age=0") ? "" : pair);
+  }
+  return [...held.values()].filter((pair) => pair !== "").join("; ");
+}
+/** A browser's cookies without its copy of the session. */
+const withoutCopy = (cookies: string) =>
+  cookies
+    .split("; ")
+    .filter((one) => !one.startsWith("floe.session_data"))
+    .join("; ");
+const tokenOf = (answer: Answer): string => (answer.json as { token: string }).token;
+const rowsOf = () => floe.deps.db.select().from(session).where(eq(session.userId, seller.user_id));
+const isAlive = async (cookie: string) => (await call("GET", "/list-sessions", cookie)).status === 200;
+type Listed = { id: string; token: string; expiresAt: string }[];
+
+beforeAll(async () => {
+  seller = await floe.seller();
+});
+
+describe("a browser's copy of its session (product.md 9)", () => {
+  test("answers who is signed in without the database, for five minutes", async () => {
+    const cookies = jar(await signIn());
+    floe.queries.length = 0;
+    expect((await call("GET", "/get-session", cookies)).json).toMatchObject({ user: { email: seller.email } });
+    expect(floe.queries).toEqual([]);
+    wait(6 * minute_ms);
+    expect((await call("GET", "/get-session", cookies)).json).toMatchObject({ user: { email: seller.email } });
+    expect(floe.queries.length).toBeGreaterThan(0);
+  });
+
+  test("fits into cookies of 4093 bytes with the longest name, picture and browser, and the next request is read", async () => {
+    const changed = await call("POST", "/update-user", jar(await signIn()), {
+      name: "\u{1F9FE}".repeat(127),
+      image: `https://example.com/${"\u00fc".repeat(2000)}`,
+    });
+    expect(changed.status).toBe(200);
+    const signed = await floe.request("POST", "/api/auth/sign-in/email", {
+      body: { email: seller.email, password: seller.password },
+      headers: { origin: floe.url, "x-forwarded-for": newAddress(), "user-agent": "browser ".repeat(1000) },
+    });
+    const cookies = signed.headers.getSetCookie();
+    expect(cookies.filter((one) => one.startsWith("floe.session_data")).length).toBeGreaterThan(1);
+    for (const cookie of cookies) expect(Buffer.byteLength(cookie)).toBeLessThanOrEqual(cookie_bytes_max);
+    floe.queries.length = 0;
+    expect((await call("GET", "/get-session", jar(signed))).json).toMatchObject({ user: { email: seller.email } });
+    expect(floe.queries).toEqual([]);
+    // What has become short again takes back the pieces of what was long.
+    const shorter = await call("POST", "/update-user", jar(signed), { name: "Ada", image: null });
+    expect(shorter.headers.getSetCookie().some((one) => /^floe\.session_data\.1=;.*Max-Age=0/.test(one))).toBe(true);
+  });
+
+  test("a picture's address is at most 2048 characters", async () => {
+    const long = await call("POST", "/update-user", jar(await signIn()), { image: `https://${"x".repeat(2048)}` });
+    expect([long.status, long.json]).toMatchObject([400, { code: "VALIDATION_ERROR" }]);
+  });
+
+  test("a session that was ended does nothing from the next call on; only the copy still says who it was", async () => {
+    const [ended, other] = [jar(await signIn()), jar(await signIn())];
+    const v1 = (cookie: string) => floe.request("GET", "/v1/products/", { cookie, headers: { origin: floe.url } });
+    const others = (cookie: string) =>
+      Promise.all([
+        call("GET", "/list-sessions", cookie),
+        call("GET", "/list-accounts", cookie),
+        call("GET", "/organization/list", cookie),
+        call("GET", "/api-key/list", cookie),
+        call("POST", "/update-user", cookie, { name: "Mallory" }),
+        call("POST", "/api-key/create", cookie, { name: "mallory" }),
+        call("POST", "/change-email", cookie, { newEmail: "mallory@example.com" }),
+        v1(cookie),
+      ]);
+    expect((await v1(ended)).status).toBe(200);
+    expect((await call("POST", "/revoke-other-sessions", other)).json).toEqual({ status: true });
+    expect((await others(ended)).map(({ status }) => status)).toEqual(Array(8).fill(401));
+    expect((await call("GET", "/get-session?disableCookieCache=true", ended)).json).toBeNull();
+    expect((await call("GET", "/get-session", ended)).json).toMatchObject({ user: { email: seller.email } });
+    wait(5 * minute_ms + 1000);
+    expect((await call("GET", "/get-session", ended)).json).toBeNull();
+  });
+
+  test("a copy that was changed, or is another session's, counts for nothing", async () => {
+    const [signed, other] = [await signIn(), await signIn()];
+    const copyOf = (answer: Answer) => setBy(answer, "session_data")?.split(";")[0] ?? "";
+    const revoked = withoutCopy(jar(signed));
+    await call("POST", "/revoke-session", jar(other), { token: tokenOf(signed) });
+    expect((await call("GET", "/get-session", `${revoked}; ${copyOf(other)}`)).json).toBeNull();
+    const content = JSON.parse(Buffer.from(copyOf(signed).split("=")[1] ?? "", "base64url").toString("utf8"));
+    content.session.user.role = "admin";
+    const forged = `floe.session_data=${Buffer.from(JSON.stringify(content)).toString("base64url")}`;
+    expect((await call("GET", "/get-session", `${revoked}; ${forged}`)).json).toBeNull();
+  });
+});
+
+describe("how long a session lasts (product.md 4)", () => {
+  test("seven days; used after a day, seven days from then", async () => {
+    const signed = await signIn();
+    const cookies = withoutCopy(jar(signed));
+    expect(setBy(signed, "session_token")).toMatch(/Max-Age=604800/);
+    const [first] = (await rowsOf()).filter(
+      ({ expiresAt }) => expiresAt.getTime() > Date.now() + 7 * day_ms - minute_ms,
+    );
+    wait(23 * hour_ms);
+    expect(setBy(await call("GET", "/get-session", cookies), "session_token")).toBeUndefined();
+    wait(2 * hour_ms);
+    const unchanged = await call("GET", "/get-session?disableRefresh=true", cookies);
+    expect(setBy(unchanged, "session_token")).toBeUndefined();
+    const used = await call("GET", "/get-session", cookies);
+    expect(setBy(used, "session_token")).toMatch(/Max-Age=604800/);
+    const until = new Date((used.json as { session: { expiresAt: string } }).session.expiresAt).getTime();
+    expect(Math.abs(until - (Date.now() + 7 * day_ms))).toBeLessThan(minute_ms);
+    expect(until).toBeGreaterThan(first?.expiresAt.getTime() ?? Number.POSITIVE_INFINITY);
+  });
+
+  test("who is not to be remembered is for a day at most, until the browser closes, and never longer by use", async () => {
+    const signed = await signIn({ rememberMe: false });
+    for (const name of ["session_token", "session_data", "dont_remember"])
+      expect(setBy(signed, name)).not.toMatch(/Max-Age|Expires/);
+    const cookies = withoutCopy(jar(signed));
+    wait(23 * hour_ms);
+    const used = await call("GET", "/get-session", cookies);
+    expect(used.json).toMatchObject({ user: { email: seller.email } });
+    expect(setBy(used, "session_token")).toBeUndefined();
+    wait(2 * hour_ms);
+    expect((await call("GET", "/get-session", cookies)).json).toBeNull();
+  });
+
+  test("one that has run out is deleted when it is next read", async () => {
+    const cookies = withoutCopy(jar(await signIn()));
+    const before = (await rowsOf()).length;
+    wait(8 * day_ms);
+    const read = await call("GET", "/get-session", cookies);
+    expect(read.json).toBeNull();
+    expect(setBy(read, "session_token")).toMatch(/Max-Age=0/);
+    vi.useRealTimers();
+    expect(await rowsOf()).toHaveLength(before - 1);
+  });
+
+  test("no cookie is kept for more than 400 days", async () => {
+    const answers = [await signIn(), await signIn({ rememberMe: false }), await call("POST", "/sign-in/anonymous")];
+    const ages = answers
+      .flatMap((answer) => answer.headers.getSetCookie())
+      .map((one) => Number(/Max-Age=(\d+)/.exec(one)?.[1] ?? 0));
+    expect(Math.max(...ages)).toBeGreaterThan(0);
+    expect(Math.max(...ages)).toBeLessThanOrEqual(cookie_age_seconds_max);
+  });
+});
+
+describe("seeing and ending sessions (product.md 7)", () => {
+  const listed = async (cookie: string): Promise<Listed> => (await call("GET", "/list-sessions", cookie)).json as never;
+
+  test("others' tokens are named by a hash, which ends them and lets nobody in", async () => {
+    const [own, other] = [await signIn(), await signIn()];
+    const sessions = await listed(jar(own));
+    expect(sessions.map(({ token }) => token)).toContain(tokenOf(own));
+    expect(JSON.stringify(sessions)).not.toContain(tokenOf(other));
+    const [row] = (await rowsOf()).filter(({ id }) => id === sessions.find(({ token }) => token !== tokenOf(own))?.id);
+    const handle = row?.token ?? "";
+    expect(handle).toMatch(/^sha256:[0-9a-f]{64}$/);
+    for (const token of [handle, encodeURIComponent(handle)]) {
+      expect((await floe.request("GET", "/api/auth/list-sessions", { token })).status).toBe(401);
+      expect((await floe.request("GET", "/v1/products/", { token })).status).toBe(401);
+    }
+    expect((await call("POST", "/revoke-session", jar(own), { token: handle })).json).toEqual({ status: true });
+    expect((await listed(jar(own))).some(({ id }) => id === row?.id)).toBe(false);
+  });
+
+  test("one, the others, all", async () => {
+    const [a, b, c] = [await signIn(), await signIn(), await signIn()].map(jar) as [string, string, string];
+    const second = (await listed(b)).find(({ token }) => b.includes(token))?.token;
+    await call("POST", "/revoke-session", a, { token: second });
+    expect([await isAlive(a), await isAlive(b), await isAlive(c)]).toEqual([true, false, true]);
+    await call("POST", "/revoke-other-sessions", a);
+    expect([await isAlive(a), await isAlive(c)]).toEqual([true, false]);
+    await call("POST", "/revoke-sessions", a);
+    expect(await isAlive(a)).toBe(false);
+    expect(await rowsOf()).toEqual([]);
+  });
+
+  test("another person's session is not ended, by token or by hash", async () => {
+    const stranger = await floe.seller("stranger");
+    const own = jar(await signIn());
+    const [row] = await floe.deps.db.select().from(session).where(eq(session.userId, stranger.user_id));
+    for (const token of [stranger.session, row?.token])
+      expect((await call("POST", "/revoke-session", own, { token })).json).toEqual({ status: true });
+    expect((await floe.request("GET", "/api/auth/list-sessions", { token: stranger.session })).status).toBe(200);
+  });
+
+  test("a new password ends the others and gives a new token; the old one is nobody's", async () => {
+    const person = await floe.seller("changes");
+    const [here, there] = [await floe.browser(person), await floe.browser(person)];
+    const newPassword = "quite another horse 77";
+    const changed = await call("POST", "/change-password", here, {
+      currentPassword: person.password,
+      newPassword,
+      revokeOtherSessions: true,
+    });
+    expect(changed.json).toMatchObject({ token: expect.stringMatching(/^\w{32}$/) });
+    expect([await isAlive(here), await isAlive(there), await isAlive(jar(changed))]).toEqual([false, false, true]);
+    const rows = await floe.deps.db.select().from(session).where(eq(session.userId, person.user_id));
+    expect(rows).toHaveLength(1);
+  });
+});
+
+describe("platform admins (product.md 6)", () => {
+  let admin: Seller;
+  let cookies: string;
+  beforeAll(async () => {
+    admin = await floe.seller("admin");
+    await floe.deps.db.update(user).set({ role: "admin" }).where(eq(user.id, admin.user_id));
+    cookies = await floe.browser(admin);
+  });
+
+  test("see a person's sessions by their hashes and end one by it", async () => {
+    const [one, two] = [jar(await signIn()), jar(await signIn())];
+    const seen = await call("POST", "/admin/list-user-sessions", cookies, { userId: seller.user_id });
+    const { sessions } = seen.json as { sessions: Listed };
+    expect(sessions.length).toBeGreaterThanOrEqual(2);
+    for (const { token } of sessions) expect(token).toMatch(/^sha256:[0-9a-f]{64}$/);
+    const mine = (await call("GET", "/get-session", one)).json as { session: { id: string } };
+    const sessionToken = sessions.find(({ id }) => id === mine.session.id)?.token;
+    await call("POST", "/admin/revoke-user-session", cookies, { sessionToken });
+    expect([await isAlive(one), await isAlive(two)]).toEqual([false, true]);
+    await call("POST", "/admin/revoke-user-sessions", cookies, { userId: seller.user_id });
+    expect(await isAlive(two)).toBe(false);
+  });
+
+  test("act as a person, and are themselves again afterwards", async () => {
+    const acting = await call("POST", "/admin/impersonate-user", cookies, { userId: seller.user_id });
+    expect(acting.status).toBe(200);
+    // As the person the browser is not known to the person's account.
+    expect(setBy(acting, "known")).toBeUndefined();
+    const as = withoutCopy(jar(acting));
+    expect((await call("GET", "/get-session", as)).json).toMatchObject({
+      user: { id: seller.user_id },
+      session: { impersonatedBy: admin.user_id },
+    });
+    const back = await call("POST", "/admin/stop-impersonating", as, {});
+    expect([back.status, back.json]).toMatchObject([200, { user: { id: admin.user_id } }]);
+    const again = withoutCopy(jar(back));
+    expect((await call("GET", "/get-session", again)).json).toMatchObject({ user: { id: admin.user_id } });
+    expect(await isAlive(as)).toBe(false);
+  });
+});
+
+describe("signing in", () => {
+  test("gives a new session each time, whatever the browser brought along (fixation)", async () => {
+    const first = await signIn();
+    const planted = jar(first);
+    const second = await signIn({}, planted);
+    expect(tokenOf(second)).not.toBe(tokenOf(first));
+    const anonymous = await call("POST", "/sign-in/anonymous", undefined, {});
+    const then = await signIn({}, jar(anonymous));
+    expect(tokenOf(then)).not.toBe(tokenOf(anonymous));
+    const chosen = "a-token-of-the-attackers-choice-1";
+    const forced = await signIn({}, `floe.session_token=${chosen}.${"A".repeat(43)}%3D`);
+    expect(jar(forced)).not.toContain(chosen);
+    expect((await floe.request("GET", "/api/auth/list-sessions", { token: chosen })).status).toBe(401);
+  });
+
+  test("a token is in the database as a hash alone, and never in the log", async () => {
+    const token = tokenOf(await signIn());
+    expect((await floe.request("GET", "/v1/products/", { token })).status).toBe(200);
+    await floe.request("POST", "/api/auth/change-email", { token, body: "not json" });
+    await floe.request("GET", "/v1/nothing-of-the-kind/", { token });
+    const tables = await floe.deps.db.execute(`select * from session`);
+    expect(JSON.stringify(tables)).toContain("sha256:");
+    expect(JSON.stringify(tables)).not.toContain(token);
+    expect(floe.logged.join("\n")).not.toContain(token);
+  });
+});
+
+describe("under https", () => {
+  let shop: Floe;
+  beforeAll(async () => {
+    shop = await start({ settings: { FLOE_URL: "https://shop.example", HOST: "0.0.0.0" } });
+  });
+  afterAll(() => shop?.close());
+
+  test("cookies are Secure and named so, and what they sign in is accepted everywhere", async () => {
+    const { email, password } = await shop.seller();
+    const headers = { origin: "https://shop.example" };
+    const signed = await shop.request("POST", "/api/auth/sign-in/email", { body: { email, password }, headers });
+    const cookies = [signed.headers["set-cookie"] ?? []].flat().map(String);
+    expect(cookies.length).toBeGreaterThanOrEqual(3);
+    for (const cookie of cookies) expect(cookie).toMatch(/^__Secure-floe\.\w+=.*; Secure/);
+    const cookie = cookies.map((one) => one.split(";")[0]).join("; ");
+    const get = (path: string, more: Record<string, string>) =>
+      shop.request("GET", path, { headers: { ...headers, ...more } });
+    expect((await get("/v1/products/", { cookie })).status).toBe(200);
+    expect((await get("/api/auth/list-sessions", { cookie })).status).toBe(200);
+    const plain = cookie.replaceAll("__Secure-", "");
+    expect((await get("/v1/products/", { cookie: plain })).status).toBe(401);
+    expect((await get("/api/auth/list-sessions", { cookie: plain })).status).toBe(401);
+  });
+});
