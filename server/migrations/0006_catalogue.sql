@@ -14,6 +14,16 @@ CREATE TABLE "benefits" (
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE "catalog_entries" (
+	"organization_id" text NOT NULL,
+	"catalog" text NOT NULL,
+	"kind" text NOT NULL,
+	"key" text NOT NULL,
+	"subject_id" uuid NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "catalog_entries_organization_id_catalog_kind_key_pk" PRIMARY KEY("organization_id","catalog","kind","key")
+);
+--> statement-breakpoint
 CREATE TABLE "checkout_link_products" (
 	"checkout_link_id" uuid NOT NULL,
 	"product_id" uuid NOT NULL,
@@ -144,6 +154,7 @@ CREATE TABLE "product_medias" (
 );
 --> statement-breakpoint
 ALTER TABLE "benefits" ADD CONSTRAINT "benefits_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "catalog_entries" ADD CONSTRAINT "catalog_entries_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "checkout_link_products" ADD CONSTRAINT "checkout_link_products_checkout_link_id_checkout_links_id_fk" FOREIGN KEY ("checkout_link_id") REFERENCES "public"."checkout_links"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "checkout_link_products" ADD CONSTRAINT "checkout_link_products_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "checkout_links" ADD CONSTRAINT "checkout_links_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -163,6 +174,8 @@ ALTER TABLE "product_medias" ADD CONSTRAINT "product_medias_file_id_files_id_fk"
 CREATE INDEX "benefits_by_creation" ON "benefits" USING btree ("organization_id","created_at","id") WHERE "benefits"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "benefits_part" ON "benefits" USING gin ("description" gin_trgm_ops);--> statement-breakpoint
 CREATE INDEX "benefits_metadata" ON "benefits" USING gin ("metadata" jsonb_path_ops);--> statement-breakpoint
+CREATE UNIQUE INDEX "catalog_entries_subject" ON "catalog_entries" USING btree ("organization_id","kind","subject_id");--> statement-breakpoint
+CREATE INDEX "catalog_entries_subject_id" ON "catalog_entries" USING btree ("subject_id");--> statement-breakpoint
 CREATE INDEX "checkout_link_products_of_product" ON "checkout_link_products" USING btree ("product_id");--> statement-breakpoint
 CREATE INDEX "checkout_links_by_creation" ON "checkout_links" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "custom_fields_slug" ON "custom_fields" USING btree ("organization_id","slug") WHERE "custom_fields"."deleted_at" is null;--> statement-breakpoint

@@ -23,7 +23,10 @@ const operations: Entry[] = Object.entries(api).flatMap(([resource, ops]) =>
 );
 const guarded = operations.filter(({ op }) => op.scopes.length > 0);
 const withParams = operations.filter(({ op }) => op.params);
-const lists = operations.filter(({ op }) => op.method === "GET" && op.query && !op.params);
+const lists = operations.filter(
+  ({ op }) =>
+    op.method === "GET" && op.response instanceof z.ZodObject && "pagination" in op.response.shape && !op.params,
+);
 const withBody = operations.filter(({ op }) => op.body);
 const patches = withBody.filter(({ op }) => op.method === "PATCH");
 

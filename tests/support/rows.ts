@@ -91,6 +91,7 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     if (!payment) throw new Error("The sale made no payment.");
     return { params: { id: payment.id } };
   },
+  catalog: async () => ({ params: {} }),
   webhooks: async (floe, seller) => {
     const endpoint = await seller.client.webhooks.createEndpoint({
       body: { url: nobody, events: ["product.created"] },
@@ -100,6 +101,15 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     const [delivery] = (await seller.client.webhooks.listDeliveries({ query: {} })).items;
     if (!delivery) throw new Error("The event was not delivered.");
     return { params: { id: endpoint.id }, of: { redeliver: { id: delivery.webhook_event.id } } };
+  },
+};
+
+const document = {
+  version: 1,
+  catalog: "sample",
+  meters: { tokens: { name: "Tokens", filter: 'name eq "completion"', aggregation: "sum tokens" } },
+  products: {
+    pro: { name: "Pro", recurring: "month", prices: [{ fixed: 1900 }, { metered: "tokens", unit_amount: "0.5" }] },
   },
 };
 
@@ -169,6 +179,14 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
     confirmation_token_id: "pm_card_chargeDeclined",
     customer_name: "Sample",
     customer_email: "sample@example.com",
+  }),
+  "catalog.plan": () => ({ document }),
+  "catalog.apply": () => ({ document, prune: false }),
+  "catalog.import": (product_id, number) => ({
+    catalog: "sample",
+    kind: "products",
+    key: `sample-${number}`,
+    id: product_id,
   }),
   "webhooks.createEndpoint": () => ({ url: nobody, events: ["order.paid"], name: "Sample" }),
 };
