@@ -3,8 +3,16 @@ import type { z } from "zod";
 import type { CatalogPlan, catalog } from "../../shared/api/catalog.ts";
 import { api } from "../../shared/api/index.ts";
 import { type Catalog, type Kind, kinds } from "../../shared/catalog/document.ts";
-import type { Fields, Ids, Rows } from "../../shared/catalog/forms.ts";
-import { type Current, type Plan, planCatalog, priceChanges, type Step, stepBody } from "../../shared/catalog/plan.ts";
+import { type Fields, foundFields, type Ids, type Rows } from "../../shared/catalog/forms.ts";
+import {
+  type Current,
+  namesIn,
+  type Plan,
+  planCatalog,
+  priceChanges,
+  type Step,
+  stepBody,
+} from "../../shared/catalog/plan.ts";
 import { documentOf } from "../../shared/catalog/pull.ts";
 import type { Operation, Service } from "../../shared/contract.ts";
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
@@ -29,18 +37,19 @@ function demand(ctx: Ctx, kindsUsed: readonly Kind[], action: "read" | "write"):
 }
 const kindsIn = (document: Catalog): Kind[] => kinds.filter((kind) => Object.keys(document[kind] ?? {}).length > 0);
 
-/** What a plan was made from, in one word: the same file over the same state has the same (a stale plan is another's). */
+/**
+ * What a plan was made from, in one word: the same file over the same state has the same, so a stale plan has another.
+ * The rows' own fields count, since two changes can have the same time.
+ */
 function fingerprintOf({ document, prune }: Asked, current: Current): string {
+  const names = namesIn(current);
   const rows = kinds.flatMap((kind) =>
-    (current.rows[kind] as Rows[Kind][]).map((row) => [kind, row.id, row.modified_at?.toISOString() ?? null]),
+    (current.rows[kind] as Rows[Kind][])
+      .map((row) => [kind, row.id, row.modified_at, foundFields(kind, row as never, names)])
+      .sort((a, b) => String(a[1]).localeCompare(String(b[1]))),
   );
-  const made = JSON.stringify([
-    document,
-    prune,
-    [...current.entries].sort(byPlace),
-    rows.sort(),
-    current.files.map(({ id }) => id).sort(),
-  ]);
+  const entries = [...current.entries].sort(byPlace);
+  const made = JSON.stringify([document, prune, entries, rows, current.files.map(({ id }) => id).sort()]);
   return createHash("sha256").update(made).digest("hex");
 }
 const byPlace = (a: { kind: string; key: string }, b: { kind: string; key: string }): number =>

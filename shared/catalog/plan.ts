@@ -97,21 +97,29 @@ export function namesIn(current: Current): Names {
 
 type Named = Item & { previously?: string[] | undefined };
 
+/** The key of a thing once the file's renames are done. */
+function keyNow(catalog: Catalog, current: Current, { kind, key }: Entry): string {
+  const items = (catalog[kind] ?? {}) as Record<string, Named>;
+  if (items[key]) return key;
+  const heir = Object.entries(items).find(([, item]) => item.previously?.includes(key))?.[0];
+  const isTaken = current.entries.some((entry) => entry.kind === kind && entry.key === heir);
+  return heir !== undefined && !isTaken ? heir : key;
+}
+
 /** What to do, in which order, so that the server has what the file says. Decides alone: it asks nobody and changes nothing. */
 export function planCatalog(catalog: Catalog, current: Current, prune: boolean): Plan {
-  const names = namesIn(current);
+  // A renamed thing is called by its new key from here on, by whatever else refers to it too.
+  const entries = current.entries.map((entry) => ({ ...entry, key: keyNow(catalog, current, entry) }));
+  const names = namesIn({ ...current, entries });
   const plan: Plan = { steps: [], issues: [], unchanged: 0, missing: [] };
   const files = new Map<string, number>();
   for (const { name } of current.files) files.set(name, (files.get(name) ?? 0) + 1);
   for (const kind of kinds) {
     const items = (catalog[kind] ?? {}) as Record<string, Named>;
-    const entries = current.entries.filter((entry) => entry.kind === kind);
-    const taken = new Set<string>();
+    const keyed = current.entries.filter((entry) => entry.kind === kind);
     for (const [key, item] of Object.entries(items)) {
-      const entry =
-        entries.find((one) => one.key === key) ??
-        entries.find((one) => item.previously?.includes(one.key) && !items[one.key]);
-      if (entry) taken.add(entry.key);
+      const entry = entries.find((one) => one.kind === kind && one.key === key);
+      const before = keyed.find(({ id }) => id === entry?.id);
       const want = wantedFields(kind, key, item, current.currency);
       plan.issues.push(...fileIssues(kind, key, want, files));
       const rows: Rows[Kind][] = current.rows[kind];
@@ -120,11 +128,12 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
         create(kind, key, want, rows);
         continue;
       }
-      if (entry.key !== key)
-        plan.steps.push(stepOf("rename", kind, key, row, [{ field: "key", from: entry.key, to: key }]));
+      if (before && before.key !== key)
+        plan.steps.push(stepOf("rename", kind, key, row, [{ field: "key", from: before.key, to: key }]));
       compare(kind, key, want, row);
     }
-    for (const { key } of entries.filter((entry) => !taken.has(entry.key))) plan.missing.push({ kind, key });
+    for (const { key } of entries.filter((entry) => entry.kind === kind && !items[entry.key]))
+      plan.missing.push({ kind, key });
   }
   if (prune) removals();
   return plan;

@@ -103,7 +103,7 @@ export function proposeKey(name: string, taken: ReadonlySet<string>): string {
 }
 
 const titleOf = (kind: Kind, row: Rows[Kind]): string => {
-  const fields = row as unknown as Fields;
+  const fields: Fields = { ...row };
   const title =
     {
       benefits: fields.description,
