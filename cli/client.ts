@@ -67,7 +67,7 @@ export function faultOf(answer: Answer, server: string): Fault {
     return new Fault(
       kind,
       faults.length === 1 ? "the server does not accept one value" : "the server does not accept some values",
-      { ...parts, faults },
+      { ...parts, faults, places: (body.detail as Place[]).map(({ loc = [], msg = "" }) => ({ loc, msg })) },
     );
   }
   if (status >= 300 && status < 400) {

@@ -27,7 +27,11 @@ export type FaultParts = {
   hint?: string;
   /** What is wrong with which flag. */
   faults?: { flag: string; message: string }[];
+  /** What a person reads in place of `faults`, laid out in lines. */
+  text?: string;
   status?: number;
+  /** The same as the server told it, for commands that know where a place comes from. */
+  places?: { loc: (string | number)[]; msg: string }[];
   idempotency_key?: string;
 };
 
@@ -59,7 +63,7 @@ export function kindOfStatus(status: number): FaultKind {
 
 /** A fault as text, or as one JSON object for a program. */
 export function renderFault(fault: Fault, json: boolean, paint: (text: string) => string): string {
-  const { name, hint, faults, status, idempotency_key } = fault.parts;
+  const { name, hint, faults, status, text, idempotency_key } = fault.parts;
   if (json) {
     const envelope = {
       error: name ?? fault.kind,
@@ -74,7 +78,8 @@ export function renderFault(fault: Fault, json: boolean, paint: (text: string) =
   }
   // Much of it comes from the server, and none of it may steer the terminal.
   const lines = [`${paint("floe:")} ${plain(fault.message)}`];
-  for (const one of faults ?? []) lines.push(`  ${plain(`${one.flag}: ${one.message}`)}`);
+  if (text) lines.push("", ...text.split("\n").map(plain), "");
+  else for (const one of faults ?? []) lines.push(`  ${plain(`${one.flag}: ${one.message}`)}`);
   if (hint) lines.push(`  ${plain(hint)}`);
   if (idempotency_key) lines.push(`  It may be repeated safely with --idempotency-key ${idempotency_key}`);
   return `${lines.join("\n")}\n`;

@@ -11,7 +11,13 @@ import { bindOptionalValues, optionalValues } from "./resource/flags.ts";
 import type { Globals } from "./settings.ts";
 import { painter } from "./ui/theme.ts";
 
-const headings = { start: "Start:", sell: "Sell:", people: "People:", develop: "Develop:" } as const;
+const headings = {
+  start: "Start:",
+  sell: "Sell:",
+  catalog: "Catalogue as a file:",
+  people: "People:",
+  develop: "Develop:",
+} as const;
 
 const seconds = (text: string): number => {
   const value = Number(text);

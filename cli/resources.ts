@@ -130,4 +130,6 @@ export const looks: Record<string, Look | false> = {
   },
   // What a checkout page in a browser calls with its own secret.
   checkoutClient: false,
+  // Has commands of its own: floe plan, apply and more.
+  catalog: false,
 };

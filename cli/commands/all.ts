@@ -3,7 +3,15 @@ import type { Context } from "../context.ts";
 
 /** A command that is not a resource of the contract. Its module is loaded when it is called. */
 type CommandModule = { add(root: Command, contextOf: (command: Command) => Context): void };
-type Entry = { summary: string; heading: "start" | "people" | "develop"; load(): Promise<CommandModule> };
+type Entry = { summary: string; heading: "start" | "catalog" | "people" | "develop"; load(): Promise<CommandModule> };
+
+type CatalogCommands = typeof import("./catalog.ts");
+/** A command of the catalogue as a file; all of them live in one module. */
+const catalog = (summary: string, pick: (all: CatalogCommands) => CommandModule["add"]): Entry => ({
+  summary,
+  heading: "catalog",
+  load: async () => ({ add: pick(await import("./catalog.ts")) }),
+});
 
 /** The commands that are written by hand, in the order of `floe --help`. */
 export const commands: Record<string, Entry> = {
@@ -16,6 +24,15 @@ export const commands: Record<string, Entry> = {
     load: () => import("./whoami.ts"),
   },
   orgs: { summary: "List, choose and create organizations", heading: "start", load: () => import("./orgs.ts") },
+  init: catalog("Start a catalogue file", (all) => all.addInit),
+  pull: catalog("Bring the file up to what the server has", (all) => all.addPull),
+  validate: catalog("Check the file, without asking the server", (all) => all.addValidate),
+  plan: catalog("Say what would be done to have what the file says", (all) => all.addPlan),
+  apply: catalog("Do what the file says, all of it or nothing", (all) => all.addApply),
+  drift: catalog("Say what on the server is no longer as the file says", (all) => all.addDrift),
+  import: catalog("Give a thing that exists its key in the catalogue", (all) => all.addImport),
+  promote: catalog("Give one profile the catalogue of another", (all) => all.addPromote),
+  diff: catalog("Say how the catalogues of two profiles differ", (all) => all.addDiff),
   members: {
     summary: "Who belongs to the organization, and as what",
     heading: "people",

@@ -33,17 +33,22 @@ const filter = z
   .describe('Which events count: name eq "completion" and tokens gt 100');
 
 const aggregation = z
-  .union([
-    z.literal("count").transform(() => ({ func: "count" as const })),
-    z
-      .string()
-      .regex(/^(sum|max|min|avg|unique)\s+\S+$/, "Written as count, or as sum tokens.")
-      .transform((text) => {
-        const [func = "", property = ""] = text.split(/\s+/);
-        return { func: func as "sum", property };
-      }),
-    MeterCreate.shape.aggregation,
-  ])
+  .union(
+    [
+      z.literal("count").transform(() => ({ func: "count" as const })),
+      z
+        .string()
+        .regex(/^(sum|max|min|avg|unique)\s+\S+$/, "Written as count, or as sum tokens.")
+        .transform((text) => {
+          const [func = "", property = ""] = text.split(/\s+/);
+          return { func: func as "sum", property };
+        }),
+      MeterCreate.shape.aggregation,
+    ],
+    {
+      error: "Written as count, or as sum tokens: sum, max, min, avg or unique of a key of the metadata.",
+    },
+  )
   .describe("How they become a number: count, sum tokens, max seats, unique user.");
 
 const Meter = z.strictObject({

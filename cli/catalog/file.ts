@@ -1,0 +1,203 @@
+/** `floe.yaml` read: its text, what it means, and what is wrong with it at which line. */
+import { readFileSync } from "node:fs";
+import { type Document, isNode, LineCounter, parseDocument, visit } from "yaml";
+import type { z } from "zod";
+import { Catalog, type CatalogInput } from "../../shared/catalog/document.ts";
+import { Fault } from "../fault.ts";
+
+type Path = (string | number)[];
+/** Something wrong with the file: what, and where. */
+export type Flaw = { path: Path; message: string; line: number; column: number; length: number };
+export type CatalogFile = {
+  name: string;
+  text: string;
+  document: Document.Parsed;
+  lines: LineCounter;
+  /** What is sent: without the environments, and with `${env:NAME}` filled in. */
+  catalog: CatalogInput;
+};
+
+export const standardName = "floe.yaml";
+
+/** The text of a catalogue file. */
+export function readText(name: string): string {
+  try {
+    return readFileSync(name, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT")
+      throw new Fault("usage", `there is no file ${name}`, { hint: "Run: floe init   (or floe pull --all)" });
+    throw new Fault("error", `cannot read ${name}: ${code ?? String(error)}`);
+  }
+}
+
+type Env = Record<string, string | undefined>;
+const placeholder = /\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g;
+
+/** Values of environment variables in place of `${env:NAME}`; the missing ones are told together. */
+function fillIn(value: unknown, env: Env, path: Path, missing: { path: Path; name: string }[]): unknown {
+  if (typeof value === "string")
+    return value.replace(placeholder, (_, name: string) => {
+      const found = env[name];
+      if (found === undefined) missing.push({ path, name });
+      return found ?? "";
+    });
+  if (Array.isArray(value)) return value.map((one, index) => fillIn(one, env, [...path, index], missing));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, fillIn(one, env, [...path, key], missing)]),
+  );
+}
+
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** What an environment says instead: maps field by field, everything else as a whole. */
+export function overlay(base: unknown, over: unknown): unknown {
+  if (!isMap(base) || !isMap(over)) return over;
+  const merged: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(over)) merged[key] = key in base ? overlay(base[key], value) : value;
+  return merged;
+}
+
+/** Read a file. What cannot be read, or is not a catalogue, is told with all its flaws, each at its line. */
+export function readCatalog(name: string, text: string, env: Env, environment: string | undefined): CatalogFile {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const [broken] = document.errors;
+  if (broken) {
+    const at = lines.linePos(broken.pos[0]);
+    throw flawed(name, text, [{ path: [], message: broken.message, line: at.line, column: at.col, length: 1 }]);
+  }
+  const { environments, ...base } = (document.toJS() ?? {}) as Record<string, unknown>;
+  const over = isMap(environments) && environment !== undefined ? environments[environment] : undefined;
+  if (environment !== undefined && isMap(environments) && over === undefined)
+    throw new Fault("usage", `${name} has no environment "${environment}"`, {
+      hint: `There are: ${Object.keys(environments).join(", ")}`,
+    });
+  const missing: { path: Path; name: string }[] = [];
+  const catalog = fillIn(over === undefined ? base : overlay(base, over), env, [], missing);
+  const result = Catalog.safeParse(catalog);
+  const flaws = [
+    ...missing.map(({ path, name: variable }) => ({
+      path,
+      message: `The environment variable ${variable} is not set.`,
+    })),
+    ...(result.success ? [] : result.error.issues.flatMap((issue) => plainIssues(issue))),
+  ];
+  if (flaws.length > 0)
+    throw flawed(
+      name,
+      text,
+      flaws.map(({ path, message }) => ({ path, message, ...placeOf(document, lines, path) })),
+    );
+  return { name, text, document, lines, catalog: catalog as CatalogInput };
+}
+
+type Issue = z.core.$ZodIssue;
+
+/** An issue as people understand it: of a choice between forms, the form that was meant. */
+function plainIssues(issue: Issue, before: Path = []): { path: Path; message: string }[] {
+  const path = [...before, ...issue.path.map((part) => (typeof part === "number" ? part : String(part)))];
+  if (issue.code !== "invalid_union" || issue.errors.length === 0) {
+    if (issue.code === "unrecognized_keys")
+      return issue.keys.map((key) => ({ path: [...path, key], message: `There is no field "${key}" here.` }));
+    return [{ path, message: issue.message }];
+  }
+  // A form whose own fields are all there, but one wrong inside, is what was meant; a missing or unknown field speaks against it.
+  const strangeness = (issues: Issue[]): number =>
+    issues.reduce((sum, one) => sum + (one.code === "unrecognized_keys" || one.path.length === 0 ? 10 : 1), 0);
+  const [meant = []] = [...issue.errors].sort((a, b) => strangeness(a) - strangeness(b));
+  // Where no form fits at all, what the choice itself says is clearer than what its first form lacks.
+  if (issue.message !== "Invalid input" && meant.every((one) => one.path.length === 0))
+    return [{ path, message: issue.message }];
+  return meant.flatMap((one) => plainIssues(one, path));
+}
+
+/** Where a path stands in the text: its value, or the nearest thing around it that is there. */
+function placeOf(document: Document.Parsed, lines: LineCounter, path: Path): Pick<Flaw, "line" | "column" | "length"> {
+  for (let depth = path.length; depth >= 0; depth -= 1) {
+    const here = path.slice(0, depth);
+    const node = depth === 0 ? document.contents : document.getIn(here, true);
+    const range = isNode(node) ? node.range : undefined;
+    // A whole section is told at its name, not over all its lines.
+    const key = depth > 0 ? keyRange(document, here) : undefined;
+    const found = range && !document.getIn(here) ? range : (scalarRange(node) ?? key ?? range);
+    if (!found) continue;
+    const { line, col } = lines.linePos(found[0]);
+    return { line, column: col, length: Math.max(1, found[1] - found[0]) };
+  }
+  return { line: 1, column: 1, length: 1 };
+}
+
+const scalarRange = (node: unknown) => (isNode(node) && "value" in node && node.range ? node.range : undefined);
+
+function keyRange(document: Document.Parsed, path: Path): readonly [number, number, number] | undefined {
+  const parent = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
+  let found: readonly [number, number, number] | undefined;
+  if (isNode(parent))
+    visit(parent as never, {
+      Pair(_, pair) {
+        const { key } = pair;
+        if (isNode(key) && "value" in key && key.value === path.at(-1) && key.range) {
+          found = key.range;
+          return visit.BREAK;
+        }
+        return undefined;
+      },
+    });
+  return found;
+}
+
+/** The lines around a flaw, with a mark under it. */
+export function frame(text: string, { line, column, length }: Flaw): string {
+  const all = text.split("\n");
+  const width = String(Math.min(line + 1, all.length)).length;
+  const shown: string[] = [];
+  for (let number = Math.max(1, line - 1); number <= Math.min(all.length, line + 1); number += 1) {
+    const content = all[number - 1] ?? "";
+    shown.push(`${number === line ? ">" : " "} ${String(number).padStart(width)} | ${content}`);
+    if (number === line) {
+      const marks = Math.max(1, Math.min(length, content.length - column + 1));
+      shown.push(`  ${" ".repeat(width)} | ${" ".repeat(column - 1)}${"^".repeat(marks)}`);
+    }
+  }
+  return shown.join("\n");
+}
+
+const shownPath = (path: Path): string =>
+  path.map((part, index) => (typeof part === "number" ? `[${part}]` : index === 0 ? part : `.${part}`)).join("");
+
+/** All flaws of a file, each with its lines. */
+export function flawed(name: string, text: string, flaws: Flaw[]): Fault {
+  const told = flaws
+    .sort((a, b) => a.line - b.line)
+    .map((flaw) => {
+      const where = `${name}:${flaw.line}:${flaw.column}`;
+      return `${where}${flaw.path.length > 0 ? `  ${shownPath(flaw.path)}` : ""}\n${frame(text, flaw)}\n${flaw.message}`;
+    });
+  return new Fault(
+    "error",
+    `${flaws.length === 1 ? "one thing is" : `${flaws.length} things are`} wrong with ${name}`,
+    {
+      name: "invalid_catalog",
+      text: told.join("\n\n"),
+      faults: flaws.map(({ path, message, line, column }) => ({
+        flag: `${shownPath(path)} (${line}:${column})`,
+        message,
+      })),
+    },
+  );
+}
+
+/** Faults that the server found, at their places in the file. */
+export function flawsAt(file: CatalogFile, faults: { loc: (string | number)[]; msg: string }[]): Fault {
+  return flawed(
+    file.name,
+    file.text,
+    faults.map(({ loc, msg }) => {
+      const path = loc[0] === "body" && loc[1] === "document" ? loc.slice(2) : loc;
+      return { path, message: msg, ...placeOf(file.document, file.lines, path) };
+    }),
+  );
+}

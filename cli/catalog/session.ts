@@ -1,0 +1,52 @@
+/** What every catalogue command needs: the file, the server of a profile, and the calls. */
+import type { CatalogPlan } from "../../shared/api/catalog.ts";
+import type { CatalogInput } from "../../shared/catalog/document.ts";
+import type { Context } from "../context.ts";
+import { Fault } from "../fault.ts";
+import { makeContext } from "../make-context.ts";
+import { type CatalogFile, flawsAt, readCatalog, readText, standardName } from "./file.ts";
+
+export type FileOptions = { file?: string; env?: string };
+
+/** The file that flags name, checked, with its environment filled in. */
+export function openFile(context: Context, { file = standardName, env }: FileOptions): CatalogFile {
+  return readCatalog(file, readText(file), context.io.env, env);
+}
+
+/** The same run under another profile. */
+export const underProfile = (context: Context, profile: string): Context =>
+  makeContext(context.io, context.manifest, context.version, { ...context.globals, profile });
+
+/** Ask for a plan. Faults that the server finds are told at their lines. */
+export const askPlan = (
+  context: Context,
+  document: CatalogInput,
+  prune: boolean,
+  file?: CatalogFile,
+): Promise<CatalogPlan> =>
+  located(file, () =>
+    context.call({ method: "POST", path: "/v1/catalog/plan", body: { document, prune } }),
+  ) as Promise<CatalogPlan>;
+
+type Apply = { document: CatalogInput; prune: boolean; fingerprint?: string };
+/** Apply, all of it or nothing; a stale plan is a conflict. */
+export const askApply = (context: Context, body: Apply, file?: CatalogFile): Promise<CatalogPlan> =>
+  located(file, () => context.call({ method: "POST", path: "/v1/catalog/apply", body })) as Promise<CatalogPlan>;
+
+type Pulled = {
+  document: Record<string, unknown>;
+  proposed: { kind: string; key: string; id: string; name: string }[];
+};
+/** The catalogue as the server has it. */
+export const askPull = (context: Context, catalog: string, all: boolean): Promise<Pulled> =>
+  context.call({ method: "GET", path: "/v1/catalog/", query: { catalog, all } }) as Promise<Pulled>;
+
+async function located(file: CatalogFile | undefined, ask: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await ask();
+  } catch (error) {
+    const places = error instanceof Fault ? error.parts.places : undefined;
+    if (!file || !places?.some(({ loc }) => loc[1] === "document")) throw error;
+    throw flawsAt(file, places);
+  }
+}
