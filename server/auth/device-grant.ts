@@ -99,7 +99,12 @@ export function grantEndpoints({ db, clock, config }: Deps) {
       .set({ lastPolledAt: now })
       .where(and(own, or(isNull(deviceCode.lastPolledAt), lte(since, now.toISOString()))))
       .returning({ status: deviceCode.status });
-    if (!polled) return bad(fault("slow_down", "Asked too often. Wait five seconds longer between two questions."));
+    if (!polled) {
+      const [left] = await db.select({ id: deviceCode.id }).from(deviceCode).where(own);
+      return bad(
+        left ? fault("slow_down", "Asked too often. Wait five seconds longer between two questions.") : unknown,
+      );
+    }
     if (found.expiresAt <= now || polled.status === "denied") {
       await db.delete(deviceCode).where(own);
       return bad(
