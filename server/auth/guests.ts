@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { BetterAuthPlugin } from "better-auth";
+import { APIError, createAuthMiddleware } from "better-auth/api";
 import { anonymous } from "better-auth/plugins";
 import { and, asc, eq, inArray, ne, sql } from "drizzle-orm";
 import type { Deps, Tx } from "../lib/context.ts";
@@ -17,6 +18,22 @@ export function guests(deps: Deps, movePurchases: MovePurchases) {
   });
   return {
     ...plugin,
+    hooks: {
+      before: [
+        ...plugin.hooks.before,
+        {
+          matcher: ({ path }: { path?: string }) =>
+            path === "/sign-in/anonymous" && !deps.config.FLOE_ANONYMOUS_SIGN_IN,
+          handler: createAuthMiddleware(async () => {
+            throw new APIError("BAD_REQUEST", {
+              code: "ANONYMOUS_SIGN_IN_DISABLED",
+              message: "Anonymous sign-in is not enabled",
+            });
+          }),
+        },
+      ],
+      after: plugin.hooks.after,
+    },
     init: () => ({
       options: {
         databaseHooks: {
