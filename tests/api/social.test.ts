@@ -358,6 +358,28 @@ describe("coming back from the service", () => {
       },
     ],
     [
+      "internal_server_error",
+      "what was kept of the request cannot be read",
+      async () => {
+        const url = await back();
+        const [kept] = await floe.deps.db.select().from(verification).orderBy(desc(verification.createdAt)).limit(1);
+        await floe.deps.db
+          .update(verification)
+          .set({ value: "{" })
+          .where(eq(verification.id, kept?.id ?? ""));
+        return alice.go("GET", url.href);
+      },
+    ],
+    [
+      "issuer_mismatch",
+      "the answer of another provider",
+      async () => {
+        const url = await back();
+        url.searchParams.set("iss", "https://elsewhere.example.com");
+        return alice.go("GET", url.href);
+      },
+    ],
+    [
       "invalid_callback_request",
       "the same parameter twice",
       () => alice.go("GET", "/api/auth/callback/acme?code=x&state=y&state=z"),
