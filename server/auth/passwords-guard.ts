@@ -65,19 +65,6 @@ export const passwordGuard = () =>
     hooks: {
       before: [
         {
-          // Of all ways in, a name without a password is refused without a hash, and so tells by its speed that it exists.
-          matcher: ({ path }) => path === "/sign-in/username",
-          handler: createAuthMiddleware(async (ctx) => {
-            const { username, password }: { username?: unknown; password?: unknown } = ctx.body ?? {};
-            if (typeof username !== "string" || typeof password !== "string") return;
-            const where = [{ field: "username", value: username.toLowerCase() }];
-            const found = await ctx.context.adapter.findOne<{ id: string }>({ model: "user", where });
-            if (!found) return;
-            const credential = await ctx.context.internalAdapter.findCredentialAccount(found.id);
-            if (!credential?.password) await ctx.context.password.hash(password);
-          }),
-        },
-        {
           // Setting a first password is a call for this process alone: it has no path.
           matcher: ({ path }) => path === undefined || fields[path] !== undefined,
           handler: createAuthMiddleware(async (ctx) => {
