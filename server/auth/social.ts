@@ -99,7 +99,7 @@ function appleClientOf({ config, clock }: Parts): Client | undefined {
   const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
   const made = (): string => {
     if (!key) throw new Error("There is no key to sign Apple's client secret with.");
-    const iat = Math.trunc(clock.now().getTime() / 1000);
+    const iat = clock.now().setUTCMilliseconds(0) / 1000;
     const claims = { iss: team, sub: clientId, aud: config.APPLE_URL, iat, exp: iat + apple_secret_seconds };
     const signed = `${encode({ alg: "ES256", kid, typ: "JWT" })}.${encode(claims)}`;
     return `${signed}.${sign("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" }).toString("base64url")}`;

@@ -2,9 +2,11 @@ import { createServer } from "node:http";
 import { Events } from "oauth2-mock-server";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { openIdProvider } from "../../server/auth/openid.ts";
-import { TestClock } from "../support/floe.ts";
+import { account, user } from "../../server/auth/tables.ts";
+import { start, TestClock } from "../support/floe.ts";
 import { freePort } from "../support/free-port.ts";
 import { client, startOpenId } from "../support/oauth-stand-in.ts";
+import { startPostgres } from "../support/postgres.ts";
 
 let openid: Awaited<ReturnType<typeof startOpenId>>;
 const warned: string[] = [];
@@ -114,3 +116,33 @@ test("keys that the provider changes are found, and it is not asked for every to
   expect(await keyOf(provider, added.kid)).toMatchObject({ kid: added.kid });
   await expect(keyOf(provider, "forged")).rejects.toThrow("does not show");
 });
+
+test("20 who come at once with one account of the service are one user", async () => {
+  const postgres = await startPostgres();
+  const races = await start({
+    databaseUrl: await postgres.database(),
+    settings: {
+      FLOE_OIDC: "acme",
+      OIDC_ACME_ISSUER: openid.issuer,
+      OIDC_ACME_CLIENT_ID: client.id,
+      OIDC_ACME_CLIENT_SECRET: client.secret,
+    },
+  });
+  try {
+    openid.state.claims = { sub: "ada", email: "ada@example.com", email_verified: true, name: "Ada" };
+    const idToken = { token: await openid.token() };
+    const signIn = () =>
+      races.request("POST", "/api/auth/sign-in/social", {
+        body: { provider: "acme", idToken },
+        headers: { origin: races.url },
+      });
+    const answers = await Promise.all(Array.from({ length: 20 }, signIn));
+    expect(await races.deps.db.select({ email: user.email }).from(user)).toEqual([{ email: "ada@example.com" }]);
+    expect(await races.deps.db.$count(account)).toBe(1);
+    expect(answers.map((one) => one.status).filter((status) => status !== 200 && status !== 401)).toEqual([]);
+    expect((await signIn()).status).toBe(200);
+  } finally {
+    await races.close();
+    await postgres.stop();
+  }
+}, 60_000);
