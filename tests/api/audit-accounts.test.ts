@@ -1,8 +1,9 @@
 import { desc, eq, or } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { user } from "../../server/auth/tables.ts";
-import { auditLog } from "../../server/lib/tables.ts";
+import { auditLog, mails } from "../../server/lib/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
+import { client, startOpenId } from "../support/oauth-stand-in.ts";
 import { callsOf, join, organizationOf, type Person, person } from "../support/people.ts";
 
 /** What is done on the account side, and what the log says of it. */
@@ -11,15 +12,28 @@ let call: ReturnType<typeof callsOf>;
 let owner: Person;
 let organizationId: string;
 let platform: Person;
+let openid: Awaited<ReturnType<typeof startOpenId>>;
 beforeAll(async () => {
-  floe = await start({ settings: { TRUST_PROXY: "127.0.0.1" } });
+  openid = await startOpenId({});
+  floe = await start({
+    settings: {
+      TRUST_PROXY: "127.0.0.1",
+      FLOE_OIDC: "acme",
+      OIDC_ACME_ISSUER: openid.issuer,
+      OIDC_ACME_CLIENT_ID: client.id,
+      OIDC_ACME_CLIENT_SECRET: client.secret,
+    },
+  });
   call = callsOf(floe);
   owner = await person(floe, "owner");
   organizationId = await organizationOf(floe, owner);
   platform = await person(floe, "platform");
   await floe.deps.db.update(user).set({ role: "admin" }).where(eq(user.id, platform.user_id));
 });
-afterAll(() => floe.close());
+afterAll(async () => {
+  await floe.close();
+  await openid.stop();
+});
 
 type Entry = typeof auditLog.$inferSelect;
 /** What was written down while something was done, the oldest first. */
@@ -117,6 +131,41 @@ describe("accounts", () => {
     expect(changed).toMatchObject([{ ...by(one), ...on(one), action: "user.email_changed" }]);
     for (const secret of [one.password, newPassword, one.session])
       expect(JSON.stringify([entries, changed])).not.toContain(secret);
+  });
+
+  test("a password that is reset by a mailed link, with the sessions that end", async () => {
+    const one = await person(floe);
+    await done(null, "POST", "/request-password-reset", { email: one.email });
+    const [mail] = await floe.deps.db
+      .select()
+      .from(mails)
+      .where(eq(mails.to, one.email))
+      .orderBy(desc(mails.id))
+      .limit(1);
+    const token = /reset-password\/([^?]+)/.exec(mail?.text ?? "")?.[1] ?? "";
+    const newPassword = "another horse, correct";
+    const entries = await entriesOf(() => done(null, "POST", "/reset-password", { token, newPassword }));
+    expect(entries).toMatchObject([
+      { ...by(one), ...on(one), action: "user.password_reset" },
+      { ...by(one), action: "session.revoked", details: { userId: one.user_id, via: "/reset-password" } },
+    ]);
+    expect(JSON.stringify(entries)).not.toContain(token);
+  });
+
+  test("accounts at other services: linked and unlinked; one that is there already is not linked again", async () => {
+    const one = await person(floe);
+    openid.state.claims = { sub: one.user_id, email: one.email, email_verified: true, name: "Ada" };
+    const token = await openid.token();
+    const entries = await entriesOf(async () => {
+      for (let time = 0; time < 2; time += 1)
+        await done(one, "POST", "/link-social", { provider: "acme", idToken: { token } });
+      await done(one, "POST", "/unlink-account", { providerId: "acme" });
+    });
+    expect(entries).toMatchObject([
+      { ...by(one), action: "account.linked", details: { providerId: "acme", userId: one.user_id } },
+      { ...by(one), action: "account.unlinked", details: { providerId: "acme", userId: one.user_id } },
+    ]);
+    expect(JSON.stringify(entries)).not.toContain(token);
   });
 
   test("deleting an account", async () => {
