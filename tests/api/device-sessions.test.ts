@@ -1,6 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { session, user } from "../../server/auth/tables.ts";
+import { member, session, user } from "../../server/auth/tables.ts";
+import { newId } from "../../server/lib/ids.ts";
 import { scopes } from "../../shared/scopes.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Browser, devicesOf } from "../support/devices.ts";
@@ -150,12 +151,19 @@ describe("a device asks for scopes", () => {
     expect(refused.headers["www-authenticate"]).toContain('error="insufficient_scope"');
   });
 
-  test("never gets more than the person's role gives", async () => {
+  test("never gets more than the person's role gives: a member's device may read, whatever it asks for", async () => {
     const token = await devices.connect(me, { scope: scopes.join(" ") });
     const foreign = await floe.request("GET", `/v1/products/?organization_id=${stranger.organization_id}`, { token });
     expect([foreign.status, foreign.json]).toMatchObject([200, { items: [] }]);
     const header = { "polar-organization": stranger.organization_id };
     expect((await floe.request("GET", "/v1/products/", { token, headers: header })).status).toBe(404);
+    const colleague = await floe.seller("colleague");
+    const membership = { organizationId: seller.organization_id, userId: colleague.user_id, role: "member" };
+    await floe.deps.db.insert(member).values({ id: newId(), ...membership, createdAt: floe.clock.now() });
+    const theirs = await devices.connect(await devices.browser(colleague), { scope: "products:write" });
+    const there = { token: theirs, headers: { "polar-organization": seller.organization_id } };
+    expect((await floe.request("GET", "/v1/products/", there)).status).toBe(200);
+    expect((await floe.request("POST", "/v1/products/", { ...there, body: {} })).status).toBe(403);
   });
 
   const limited: [string, string, unknown?][] = [
