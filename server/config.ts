@@ -110,6 +110,7 @@ const Settings = z.object({
   FLOE_EMAIL_VERIFICATION: z.preprocess(blank, z.enum(["off", "on", "required"]).default("on")),
   FLOE_CHANGE_EMAIL: on,
   FLOE_DELETE_USER: on,
+  FLOE_ANONYMOUS_SIGN_IN: on,
   FLOE_OIDC: z.preprocess(blank, list),
   FLOE_TRUSTED_PROVIDERS: z.preprocess(blank, list),
   FLOE_SOCIAL_SIGN_UP: z.preprocess(blank, z.enum(["open", "requested", "closed"]).default("open")),

@@ -1,3 +1,4 @@
+import { sweepGuests } from "./auth/guests.ts";
 import { sweepDeviceCodes } from "./auth/sweep.ts";
 import { checkoutJobs, sweepCheckouts } from "./checkouts/jobs.ts";
 import { sweepPayments } from "./checkouts/settlement.ts";
@@ -11,7 +12,7 @@ export const handlers: JobHandlers = { ...webhookJobs, ...checkoutJobs, "mails.s
 
 type Sweep = (deps: Deps) => Promise<number>;
 const due: readonly Sweep[] = [sweepPayments, sweepCheckouts, sweepWebhooks, sweepMails];
-const old: readonly Sweep[] = [sweepIdempotencyKeys, sweepDeviceCodes, sweepOldMails];
+const old: readonly Sweep[] = [sweepIdempotencyKeys, sweepDeviceCodes, sweepGuests, sweepOldMails];
 const due_every_ms = 1000;
 const old_every_ms = 10 * 60 * 1000;
 

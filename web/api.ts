@@ -77,17 +77,6 @@ export const checkouts = {
     }),
 };
 
-export type Session = { user: { id: string; name: string; email: string } };
-
-/** Accounts, by the authentication service's own paths. */
-export const accounts = {
-  session: () => call<Session | null>("GET", "/api/auth/get-session"),
-  signIn: (body: { email: string; password: string }) => call<unknown>("POST", "/api/auth/sign-in/email", body),
-  signUp: (body: { name: string; email: string; password: string }) =>
-    call<unknown>("POST", "/api/auth/sign-up/email", body),
-  signOut: () => call<unknown>("POST", "/api/auth/sign-out", {}),
-};
-
 export type DeviceRequest = {
   user_code: string;
   status: string;

@@ -132,7 +132,7 @@ type Redirect = { url?: string; redirect: boolean };
 /** The calls of the sign-in pages. */
 export const signing = {
   methods: () => ask<Methods>("GET", "/methods"),
-  inByEmail: (body: { email: string; password: string; rememberMe: boolean; callbackURL?: string }) =>
+  inByEmail: (body: { email: string; password: string; rememberMe: boolean }) =>
     ask<SignedIn>("POST", "/sign-in/email", body),
   inByUsername: (body: { username: string; password: string; rememberMe: boolean }) =>
     ask<SignedIn>("POST", "/sign-in/username", body),

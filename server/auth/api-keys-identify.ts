@@ -1,9 +1,9 @@
 import { and, eq, gt, inArray, isNotNull, isNull, lte, ne, or, sql } from "drizzle-orm";
-import { expandScopes, type Scope } from "../../shared/scopes.ts";
+import { expandScopes } from "../../shared/scopes.ts";
 import type { Deps, Identity } from "../lib/context.ts";
 import { hashesOf } from "../lib/secrets.ts";
 import { organization } from "../organizations/tables.ts";
-import { memberships, membershipsIn } from "./memberships.ts";
+import { limitedTo, memberships, membershipsIn } from "./memberships.ts";
 import { apikey, member, user } from "./tables.ts";
 
 /** How the two kinds of keys begin: an organization's, and a person's own. */
@@ -92,8 +92,7 @@ export function createKeyIdentifier(deps: Deps): KeyIdentifier {
     const [row] = await ofPerson.execute(asked);
     if (!row) return { kind: "invalid" };
     const { key_id, user_id } = row;
-    const given = expandScopes(scopesIn(row.permissions));
-    const limited = membershipsIn(row.memberships).map((one) => ({ ...one, scopes: both(one.scopes, given) }));
+    const limited = limitedTo(membershipsIn(row.memberships), scopesIn(row.permissions));
     const identity = { kind: "personal_key", key_id, user_id, active_organization_id: null } as const;
     return (await use(row, known)) ?? { ...identity, memberships: limited };
   }
@@ -117,9 +116,6 @@ export function createKeyIdentifier(deps: Deps): KeyIdentifier {
     },
   };
 }
-
-const both = (held: ReadonlySet<Scope>, given: ReadonlySet<Scope>): Set<Scope> =>
-  new Set([...held].filter((scope) => given.has(scope)));
 
 const ms = sql`interval '1 millisecond'`;
 const nextRefill = sql`coalesce(${apikey.lastRefillAt}, ${apikey.createdAt}) + ${apikey.refillInterval} * ${ms}`;

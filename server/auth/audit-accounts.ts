@@ -25,7 +25,8 @@ export type Told = {
 
 const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
 const unnoted = new Set(["updatedAt", "id"]);
-const fieldsOf = (given: Row): string[] => Object.keys(given).filter((name) => !unnoted.has(name));
+const fieldsOf = (given: Row): string[] =>
+  Object.keys(given).filter((name) => !unnoted.has(name) && given[name] !== undefined);
 const past = { create: "created", update: "updated", delete: "deleted" } as const;
 
 const ofUser = (action: string, id: unknown, details: Record<string, unknown> = {}): Told => ({

@@ -20,7 +20,7 @@ import { limitAddresses } from "./limits-rules.ts";
 import { changeMail, deletionMail, resetMail, verificationMail } from "./mails.ts";
 import { evenly, outbox } from "./mails-outbox.ts";
 import { mapped } from "./mapper.ts";
-import { settleOnce } from "./organizations.ts";
+import { organizationStorage } from "./organizations-storage.ts";
 import { originsOf } from "./origins.ts";
 import { passwordHashing } from "./passwords.ts";
 import { password_length_max, password_length_min } from "./passwords-guard.ts";
@@ -91,7 +91,10 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
   const refused = refusedSignIns(deps);
   const storage = (options: BetterAuthOptions) =>
     auditedStorage({ ...deps, db }, (on) =>
-      protectedStorage(settleOnce(drizzleAdapter(on, { provider: "pg", schema })(options)), config.secrets),
+      protectedStorage(
+        organizationStorage(drizzleAdapter(on, { provider: "pg", schema })(options), on),
+        config.secrets,
+      ),
     );
   const auth = betterAuth({
     appName: "floe",
@@ -133,7 +136,7 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
       ...(config.FLOE_EMAIL_VERIFICATION === "off"
         ? {}
         : {
-            sendVerificationEmail: async ({ user: { email }, url, token }) => mail(verificationMail(email, url, token)),
+            sendVerificationEmail: async ({ user: { email }, url }) => mail(verificationMail(email, url)),
           }),
     },
     user: {

@@ -157,7 +157,9 @@ export const refuseForgottenState = (clock: Clock) => ({
   matcher: ({ path }: { path?: string }) => path?.startsWith("/callback/") ?? false,
   handler: createAuthMiddleware(async (ctx) => {
     const state: unknown = ctx.query?.state;
-    if (ctx.method !== "GET" || typeof state !== "string" || state === "") return;
+    // Anything given twice is no answer of a provider's, and refused as such.
+    const isPlain = Object.values(ctx.query ?? {}).every((value) => typeof value === "string");
+    if (ctx.method !== "GET" || !isPlain || typeof state !== "string" || state === "") return;
     const { internalAdapter, options } = ctx.context;
     const kept = await internalAdapter.findVerificationValue(state);
     const { expiresAt, errorURL } = kept ? endOf(kept.value) : {};

@@ -102,12 +102,15 @@ function organizationFault(given: unknown): string | undefined {
   return `slug: lower-case letters, digits and single dashes, at most ${slug_length_max}`;
 }
 
+/** An organization's metadata is an object, also where none was sent (product.md 3.2). */
 function withMetadata(answer: unknown): unknown {
-  if (Array.isArray(answer) && answer.some((item) => withMetadata(item) !== item)) return answer.map(withMetadata);
-  if (typeof answer !== "object" || answer === null || !("metadata" in answer) || typeof answer.metadata !== "string")
-    return answer;
+  if (Array.isArray(answer))
+    return answer.some((item) => withMetadata(item) !== item) ? answer.map(withMetadata) : answer;
+  if (typeof answer !== "object" || answer === null || !("slug" in answer)) return answer;
+  const metadata: unknown = "metadata" in answer ? answer.metadata : null;
+  if (typeof metadata === "object" && metadata !== null) return answer;
   try {
-    return { ...answer, metadata: JSON.parse(answer.metadata) };
+    return { ...answer, metadata: typeof metadata === "string" ? JSON.parse(metadata) : {} };
   } catch {
     return answer;
   }

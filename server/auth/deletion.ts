@@ -67,6 +67,7 @@ export const refuseDeletion = (db: Database, keepsBooks: KeepsBooks, user_id: st
 export async function deletePerson(deps: Parts, keepsBooks: KeepsBooks, user_id: string): Promise<void> {
   await deps.db.transaction(async (tx) => {
     for (const emptied of await alone(tx, keepsBooks, user_id)) await deleteWhole(tx, deps, emptied);
+    await tx.delete(session).where(eq(session.impersonatedBy, user_id));
     await tx.delete(deviceCode).where(eq(deviceCode.userId, user_id));
     const [gone] = await tx.delete(user).where(eq(user.id, user_id)).returning({ id: user.id });
     if (gone)

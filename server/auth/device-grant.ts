@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { APIError, createAuthEndpoint } from "better-auth/api";
-import { and, eq, isNull, lte, or, sql } from "drizzle-orm";
+import { and, eq, exists, isNull, lte, or, sql } from "drizzle-orm";
 import { z } from "zod";
 import type { Deps } from "../lib/context.ts";
 import { newId, randomText } from "../lib/ids.ts";
@@ -15,7 +15,7 @@ import {
   tokenFault,
 } from "./device.ts";
 import { hashSecret } from "./storage.ts";
-import { deviceCode } from "./tables.ts";
+import { deviceCode, session } from "./tables.ts";
 
 const device_code_length = 40;
 const user_code_length = 8;
@@ -99,7 +99,12 @@ export function grantEndpoints({ db, clock, config }: Deps) {
       .set({ lastPolledAt: now })
       .where(and(own, or(isNull(deviceCode.lastPolledAt), lte(since, now.toISOString()))))
       .returning({ status: deviceCode.status });
-    if (!polled) return bad(fault("slow_down", "Asked too often. Wait five seconds longer between two questions."));
+    if (!polled) {
+      const [left] = await db.select({ id: deviceCode.id }).from(deviceCode).where(own);
+      return bad(
+        left ? fault("slow_down", "Asked too often. Wait five seconds longer between two questions.") : unknown,
+      );
+    }
     if (found.expiresAt <= now || polled.status === "denied") {
       await db.delete(deviceCode).where(own);
       return bad(
@@ -109,14 +114,16 @@ export function grantEndpoints({ db, clock, config }: Deps) {
       );
     }
     if (polled.status === "pending") return bad(fault("authorization_pending", "The code was not approved yet."));
+    // Who ended that session meanwhile, by a new password say, has taken the approval back.
+    const approver = db.select({ id: session.id }).from(session).where(eq(session.id, deviceCode.sessionId));
     const [taken] = await db
       .delete(deviceCode)
-      .where(and(own, eq(deviceCode.status, "approved")))
+      .where(and(own, eq(deviceCode.status, "approved"), exists(approver)))
       .returning({ userId: deviceCode.userId, scope: deviceCode.scope });
     const { internalAdapter } = ctx.context;
     const user = taken?.userId ? await internalAdapter.findUserById(taken.userId) : null;
     if (!taken || !user) return bad(unknown);
-    const session = await internalAdapter
+    const made = await internalAdapter
       .createSession(user.id, false, { clientId: client_id, scope: taken.scope })
       .catch((error: unknown) => {
         // Who was banned in the meantime.
@@ -124,12 +131,12 @@ export function grantEndpoints({ db, clock, config }: Deps) {
           return bad(fault("access_denied", "This account may not sign in."));
         throw error;
       });
-    if (!session) throw new APIError("INTERNAL_SERVER_ERROR", fault("server_error", "The session was not made."));
-    ctx.context.setNewSession({ session, user });
+    if (!made) throw new APIError("INTERNAL_SERVER_ERROR", fault("server_error", "The session was not made."));
+    ctx.context.setNewSession({ session: made, user });
     return ctx.json({
-      access_token: session.token,
+      access_token: made.token,
       token_type: "Bearer",
-      expires_in: secondsBetween(now, session.expiresAt),
+      expires_in: secondsBetween(now, made.expiresAt),
       scope: taken.scope ?? "",
     });
   });

@@ -1,10 +1,14 @@
 import { createHash } from "node:crypto";
 import type { BetterAuthPlugin } from "better-auth";
+import { APIError, createAuthMiddleware } from "better-auth/api";
 import { anonymous } from "better-auth/plugins";
-import { and, asc, eq, inArray, ne, sql } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, lt, ne, notExists, sql } from "drizzle-orm";
 import type { Deps, Tx } from "../lib/context.ts";
 import { recordTold } from "./audit-storage.ts";
-import { account, apikey, deviceCode, invitation, member, team, teamMember, user } from "./tables.ts";
+import { account, apikey, deviceCode, invitation, member, session, team, teamMember, user } from "./tables.ts";
+
+const kept_ms = 24 * 60 * 60 * 1000;
+const batch_size = 500;
 
 /** Moves what somebody bought, and is buying, from one user to another: the rest of the server knows how. */
 export type MovePurchases = (tx: Tx, deps: Deps, from: string, to: string) => Promise<void>;
@@ -17,6 +21,22 @@ export function guests(deps: Deps, movePurchases: MovePurchases) {
   });
   return {
     ...plugin,
+    hooks: {
+      before: [
+        ...plugin.hooks.before,
+        {
+          matcher: ({ path }: { path?: string }) =>
+            path === "/sign-in/anonymous" && !deps.config.FLOE_ANONYMOUS_SIGN_IN,
+          handler: createAuthMiddleware(async () => {
+            throw new APIError("BAD_REQUEST", {
+              code: "ANONYMOUS_SIGN_IN_DISABLED",
+              message: "Anonymous sign-in is not enabled",
+            });
+          }),
+        },
+      ],
+      after: plugin.hooks.after,
+    },
     init: () => ({
       options: {
         databaseHooks: {
@@ -112,6 +132,33 @@ async function moveTeams(tx: Tx, from: string, to: string): Promise<void> {
         .where(eq(team.id, teamId));
     }
   }
+}
+
+/**
+ * Let guests go who can never come back, because their session has run out, and who have nothing: no organization, no key
+ * and no way to sign in. What they bought stays with the sellers, under the name it was bought in.
+ */
+export async function sweepGuests({ db, clock }: Deps): Promise<number> {
+  const now = clock.now();
+  const of = (table: typeof member | typeof apikey | typeof account) =>
+    db.select({ id: table.id }).from(table).where(eq(table.userId, user.id));
+  const living = db
+    .select({ id: session.id })
+    .from(session)
+    .where(and(eq(session.userId, user.id), gt(session.expiresAt, now)));
+  const gone = db
+    .select({ id: user.id })
+    .from(user)
+    .where(
+      and(
+        eq(user.isAnonymous, true),
+        lt(user.createdAt, new Date(now.getTime() - kept_ms)),
+        notExists(living),
+        ...[member, apikey, account].map((table) => notExists(of(table))),
+      ),
+    )
+    .limit(batch_size);
+  return (await db.delete(user).where(inArray(user.id, gone)).returning({ id: user.id })).length;
 }
 
 /** By which better-auth lets nobody be in a team twice. */

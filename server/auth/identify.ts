@@ -29,7 +29,10 @@ const bearerOf = (headers: IncomingHttpHeaders): string | undefined => {
  * only when the page is one of ours.
  */
 function cookieToken(headers: IncomingHttpHeaders, { secrets, url }: Config, origins: string[]): string | undefined {
-  if (headers.origin !== undefined && !origins.includes(headers.origin)) return undefined;
+  const { origin } = headers;
+  // Browsers send no origin with what only reads; they say there in other words whether it comes from elsewhere.
+  const site = headers["sec-fetch-site"] ?? "none";
+  if (origin === undefined ? site !== "none" && site !== "same-origin" : !origins.includes(origin)) return undefined;
   const wanted = `${url.startsWith("https:") ? "__Secure-" : ""}${cookie_prefix}.session_token`;
   for (const [name, value] of cookiesIn(headers.cookie)) {
     const token = name === wanted ? signedText(secrets, value) : undefined;

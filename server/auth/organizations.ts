@@ -1,5 +1,3 @@
-import type { BetterAuthOptions } from "better-auth";
-import type { DBAdapter, DBTransactionAdapter } from "better-auth/adapters";
 import { APIError } from "better-auth/api";
 import { type OrganizationOptions, organization } from "better-auth/plugins";
 import { createAccessControl } from "better-auth/plugins/access";
@@ -10,11 +8,11 @@ import type { Mail } from "../lib/mail.ts";
 import { deleteOrganization, type KeepsBooks, leaveActive } from "./deletion.ts";
 import { invitationMail } from "./mails.ts";
 import { membershipOf, organizationEndpoints, rolesHere } from "./organizations-access.ts";
+import { members_max } from "./organizations-storage.ts";
 import { missingFrom } from "./permissions-guard.ts";
 import { session } from "./tables.ts";
 
-/** better-auth reads a hundred rows of a kind at most, so nothing that it must see whole may be more. */
-const members_max = 100;
+/** As with members: better-auth reads a hundred at most. */
 const pending_invitations_max = 100;
 const teams_max = 100;
 const roles_max = 50;
@@ -102,33 +100,4 @@ function organizationOptions(
       afterRemoveMember: ({ member: { organizationId, userId } }) => leaveActive(db, organizationId, userId),
     },
   } satisfies OrganizationOptions;
-}
-
-const settled = new Set<unknown>(["rejected", "canceled"]);
-
-/**
- * The account side's storage, in which an invitation is settled once: better-auth looks at its state and changes it in
- * two steps, between which somebody else may have answered or canceled it.
- */
-export function settleOnce(adapter: DBAdapter<BetterAuthOptions>): DBAdapter<BetterAuthOptions> {
-  return { ...guarded(adapter), transaction: (work) => adapter.transaction((tx) => work(guarded(tx))) };
-}
-
-function guarded<A extends DBTransactionAdapter<BetterAuthOptions>>(adapter: A): A {
-  return {
-    ...adapter,
-    incrementOne: async (given) => {
-      if (given.model !== "invitation" || !settled.has(given.set?.status)) return adapter.incrementOne(given);
-      const row = await adapter.incrementOne({
-        ...given,
-        where: [...given.where, { field: "status", value: "pending" }],
-      });
-      if (row === null)
-        throw new APIError("BAD_REQUEST", {
-          code: "INVITATION_NOT_PENDING",
-          message: "This invitation is already answered or canceled.",
-        });
-      return row as never;
-    },
-  };
 }

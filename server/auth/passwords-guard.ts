@@ -9,7 +9,6 @@ const fields: Readonly<Record<string, string>> = {
   "/sign-up/email": "password",
   "/reset-password": "newPassword",
   "/change-password": "newPassword",
-  "/set-password": "newPassword",
   "/admin/create-user": "password",
   "/admin/set-user-password": "newPassword",
 };
@@ -66,9 +65,10 @@ export const passwordGuard = () =>
     hooks: {
       before: [
         {
-          matcher: ({ path }) => fields[path ?? ""] !== undefined,
+          // Setting a first password is a call for this process alone: it has no path.
+          matcher: ({ path }) => path === undefined || fields[path] !== undefined,
           handler: createAuthMiddleware(async (ctx) => {
-            const password: unknown = ctx.body?.[fields[ctx.path] ?? ""];
+            const password: unknown = ctx.body?.[fields[ctx.path] ?? "newPassword"];
             if (typeof password !== "string") return;
             const tooShort = password.length < password_length_min;
             if (tooShort || password.length > password_length_max) {

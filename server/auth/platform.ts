@@ -1,10 +1,12 @@
 import type { BetterAuthPlugin } from "better-auth";
-import { APIError, createAuthMiddleware, getSessionFromCtx } from "better-auth/api";
+import { APIError, createAuthMiddleware, getSessionFromCtx, isAPIError } from "better-auth/api";
 import { deleteSessionCookie } from "better-auth/cookies";
 import { createAccessControl } from "better-auth/plugins/access";
+import { eq } from "drizzle-orm";
 import { rolesIn } from "../../shared/permissions.ts";
 import type { Deps } from "../lib/context.ts";
 import { deletePerson, type KeepsBooks, refuseDeletion } from "./deletion.ts";
+import { session } from "./tables.ts";
 
 const everything = {
   user: ["create", "list", "set-role", "ban", "impersonate", "delete", "set-password", "get", "update"],
@@ -89,6 +91,18 @@ export const platformGuards = (deps: Deps, keepsBooks: KeepsBooks) => {
             if (!(await ctx.context.internalAdapter.findUserById(userId))) return undefined;
             await deletePerson(deps, keepsBooks, userId);
             return ctx.json({ success: true });
+          }),
+        },
+      ],
+      after: [
+        {
+          // An admin's visits in others' names end with the power to make them.
+          matcher: ({ path }) =>
+            path === "/admin/ban-user" || path === "/admin/set-role" || path === "/admin/update-user",
+          handler: createAuthMiddleware(async (ctx) => {
+            const userId: unknown = ctx.body?.userId;
+            if (typeof userId === "string" && !isAPIError(ctx.context.returned))
+              await db.delete(session).where(eq(session.impersonatedBy, userId));
           }),
         },
       ],

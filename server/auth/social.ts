@@ -1,6 +1,6 @@
 import { sign } from "node:crypto";
 import type { BetterAuthPlugin } from "better-auth";
-import { createAuthEndpoint, createAuthMiddleware } from "better-auth/api";
+import { createAuthEndpoint } from "better-auth/api";
 import type { OAuthProvider } from "better-auth/oauth2";
 import type { Config } from "../config.ts";
 import type { Deps } from "../lib/context.ts";
@@ -16,11 +16,12 @@ type Provider = OAuthProvider<object>;
 
 /** Signing in with other services, and what there is to sign in with. */
 export const social = (deps: Parts) => {
+  const { config } = deps;
   const providers = providersOf(deps);
   const methods = {
-    password: deps.config.FLOE_PASSWORD_SIGN_IN,
-    username: true,
-    anonymous: true,
+    password: config.FLOE_PASSWORD_SIGN_IN,
+    username: config.FLOE_PASSWORD_SIGN_IN,
+    anonymous: config.FLOE_ANONYMOUS_SIGN_IN,
     providers: providers.map(({ id, name }) => ({ id, name })),
   };
   return {
@@ -31,30 +32,8 @@ export const social = (deps: Parts) => {
       // An endpoint under the name of a core one takes its place.
       ...linkingEndpoints(deps.clock),
     },
-    hooks: {
-      before: [
-        {
-          // What was kept of the request is gone: used, or too old. Another browser's is a mismatch, which is worse.
-          matcher: ({ path }) => path === "/callback/:id",
-          handler: createAuthMiddleware(async (ctx) => {
-            const state: unknown = ctx.query?.state;
-            if (ctx.method !== "GET" || typeof state !== "string" || state === "") return;
-            const kept = await ctx.context.internalAdapter.findVerificationValue(state);
-            if (kept && expiryOf(kept.value) > deps.clock.now().getTime()) return;
-            throw ctx.redirect(`${deps.config.url}/error?error=please_restart_the_process`);
-          }),
-        },
-      ],
-    },
   } satisfies BetterAuthPlugin;
 };
-
-/** When what was kept of a request to a service runs out. */
-function expiryOf(value: string): number {
-  const kept: unknown = JSON.parse(value);
-  const at = typeof kept === "object" && kept !== null && "expiresAt" in kept ? kept.expiresAt : 0;
-  return typeof at === "number" ? at : 0;
-}
 
 /** The services that have been set up. */
 function providersOf(deps: Parts): Provider[] {
@@ -120,7 +99,7 @@ function appleClientOf({ config, clock }: Parts): Client | undefined {
   const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
   const made = (): string => {
     if (!key) throw new Error("There is no key to sign Apple's client secret with.");
-    const iat = Math.trunc(clock.now().getTime() / 1000);
+    const iat = clock.now().setUTCMilliseconds(0) / 1000;
     const claims = { iss: team, sub: clientId, aud: config.APPLE_URL, iat, exp: iat + apple_secret_seconds };
     const signed = `${encode({ alg: "ES256", kid, typ: "JWT" })}.${encode(claims)}`;
     return `${signed}.${sign("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" }).toString("base64url")}`;

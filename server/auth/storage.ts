@@ -37,6 +37,15 @@ function failedToCreate(model: string, error: unknown): never {
   throw Object.assign(told, { cause: error });
 }
 
+/** What was sealed; nothing when it was with a secret that is gone, which must not keep its person from signing in. */
+function opened(secrets: readonly string[], sealed: string): string | null {
+  try {
+    return unseal(secrets, sealed);
+  } catch {
+    return null;
+  }
+}
+
 /**
  * A row is looked at before it is ended, so that hooks get to know it: a list of at most one, by its secret. Nobody is let
  * in by a list.
@@ -61,7 +70,7 @@ function protect<A extends DBTransactionAdapter<BetterAuthOptions>>(adapter: A, 
     if (hides && typeof known === "string" && shown[hides] === hashSecret(known)) shown[hides] = known;
     const kept = seals ? shown[seals] : undefined;
     if (seals && typeof kept === "string" && kept.startsWith(seal_prefix))
-      shown[seals] = unseal(secrets, kept.slice(seal_prefix.length));
+      shown[seals] = opened(secrets, kept.slice(seal_prefix.length));
     return shown as T;
   };
   /** Conditions on the stored form. To end or change a row its hash is as good as what it hides. */

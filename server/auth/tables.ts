@@ -6,21 +6,26 @@ import { organization } from "../organizations/tables.ts";
 const instant = () => timestamp({ withTimezone: true });
 const stamps = { createdAt: instant().notNull(), updatedAt: instant().notNull() };
 
-export const user = pgTable("user", {
-  id: text().primaryKey(),
-  name: text().notNull(),
-  email: text().notNull().unique(),
-  emailVerified: boolean().notNull().default(false),
-  image: text(),
-  username: text().unique(),
-  displayUsername: text(),
-  isAnonymous: boolean().default(false),
-  role: text().default("user"),
-  banned: boolean().default(false),
-  banReason: text(),
-  banExpires: instant(),
-  ...stamps,
-});
+export const user = pgTable(
+  "user",
+  {
+    id: text().primaryKey(),
+    name: text().notNull(),
+    email: text().notNull().unique(),
+    emailVerified: boolean().notNull().default(false),
+    image: text(),
+    username: text().unique(),
+    displayUsername: text(),
+    isAnonymous: boolean().default(false),
+    role: text().default("user"),
+    banned: boolean().default(false),
+    banReason: text(),
+    banExpires: instant(),
+    ...stamps,
+  },
+  // Few, and looked for among all.
+  (table) => [index("user_guests").on(table.createdAt).where(sql`${table.isAnonymous}`)],
+);
 
 /** `token` is kept as a hash. A session that a device was given names its client, and the scopes it is limited to. */
 export const session = pgTable(

@@ -3,7 +3,7 @@ import { APIError, createAuthMiddleware } from "better-auth/api";
 import { username } from "better-auth/plugins";
 
 /**
- * Signing in by a name. Of somebody who has a name and no password better-auth says so at once, without the time that
+ * Signing in by a name, where passwords are on at all. Of somebody who has a name and no password better-auth says so at once, without the time that
  * checking a password takes, by which a stranger would know that the name is somebody's.
  */
 export function usernames() {
@@ -18,7 +18,12 @@ export function usernames() {
           handler: createAuthMiddleware(async (ctx) => {
             const { username: name, password }: { username?: unknown; password?: unknown } = ctx.body ?? {};
             if (typeof name !== "string" || typeof password !== "string" || password === "") return;
-            const { adapter, internalAdapter } = ctx.context;
+            const { adapter, internalAdapter, options } = ctx.context;
+            if (!options.emailAndPassword?.enabled)
+              throw new APIError("BAD_REQUEST", {
+                code: "EMAIL_PASSWORD_DISABLED",
+                message: "Email and password is not enabled",
+              });
             const owner = await adapter.findOne<{ id: string }>({
               model: "user",
               where: [{ field: "username", value: name.toLowerCase() }],

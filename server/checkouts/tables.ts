@@ -57,6 +57,8 @@ export const checkouts = pgTable(
   (table) => [
     index("checkouts_by_creation").on(table.organization_id, table.created_at, table.id),
     index("checkouts_by_customer").on(table.customer_id),
+    // A user's, of all sellers: they move when a guest signs in.
+    index("checkouts_by_external_customer").on(table.external_customer_id),
     index("checkouts_due").on(table.status, table.expires_at),
   ],
 );

@@ -39,6 +39,8 @@ export const customers = pgTable(
       .on(table.organization_id, sql`lower(${table.email})`)
       .where(sql`${table.deleted_at} is null`),
     uniqueIndex("customers_external_id").on(table.organization_id, table.external_id),
+    // A user's, of all sellers.
+    index("customers_by_external_id").on(table.external_id),
     index("customers_by_creation")
       .on(table.organization_id, table.created_at, table.id)
       .where(sql`${table.deleted_at} is null`),

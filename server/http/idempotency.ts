@@ -94,7 +94,19 @@ export async function once(
         "The first request with this idempotency key is still being worked on. Try again.",
       );
     }
-    return { status: first.status, body: JSON.parse(unseal(ctx.config.secrets, first.body)), replayed: true };
+    return { status: first.status, body: JSON.parse(opened(ctx, first.body)), replayed: true };
+  }
+}
+
+/** The kept answer; never is the work done again because its answer was sealed with a secret that is gone. */
+function opened(ctx: Ctx, sealed: string): string {
+  try {
+    return unseal(ctx.config.secrets, sealed);
+  } catch {
+    throw new ApiError(
+      "IdempotencyKeyInUse",
+      "The first request with this idempotency key was done, but its answer can no longer be read: the server's secret has changed.",
+    );
   }
 }
 

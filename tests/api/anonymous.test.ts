@@ -1,5 +1,6 @@
-import { and, eq, like } from "drizzle-orm";
+import { and, eq, inArray, like } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { sweepGuests } from "../../server/auth/guests.ts";
 import {
   account,
   apikey,
@@ -275,6 +276,38 @@ describe("a guest who does not", () => {
     expect(await db.$count(user, eq(user.id, from))).toBe(1);
     expect(await db.$count(account, eq(account.userId, from))).toBe(1);
   });
+});
+
+test("a guest whose session ran out, and who has nothing, is forgotten; others are not", async () => {
+  const { db, clock } = floe.deps;
+  const made = async (work: (who: Visitor, id: string) => Promise<unknown> = async () => undefined) => {
+    const who = visitor(floe.url);
+    await who.go("POST", "/api/auth/sign-in/anonymous", { body: {} });
+    const id = await idOf(who);
+    await work(who, id);
+    return id;
+  };
+  const now = new Date();
+  const idle = await made();
+  const owner = await made(organize);
+  const keyed = await made((_who, userId) =>
+    db.insert(apikey).values({ id: newId(), key: newId(), userId, createdAt: now, updatedAt: now }),
+  );
+  const known = visitor(floe.url);
+  await signUp(known, newEmail());
+  const somebody = await idOf(known);
+  const left = async () => {
+    const rows = await db
+      .select({ id: user.id })
+      .from(user)
+      .where(inArray(user.id, [idle, owner, keyed, somebody]));
+    return rows.map(({ id }) => id).sort();
+  };
+  await sweepGuests(floe.deps);
+  expect(await left()).toEqual([idle, owner, keyed, somebody].sort());
+  const later = { ...floe.deps, clock: { now: () => new Date(clock.now().getTime() + 8 * 24 * 60 * 60 * 1000) } };
+  await sweepGuests(later);
+  expect(await left()).toEqual([owner, keyed, somebody].sort());
 });
 
 test("a guest who signs in to two accounts at once is moved once, whole, and nothing is lost", async () => {

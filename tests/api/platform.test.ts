@@ -256,6 +256,24 @@ describe("impersonation", () => {
     expect([self.status, self.json.message]).toEqual([400, "You are not impersonating anyone"]);
   });
 
+  test.each([
+    ["is banned", (one: Person) => call(configured, "POST", "/admin/ban-user", { userId: one.user_id })],
+    [
+      "has another role",
+      (one: Person) => call(admin, "POST", "/admin/set-role", { userId: one.user_id, role: "user" }),
+    ],
+    ["is deleted", (one: Person) => call(one, "POST", "/delete-user", { password: one.password })],
+  ])("ends with the power of the admin, who %s", async (_, end) => {
+    const other = await person(floe, "other");
+    await setRole(other, "admin");
+    const target = await person(floe, "target");
+    const { json } = await call(other, "POST", "/admin/impersonate-user", { userId: target.user_id });
+    const { token } = (json as { session: { token: string } }).session;
+    expect(await kindOf(token)).toBe("user");
+    expect((await end(other)).status).toBe(200);
+    expect([await kindOf(token), await kindOf(target.session)]).toEqual(["invalid", "user"]);
+  });
+
   test("of an admin, by role or configured, is the configured admin's alone", async () => {
     const other = await person(floe, "other");
     await setRole(other, "admin");

@@ -94,6 +94,26 @@ test("a page learns which ways of signing in are on", async () => {
   });
 });
 
+test("what is switched off is not offered, and refused", async () => {
+  const strict = await startAccounts({ FLOE_ANONYMOUS_SIGN_IN: "off", FLOE_PASSWORD_SIGN_IN: "off" });
+  try {
+    const { json } = await strict.request("GET", "/api/auth/methods");
+    expect(json).toEqual({ password: false, username: false, anonymous: false, providers: [] });
+    const post = (path: string, body: unknown) =>
+      strict.request("POST", `/api/auth/${path}`, { body, headers: { origin: strict.url } });
+    expect(await post("sign-in/anonymous", {})).toMatchObject({
+      status: 400,
+      json: { code: "ANONYMOUS_SIGN_IN_DISABLED", message: "Anonymous sign-in is not enabled" },
+    });
+    const password = "a fine long password 7";
+    const off = { status: 400, json: { message: "Email and password is not enabled" } };
+    expect(await post("sign-in/email", { email: "ada@example.com", password })).toMatchObject(off);
+    expect(await post("sign-in/username", { username: "ada", password })).toMatchObject(off);
+  } finally {
+    await strict.close();
+  }
+});
+
 describe.each(["github", "discord", "google", "acme", "apple"])("signing in with %s", (provider) => {
   test("makes a user, then finds the same one again", async () => {
     const first = await alice.signIn(provider, { newUserCallbackURL: "/welcome" });
@@ -335,6 +355,28 @@ describe("coming back from the service", () => {
           body: { name: "Owner", email, password: "a fine long password 7" },
         });
         return alice.go("GET", (await back("discord")).href);
+      },
+    ],
+    [
+      "internal_server_error",
+      "what was kept of the request cannot be read",
+      async () => {
+        const url = await back();
+        const [kept] = await floe.deps.db.select().from(verification).orderBy(desc(verification.createdAt)).limit(1);
+        await floe.deps.db
+          .update(verification)
+          .set({ value: "{" })
+          .where(eq(verification.id, kept?.id ?? ""));
+        return alice.go("GET", url.href);
+      },
+    ],
+    [
+      "issuer_mismatch",
+      "the answer of another provider",
+      async () => {
+        const url = await back();
+        url.searchParams.set("iss", "https://elsewhere.example.com");
+        return alice.go("GET", url.href);
       },
     ],
     [

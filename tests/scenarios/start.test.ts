@@ -65,6 +65,23 @@ describe("a server that cannot start", () => {
       () => ({ FLOE_SECRET: "short" }),
       /^floe: Wrong setting\. FLOE_SECRET: must be at least 32/,
     ],
+    ["an empty secret", () => ({ FLOE_SECRET: "" }), /^floe: Wrong setting\. FLOE_SECRET: is empty/],
+    ["a blank secret", () => ({ FLOE_SECRET: " ".repeat(40) }), /^floe: Wrong setting\. FLOE_SECRET: is empty/],
+    [
+      "a secret of one character",
+      () => ({ FLOE_SECRET: "a".repeat(64) }),
+      /^floe: Wrong setting\. FLOE_SECRET: is too easy to guess/,
+    ],
+    [
+      "an earlier secret that was none",
+      () => ({ FLOE_SECRET: secret, FLOE_SECRET_PREVIOUS: "short" }),
+      /^floe: Wrong setting\. FLOE_SECRET_PREVIOUS: must be earlier secrets/,
+    ],
+    [
+      "a proxy that is no address",
+      () => ({ TRUST_PROXY: "everybody" }),
+      /^floe: Wrong setting\. TRUST_PROXY: must be addresses or ranges/,
+    ],
     ["a port that is none", () => ({ PORT: "many" }), /^floe: Wrong setting\. PORT: /],
     [
       "half of Stripe's keys",

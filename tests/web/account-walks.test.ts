@@ -1,7 +1,7 @@
 import { desc, eq } from "drizzle-orm";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { member } from "../../server/auth/tables.ts";
+import { member, session, user } from "../../server/auth/tables.ts";
 import { newId } from "../../server/lib/ids.ts";
 import { mails } from "../../server/lib/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
@@ -66,9 +66,9 @@ async function signIn(login: string, password: string): Promise<void> {
 }
 
 /** The link in the latest mail to an address, of that subject. */
-async function linkTo(address: string, subject: RegExp): Promise<string> {
+async function linkTo(address: string, subject: RegExp, { deps } = floe): Promise<string> {
   for (let tries = 0; tries < 50; tries += 1) {
-    const sent = await floe.deps.db.select().from(mails).where(eq(mails.to, address)).orderBy(desc(mails.id));
+    const sent = await deps.db.select().from(mails).where(eq(mails.to, address)).orderBy(desc(mails.id));
     const link = /https?:\/\/\S+/.exec(sent.find((mail) => subject.test(mail.subject))?.text ?? "")?.[0];
     if (link) return link;
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -97,6 +97,7 @@ test("sign up, confirm by the mail's link, sign out, forget the password, choose
   await signIn(email, "not my password");
   await page.getByText("Invalid email or password").waitFor();
   await page.getByRole("link", { name: "Forgot it?" }).click();
+  await heading("Choose a new password").waitFor();
   await page.getByLabel("E-mail").fill(email);
   await page.keyboard.press("Enter");
   await page.getByText("a link is on its way there").waitFor();
@@ -230,6 +231,25 @@ test("the account: profile, username, linked accounts, sessions, password, keys,
   await other.reload();
   await other.getByRole("heading", { name: "Sign in" }).waitFor();
 
+  // A terminal stands with the devices, not with the browsers.
+  const [owner] = await floe.deps.db.select().from(user).where(eq(user.email, email));
+  await floe.deps.db.insert(session).values({
+    id: newId(),
+    userId: owner?.id ?? "",
+    token: newId(),
+    clientId: "floe-cli",
+    scope: "products:write",
+    expiresAt: new Date(Date.now() + 60_000),
+    createdAt: new Date(),
+    updatedAt: new Date(),
+  });
+  await page.reload();
+  await page.getByText("products:write").waitFor();
+  expect(await page.getByRole("list", { name: "Where you are signed in" }).getByRole("listitem").count()).toBe(1);
+  await page.getByRole("button", { name: /^Disconnect floe command line/ }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Disconnect" }).click();
+  await page.getByText("No terminal or device is connected.").waitFor();
+
   // GitHub is linked, and unlinked.
   services.state.github.emails = [{ email, primary: true, verified: true, visibility: null }];
   await page.getByRole("link", { name: "Signing in" }).click();
@@ -311,6 +331,69 @@ test("keys: made with scopes for an organization, shown once, good at once, rene
   await page.getByText(/An organization needs an owner\..*keeper/).waitFor();
 });
 
+test("where addresses must be confirmed: no way in before, the link again, and on to where one was going", async () => {
+  const strict = await start({
+    listen: true,
+    web: built.dist,
+    realTime: true,
+    settings: { FLOE_EMAIL_VERIFICATION: "required" },
+  });
+  try {
+    const email = newAddress();
+    await page.goto(`${strict.url}/account/keys`);
+    await page.getByRole("link", { name: "Sign up" }).click();
+    await signUp(email, "drifting past the pole 7");
+    await heading("Look into your mail").waitFor();
+    await page.getByRole("link", { name: "sign in", exact: true }).click();
+    await signIn(email, "drifting past the pole 7");
+    await page.getByText("Your e-mail address is not confirmed yet.").waitFor();
+    await button("Send it again").click();
+    await page.getByText(`We sent a link to ${email}.`).waitFor();
+    await page.goto(await linkTo(email, /^Confirm/, strict));
+    await page.getByRole("link", { name: "Continue" }).click();
+    await heading("Sign in").waitFor();
+
+    const tooMany = /Too many tries\. Try again in \d+ (seconds|minutes)\./;
+    for (let tries = 0; tries < 10; tries += 1) {
+      await signIn(email, `guess number ${tries}`);
+      await page.getByRole("alert").waitFor();
+      if (tooMany.test((await page.getByRole("alert").textContent()) ?? "")) break;
+      await page.getByText("Invalid email or password").waitFor();
+      await page.getByLabel("Password").fill("");
+      await button("Sign in").click();
+      await page.getByRole("alert").waitFor({ state: "detached" });
+    }
+    await page.getByText(tooMany).waitFor();
+    const seconds = Number(/\d+/.exec((await page.getByRole("alert").textContent()) ?? "")?.[0]);
+    expect(seconds).toBeLessThanOrEqual(10);
+    await page.waitForTimeout(seconds * 1000);
+    await signIn(email, "drifting past the pole 7");
+    await heading("API keys").waitFor();
+
+    const front = await strict.request("GET", "/");
+    expect([front.status, front.headers.location]).toEqual([302, "/account"]);
+    const failed = await strict.request("GET", "/?error=token_expired");
+    expect(failed.headers.location).toBe("/verify-email?error=token_expired");
+    const lost = await strict.request("GET", "/?error=state_mismatch%26x");
+    expect(lost.headers.location).toBe("/error?error=state_mismatch%26x");
+    expect((await strict.request("GET", "/account")).headers["x-robots-tag"]).toBe("noindex");
+  } finally {
+    await strict.close();
+  }
+});
+
+test("a guest is told what a guest is, and keeps the account's place by signing up", async () => {
+  await page.goto(`${floe.url}/sign-in?next=%2Faccount%2Fkeys`);
+  await button("Continue as a guest").click();
+  await heading("API keys").waitFor();
+  await page.getByRole("link", { name: "Sign up" }).click();
+  const email = newAddress();
+  await signUp(email, "drifting past the pole 7");
+  await heading("Profile").waitFor();
+  await page.getByText("Not confirmed").waitFor();
+  expect(await page.getByText("You are here as a guest").count()).toBe(0);
+});
+
 test("with the keyboard alone: sign in, reach a part of the account, ask for something and step back from it", async () => {
   const seller = await floe.seller("keys");
   await page.goto(`${floe.url}/sign-in`);
@@ -356,6 +439,7 @@ test("with the keyboard alone: sign in, reach a part of the account, ask for som
     expect(await focused()).toBe("Sign out");
   }
   await press("Enter");
+  await page.getByRole("dialog").waitFor();
   await press("Tab");
   await press("Enter");
   await page.getByRole("dialog").waitFor({ state: "detached" });

@@ -49,3 +49,30 @@ test("no validator is shipped to the browser", async () => {
   expect(text).toContain("confirmation_token_id");
   expect(text).not.toMatch(/ZodError|invalid_union/);
 });
+
+test("each account page is shown with at most 82 kB of JavaScript, compressed, in at most 7 files", async () => {
+  const browser = await openChromium();
+  const sizes: Record<string, number> = {};
+  const pages = ["/sign-in", "/sign-up", "/account", "/account/sign-in", "/account/sessions", "/account/keys"];
+  for (const path of pages) {
+    fake.signedIn = path.startsWith("/account");
+    fake.requests.length = 0;
+    // A context of its own, so that nothing is in the browser's cache yet.
+    const page = await browser.newPage();
+    await page.goto(fake.url + path);
+    await page.locator("h1").waitFor();
+    await page.waitForLoadState("networkidle");
+    await page.close();
+    const files = fake.requests.filter((line) => /\.(js|css)$/.test(line));
+    expect(files.length, files.join("\n")).toBeLessThanOrEqual(7);
+    const contents = await Promise.all(
+      files.filter((line) => line.endsWith(".js")).map((line) => readFile(join(built.dist, line.slice("GET ".length)))),
+    );
+    sizes[path] = contents.reduce((sum, file) => sum + gzipSync(file, { level: 9 }).length, 0);
+  }
+  await browser.close();
+  for (const [path, size] of Object.entries(sizes)) {
+    expect(size, path).toBeGreaterThan(30_000);
+    expect(size, path).toBeLessThanOrEqual(82_000);
+  }
+});

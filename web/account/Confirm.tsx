@@ -24,11 +24,18 @@ export function Confirm({ title, action, confirmed, left, children }: Props) {
     return () => element?.close();
   }, []);
 
+  /** Closed here, so that the focus goes back; its own word of it comes too late for somebody quick at the keys. */
+  const leave = (): void => {
+    dialog.current?.close();
+    left();
+    // Once what it ended is gone too: until then that may still hold the focus.
+    requestAnimationFrame(() => setTimeout(catchFocus));
+  };
   const go = async (): Promise<void> => {
     setBusy(true);
     const refused = await confirmed();
     setBusy(false);
-    if (refused === undefined) dialog.current?.close();
+    if (refused === undefined) leave();
     else setFault(refused);
   };
   return (
@@ -36,10 +43,10 @@ export function Confirm({ title, action, confirmed, left, children }: Props) {
       ref={dialog}
       className="question"
       aria-labelledby={id}
-      onClose={() => {
-        left();
-        // Once it is gone: until then it may still hold the focus itself.
-        setTimeout(catchFocus);
+      onClose={left}
+      onCancel={(event) => {
+        event.preventDefault();
+        leave();
       }}
     >
       <div className="stack">
@@ -47,7 +54,7 @@ export function Confirm({ title, action, confirmed, left, children }: Props) {
         {children && <div className="soft">{children}</div>}
         {fault && <Notice tone="fault">{fault}</Notice>}
         <div className="row">
-          <Button quiet onClick={() => dialog.current?.close()}>
+          <Button quiet onClick={leave}>
             Cancel
           </Button>
           <Button danger busy={busy} onClick={() => void go()}>

@@ -271,22 +271,23 @@ function End({ outcome }: { outcome: Outcome }) {
 
 /** Where a terminal sends its user to be signed in: enter or confirm the code, then approve or deny. */
 export default function DevicePage() {
-  const [given] = useState(() =>
-    plain(new URLSearchParams(location.search).get("user_code") ?? "").slice(0, codeLength),
-  );
+  const [address] = useState(() => new URL(location.href));
+  const given = plain(address.searchParams.get("user_code") ?? "").slice(0, codeLength);
   const { pending, value, failure } = useStore(session);
   const [request, setRequest] = useState<DeviceRequest>();
   const [outcome, setOutcome] = useState<Outcome>();
   const out = !pending && value === null && (failure === null || failure.status === 401);
 
   useEffect(() => {
-    // The code leaves the address, and with it the history and what is told to the next page.
-    if (value) history.replaceState(history.state, "", location.pathname);
-  }, [value]);
+    if (out) location.replace(`/sign-in?next=${encodeURIComponent(address.pathname + address.search)}`);
+  }, [out, address]);
   useEffect(() => {
-    const here = given === "" ? "/device" : `/device?user_code=${given}`;
-    if (out) location.replace(`/sign-in?next=${encodeURIComponent(here)}`);
-  }, [out, given]);
+    if (!value) return;
+    // The code leaves the address, and with it the history and what the next page is told.
+    const bare = new URL(location.href);
+    bare.searchParams.delete("user_code");
+    history.replaceState(history.state, "", bare);
+  }, [value]);
 
   if (!value && !pending && !out && failure)
     return (

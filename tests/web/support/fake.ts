@@ -176,7 +176,7 @@ export async function startFake(dist: string): Promise<Fake> {
           agent: "floe command line 0.1 on Linux",
           requested_at: new Date().toISOString(),
           expires_in: 540,
-          confirmation_required: true,
+          confirmation_required: false,
         },
       };
     }

@@ -1,0 +1,128 @@
+/** Nobody learns by asking whether an address has an account: the same answer, after about the same time. */
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { account, user } from "../../server/auth/tables.ts";
+import { newId } from "../../server/lib/ids.ts";
+import { type Accounts, startAccounts } from "../support/accounts.ts";
+import { type Visit, type Visitor, visitor } from "../support/visitor.ts";
+
+const runs = 15;
+const ratio_max = 2;
+const password = "correct horse battery";
+let floe: Accounts;
+/** Limits are kept for each account: every run has one of its own. */
+const known: { id: string; email: string; username: string }[] = [];
+const unknown = Array.from({ length: runs }, () => `nobody-${newId().slice(-12)}@example.com`);
+
+beforeAll(async () => {
+  floe = await startAccounts({ TRUST_PROXY: "127.0.0.1" });
+  for (let run = 0; run < runs; run += 1) {
+    const email = `somebody-${newId().slice(-12)}@example.com`;
+    const username = `user_${newId().slice(-12)}`;
+    const body = { email, password, name: "Somebody", username };
+    const made = await visitor(floe.url).go("POST", "/api/auth/sign-up/email", { body });
+    known.push({ id: (made.json as { user: { id: string } }).user.id, email, username });
+  }
+});
+afterAll(() => floe.close());
+
+type Ask = (run: number) => Promise<Visit>;
+const ask = (path: string, body: Record<string, unknown>) => visitor(floe.url).go("POST", path, { body });
+const median = (times: number[]): number => times.sort((a, b) => a - b)[times.length >> 1] ?? 0;
+async function timed(question: Ask, run: number): Promise<{ said: object; ms: number }> {
+  const began = performance.now();
+  const { status, json, cookies } = await question(run);
+  return { said: { status, json, cookies: cookies.length }, ms: performance.now() - began };
+}
+
+/** Ask both questions, by turns or at once; every answer must be the same, and neither take twice as long. */
+async function expectAlike(one: Ask, other: Ask, atOnce = false): Promise<void> {
+  const times: [number[], number[]] = [[], []];
+  await one(0);
+  for (let run = 0; run < runs; run += 1) {
+    const asked = timed(one, run);
+    if (!atOnce) await asked;
+    const [first, second] = [await timed(other, run), await asked];
+    expect(first.said).toEqual(second.said);
+    times[0].push(first.ms);
+    times[1].push(second.ms);
+  }
+  const [a, b] = [median(times[0]), median(times[1])];
+  expect(Math.max(a, b) / Math.min(a, b), `${a.toFixed(0)} ms and ${b.toFixed(0)} ms`).toBeLessThan(ratio_max);
+}
+
+test("signing in: a wrong password and an unknown address", async () => {
+  const signIn = (email = "") => ask("/api/auth/sign-in/email", { email, password: "a wrong password" });
+  await expectAlike(
+    (run) => signIn(known[run]?.email),
+    (run) => signIn(unknown[run]),
+  );
+});
+
+test("signing in by name: a wrong password and an unknown name", async () => {
+  const signIn = (username = "") => ask("/api/auth/sign-in/username", { username, password: "a wrong password" });
+  await expectAlike(
+    (run) => signIn(known[run]?.username),
+    (run) => signIn(`nobody_${run}`),
+  );
+});
+
+test("asking for a new password: a known and an unknown address", async () => {
+  const reset = (email = "") => ask("/api/auth/request-password-reset", { email });
+  await expectAlike(
+    (run) => reset(known[run]?.email),
+    (run) => reset(unknown[run]),
+    true,
+  );
+});
+
+test("asking to confirm an address without being signed in: an unconfirmed, a confirmed and an unknown one", async () => {
+  const confirm = (email = "") => ask("/api/auth/send-verification-email", { email });
+  await expectAlike(
+    (run) => confirm(known[run]?.email),
+    (run) => confirm(unknown[run]),
+    true,
+  );
+  await floe.deps.db.update(user).set({ emailVerified: true });
+  const [confirmed, nobody] = [await confirm(known[0]?.email), await confirm(unknown[0])];
+  expect(confirmed).toMatchObject({ status: nobody.status, json: nobody.json });
+}, 60_000);
+
+test("inviting: an address with an account and one without", async () => {
+  const owner: Visitor = visitor(floe.url);
+  await owner.go("POST", "/api/auth/sign-in/email", { body: { email: known[0]?.email, password } });
+  const made = await owner.go("POST", "/api/auth/organization/create", {
+    body: { name: "Inviting", slug: `inviting-${newId().slice(-12)}` },
+  });
+  const organizationId = (made.json as { id: string }).id;
+  const invite = async (email = ""): Promise<Visit> => {
+    const body = { organizationId, email, role: "member" };
+    const answer = await owner.go("POST", "/api/auth/organization/invite-member", { body });
+    const { id, createdAt, expiresAt, email: to, ...same } = answer.json as Record<string, unknown>;
+    expect([typeof id, typeof createdAt, typeof expiresAt, to]).toEqual(["string", "string", "string", email]);
+    return { ...answer, json: same as never };
+  };
+  await floe.deps.db.update(user).set({ emailVerified: true });
+  let first = 0;
+  await expectAlike(
+    // The first answer of all warms up; it must not be asked for twice.
+    (run) => {
+      first += 1;
+      return first === 1
+        ? invite(`warm-${newId().slice(-12)}@example.com`)
+        : invite(known[run + 1]?.email ?? `last-${newId()}@example.com`);
+    },
+    (run) => invite(unknown[run]),
+  );
+});
+
+test("signing in to an account without a password takes as long as to one that is unknown, by address and by name", async () => {
+  await floe.deps.db.delete(account).where(eq(account.providerId, "credential"));
+  for (const field of ["email", "username"] as const) {
+    const signIn = (value = "") => ask(`/api/auth/sign-in/${field}`, { [field]: value, password: "a wrong password" });
+    await expectAlike(
+      (run) => signIn(known[run]?.[field]),
+      (run) => signIn(field === "email" ? unknown[run] : `nothing_${run}`),
+    );
+  }
+});
