@@ -109,24 +109,20 @@ describe("who guesses a name learns nothing", () => {
     Object.assign(services.state.discord, { id: newId(), email: `${newId().slice(-12)}@example.com` });
     await social.signIn("discord");
     expect((await post(social, "update-user", { username: `${name}_s` })).status).toBe(200);
-    const fastest = async (given: string) => {
-      let best = Number.POSITIVE_INFINITY;
-      for (let tries = 0; tries < 4; tries += 1) {
-        const before = performance.now();
+    // The work of this process, which others on the machine do not change: a password is hashed, or it is not.
+    const work = new Map([name, `${name}_u`, `${name}_s`].map((given) => [given, Number.POSITIVE_INFINITY]));
+    for (let tries = 0; tries < 4; tries += 1)
+      for (const [given, least] of work) {
+        const before = process.cpuUsage();
         const { status, json } = await signIn(given, "not the password");
-        best = Math.min(best, performance.now() - before);
+        const { user: own, system } = process.cpuUsage(before);
+        work.set(given, Math.min(least, own + system));
         expect({ status, json }).toEqual(wrong);
       }
-      return best;
-    };
-    const [known, unknown, passwordless] = [
-      await fastest(name),
-      await fastest(`${name}_u`),
-      await fastest(`${name}_s`),
-    ];
-    for (const time of [unknown, passwordless]) {
-      expect(time / known).toBeGreaterThan(0.6);
-      expect(time / known).toBeLessThan(1.7);
+    const [known = 0, ...others] = work.values();
+    for (const one of others) {
+      expect(one / known).toBeGreaterThan(0.6);
+      expect(one / known).toBeLessThan(1.7);
     }
   });
 
