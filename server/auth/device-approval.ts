@@ -112,7 +112,7 @@ export function approvalEndpoints(deps: Deps) {
         client_name: clientName(found.clientId),
         scope: found.scope,
         ip_address: found.ipAddress,
-        place: placeOf(found.ipAddress, person.ip),
+        place: placeOf(found.ipAddress, person.ip, config.url),
         agent: agentName(found.userAgent),
         user_agent: found.userAgent,
         requested_at: found.createdAt,
@@ -198,10 +198,14 @@ export function approvalEndpoints(deps: Deps) {
 
 const isLoopback = (address: string) => address === "::1" || bucketOf(address).startsWith("127.");
 
-/** Where a request came from, as seen from the browser that looks at it. */
-function placeOf(from: string | null, browser: string): string {
+/**
+ * Where a request came from, as seen from the browser that looks at it. A server that others reach is never asked by
+ * itself: there this machine's own address is a proxy's that nobody has told us to trust, and says nothing.
+ */
+function placeOf(from: string | null, browser: string, url: string): string {
   if (!from || !browser) return "unknown";
-  if (isLoopback(from) && isLoopback(browser)) return "this_computer";
+  if (isLoopback(from) && isLoopback(browser))
+    return /^(localhost|127\..*|\[::1\])$/.test(new URL(url).hostname) ? "this_computer" : "unknown";
   if (bucketOf(from) !== bucketOf(browser)) return "another_address";
   // An IPv6 network is one home or office; its addresses change by themselves.
   return from !== browser && bucketOf(from).includes("/") ? "same_network" : "same_address";

@@ -12,7 +12,6 @@ export type Limit = { max: number; window_seconds: number };
  */
 export type Backoff = { free: number; longest_seconds: number };
 type Parts = { db: Database; clock: Clock; config: Config };
-export type Limiter = ReturnType<typeof limiter>;
 
 /** A guesser who pauses this long starts anew. */
 const forgotten_after_ms = 7 * 24 * 60 * 60 * 1000;

@@ -70,6 +70,18 @@ describe("the device page is told who asks", () => {
     expect((await devices.look({ ...me, address: browser }, user_code)).json).toMatchObject({ place });
   });
 
+  test("behind a proxy that nobody said to trust, the place of everybody is unknown, not this computer", async () => {
+    const hidden = await start({ settings: { FLOE_URL: "https://pay.example.com" } });
+    try {
+      const people = devicesOf(hidden);
+      const visitor = await people.browser(await hidden.seller());
+      const { user_code } = await people.ask();
+      expect((await people.look(visitor, user_code)).json).toMatchObject({ place: "unknown" });
+    } finally {
+      await hidden.close();
+    }
+  });
+
   test.each([
     ["floe-cli/12.34.5 (Darwin)", "floe command line 12.34 on macOS"],
     ["floe-cli/1", "floe command line 1"],

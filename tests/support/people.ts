@@ -11,7 +11,7 @@ type Json = Record<string, unknown>;
 export type Answered = { status: number; json: Json; text: string };
 
 /** What tests of accounts need of a server that trusts 127.0.0.1 as its proxy. */
-export type Server = Pick<Floe, "url" | "deps"> & {
+type Server = Pick<Floe, "url" | "deps"> & {
   request(
     method: string,
     path: string,

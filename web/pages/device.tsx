@@ -89,13 +89,18 @@ const places: Record<DeviceRequest["place"], string> = {
   unknown: "not known",
 };
 
-/** Said first, and aloud, when whoever asks sits elsewhere: codes are sent to people to be approved for others. */
+/** Said first, and aloud, when whoever asks may sit elsewhere: codes are sent to people to be approved for others. */
 function Warning({ request }: { request: DeviceRequest }) {
   return (
     <Notice tone="fault">
-      <strong>This request does not come from where you are.</strong> It was made from{" "}
-      {request.ip_address ?? "an address that is not known"}. If somebody sent you this code or this link, deny it:
-      approving it gives them your account.
+      {request.place === "unknown" ? (
+        <strong>Nobody can say where this request comes from.</strong>
+      ) : (
+        <>
+          <strong>This request does not come from where you are.</strong> It was made from {request.ip_address}.
+        </>
+      )}{" "}
+      If somebody sent you this code or this link, deny it: approving it gives them your account.
     </Notice>
   );
 }
@@ -121,7 +126,9 @@ function Facts({ request, user }: { request: DeviceRequest; user: User }) {
       </div>
       <div>
         <dt className="soft">Asked from</dt>
-        <dd>{address ? `${address}, ${places[request.place]}` : places[request.place]}</dd>
+        <dd>
+          {address && request.place !== "unknown" ? `${address}, ${places[request.place]}` : places[request.place]}
+        </dd>
       </div>
       <div>
         <dt className="soft">Asked at</dt>
