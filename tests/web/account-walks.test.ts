@@ -146,6 +146,27 @@ test("a mail's link that failed says why, and asks for a new one; a scanner that
   expect(await confirmed()).toBe(true);
 });
 
+test("a change of a confirmed address: agreed to at the old one, then proven at the new one", async () => {
+  const seller = await floe.seller("mover");
+  await floe.deps.db.update(user).set({ emailVerified: true }).where(eq(user.id, seller.user_id));
+  const email = newAddress();
+  await page.goto(`${floe.url}/sign-in`);
+  await signIn(seller.email, seller.password);
+  await page.getByLabel("New e-mail address").fill("nonsense");
+  await button("Change it").click();
+  await page.getByText("Write it like name@example.com.").waitFor();
+  await page.getByLabel("New e-mail address").fill(email);
+  await button("Change it").click();
+  await page.getByText(`We sent a link to ${seller.email}.`).waitFor();
+  await page.goto(await linkTo(seller.email, /^Change your/));
+  await heading("Your address is changed").waitFor();
+  await page.goto(await linkTo(email, /^Confirm your/));
+  await heading("Your address is confirmed").waitFor();
+  await page.getByRole("link", { name: "Continue" }).click();
+  await page.getByRole("region", { name: "E-mail address" }).getByText(email).waitFor();
+  await page.getByText("Confirmed", { exact: true }).waitFor();
+});
+
 test("an invitation: signed out, somebody else's account, a new account, its confirmed address, the membership", async () => {
   const seller = await floe.seller("arctic");
   const email = newAddress();

@@ -74,6 +74,7 @@ const shown: Shown[] = [
   { name: "verify e-mail", path: () => "/verify-email?token=t", heading: "Confirm your address" },
   { name: "verified", path: () => "/verify-email?done=1", heading: "Your address is confirmed" },
   { name: "old verification", path: () => "/verify-email?error=token_expired", heading: "This link has expired" },
+  { name: "changing address", path: () => "/verify-email?change=ada%40example.com", heading: "One step is left" },
   { name: "forgotten password", path: () => "/forgot-password", heading: "Choose a new password" },
   { name: "new password", path: () => "/reset-password?token=t", heading: "Choose a new password" },
   { name: "old reset", path: () => "/reset-password?error=INVALID_TOKEN", heading: "This link is no longer good" },
@@ -304,6 +305,10 @@ describe("the smaller pages", () => {
     await page.goto(`${fake.url}/demo`);
     await page.getByLabel("Dark").check();
     await page.getByRole("button", { name: "Buy Field Guide to Ice" }).click();
+    await page.getByRole("dialog").waitFor();
+    // Who is signed in buys as themselves.
+    const body = { products: "1", redirect: false, embedOrigin: fake.url };
+    expect(fake.bodies).toEqual([{ path: "/api/auth/checkout", body }]);
     const frame = page.frameLocator("dialog iframe");
     await frame.getByLabel("E-mail").fill("ada@example.com");
     await frame.getByLabel("Name on card").fill("Ada");

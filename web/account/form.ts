@@ -69,13 +69,12 @@ export function sentenceOf({ status, detail, retry_after }: Failure): string {
   return `Too many tries. Try again in ${wait}.`;
 }
 
+/** A text in a query: also what encodeURIComponent leaves be, though the service takes it for unsafe in a path. */
+export const encoded = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*~]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+
 /** A path with the page to go to afterwards. */
 export function withNext(path: string, next: string | null): string {
   if (next === null) return path.includes("?") ? path : `${path}?`;
-  // These the service takes for unsafe in a path, though encodeURIComponent leaves them be.
-  const encoded = encodeURIComponent(next).replace(
-    /[!'()*~]/g,
-    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-  return `${path}${path.includes("?") ? "&" : "?"}next=${encoded}`;
+  return `${path}${path.includes("?") ? "&" : "?"}next=${encoded(next)}`;
 }

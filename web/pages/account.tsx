@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { profile } from "../account/calls.ts";
-import { addressFault, sentenceOf, useForm } from "../account/form.ts";
+import { addressFault, encoded, sentenceOf, useForm } from "../account/form.ts";
 import { AccountPage, Section } from "../account/Layout.tsx";
 import { session, signing, type User } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
@@ -96,7 +96,9 @@ function Address({ user }: { user: User }) {
     async ({ email }) => {
       setTold(undefined);
       const newEmail = email.trim();
-      const answer = await profile.changeEmail(newEmail, "/verify-email?done=1&next=%2Faccount");
+      // A confirmed address changes by one link, and is confirmed by another; both lead here.
+      const landing = user.emailVerified ? `change=${encoded(newEmail)}` : "done=1";
+      const answer = await profile.changeEmail(newEmail, `/verify-email?${landing}&next=%2Faccount`);
       if (!answer.ok) return form.faultsOf(answer.failure, [[/EMAIL/, "email"]]);
       setTold(
         user.emailVerified

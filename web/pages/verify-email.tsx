@@ -1,10 +1,11 @@
 import { useEffect, useRef, useState } from "react";
 import { addressFault, sentenceOf, useForm, withNext } from "../account/form.ts";
-import { signing } from "../auth-client.ts";
+import { useStore } from "../account/use-store.ts";
+import { session, signing } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
-import { Shell } from "../parts/Shell.tsx";
+import { Frame, Shell } from "../parts/Shell.tsx";
 import { safePath } from "../router.tsx";
 
 type Ending = { title: string; text: string; again: boolean };
@@ -48,12 +49,45 @@ function SendAgain({ next }: { next: string | null }) {
   );
 }
 
+/** Where both links of a change of address lead: the one that agrees to it, and the one that proves the new address. */
+function Changed({ address, next }: { address: string; next: string | null }) {
+  const { pending, value: signed } = useStore(session);
+  if (pending) return <Frame />;
+  const changed = signed?.user.email.toLowerCase() === address.toLowerCase();
+  const proven = changed && signed.user.emailVerified;
+  const title = proven ? "Your address is confirmed" : changed ? "Your address is changed" : "One step is left";
+  return (
+    <Shell title={title}>
+      <div className="card stack">
+        <h1>{title}</h1>
+        <p>
+          {proven
+            ? `Your account has the address ${address}.`
+            : `We sent a link to ${address}. Follow it too, to confirm that the address is yours.`}
+        </p>
+        <a className="button" href={safePath(next, "/account")}>
+          Continue
+        </a>
+      </div>
+    </Shell>
+  );
+}
+
 /**
  * Where the mail's link leads once it was followed: `?done`, or `?error=` with the service's code. With `?token=` it
  * asks before it confirms, so that programs which follow the links of a mail confirm nothing.
  */
 export default function VerifyEmailPage() {
   const query = new URLSearchParams(location.search);
+  const change = query.get("change");
+  return change !== null && !query.has("error") ? (
+    <Changed address={change} next={query.get("next")} />
+  ) : (
+    <Verification query={query} />
+  );
+}
+
+function Verification({ query }: { query: URLSearchParams }) {
   const next = query.get("next");
   const [error, setError] = useState(query.get("error"));
   const [done, setDone] = useState(query.has("done") && error === null);
