@@ -146,7 +146,7 @@ test("a mail's link that failed says why, and asks for a new one; a scanner that
   expect(await confirmed()).toBe(true);
 });
 
-test("a change of a confirmed address: agreed to at the old one, then proven at the new one", async () => {
+test("a change of a confirmed address: agreed to at the old one, then proven at the new one; and deletion by a link", async () => {
   const seller = await floe.seller("mover");
   await floe.deps.db.update(user).set({ emailVerified: true }).where(eq(user.id, seller.user_id));
   const email = newAddress();
@@ -165,6 +165,12 @@ test("a change of a confirmed address: agreed to at the old one, then proven at 
   await page.getByRole("link", { name: "Continue" }).click();
   await page.getByRole("region", { name: "E-mail address" }).getByText(email).waitFor();
   await page.getByText("Confirmed", { exact: true }).waitFor();
+
+  await page.getByRole("link", { name: "Delete account" }).click();
+  await button("Send me a link instead").click();
+  await page.getByText("Your account is deleted once you have followed it").waitFor();
+  await page.goto(await linkTo(email, /^Delete your account/));
+  await page.getByText("Your account is deleted.").waitFor();
 });
 
 test("an invitation: signed out, somebody else's account, a new account, its confirmed address, the membership", async () => {
@@ -401,6 +407,31 @@ test("where addresses must be confirmed: no way in before, the link again, and o
   } finally {
     await strict.close();
   }
+});
+
+test("with GitHub: refused there, the error page; agreed to, where one was going; and a first password by mail", async () => {
+  const id = Math.trunc(Math.random() * 1e9);
+  const email = newAddress();
+  Object.assign(services.state.github, { id, emails: [{ email, primary: true, verified: true, visibility: null }] });
+  services.state.refuse = "access_denied";
+  await page.goto(`${floe.url}/sign-in?next=%2Faccount%2Fsign-in`);
+  await button("Continue with GitHub").click();
+  await heading("Authentication Error").waitFor();
+  await page.getByText("Error Code: access_denied").waitFor();
+  services.state.refuse = undefined;
+  await page.goto(`${floe.url}/sign-in?next=%2Faccount%2Fsign-in`);
+  await button("Continue with GitHub").click();
+  await button("Unlink GitHub").waitFor();
+  await button("Unlink GitHub").click();
+  await page.getByRole("dialog").getByRole("button", { name: "Unlink" }).click();
+  await page.getByText("You can't unlink your last account").waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+  await button("Send me a link to choose one").click();
+  await page.getByText(`We sent a link to ${email}.`).waitFor();
+  await page.goto(await linkTo(email, /^Choose a new password/));
+  await page.getByLabel("New password").fill("drifting past the pole 7");
+  await page.keyboard.press("Enter");
+  await heading("Your password is changed").waitFor();
 });
 
 test("a guest is told what a guest is, and keeps the account's place by signing up", async () => {
