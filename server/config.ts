@@ -119,6 +119,8 @@ const Settings = z.object({
   FLOE_ADMIN_USER_IDS: z.preprocess(blank, z.string().default("")),
   LOG_LEVEL: z.preprocess(blank, z.enum(["silent", "error", "warn", "info", "debug"]).default("warn")),
 });
+/** The names of all settings. */
+export const settingNames: readonly string[] = Object.keys(Settings.shape);
 export type Settings = z.output<typeof Settings> & { openid: OpenIdSettings[] };
 
 const openIdPart = z.object({

@@ -4,7 +4,8 @@ import type { Context } from "../context.ts";
 
 type Setting = { name: string; flag: string; about: string; choices?: string[] };
 
-const settings: Setting[] = [
+/** Every setting, as a flag; `tests/cli/serve.test.ts` holds that none is missing. */
+export const settings: Setting[] = [
   { name: "HOST", flag: "--host <address>", about: "the address to listen on (127.0.0.1)" },
   { name: "PORT", flag: "--port <number>", about: "the port to listen on (4455)" },
   { name: "FLOE_URL", flag: "--url <url>", about: "the address under which others reach it" },
@@ -55,6 +56,27 @@ const settings: Setting[] = [
     flag: "--link-different-emails <on or off>",
     about: "link accounts of other addresses (off)",
   },
+  { name: "POLAR_ORGANIZATION", flag: "--polar-organization <id>", about: "the organization that may use Polar" },
+  { name: "FLOE_MEDIA_URL", flag: "--media-url <url>", about: "where pictures of products are seen" },
+  { name: "FLOE_PASSWORD_SIGN_IN", flag: "--password-sign-in <on or off>", about: "signing in with a password (on)" },
+  { name: "FLOE_SIGN_UP", flag: "--sign-up <who>", about: "who makes an account", choices: ["open", "closed"] },
+  { name: "FLOE_AUTO_SIGN_IN", flag: "--auto-sign-in <on or off>", about: "signing up signs in (on)" },
+  { name: "FLOE_PASSWORD_RESET", flag: "--password-reset <on or off>", about: "resetting passwords by mail (on)" },
+  {
+    name: "FLOE_EMAIL_VERIFICATION",
+    flag: "--email-verification <how>",
+    about: "confirming addresses by mail (on)",
+    choices: ["off", "on", "required"],
+  },
+  { name: "FLOE_CHANGE_EMAIL", flag: "--change-email <on or off>", about: "changing one's address (on)" },
+  { name: "FLOE_DELETE_USER", flag: "--delete-user <on or off>", about: "deleting one's account (on)" },
+  {
+    name: "FLOE_DEVICE_FLOW",
+    flag: "--device-flow <how>",
+    about: "how terminals are signed in (standard)",
+    choices: ["standard", "hardened"],
+  },
+  { name: "FLOE_ADMIN_USER_IDS", flag: "--admin-user-ids <ids>", about: "who administers the platform" },
   {
     name: "LOG_LEVEL",
     flag: "--log-level <level>",
