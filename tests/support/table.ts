@@ -33,6 +33,7 @@ export function checkTable(title: string, table: string, cases: Cases): void {
         await check(row);
       });
     test(`${title}: ${rows.length} rows, each with a case`, () => {
+      console.log(`${title}: ${rows.length} rows`);
       expect(Object.keys(cases).sort()).toEqual(rows.map(({ name }) => name).sort());
     });
   });
