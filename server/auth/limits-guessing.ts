@@ -90,6 +90,11 @@ export function guessingLimits(deps: Deps) {
       const session = sessionToken(ctx.request.headers, ctx.context.authCookies.sessionToken.name, secrets);
       if (session !== undefined) await forget(`password-of-session:${session}`);
     }
+    // The password was right, and only then is it said that the address waits to be confirmed.
+    if (isSignIn(path) && codeOf(ctx.context.returned) === "EMAIL_NOT_VERIFIED") {
+      const account = await accountOf(path, (ctx.body ?? {}) as Record<string, unknown>);
+      if (account !== undefined) await forget(passwordKey(account));
+    }
     const entered = ctx.context.newSession?.user.id;
     if (entered === undefined || !isEntrance(path)) return;
     const { name, attributes } = ctx.context.createAuthCookie("known");
@@ -112,6 +117,9 @@ export function guessingLimits(deps: Deps) {
     },
   } satisfies BetterAuthPlugin;
 }
+
+const codeOf = (returned: unknown): unknown =>
+  returned instanceof APIError && typeof returned.body === "object" ? returned.body?.code : undefined;
 
 function parseKnown(value: string | false | null | undefined): Known | undefined {
   const [device, ...accounts] = value ? value.split("~") : [];

@@ -232,6 +232,17 @@ describe("by account", () => {
     expect(await statuses(5, () => signIn(email, "wrong wrong")), "a right password starts anew").not.toContain(429);
   });
 
+  test("the right password of an address that waits to be confirmed is no guess", async () => {
+    const strict = await start({ settings: { FLOE_EMAIL_VERIFICATION: "required" } });
+    const body = { email: `waiting-${newId()}@example.com`, password: "correct horse waits", name: "Waiting" };
+    await strict.request("POST", "/api/auth/sign-up/email", { body });
+    const statuses = [];
+    for (let i = 0; i < 7; i += 1)
+      statuses.push((await strict.request("POST", "/api/auth/sign-in/email", { body })).status);
+    await strict.close();
+    expect(new Set(statuses)).toEqual(new Set([403]));
+  });
+
   test("a username is the same account as its address", async () => {
     const { email, session, password } = await open.seller();
     const named = await open.request("POST", "/api/auth/update-user", {
