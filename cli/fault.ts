@@ -50,6 +50,10 @@ export class Fault extends Error {
   }
 }
 
+/** Whether an error is a fault, also one of a part that is bundled by itself and so has a class of its own. */
+export const isFault = (error: unknown): error is Fault =>
+  error instanceof Fault || (error instanceof Error && error.name === "Fault" && "kind" in error && "parts" in error);
+
 /** What kind of end an answer of the server is. */
 export function kindOfStatus(status: number): FaultKind {
   if (status === 401) return "signed_out";

@@ -1,8 +1,8 @@
 /** argv → exit code. Only the commands of the group that was called are made. */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import { commands } from "./commands/all.ts";
+import { commands, verbs } from "./commands/all.ts";
 import type { Context } from "./context.ts";
-import { exitCodes, Fault, renderFault } from "./fault.ts";
+import { exitCodes, Fault, isFault, renderFault } from "./fault.ts";
 import type { Io } from "./io.ts";
 import { makeContext } from "./make-context.ts";
 import type { Manifest } from "./manifest.ts";
@@ -136,6 +136,7 @@ async function addCalled(
   }
   const parent = root.command(group.name).description(group.summary).helpCommand(false);
   const op = group.operations.find((one) => one.name === verb);
+  if (!op) for (const load of Object.values(verbs[name] ?? {})) (await load()).add(parent, contextOf);
   for (const one of op ? [op] : group.operations) addOperation(parent, group, one, contextOf);
   return optionalValues(op ? [...op.query, ...(op.body ?? [])] : []);
 }
@@ -186,7 +187,7 @@ export async function run(argv: string[], io: Io, manifest: Manifest, version: s
 }
 
 function toFault(error: unknown, argv: string[]): Fault {
-  if (error instanceof Fault) return error;
+  if (isFault(error)) return error;
   if (error instanceof CommanderError) return asFault(error, argv);
   const { code, message } = error as NodeJS.ErrnoException;
   return new Fault("error", message || String(error), {

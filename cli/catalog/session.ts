@@ -2,7 +2,7 @@
 import type { CatalogPlan } from "../../shared/api/catalog.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import type { Context } from "../context.ts";
-import { Fault } from "../fault.ts";
+import { isFault } from "../fault.ts";
 import { makeContext } from "../make-context.ts";
 import { type CatalogFile, flawsAt, readCatalog, readText, standardName } from "./file.ts";
 
@@ -45,7 +45,7 @@ async function located(file: CatalogFile | undefined, ask: () => Promise<unknown
   try {
     return await ask();
   } catch (error) {
-    const places = error instanceof Fault ? error.parts.places : undefined;
+    const places = isFault(error) ? error.parts.places : undefined;
     if (!file || !places?.some(({ loc }) => loc[1] === "document")) throw error;
     throw flawsAt(file, places);
   }
