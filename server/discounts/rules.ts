@@ -93,6 +93,7 @@ function planMoney(row: DiscountRow, body: Update, standard: string, patch: Part
   const { amount, amounts, currency, basis_points, duration_in_months } = body;
   const wrong = (field: string, message: string, input?: unknown) =>
     faults.push(fault([field], message, "value_error", input));
+  if (row.redemptions_count > 0) return checkFrozen(row, body);
   if (row.type === "percentage") {
     if (amount !== undefined && amount !== null) wrong("amount", "A percentage discount has no amount.", amount);
     if (amounts) wrong("amounts", "A percentage discount has no amount.", amounts);
@@ -104,7 +105,7 @@ function planMoney(row: DiscountRow, body: Update, standard: string, patch: Part
     if (amounts && amount !== undefined && amount !== null)
       wrong("amounts", "Give either amount and currency, or amounts.", amounts);
     const wanted = amounts ?? wantedAmounts(row, amount, currency);
-    if (wanted && JSON.stringify(wanted) !== JSON.stringify(row.amounts)) {
+    if (wanted && !sameAmounts(wanted, row.amounts)) {
       patch.amounts = wanted;
       patch.currency = mainCurrency(wanted, currency ?? row.currency ?? standard);
     }
@@ -115,10 +116,27 @@ function planMoney(row: DiscountRow, body: Update, standard: string, patch: Part
       patch.duration_in_months = duration_in_months;
   } else if (duration_in_months)
     wrong("duration_in_months", "Only a repeating discount has a number of months.", duration_in_months);
-  if (row.redemptions_count > 0)
-    for (const field of ["amounts", "basis_points", "duration_in_months"] as const)
-      if (patch[field] !== undefined) wrong(field === "amounts" && !amounts ? "amount" : field, frozen, patch[field]);
   return faults;
+}
+
+/** The database keeps the currencies in an order of its own. */
+const sameAmounts = (a: Record<string, number>, b: Record<string, number> | null): boolean =>
+  b !== null &&
+  Object.keys(a).length === Object.keys(b).length &&
+  Object.entries(a).every(([currency, amount]) => b[currency] === amount);
+
+/** A fault for each part of the money that is sent otherwise than it is, null among it; the same again is fine. */
+function checkFrozen(row: DiscountRow, body: Update): Fault[] {
+  const { amounts, currency, basis_points, duration_in_months } = row;
+  const amount = currency === null ? null : (amounts?.[currency] ?? null);
+  const kept = { amount, currency, basis_points, duration_in_months };
+  const faults = Object.entries(kept).flatMap(([field, value]) => {
+    const sent = body[field as keyof typeof kept];
+    return sent === undefined || sent === value ? [] : [fault([field], frozen, "value_error", sent)];
+  });
+  const sent = body.amounts;
+  const same = sent === undefined || (sent === null ? amounts === null : sameAmounts(sent, amounts));
+  return same ? faults : [...faults, fault(["amounts"], frozen, "value_error", sent)];
 }
 
 /** One amount sent the old way replaces the one it names; the amounts in other currencies go with it. */
@@ -127,8 +145,10 @@ function wantedAmounts(
   amount: number | null | undefined,
   currency: string | null | undefined,
 ): Record<string, number> | undefined {
-  if (amount === undefined && !currency) return undefined;
+  if ((amount === undefined || amount === null) && !currency) return undefined;
   const had = row.currency === null ? undefined : row.amounts?.[row.currency];
   const key = currency ?? row.currency;
+  // What older clients send back as they read it changes nothing.
+  if (key === row.currency && (amount ?? had) === had) return undefined;
   return key === null || key === undefined ? undefined : { [key]: amount ?? had ?? 0 };
 }

@@ -118,12 +118,13 @@ function checkTerms(body: Terms, issues: z.RefinementCtx): void {
     faultAt(issues, "duration_in_months", "A repeating discount needs its number of months.", "missing");
   if (body.duration !== "repeating" && body.duration_in_months)
     faultAt(issues, "duration_in_months", "Only a repeating discount has a number of months.");
-  const isFixed = (body.type ?? (body.basis_points ? "percentage" : "fixed")) === "fixed";
+  const share = body.basis_points ?? undefined;
+  const isFixed = (body.type ?? (share === undefined ? "fixed" : "percentage")) === "fixed";
   const given = [body.amount, body.amounts].filter((one) => one !== undefined && one !== null).length;
   if (isFixed && given === 0) faultAt(issues, "amount", "A fixed discount needs an amount.", "missing");
   if (isFixed && given === 2) faultAt(issues, "amounts", "Give either amount and currency, or amounts.");
-  if (isFixed && body.basis_points) faultAt(issues, "basis_points", "A fixed discount has an amount, no percentage.");
-  if (!isFixed && !body.basis_points)
+  if (isFixed && share !== undefined) faultAt(issues, "basis_points", "A fixed discount has an amount, no percentage.");
+  if (!isFixed && share === undefined)
     faultAt(issues, "basis_points", "A percentage discount needs its basis points: 2550 is 25.5 %.", "missing");
   if (!isFixed && given > 0) faultAt(issues, "amount", "A percentage discount has no amount.");
 }
