@@ -6,10 +6,13 @@ import { openLink } from "./checkout-links/service.ts";
 import { createForUser } from "./checkouts/service.ts";
 import { hear, settle } from "./checkouts/settlement.ts";
 import type { DemoStore } from "./demo.ts";
+import { findPublic } from "./files/store.ts";
 import { buyRoute } from "./http/buy.ts";
 import { checkoutSession } from "./http/checkout-session.ts";
 import { development as developmentRoutes } from "./http/development.ts";
+import { discordBot } from "./http/discord.ts";
 import { answerError } from "./http/errors.ts";
+import { mediaRoute, storageRoutes } from "./http/files.ts";
 import { health } from "./http/health.ts";
 import { processorNotices } from "./http/inbound.ts";
 import { listenStream } from "./http/listen.ts";
@@ -71,6 +74,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     checkoutSession(scope, deps, auth.identify, createForUser);
     mount(scope, api, provider, deps, auth.identify);
     buyRoute(scope, deps, openLink);
+    discordBot(scope, deps, auth.identify);
     const streams = { deps, tail, identify: auth.identify };
     checkoutStream(scope, {
       ...streams,
@@ -94,6 +98,9 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     });
   }
   if (deps.processor.readNotice) await app.register(async (scope) => processorNotices(scope, deps, hear));
+  mediaRoute(app, deps, (path) => findPublic(deps.db, path));
+  const { local } = deps.storage;
+  if (local) await app.register(async (scope) => storageRoutes(scope, deps, local));
   reference(app);
   if (development) {
     await app.register(async (scope) => {

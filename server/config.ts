@@ -79,6 +79,12 @@ const Settings = z.object({
     z.string().refine((text) => items(text).every(isProxy), "must be addresses or ranges, as 10.0.0.0/8, by commas"),
   ),
   FLOE_MEDIA_URL: optional(url),
+  FLOE_FILES_DIR: optional(z.string()),
+  S3_BUCKET: optional(z.string()),
+  S3_REGION: z.preprocess(blank, z.string().default("us-east-1")),
+  S3_ENDPOINT: optional(url),
+  S3_ACCESS_KEY_ID: optional(z.string()),
+  S3_SECRET_ACCESS_KEY: optional(z.string()),
   SMTP_URL: optional(z.string().regex(/^smtps?:\/\/\S+$/, "must begin with smtp:// or smtps://")),
   MAIL_FROM: z.preprocess(blank, z.string().default("floe <no-reply@localhost>")),
   STRIPE_SECRET_KEY: optional(z.string().startsWith("sk_", "must begin with sk_")),
@@ -96,6 +102,7 @@ const Settings = z.object({
   GOOGLE_URL: base("https://accounts.google.com"),
   DISCORD_CLIENT_ID: optional(z.string()),
   DISCORD_CLIENT_SECRET: optional(z.string()),
+  DISCORD_BOT_TOKEN: optional(z.string()),
   DISCORD_URL: base("https://discord.com"),
   APPLE_CLIENT_ID: optional(z.string()),
   APPLE_CLIENT_SECRET: optional(z.string()),
@@ -192,12 +199,18 @@ export function readSettings(
   return { ...data, openid };
 }
 
-/** What is set of a provider without the rest that it needs. */
+/** What is set of a service without the rest that it needs. */
 function halves(settings: z.output<typeof Settings>): string | undefined {
   for (const name of ["GITHUB", "GOOGLE", "DISCORD"] as const) {
     if (Boolean(settings[`${name}_CLIENT_ID`]) !== Boolean(settings[`${name}_CLIENT_SECRET`]))
       return `${name}_CLIENT_ID and ${name}_CLIENT_SECRET go together: set both or neither.`;
   }
+  const { S3_BUCKET, S3_ENDPOINT, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY } = settings;
+  const bucket = [S3_BUCKET, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY].filter(Boolean).length;
+  if (bucket !== 3 && (bucket > 0 || S3_ENDPOINT))
+    return "S3_BUCKET, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY go together: set all of them or none.";
+  if (settings.DISCORD_BOT_TOKEN && !settings.DISCORD_CLIENT_ID)
+    return "DISCORD_BOT_TOKEN needs DISCORD_CLIENT_ID and DISCORD_CLIENT_SECRET: those of the bot's own application.";
   const { APPLE_CLIENT_ID, APPLE_CLIENT_SECRET, APPLE_TEAM_ID, APPLE_KEY_ID, APPLE_PRIVATE_KEY } = settings;
   const parts = [APPLE_TEAM_ID, APPLE_KEY_ID, APPLE_PRIVATE_KEY].filter((part) => part !== undefined).length;
   const isWhole = APPLE_CLIENT_SECRET === undefined ? parts === 3 : parts === 0;

@@ -17,6 +17,7 @@ import { loggable } from "./lib/loggable.ts";
 import { openProcessor } from "./processors/open.ts";
 import { embedded } from "./providers/embedded.ts";
 import { movePurchases } from "./purchases.ts";
+import { openStorage } from "./storage/open.ts";
 import { startWorker } from "./worker.ts";
 
 export type Server = { config: Config; address: string; demo: DemoStore | null; close(): Promise<void> };
@@ -64,6 +65,7 @@ export async function start(
       config,
       jobs,
       processor: await openProcessor(config, database.db, systemClock),
+      storage: await openStorage(config, systemClock),
       log,
     };
     const auth = createAuth(deps, { keepsBooks, movePurchases });
@@ -71,7 +73,9 @@ export async function start(
     const development = config.embedded && config.loopback;
     const provider =
       config.FLOE_BILLING === "polar" ? (await import("./providers/polar.ts")).polarProvider(config) : embedded;
-    const demo = development && provider === embedded ? await demoStore(deps, auth, embedded, folder) : null;
+    // Nobody could sign in to its shop where passwords are off, nor may it sign up where that is closed.
+    const open = config.FLOE_PASSWORD_SIGN_IN && config.FLOE_SIGN_UP === "open";
+    const demo = development && open && provider === embedded ? await demoStore(deps, auth, embedded, folder) : null;
     const app = await buildApp({ deps, auth, provider, web: webFolder(), demo, development });
     await listen(app, config);
     closing.push(() => app.close());

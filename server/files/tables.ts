@@ -1,7 +1,6 @@
 import { sql } from "drizzle-orm";
 import { bigint, boolean, index, jsonb, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
 import type { FileService, UploadPart } from "../../shared/api/files.ts";
-import { organization } from "../organizations/tables.ts";
 
 const instant = () => timestamp({ withTimezone: true });
 
@@ -10,9 +9,8 @@ export const files = pgTable(
   "files",
   {
     id: uuid().primaryKey(),
-    organization_id: text()
-      .notNull()
-      .references(() => organization.id, { onDelete: "cascade" }),
+    /** No foreign key: when an organization is deleted, its rows stay until their bytes have been removed. */
+    organization_id: text().notNull(),
     created_at: instant().notNull(),
     modified_at: instant(),
     deleted_at: instant(),
@@ -39,6 +37,7 @@ export const files = pgTable(
     index("files_by_creation")
       .on(table.organization_id, table.created_at, table.id)
       .where(sql`${table.deleted_at} is null`),
+    index("files_unfinished").on(table.created_at).where(sql`${table.deleted_at} is null and not ${table.is_uploaded}`),
     index("files_to_purge")
       .on(table.deleted_at)
       .where(sql`${table.deleted_at} is not null and ${table.purged_at} is null`),

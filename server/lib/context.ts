@@ -2,6 +2,7 @@ import type { Permissions } from "../../shared/permissions.ts";
 import type { Scope } from "../../shared/scopes.ts";
 import type { Config } from "../config.ts";
 import type { Processor } from "../processors/processor.ts";
+import type { Storage } from "../storage/storage.ts";
 import type { Clock } from "./clock.ts";
 import type { Handlers, Jobs } from "./jobs.ts";
 import type { ClientProfile } from "./profiles.ts";
@@ -69,6 +70,7 @@ export type Deps = {
   config: Config;
   jobs: Jobs;
   processor: Processor;
+  storage: Storage;
   log: Log;
 };
 

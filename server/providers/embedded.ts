@@ -5,6 +5,7 @@ import { checkoutClientService, checkoutService } from "../checkouts/service.ts"
 import { customFieldService } from "../custom-fields/service.ts";
 import { customerService } from "../customers/service.ts";
 import { discountService } from "../discounts/service.ts";
+import { fileService } from "../files/service.ts";
 import { meterService } from "../meters/service.ts";
 import { orderService } from "../orders/service.ts";
 import { organizationService } from "../organizations/service.ts";
@@ -18,6 +19,7 @@ export const embedded: Provider = {
   organizations: organizationService,
   products: productService,
   benefits: benefitService,
+  files: fileService,
   meters: meterService,
   customFields: customFieldService,
   discounts: discountService,

@@ -43,6 +43,13 @@ export function polarProvider(config: Config): Provider {
       update: (ctx, { params, body }) => relay(ctx, () => polar.benefits.update(params.id, body as never)),
       delete: (ctx, { params }) => relay(ctx, () => polar.benefits.delete(params.id)),
     },
+    files: {
+      list: (ctx, { query }) => relay(ctx, () => polar.files.list(query as never)),
+      create: (ctx, { body }) => relay(ctx, () => polar.files.create(body as never)),
+      uploaded: (ctx, { params, body }) => relay(ctx, () => polar.files.uploaded(params.id, body as never)),
+      update: (ctx, { params, body }) => relay(ctx, () => polar.files.update(params.id, body as never)),
+      delete: (ctx, { params }) => relay(ctx, () => polar.files.delete(params.id)),
+    },
     meters: {
       list: (ctx, { query }) => relay(ctx, () => polar.meters.list(query as never)),
       get: (ctx, { params }) => relay(ctx, () => polar.meters.get(params.id)),

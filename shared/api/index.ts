@@ -7,6 +7,7 @@ import { checkouts } from "./checkouts.ts";
 import { customFields } from "./custom-fields.ts";
 import { customers } from "./customers.ts";
 import { discounts } from "./discounts.ts";
+import { files } from "./files.ts";
 import { meters } from "./meters.ts";
 import { orders } from "./orders.ts";
 import { organizations } from "./organizations.ts";
@@ -19,6 +20,7 @@ export const api = {
   organizations,
   products,
   benefits,
+  files,
   meters,
   customFields,
   discounts,

@@ -1,5 +1,15 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import type { FastifyInstance } from "fastify";
@@ -15,6 +25,7 @@ import { openProcessor } from "../../server/processors/open.ts";
 import { embedded } from "../../server/providers/embedded.ts";
 import type { Provider } from "../../server/providers/provider.ts";
 import { movePurchases } from "../../server/purchases.ts";
+import { openStorage } from "../../server/storage/open.ts";
 import { handlers, startWorker, sweepDue } from "../../server/worker.ts";
 import { type Api, api } from "../../shared/api/index.ts";
 import { createClient } from "../../shared/client.ts";
@@ -123,7 +134,13 @@ async function memoryDatabase(): Promise<OpenDatabase> {
 /** A whole floe in this process, its outside world replaced by nothing but the test processor and a movable clock. */
 export async function start(options: FloeOptions = {}): Promise<Floe> {
   const port = await freePort();
-  const given = { PORT: String(port), FLOE_SECRET: "a secret for tests, long enough to be one", ...options.settings };
+  const filesFolder = mkdtempSync(join(tmpdir(), "floe-files-"));
+  const given = {
+    PORT: String(port),
+    FLOE_FILES_DIR: filesFolder,
+    FLOE_SECRET: "a secret for tests, long enough to be one",
+    ...options.settings,
+  };
   const settings = readSettings(
     { ...given, ...(options.databaseUrl ? { DATABASE_URL: options.databaseUrl } : {}) },
     {},
@@ -148,6 +165,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     config,
     jobs,
     processor: await openProcessor(config, database.db, time),
+    storage: await openStorage(config, time),
     log,
   };
   const deps: Deps = { ...base, ...options.replace?.(base) };
@@ -234,6 +252,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
       await auth.close();
       await (worker ? worker.stop() : jobs.stop());
       await database.close();
+      rmSync(filesFolder, { recursive: true, force: true });
     },
   };
 }

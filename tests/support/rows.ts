@@ -1,4 +1,6 @@
+import { createHash } from "node:crypto";
 import type { Api } from "../../shared/api/index.ts";
+import { upload } from "./files.ts";
 import type { Floe, Seller } from "./floe.ts";
 
 /** Where a row of a resource is found: its path parameters, and those of single operations that name another thing. */
@@ -53,6 +55,7 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     const { id } = await client.benefits.create({ body: { type: "custom", description: "Row", properties: {} } });
     return { params: { id } };
   },
+  files: async (floe, { client }) => ({ params: { id: (await upload(floe, client, Buffer.from("A file."))).id } }),
   meters: async (_, { client }) => {
     const { id } = await client.meters.create({ body: meter });
     return { params: { id } };
@@ -133,6 +136,21 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
     },
     metadata: { tier: "pro" },
   }),
+  "files.create": () => ({
+    service: "downloadable",
+    name: "book.pdf",
+    mime_type: "application/pdf",
+    size: 20,
+    checksum_sha256_base64: createHash("sha256").update("x".repeat(20)).digest("base64"),
+    version: "1.0",
+    upload: {
+      parts: [
+        { number: 1, chunk_start: 0, chunk_end: 10 },
+        { number: 2, chunk_start: 10, chunk_end: 20 },
+      ],
+    },
+  }),
+  "files.uploaded": () => ({ id: "unknown", path: "unknown", parts: [{ number: 1, checksum_etag: "unknown" }] }),
   "meters.create": () => ({ ...meter, metadata: { tier: "pro" } }),
   "customFields.create": (_, number) => ({
     type: "number",

@@ -1,0 +1,107 @@
+import { and, asc, count, desc, eq, inArray, isNotNull, isNull, lt, ne, notExists, or, sql } from "drizzle-orm";
+import type { Database, Tx } from "../lib/context.ts";
+import { among, offsetOf, type Paging } from "../lib/page.ts";
+import { organization } from "../organizations/tables.ts";
+import type { FileRow } from "./rules.ts";
+import { files } from "./tables.ts";
+
+type Filter = Paging & { organization_id?: string[] | undefined; ids?: string[] | undefined };
+
+const living = (organization_id: string) => and(eq(files.organization_id, organization_id), isNull(files.deleted_at));
+
+/** One page of files, the newest first, and how many there are. */
+export async function listFiles(db: Database, organization_id: string, filter: Filter) {
+  const where = and(
+    living(organization_id),
+    among(files.organization_id, filter.organization_id),
+    among(files.id, filter.ids),
+  );
+  const items = await db
+    .select()
+    .from(files)
+    .where(where)
+    .orderBy(desc(files.created_at), desc(files.id))
+    .limit(filter.limit)
+    .offset(offsetOf(filter));
+  const [row] = await db.select({ total: count() }).from(files).where(where);
+  return { items, total: row?.total ?? 0 };
+}
+
+/** A file that was not deleted. */
+export async function findFile(db: Database, organization_id: string, id: string): Promise<FileRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(files)
+    .where(and(living(organization_id), eq(files.id, id)));
+  return row;
+}
+
+/** The complete file of a path, if everybody may see it. */
+export async function findPublic(db: Database, path: string): Promise<FileRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(files)
+    .where(
+      and(
+        eq(files.path, path),
+        ne(files.service, "downloadable"),
+        isNull(files.deleted_at),
+        eq(files.is_uploaded, true),
+      ),
+    );
+  return row;
+}
+
+/** A file that was not deleted, kept from changing until the transaction ends. */
+export async function lockFile(tx: Tx, organization_id: string, id: string): Promise<FileRow | undefined> {
+  const [row] = await tx
+    .select()
+    .from(files)
+    .where(and(living(organization_id), eq(files.id, id)))
+    .for("update");
+  return row;
+}
+
+/** Add a file. */
+export async function insertFile(tx: Tx, values: typeof files.$inferInsert): Promise<FileRow> {
+  const [row] = await tx.insert(files).values(values).returning();
+  if (!row) throw new Error("The file was not written.");
+  return row;
+}
+
+/** Change columns of a file. */
+export async function updateFile(tx: Database | Tx, id: string, patch: Partial<FileRow>): Promise<FileRow> {
+  const [row] = await tx.update(files).set(patch).where(eq(files.id, id)).returning();
+  if (!row) throw new Error(`The file ${id} is gone.`);
+  return row;
+}
+
+const orphaned = (db: Database) =>
+  notExists(db.select({ one: sql`1` }).from(organization).where(eq(organization.id, files.organization_id)));
+
+/** Give up uploads that were begun before a time and never completed, and files whose organization was deleted. */
+export async function abandon(db: Database, before: Date, now: Date): Promise<number> {
+  const unfinished = and(eq(files.is_uploaded, false), lt(files.created_at, before));
+  const gone = await db
+    .update(files)
+    .set({ deleted_at: now })
+    .where(and(isNull(files.deleted_at), or(unfinished, orphaned(db))))
+    .returning({ id: files.id });
+  return gone.length;
+}
+
+/** Deleted files whose bytes are still in the storage, those that wait longest first. */
+export const findUnpurged = (db: Database, limit: number): Promise<FileRow[]> =>
+  db
+    .select()
+    .from(files)
+    .where(and(isNotNull(files.deleted_at), isNull(files.purged_at)))
+    .orderBy(asc(files.deleted_at))
+    .limit(limit);
+
+/** Write down that the bytes of these files are gone; of organizations that are gone too, nothing stays. */
+export async function markPurged(db: Database, ids: readonly string[], now: Date): Promise<void> {
+  const these = inArray(files.id, [...ids]);
+  await db.delete(files).where(and(these, orphaned(db)));
+  await db.update(files).set({ purged_at: now }).where(these);
+}
