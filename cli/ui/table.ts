@@ -113,6 +113,8 @@ const title = (path: string): string =>
     ? "ID"
     : path
         .replace(/\.name$/, "")
+        // The account side writes createdAt where billing writes created_at.
+        .replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before}_${after.toLowerCase()}`)
         .replace(/^is_/, "")
         .replace(/_(amount|at)$/, "")
         .replaceAll(/[._]/g, " ")
