@@ -1,5 +1,5 @@
 // Builds dist/: the command line, the server, the migrations and the web app. Runs in Node 24, which reads TypeScript.
-import { cpSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -7,6 +7,7 @@ import { build as buildWeb } from "vite";
 import { writeManifest } from "../cli/build-manifest.ts";
 import { bundleCli } from "../cli/bundle.ts";
 import { api } from "../shared/api/index.ts";
+import { catalogSchema } from "../shared/catalog/schema.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, "dist");
@@ -34,3 +35,5 @@ await Promise.all([
   buildWeb({ configFile: join(root, "web/vite.config.ts"), logLevel: "warn" }),
 ]);
 cpSync(join(root, "server/migrations"), join(dist, "migrations"), { recursive: true });
+mkdirSync(join(dist, "schema"));
+writeFileSync(join(dist, "schema/catalog-v1.json"), `${JSON.stringify(catalogSchema(), null, 2)}\n`);

@@ -78,6 +78,10 @@ export function parseFilter(text: string): Filter {
   function one(): FilterClause | Filter {
     const token = next();
     if (token.kind === "open") {
+      if (peek().kind === "close") {
+        next();
+        return { conjunction: "and", clauses: [] };
+      }
       const inner = either();
       const end = next();
       if (end.kind !== "close") throw new FilterError("A ) is missing.", end.at);
@@ -121,17 +125,28 @@ const reserved = /^(and|or|not|true|false)$/i;
 function printClause(clause: FilterClause | Filter, within: Filter["conjunction"]): string {
   if ("clauses" in clause) {
     const inner = printFilter(clause);
-    return clause.conjunction === within || clause.clauses.length < 2
-      ? `(${inner})`
-      : within === "and"
-        ? `(${inner})`
-        : inner;
+    // Only an and within an or needs no brackets.
+    const isPlain = clause.conjunction === "and" && within === "or" && clause.clauses.length > 1;
+    return isPlain ? inner : `(${inner})`;
   }
   const property =
     plainWord.test(clause.property) && !reserved.test(clause.property) ? clause.property : quoted(clause.property);
   return `${property} ${clause.operator} ${typeof clause.value === "string" ? quoted(clause.value) : clause.value}`;
 }
 
-/** A filter as `parseFilter` reads it. */
+/** The same filter without what means nothing: a filter around one condition, and the word that would join none. */
+export function normalFilter({ conjunction, clauses }: Filter): Filter {
+  const parts = clauses.map((clause): FilterClause | Filter => {
+    if (!("clauses" in clause)) return clause;
+    const inner = normalFilter(clause);
+    const [only] = inner.clauses;
+    return inner.clauses.length === 1 && only ? only : inner;
+  });
+  const [first] = parts;
+  if (parts.length === 1 && first && "clauses" in first) return first;
+  return { conjunction: parts.length < 2 ? "and" : conjunction, clauses: parts };
+}
+
+/** A filter as `parseFilter` reads it, which gives its normal form back. */
 export const printFilter = ({ conjunction, clauses }: Filter): string =>
   clauses.map((clause) => printClause(clause, conjunction)).join(` ${conjunction} `);

@@ -1,9 +1,10 @@
 /** `floe.yaml` read: its text, what it means, and what is wrong with it at which line. */
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { type Document, isNode, LineCounter, parseDocument, visit } from "yaml";
 import type { z } from "zod";
 import { Catalog, type CatalogInput } from "../../shared/catalog/document.ts";
 import { Fault } from "../fault.ts";
+import { hideText, type Secrets } from "./secrets.ts";
 
 type Path = (string | number)[];
 /** Something wrong with the file: what, and where. */
@@ -15,15 +16,24 @@ export type CatalogFile = {
   lines: LineCounter;
   /** What is sent: without the environments, and with `${env:NAME}` filled in. */
   catalog: CatalogInput;
+  /** What was filled in, to be kept out of all that is shown. */
+  secrets: Secrets;
+  /** What the environment in use says otherwise. */
+  over: Record<string, unknown>;
 };
 
 export const standardName = "floe.yaml";
+/** No catalogue is larger: the server takes no more than this in one request. */
+const sizeMax = 1_000_000;
 
 /** The text of a catalogue file. */
 export function readText(name: string): string {
   try {
+    if (statSync(name).size > sizeMax)
+      throw new Fault("error", `${name} is larger than ${sizeMax / 1_000_000} MB, which no catalogue is`);
     return readFileSync(name, "utf8");
   } catch (error) {
+    if (error instanceof Fault) throw error;
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT")
       throw new Fault("usage", `there is no file ${name}`, { hint: "Run: floe init   (or floe pull --all)" });
@@ -31,22 +41,34 @@ export function readText(name: string): string {
   }
 }
 
+/** The name of the catalogue that a file holds, also where the rest of the file is wrong. */
+export function catalogNameIn(text: string): string | undefined {
+  const name: unknown = parseDocument(text).get("catalog");
+  return typeof name === "string" ? name : undefined;
+}
+
 type Env = Record<string, string | undefined>;
 const placeholder = /\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 /** Values of environment variables in place of `${env:NAME}`; the missing ones are told together. */
-function fillIn(value: unknown, env: Env, path: Path, missing: { path: Path; name: string }[]): unknown {
-  if (typeof value === "string")
-    return value.replace(placeholder, (_, name: string) => {
-      const found = env[name];
-      if (found === undefined) missing.push({ path, name });
-      return found ?? "";
-    });
-  if (Array.isArray(value)) return value.map((one, index) => fillIn(one, env, [...path, index], missing));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, one]) => [key, fillIn(one, env, [...path, key], missing)]),
-  );
+function filler(env: Env, { filled, values }: Secrets) {
+  const missing: { path: Path; name: string }[] = [];
+  function fill(value: unknown, path: Path): unknown {
+    if (typeof value === "string") {
+      const text = value.replace(placeholder, (written, name: string) => {
+        const found = env[name];
+        if (found === undefined) missing.push({ path, name });
+        else if (found !== "") values.set(found, written);
+        return found ?? "";
+      });
+      if (text !== value) filled.set(text, value);
+      return text;
+    }
+    if (Array.isArray(value)) return value.map((one, index) => fill(one, [...path, index]));
+    if (!isMap(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fill(one, [...path, key])]));
+  }
+  return { fill, missing };
 }
 
 const isMap = (value: unknown): value is Record<string, unknown> =>
@@ -63,20 +85,30 @@ export function overlay(base: unknown, over: unknown): unknown {
 /** Read a file. What cannot be read, or is not a catalogue, is told with all its flaws, each at its line. */
 export function readCatalog(name: string, text: string, env: Env, environment: string | undefined): CatalogFile {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true });
   const [broken] = document.errors;
   if (broken) {
     const at = lines.linePos(broken.pos[0]);
     throw flawed(name, text, [{ path: [], message: broken.message, line: at.line, column: at.col, length: 1 }]);
   }
-  const { environments, ...base } = (document.toJS() ?? {}) as Record<string, unknown>;
+  const whole = plainValue(name, document);
+  if (!isMap(whole)) {
+    const message = text.trim() === "" ? "It is empty." : "A catalogue is a map: version, catalog, products, …";
+    const hint = "Start with: floe init";
+    throw flawed(name, text, [{ path: [], message: `${message} ${hint}`, line: 1, column: 1, length: 1 }]);
+  }
+  const { environments, $schema: _, ...base } = whole;
+  if (environment !== undefined && !isMap(environments))
+    throw new Fault("usage", `${name} has no environments`, { hint: "Write them under environments: NAME:" });
   const over = isMap(environments) && environment !== undefined ? environments[environment] : undefined;
   if (environment !== undefined && isMap(environments) && over === undefined)
     throw new Fault("usage", `${name} has no environment "${environment}"`, {
       hint: `There are: ${Object.keys(environments).join(", ")}`,
     });
-  const missing: { path: Path; name: string }[] = [];
-  const catalog = fillIn(over === undefined ? base : overlay(base, over), env, [], missing);
+  const written = (over === undefined ? base : overlay(base, over)) as Record<string, unknown>;
+  const secrets: Secrets = { written, filled: new Map(), values: new Map() };
+  const { fill, missing } = filler(env, secrets);
+  const catalog = fill(written, []);
   const result = Catalog.safeParse(catalog);
   const flaws = [
     ...missing.map(({ path, name: variable }) => ({
@@ -89,9 +121,30 @@ export function readCatalog(name: string, text: string, env: Env, environment: s
     throw flawed(
       name,
       text,
-      flaws.map(({ path, message }) => ({ path, message, ...placeOf(document, lines, path) })),
+      flaws.map(({ path, message }) => ({
+        path,
+        message: hideText(message, secrets),
+        ...placeOf(document, lines, path, environment),
+      })),
     );
-  return { name, text, document, lines, catalog: catalog as CatalogInput };
+  return {
+    name,
+    text,
+    document,
+    lines,
+    catalog: catalog as CatalogInput,
+    secrets,
+    over: isMap(over) ? over : {},
+  };
+}
+
+/** What the YAML means; references may be used, but not to make much out of little. */
+function plainValue(name: string, document: Document.Parsed): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    throw new Fault("error", `${name} cannot be read: ${(error as Error).message}`, { name: "invalid_catalog" });
+  }
 }
 
 type Issue = z.core.$ZodIssue;
@@ -115,7 +168,15 @@ function plainIssues(issue: Issue, before: Path = []): { path: Path; message: st
 }
 
 /** Where a path stands in the text: its value, or the nearest thing around it that is there. */
-function placeOf(document: Document.Parsed, lines: LineCounter, path: Path): Pick<Flaw, "line" | "column" | "length"> {
+function placeOf(
+  document: Document.Parsed,
+  lines: LineCounter,
+  path: Path,
+  environment?: string,
+): Pick<Flaw, "line" | "column" | "length"> {
+  // What an environment says otherwise is told where it says so.
+  const inOver = ["environments", environment ?? "", ...path];
+  if (environment !== undefined && document.hasIn(inOver)) return placeOf(document, lines, inOver);
   for (let depth = path.length; depth >= 0; depth -= 1) {
     const here = path.slice(0, depth);
     const node = depth === 0 ? document.contents : document.getIn(here, true);
@@ -151,7 +212,7 @@ function keyRange(document: Document.Parsed, path: Path): readonly [number, numb
 
 /** The lines around a flaw, with a mark under it. */
 export function frame(text: string, { line, column, length }: Flaw): string {
-  const all = text.split("\n");
+  const all = text.split(/\r?\n/);
   const width = String(Math.min(line + 1, all.length)).length;
   const shown: string[] = [];
   for (let number = Math.max(1, line - 1); number <= Math.min(all.length, line + 1); number += 1) {
@@ -197,7 +258,7 @@ export function flawsAt(file: CatalogFile, faults: { loc: (string | number)[]; m
     file.text,
     faults.map(({ loc, msg }) => {
       const path = loc[0] === "body" && loc[1] === "document" ? loc.slice(2) : loc;
-      return { path, message: msg, ...placeOf(file.document, file.lines, path) };
+      return { path, message: hideText(msg, file.secrets), ...placeOf(file.document, file.lines, path) };
     }),
   );
 }

@@ -2,8 +2,9 @@
 import type { CatalogPlan } from "../../shared/api/catalog.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import type { Context } from "../context.ts";
-import { isFault } from "../fault.ts";
+import { Fault, isFault } from "../fault.ts";
 import { makeContext } from "../make-context.ts";
+import { type Config, type Credentials, readSettingsFile } from "../settings.ts";
 import { type CatalogFile, flawsAt, readCatalog, readText, standardName } from "./file.ts";
 
 export type FileOptions = { file?: string; env?: string };
@@ -13,9 +14,23 @@ export function openFile(context: Context, { file = standardName, env }: FileOpt
   return readCatalog(file, readText(file), context.io.env, env);
 }
 
-/** The same run under another profile. */
-export const underProfile = (context: Context, profile: string): Context =>
-  makeContext(context.io, context.manifest, context.version, { ...context.globals, profile });
+/**
+ * The same run under another profile, with nothing but what belongs to it: one key or address for both sides would compare
+ * an organization with itself.
+ */
+export function underProfile(context: Context, profile: string): Context {
+  const { server: _, org: __, apiKeyFile: ___, ...globals } = context.globals;
+  const { FLOE_SERVER: ____, FLOE_ORG: _____, FLOE_API_KEY: ______, FLOE_PROFILE: _______, ...env } = context.io.env;
+  const { profiles = {} } = readSettingsFile(env, "config.json") as Config;
+  const signedIn = readSettingsFile(env, "credentials.json") as Credentials;
+  const known = [...new Set([...Object.keys(profiles), ...Object.keys(signedIn)])];
+  if (!known.includes(profile))
+    throw new Fault("usage", `there is no profile "${profile}"`, {
+      hint: `${known.length > 0 ? `There are: ${known.join(", ")}. ` : ""}Make it: floe login --profile ${profile}`,
+    });
+  const io = Object.create(context.io, { env: { value: env } }) as typeof context.io;
+  return makeContext(io, context.manifest, context.version, { ...globals, profile });
+}
 
 /** Ask for a plan. Faults that the server finds are told at their lines. */
 export const askPlan = (

@@ -1,10 +1,15 @@
 /** A plan as people read it: in a terminal, or as Markdown on a pull request. */
 import type { CatalogPlan } from "../../shared/api/catalog.ts";
+import type { Filter } from "../../shared/api/meters.ts";
+import { type Fields, priceChanges, same } from "../../shared/catalog/compare.ts";
+import { type Price, priceSlot } from "../../shared/catalog/document.ts";
+import { printFilter } from "../../shared/meter-filter.ts";
 import { formatMoney } from "../../shared/money.ts";
 import type { Paint } from "../ui/theme.ts";
 import { plain } from "../ui/theme.ts";
 
 type Step = CatalogPlan["steps"][number];
+type Change = Step["changes"][number];
 
 const signs: Record<Step["action"], string> = { create: "+", update: "~", rename: ">", archive: "-", delete: "-" };
 const verbs: Record<Step["action"], string> = {
@@ -14,28 +19,113 @@ const verbs: Record<Step["action"], string> = {
   archive: "archive",
   delete: "delete",
 };
+const hundredth = 100;
 
-type Price = Record<string, unknown> & { currency?: string };
-function priceText(price: Price): string {
-  const currency = price.currency ?? "usd";
+function priceText(price: Fields): string {
+  const currency = String(price.currency ?? "usd");
   const money = (amount: unknown): string => formatMoney(Number(amount), currency);
-  if (price.free) return "free";
-  if (price.fixed !== undefined) return money(price.fixed);
-  if (price.custom) return `${money((price.custom as { minimum?: number }).minimum ?? 0)}+`;
-  if (price.metered !== undefined)
-    return `${String(price.unit_amount)} per unit of ${String(price.metered)} (${currency})`;
-  if (Array.isArray(price.seats))
-    return `seats ${price.seats.map(({ from, to, price: each }) => `${from}-${to ?? ""}: ${money(each)}`).join(", ")}`;
-  return JSON.stringify(price);
+  const rest = price.tax_behavior ? `, tax ${String(price.tax_behavior)}` : "";
+  if (price.free) return `free${rest}`;
+  if (price.fixed !== undefined) return money(price.fixed) + rest;
+  if (price.custom) {
+    const { minimum, maximum, preset } = price.custom as Fields;
+    const most = maximum === null || maximum === undefined ? "" : ` to ${money(maximum)}`;
+    const offered = preset === null || preset === undefined ? "" : `, ${money(preset)} offered`;
+    return `${money(minimum ?? 0)}${most === "" ? "+" : most}${offered}${rest}`;
+  }
+  if (price.metered !== undefined) {
+    const cap = price.cap === null || price.cap === undefined ? "" : `, at most ${money(price.cap)}`;
+    return `${String(price.unit_amount)} per unit of ${String(price.metered)} (${currency})${cap}${rest}`;
+  }
+  if (Array.isArray(price.seats)) {
+    const tiers = (price.seats as Fields[]).map((tier) => `${tier.from}-${tier.to ?? ""}: ${money(tier.price)}`);
+    return `seats ${tiers.join(", ")}${price.tiers === "graduated" ? ", graduated" : ""}${rest}`;
+  }
+  return flow(price);
 }
 
+/** Any value in the words of a YAML file, on one line. */
+function flow(value: unknown): string {
+  if (value === null || value === undefined) return "none";
+  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(flow).join(", ");
+  if (typeof value !== "object") return plain(String(value));
+  const parts = Object.entries(value).map(
+    ([name, one]) => `${plain(name)}: ${Array.isArray(one) ? `[${one.map(flow).join(", ")}]` : flow(one)}`,
+  );
+  return parts.length === 0 ? "none" : `{ ${parts.join(", ")} }`;
+}
+
+/** A value as the file writes it. */
 function valueText(field: string, value: unknown): string {
   if (value === null || value === undefined) return "none";
-  if (field === "prices" && Array.isArray(value)) return value.map((one) => priceText(one as Price)).join(" + ");
-  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map((one) => valueText("", one)).join(", ");
-  if (typeof value === "object") return JSON.stringify(value);
-  return plain(String(value));
+  const fields = value as Fields;
+  switch (field) {
+    case "filter":
+      return plain(printFilter(value as Filter)) || "every event";
+    case "aggregation":
+      return plain(fields.func === "count" ? "count" : `${String(fields.func)} ${String(fields.property)}`);
+    case "recurring":
+      return fields.count === 1 ? String(fields.interval) : flow(value);
+    case "prices":
+      return (value as Fields[]).map((price) => plain(priceText(price))).join(" + ");
+    case "basis_points":
+      return `${Number(value) / hundredth} %`;
+    case "amount":
+      return Object.entries(fields)
+        .map(([currency, amount]) => formatMoney(Number(amount), currency))
+        .join(", ");
+    case "custom_fields":
+      return flow(
+        (value as { field: string; required: boolean }[]).map((one) =>
+          one.required ? `${one.field} (required)` : one.field,
+        ),
+      );
+    default:
+      return flow(value);
+  }
 }
+
+/** Prices of one kind and currency are one line; what goes off sale is kept by whoever has it. */
+function priceLines({ from, to }: Change): string[] {
+  const { added, removed } = priceChanges(from, to);
+  const slot = (price: Fields): string => priceSlot(price as Price);
+  const kept = "the old price stays with who has it";
+  return [
+    ...added.map((price) => {
+      const before = removed.find((one) => slot(one) === slot(price));
+      return before ? `${priceText(before)} → ${priceText(price)}, ${kept}` : `+ ${priceText(price)}`;
+    }),
+    ...removed
+      .filter((price) => !added.some((one) => slot(one) === slot(price)))
+      .map((price) => `- ${priceText(price)}, ${kept}`),
+  ].map((line) => `prices: ${plain(line)}`);
+}
+
+/** The lines of what a step changes: `name: Pro → Team`. */
+function changeLines({ action, changes }: Step): string[] {
+  return changes.flatMap((change) => {
+    const { field, from, to } = change;
+    const label = field === "basis_points" ? "percent" : field;
+    const text = valueText(field, to);
+    if (action === "create") return text === "none" ? [] : [`${label}: ${text}`];
+    if (field === "prices") return priceLines(change);
+    // Of a map what differs in it; in properties what the file does not name is not its business.
+    if ((field === "properties" || field === "metadata") && from && to) {
+      const [had, wants] = [from as Fields, to as Fields];
+      const names =
+        field === "properties" ? Object.keys(wants) : [...new Set([...Object.keys(had), ...Object.keys(wants)])];
+      return names
+        .filter((name) => !same(had[name] ?? null, wants[name] ?? null))
+        .map((name) => `${field}.${plain(name)}: ${flow(had[name])} → ${flow(wants[name])}`);
+    }
+    return [`${label}: ${valueText(field, from)} → ${text}`];
+  });
+}
+
+const noteLines = ({ impact, note }: Step): string[] => [
+  ...impact.map(({ what, count }) => `${count} ${what}`),
+  ...(note ? [plain(note)] : []),
+];
 
 const summary = (plan: CatalogPlan): string => {
   const count = (actions: Step["action"][]) => plan.steps.filter(({ action }) => actions.includes(action)).length;
@@ -66,19 +156,12 @@ export function planText(plan: CatalogPlan, pruning: boolean, paint: Paint): str
     out.push(
       tone(step.action, `${signs[step.action]} ${verbs[step.action]} ${step.kind}.${step.key}  ${plain(step.name)}`),
     );
-    for (const { field, from, to } of step.changes) {
-      if (step.action === "create" && (to === null || (Array.isArray(to) && to.length === 0))) continue;
-      out.push(
-        step.action === "create"
-          ? `    ${field}: ${valueText(field, to)}`
-          : `    ${field}: ${valueText(field, from)} → ${valueText(field, to)}`,
-      );
-    }
-    for (const { what, count } of step.impact) out.push(paint.warn(`    ! ${count} ${what}`));
+    for (const line of changeLines(step)) out.push(`    ${line}`);
+    for (const line of noteLines(step)) out.push(paint.warn(`    ! ${line}`));
   }
   for (const { path, message, hint } of plan.issues) {
     out.push(paint.bad(`! ${path}: ${plain(message)}`));
-    if (hint) out.push(`    ${hint}`);
+    if (hint) out.push(`    ${plain(hint)}`);
   }
   const missing = missingText(plan, pruning);
   if (missing) out.push(missing);
@@ -88,7 +171,18 @@ export function planText(plan: CatalogPlan, pruning: boolean, paint: Paint): str
   return `${out.join("\n")}\n`;
 }
 
-const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
+/** Text of others inside Markdown: it makes no markup, no row, no link, and calls nobody by @name or #number. */
+const escaped = (text: string): string =>
+  plain(text)
+    .replace(/[\\`*_{}[\]<>()|~!]/g, "\\$&")
+    .replace(/[@#](?=\w)/g, "$&<!-- -->");
+/** The same as code, between more backticks than stand in it. */
+function code(text: string): string {
+  const longest = Math.max(0, ...(text.match(/`+/g) ?? []).map((run) => run.length));
+  const fence = "`".repeat(longest + 1);
+  const gap = longest > 0 ? " " : "";
+  return `${fence}${gap}${plain(text).replaceAll("|", "\\|")}${gap}${fence}`;
+}
 
 /** The plan for a pull request. */
 export function planMarkdown(plan: CatalogPlan, pruning: boolean): string {
@@ -96,23 +190,15 @@ export function planMarkdown(plan: CatalogPlan, pruning: boolean): string {
   if (plan.steps.length > 0) {
     out.push("| | What | Changes | Concerns |", "|---|---|---|---|");
     for (const step of plan.steps) {
-      const changes = step.changes
-        .filter(({ to }) => step.action !== "create" || to !== null)
-        .map(({ field, from, to }) =>
-          step.action === "create"
-            ? `**${field}** ${valueText(field, to)}`
-            : `**${field}** ${valueText(field, from)} → ${valueText(field, to)}`,
-        );
-      const impact = step.impact.map(({ what, count }) => `${count} ${what}`);
-      out.push(
-        `| ${verbs[step.action]} | \`${step.kind}.${step.key}\` ${cell(step.name)} | ${cell(changes.join("<br>"))} | ${cell(impact.join("<br>"))} |`,
-      );
+      const what = `${code(`${step.kind}.${step.key}`)} ${escaped(step.name)}`;
+      const [changes, notes] = [changeLines(step), noteLines(step)].map((lines) => lines.map(escaped).join("<br>"));
+      out.push(`| ${verbs[step.action]} | ${what} | ${changes} | ${notes} |`);
     }
     out.push("");
   }
   for (const { path, message, hint } of plan.issues)
-    out.push(`- :warning: \`${path}\`: ${message}${hint ? ` \`${hint}\`` : ""}`);
+    out.push(`- :warning: ${code(path)}: ${escaped(message)}${hint ? ` ${code(hint)}` : ""}`);
   const missing = missingText(plan, pruning);
-  if (missing) out.push("", missing);
+  if (missing) out.push("", escaped(missing));
   return `${out.join("\n").trimEnd()}\n`;
 }

@@ -1,49 +1,75 @@
 /** Writing `floe.yaml`: what changed is changed in place, and comments and order stay. */
 import { renameSync, writeFileSync } from "node:fs";
-import { Document, isScalar, parseDocument } from "yaml";
+import { Document, isAlias, isScalar, parseDocument } from "yaml";
 
 const layout = { lineWidth: 100, flowCollectionPadding: false } as const;
 
 type Fields = Record<string, unknown>;
+/** A value at its place in the file. */
+export type Edit = { path: string[]; value: unknown };
 
-/** The text of a new file. */
-export function newText(document: Fields, schema: string): string {
+/** Whether a file is JSON, by its name. */
+export const isJson = (name: string): boolean => name.toLowerCase().endsWith(".json");
+const jsonText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
+/** The text of a new file; `schema` is where editors find how it is made. */
+export function newText(name: string, document: Fields, schema: string | undefined): string {
+  if (isJson(name)) return jsonText({ ...(schema && { $schema: schema }), ...document });
   const made = new Document(document);
-  made.commentBefore = ` yaml-language-server: $schema=${schema}`;
+  if (schema) made.commentBefore = ` yaml-language-server: $schema=${schema}`;
   return made.toString(layout);
 }
+
+const at = (value: unknown, path: string[]): unknown =>
+  path.reduce<unknown>((found, name) => (found as Fields | undefined)?.[name], value);
 
 /**
  * The text with these values set. A single value is changed where it stands, so that not a space around it moves; what is
  * new, or a list, is written by the library. What holds `${env:…}` is the file's own business.
  */
-export function mergedText(text: string, wanted: Record<string, Record<string, Fields>>): string {
-  const document = parseDocument(text);
-  const had = document.toJS() as Record<string, Record<string, Fields | undefined> | undefined>;
-  const splices: { from: number; to: number; value: string }[] = [];
-  const rest: { path: string[]; value: unknown }[] = [];
-  for (const [kind, items] of Object.entries(wanted))
-    for (const [key, fields] of Object.entries(items)) {
-      if (had[kind]?.[key] === undefined) {
-        rest.push({ path: [kind, key], value: fields });
-        continue;
-      }
-      for (const [field, value] of Object.entries(fields)) {
-        if (JSON.stringify(had[kind][key][field] ?? "").includes("${env:")) continue;
-        const node = document.getIn([kind, key, field], true);
-        const single = typeof value !== "object" || value === null;
-        if (isScalar(node) && node.range && single)
-          splices.push({ from: node.range[0], to: node.range[1], value: new Document(value).toString().trimEnd() });
-        else rest.push({ path: [kind, key, field], value });
-      }
-    }
+export function mergedText(name: string, text: string, edits: Edit[]): string {
+  const document = parseDocument(text, { merge: true });
+  const had: unknown = document.toJS();
+  const due = edits.filter(({ path }) => !JSON.stringify(at(had, path) ?? "").includes("${env:"));
+  if (due.length === 0) return text;
+  if (isJson(name)) {
+    const whole = JSON.parse(text.replace(/^\uFEFF/, "")) as Fields;
+    for (const { path, value } of due) put(whole, path, value);
+    return jsonText(whole);
+  }
+  const [splices, rest]: [{ from: number; to: number; value: string }[], Edit[]] = [[], []];
+  for (const { path, value } of due) {
+    const node = document.getIn(path, true);
+    const single = typeof value !== "object" || value === null;
+    if (isScalar(node) && node.range && single)
+      splices.push({ from: node.range[0], to: node.range[1], value: new Document(value).toString().trimEnd() });
+    else rest.push({ path, value });
+  }
   const spliced = splices
     .sort((a, b) => b.from - a.from)
     .reduce((whole, { from, to, value }) => whole.slice(0, from) + value + whole.slice(to), text);
   if (rest.length === 0) return spliced;
-  const changed = parseDocument(spliced);
-  for (const { path, value } of rest) changed.setIn(path, changed.createNode(value));
-  return changed.toString(layout);
+  const changed = parseDocument(spliced, { merge: true });
+  for (const { path, value } of rest) {
+    // What is only a reference to another place gets words of its own, and the other place keeps its.
+    for (let depth = 1; depth < path.length; depth += 1) {
+      const node = changed.getIn(path.slice(0, depth), true);
+      if (isAlias(node)) changed.setIn(path.slice(0, depth), changed.createNode(node.toJS(changed)));
+    }
+    changed.setIn(path, changed.createNode(value));
+  }
+  const written = changed.toString(layout);
+  return text.includes("\r\n") ? written.replace(/\r?\n/g, "\r\n") : written;
+}
+
+function put(whole: Fields, path: string[], value: unknown): void {
+  const [name = "", ...rest] = path;
+  if (rest.length === 0) whole[name] = value;
+  else {
+    const inner = { ...(whole[name] as Fields | undefined) };
+    put(inner, rest, value);
+    whole[name] = inner;
+  }
 }
 
 /** Write a file whole or not at all. */

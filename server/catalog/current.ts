@@ -43,7 +43,7 @@ function marksOf(kind: Kind, items: Record<string, unknown>): string[] {
       products: ["name"],
       discounts: ["name", "code"],
       checkout_links: ["label"],
-      webhooks: ["url"],
+      webhooks: ["url", "name"],
     }[kind];
     const marks = fields.flatMap((field) => (typeof item[field] === "string" ? [item[field]] : []));
     return kind === "custom_fields" && marks.length === 0 ? [key] : marks;

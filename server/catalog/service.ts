@@ -2,22 +2,15 @@ import { createHash } from "node:crypto";
 import type { z } from "zod";
 import type { CatalogPlan, catalog } from "../../shared/api/catalog.ts";
 import { api } from "../../shared/api/index.ts";
+import { type Fields, priceChanges } from "../../shared/catalog/compare.ts";
 import { type Catalog, type Kind, kinds } from "../../shared/catalog/document.ts";
-import { type Fields, foundFields, type Ids, type Rows } from "../../shared/catalog/forms.ts";
-import {
-  type Current,
-  namesIn,
-  type Plan,
-  planCatalog,
-  priceChanges,
-  type Step,
-  stepBody,
-} from "../../shared/catalog/plan.ts";
+import { foundFields, type Ids, type Rows } from "../../shared/catalog/forms.ts";
+import { type Current, namesIn, type Plan, planCatalog, type Step, stepBody } from "../../shared/catalog/plan.ts";
 import { documentOf } from "../../shared/catalog/pull.ts";
 import type { Operation, Service } from "../../shared/contract.ts";
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
 import type { Scope } from "../../shared/scopes.ts";
-import { benefitService } from "../benefits/service.ts";
+import { benefitService, changeBenefit, createBenefit } from "../benefits/service.ts";
 import { checkoutLinkService } from "../checkout-links/service.ts";
 import { customFieldService } from "../custom-fields/service.ts";
 import { discountService } from "../discounts/service.ts";
@@ -36,12 +29,14 @@ function demand(ctx: Ctx, kindsUsed: readonly Kind[], action: "read" | "write"):
   if (needed.length > 0) throw new ApiError("insufficient_scope", `This catalogue also needs: ${needed.join(", ")}.`);
 }
 const kindsIn = (document: Catalog): Kind[] => kinds.filter((kind) => Object.keys(document[kind] ?? {}).length > 0);
+/** Pruning touches what the file does not even name, so what a plan does counts, not only what was asked. */
+const kindsOf = ({ steps }: Plan): Kind[] => kinds.filter((kind) => steps.some((step) => step.kind === kind));
 
 /**
  * What a plan was made from, in one word: the same file over the same state has the same, so a stale plan has another.
  * The rows' own fields count, since two changes can have the same time.
  */
-function fingerprintOf({ document, prune }: Asked, current: Current): string {
+function fingerprintOf({ document, prune }: Asked, current: Current, organization_id: string): string {
   const names = namesIn(current);
   const rows = kinds.flatMap((kind) =>
     (current.rows[kind] as Rows[Kind][])
@@ -49,7 +44,8 @@ function fingerprintOf({ document, prune }: Asked, current: Current): string {
       .sort((a, b) => String(a[1]).localeCompare(String(b[1]))),
   );
   const entries = [...current.entries].sort(byPlace);
-  const made = JSON.stringify([document, prune, entries, rows, current.files.map(({ id }) => id).sort()]);
+  const files = current.files.map(({ id }) => id).sort();
+  const made = JSON.stringify([organization_id, document, prune, current.currency, entries, rows, files]);
   return createHash("sha256").update(made).digest("hex");
 }
 const byPlace = (a: { kind: string; key: string }, b: { kind: string; key: string }): number =>
@@ -63,14 +59,16 @@ async function impactOf(db: Database, organization_id: string, step: Step): Prom
   const note = (what: string, count: number) => {
     if (count > 0) counted.push({ what, count });
   };
+  const prices = step.changes.find(({ field }) => field === "prices");
+  const isRepriced = priceChanges(prices?.from, prices?.to).removed.length > 0;
   const gone = step.action === "archive" || step.changes.some(({ field, to }) => field === "archived" && to === true);
   if (step.kind === "products") {
-    if (priceChanges(step).removed.length > 0)
+    if (isRepriced)
       note(
         "customers keep what they bought at the old price",
         await store.buyersOf(db, organization_id, { product_id: id }),
       );
-    if (gone || priceChanges(step).removed.length > 0)
+    if (gone || isRepriced)
       note("open checkouts were made before this", await store.openCheckouts(db, organization_id, id));
     if (step.changes.some(({ field }) => field === "benefits"))
       note(
@@ -94,7 +92,7 @@ async function planned(
   const current = await currentOf(db, ctx, asked.document);
   const plan = planCatalog(asked.document, current, asked.prune);
   for (const step of plan.steps) step.impact = await impactOf(db, organizationOf(ctx), step);
-  return { plan, current, fingerprint: fingerprintOf(asked, current) };
+  return { plan, current, fingerprint: fingerprintOf(asked, current, organizationOf(ctx)) };
 }
 
 const shown = (ctx: Ctx, { document }: Asked, plan: Plan, fingerprint: string): CatalogPlan => ({
@@ -103,6 +101,8 @@ const shown = (ctx: Ctx, { document }: Asked, plan: Plan, fingerprint: string): 
   organization_id: organizationOf(ctx),
   fingerprint,
   ...plan,
+  // Whoever may not read a kind is not told what there is of it.
+  missing: plan.missing.filter(({ kind }) => ctx.actor.scopes.has(`${kind}:read`)),
 });
 
 type Handlers = {
@@ -119,8 +119,8 @@ const handlers: Record<Kind, Handlers> = {
     shapes: api.meters,
   },
   benefits: {
-    create: (_, ctx, body) => benefitService.create(ctx, { body }),
-    update: (_, ctx, id, body) => benefitService.update(ctx, { params: { id }, body }),
+    create: (_, ctx, body) => createBenefit(ctx, body),
+    update: (_, ctx, id, body) => changeBenefit(ctx, id, body),
     remove: (_, ctx, id) => benefitService.delete(ctx, { params: { id } }),
     shapes: api.benefits,
   },
@@ -170,7 +170,21 @@ function read(op: Operation, body: Fields, { kind, key }: Step): never {
   );
 }
 
-/** Run one step; the faults that a rule finds are told at the thing they concern. */
+/** The faults that a rule finds are told at the thing of the file that they concern. */
+async function atPlace<T>(kind: Kind, key: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ApiError) || !Array.isArray(error.detail)) throw error;
+    const located = error.detail.map(({ loc, ...rest }) => ({
+      ...rest,
+      loc: loc[1] === "document" ? loc : ["body", "document", kind, key, ...loc.slice(1)],
+    }));
+    throw new ApiError("PolarRequestValidationError", located);
+  }
+}
+
+/** Run one step. */
 async function run(
   tx: Tx,
   ctx: Ctx,
@@ -189,43 +203,45 @@ async function run(
       name.startsWith("#") ? name.slice(1) : (current.files.find((file) => file.name === name)?.id ?? name),
   };
   const { shapes, create, update, remove } = handlers[kind];
-  try {
-    if (step.action === "rename") {
-      const from = String(step.changes[0]?.from);
-      await store.renameEntry(tx, { ...place, key: from }, key);
-      return;
-    }
-    if (step.action === "delete" && step.id !== null) {
-      await remove?.(tx, ctx, step.id);
-      await store.deleteEntry(tx, place);
-      return;
-    }
-    const body = stepBody(step, row, resolve);
-    if (step.action === "create") {
-      const made = await create(tx, ctx, read(shapes.create, body, step));
-      step.id = made.id;
-      ids.set(`${kind} ${key}`, made.id);
-      await store.deleteEntry(tx, place);
-      await store.insertEntry(tx, { ...place, subject_id: made.id, created_at: ctx.clock.now() });
-      // A product is made for sale; one that the file has put away is put away at once.
-      if (body.is_archived === true) await update(tx, ctx, made.id, read(shapes.update, { is_archived: true }, step));
-    } else if (step.id !== null && Object.keys(body).length > 0) {
-      await update(tx, ctx, step.id, read(shapes.update, body, step));
-    }
-    const given = step.changes.find(({ field }) => field === "benefits")?.to;
-    if (kind === "products" && Array.isArray(given) && step.id !== null)
-      await productService.setBenefits(ctx, {
-        params: { id: step.id },
-        body: { benefits: given.map((one) => resolve.idOf("benefits", String(one))) },
-      });
-  } catch (error) {
-    if (!(error instanceof ApiError) || !Array.isArray(error.detail)) throw error;
-    const located = error.detail.map(({ loc, ...rest }) => ({
-      ...rest,
-      loc: loc[1] === "document" ? loc : ["body", "document", kind, key, ...loc.slice(1)],
-    }));
-    throw new ApiError("PolarRequestValidationError", located);
+  if (step.action === "rename") {
+    const from = String(step.changes[0]?.from);
+    await store.renameEntry(tx, { ...place, key: from }, key);
+    return;
   }
+  if (step.action === "delete" && step.id !== null) {
+    await remove?.(tx, ctx, step.id);
+    await store.deleteEntry(tx, place);
+    return;
+  }
+  const body = stepBody(step, row, resolve);
+  if (step.action === "create") {
+    const made = await create(tx, ctx, read(shapes.create, body, step));
+    step.id = made.id;
+    ids.set(`${kind} ${key}`, made.id);
+    await store.deleteEntry(tx, place);
+    await store.insertEntry(tx, { ...place, subject_id: made.id, created_at: ctx.clock.now() });
+    // A product is made for sale; one that the file has put away is put away at once.
+    if (body.is_archived === true) await update(tx, ctx, made.id, read(shapes.update, { is_archived: true }, step));
+  } else if (step.id !== null && Object.keys(body).length > 0) {
+    await update(tx, ctx, step.id, read(shapes.update, body, step));
+  }
+  const given = step.changes.find(({ field }) => field === "benefits")?.to;
+  if (kind === "products" && Array.isArray(given) && step.id !== null)
+    await productService.setBenefits(ctx, {
+      params: { id: step.id },
+      body: { benefits: given.map((one) => resolve.idOf("benefits", String(one))) },
+    });
+}
+
+/** The addresses that a webhook is to get. Their names are looked up before the transaction, which waits for nobody. */
+async function checkUrls(ctx: Ctx, document: Catalog): Promise<void> {
+  if (!document.webhooks) return;
+  const { version, catalog: name, webhooks } = document;
+  const only: Catalog = { version, catalog: name, webhooks };
+  const { steps } = planCatalog(only, await currentOf(ctx.db, ctx, only), false);
+  for (const { key, changes } of steps)
+    if (changes.some(({ field }) => field === "url" || field === "enabled"))
+      await atPlace("webhooks", key, () => checkUrl(ctx, webhooks[key]?.url ?? "", "url"));
 }
 
 /** The whole catalogue at once. */
@@ -238,19 +254,20 @@ export const catalogService: Service<typeof catalog, Ctx> = {
   async plan(ctx, { body }) {
     demand(ctx, kindsIn(body.document), "read");
     const { plan, fingerprint } = await planned(ctx.db, ctx, body);
+    demand(ctx, kindsOf(plan), "read");
     return shown(ctx, body, plan, fingerprint);
   },
 
   async apply(ctx, { body }) {
     demand(ctx, kindsIn(body.document), "write");
-    // Names are looked up before the transaction, which waits for nobody.
-    for (const webhook of Object.values(body.document.webhooks ?? {})) await checkUrl(ctx, webhook.url, "url");
+    await checkUrls(ctx, body.document);
     return ctx.db.transaction(async (tx) => {
       const inner: Ctx = { ...ctx, db: tx };
-      await store.lockCatalog(tx, organizationOf(ctx));
+      await store.lockCatalog(tx, organizationOf(ctx), body.document.catalog);
       const { plan, current, fingerprint } = await planned(tx, inner, body);
       if (body.fingerprint && body.fingerprint !== fingerprint)
         throw new ApiError("CatalogPlanStale", "Something changed since this plan was made. Plan again.");
+      demand(ctx, kindsOf(plan), "write");
       if (plan.issues.length > 0)
         throw new ApiError("CatalogRefused", plan.issues.map(({ path, message }) => `${path}: ${message}`).join(" "));
       const ids = new Map(current.entries.map(({ kind, key, id }) => [`${kind} ${key}`, id]));
@@ -258,7 +275,7 @@ export const catalogService: Service<typeof catalog, Ctx> = {
         if (step.id !== null) ids.set(`${step.kind} ${step.key}`, step.id);
       for (const step of plan.steps) {
         const row = (current.rows[step.kind] as Rows[Kind][]).find(({ id }) => id === step.id);
-        await run(tx, inner, body.document, step, row, ids, current);
+        await atPlace(step.kind, step.key, () => run(tx, inner, body.document, step, row, ids, current));
       }
       return shown(ctx, body, plan, fingerprint);
     });
@@ -269,8 +286,15 @@ export const catalogService: Service<typeof catalog, Ctx> = {
       demand(ctx, [body.kind], "write");
       const organization_id = organizationOf(ctx);
       const { catalog: name, kind, key, id } = body;
+      await store.lockCatalog(tx, organization_id, name);
       if (!(await store.isThere(tx, organization_id, kind, id)))
         throw invalid(fault(["id"], `There is no such thing among your ${kind}.`, "value_error", id));
+      // A key whose thing was deleted by hand is free again.
+      const place = { organization_id, catalog: name, kind, key };
+      const before = (await store.entriesOf(tx, organization_id, name)).find(
+        (entry) => entry.kind === kind && entry.key === key,
+      );
+      if (before && !(await store.isThere(tx, organization_id, kind, before.id))) await store.deleteEntry(tx, place);
       const made = await store.insertEntry(tx, {
         organization_id,
         catalog: name,

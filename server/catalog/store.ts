@@ -1,6 +1,6 @@
 import { and, count, eq, inArray, isNull, notExists, or, type SQL, sql } from "drizzle-orm";
 import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
-import type { Kind } from "../../shared/catalog/document.ts";
+import { type Kind, kinds } from "../../shared/catalog/document.ts";
 import type { Entry } from "../../shared/catalog/plan.ts";
 import { benefits } from "../benefits/tables.ts";
 import { checkoutLinks } from "../checkout-links/tables.ts";
@@ -15,9 +15,18 @@ import { productBenefits, products } from "../products/tables.ts";
 import { webhookEndpoints } from "../webhooks/tables.ts";
 import { catalogEntries } from "./tables.ts";
 
-/** One apply at a time in an organization: two plans made side by side could both create the same thing. */
-export async function lockCatalog(tx: Tx, organization_id: string): Promise<void> {
+/**
+ * One apply at a time in an organization, since two plans made side by side could both create the same thing. The things of
+ * the catalogue are held too: nobody changes one between the plan and the change. Orders of a product may go on.
+ */
+export async function lockCatalog(tx: Tx, organization_id: string, catalog: string): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`catalog ${organization_id}`}, 0))`);
+  const entries = await entriesOf(tx, organization_id, catalog);
+  for (const kind of kinds) {
+    const held = entries.filter((entry) => entry.kind === kind).map(({ id }) => id);
+    const { table, id } = sources[kind];
+    if (held.length > 0) await tx.select({ id }).from(table).where(inArray(id, held)).orderBy(id).for("no key update");
+  }
 }
 
 /** What the keys of a catalogue stand for. */
@@ -65,7 +74,7 @@ const sources: Record<Kind, Source> = {
     id: webhookEndpoints.id,
     organization_id: webhookEndpoints.organization_id,
     alive: isNull(webhookEndpoints.deleted_at),
-    marks: [webhookEndpoints.url],
+    marks: [webhookEndpoints.url, webhookEndpoints.name],
   },
 };
 

@@ -34,6 +34,7 @@ export const CatalogPlan = z.object({
       name: z.string(),
       changes: z.array(z.object({ field: z.string(), from: z.unknown(), to: z.unknown() })),
       impact: z.array(z.object({ what: z.string(), count: z.int() })),
+      note: z.string().optional(),
     }),
   ),
   issues: z.array(

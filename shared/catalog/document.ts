@@ -142,10 +142,20 @@ const Product = z.strictObject({
   previously,
 });
 
+const hundredth = 100;
+/** A share in hundredths of a percent, without the dust of floating point: 12.34 is 1234. */
+export const basisPointsOf = (percent: number): number => Number((percent * hundredth).toPrecision(8));
+
 const Discount = z.strictObject({
   name: z.string().min(1),
   code: z.string().nullable().optional(),
-  percent: z.number().gt(0).max(100).optional().describe("Share taken off: 20 is 20 %, two decimals at most."),
+  percent: z
+    .number()
+    .gt(0)
+    .max(100)
+    .refine((share) => Number.isInteger(basisPointsOf(share)), { message: "Two decimals at most." })
+    .optional()
+    .describe("Share taken off: 20 is 20 %, two decimals at most."),
   amount: z.partialRecord(currency, money).optional().describe("Amount taken off, by currency: { usd: 500 }"),
   duration: z.union([z.enum(["once", "forever"]), z.strictObject({ months: z.int().min(1).max(999) })]),
   starts_at: z.iso.datetime({ offset: true }).nullable().optional(),
@@ -166,6 +176,7 @@ const CheckoutLink = z.strictObject({
   seats: z.int().min(1).nullable().optional(),
   success_url: z.string().nullable().optional(),
   return_url: webUrl.nullable().optional(),
+  trial: Trial.optional(),
   metadata,
   previously,
 });

@@ -6,8 +6,11 @@ import type { Meter } from "../api/meters.ts";
 import type { ProductPrice } from "../api/prices.ts";
 import type { Product } from "../api/products.ts";
 import type { WebhookEndpoint } from "../api/webhooks.ts";
+import { normalFilter } from "../meter-filter.ts";
 import { decimalText } from "../money.ts";
-import type { Item, Kind, Price } from "./document.ts";
+import { canonical } from "./canonical.ts";
+import { type Fields, samePrice } from "./compare.ts";
+import { basisPointsOf, type Item, type Kind, type Price } from "./document.ts";
 
 /** What each kind is on the wire. */
 export type Rows = {
@@ -19,11 +22,6 @@ export type Rows = {
   checkout_links: CheckoutLink;
   webhooks: WebhookEndpoint;
 };
-/**
- * A thing in the one form in which file and server are compared: every field canonical, references as keys. Of a row all
- * fields are there; of the file those that it names, which are those that it manages.
- */
-export type Fields = Record<string, unknown>;
 
 /** How the server's ids are called in the file. */
 export type Names = {
@@ -39,7 +37,6 @@ export type Ids = {
 /** Without what was not said. */
 const said = (fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-const hundredth = 100;
 const instantOf = (text: string | null | undefined) => (text ? new Date(text).toISOString() : text);
 const isoOf = (date: Date | null) => (date === null ? null : date.toISOString());
 
@@ -95,11 +92,14 @@ export function priceFields(price: ProductPrice, names: Names): Fields {
 
 /** What the file wants of a thing. */
 export function wantedFields<K extends Kind>(kind: K, key: string, item: Item<K>, standard: string): Fields {
-  return said(wanted[kind](item as never, key, standard));
+  return canonical(kind, said(wanted[kind](item as never, key, standard)));
 }
 const wanted: { [K in Kind]: (item: Item<K>, key: string, standard: string) => Fields } = {
   meters: ({ previously: _, ...item }) => item,
-  benefits: ({ previously: _, ...item }) => item,
+  benefits: ({ previously: _, ...item }) => {
+    const put = item.properties?.archived;
+    return Array.isArray(put) ? { ...item, properties: { ...item.properties, archived: [...put].sort() } } : item;
+  },
   custom_fields: ({ previously: _, ...item }, key) => ({ ...item, slug: (item.slug ?? key).toLowerCase() }),
   products: ({ previously: _, on_price_change: __, ...item }, ___, standard) => ({
     ...item,
@@ -114,7 +114,7 @@ const wanted: { [K in Kind]: (item: Item<K>, key: string, standard: string) => F
   }),
   discounts: ({ previously: _, percent, ...item }) => ({
     ...item,
-    ...(percent === undefined ? {} : { basis_points: Number((percent * hundredth).toPrecision(8)) }),
+    ...(percent === undefined ? {} : { basis_points: basisPointsOf(percent) }),
     starts_at: instantOf(item.starts_at),
     ends_at: instantOf(item.ends_at),
   }),
@@ -129,7 +129,7 @@ export function foundFields<K extends Kind>(kind: K, row: Rows[K], names: Names)
 const found: { [K in Kind]: (row: Rows[K], names: Names) => Fields } = {
   meters: (row) => ({
     name: row.name,
-    filter: row.filter,
+    filter: normalFilter(row.filter),
     aggregation: row.aggregation,
     unit: row.unit,
     custom_label: row.custom_label,
@@ -182,6 +182,7 @@ const found: { [K in Kind]: (row: Rows[K], names: Names) => Fields } = {
     seats: row.seats,
     success_url: row.success_url,
     return_url: row.return_url,
+    trial: row.trial_interval && { interval: row.trial_interval, count: row.trial_interval_count },
     metadata: row.metadata,
   }),
   webhooks: (row) => ({
@@ -233,9 +234,10 @@ export function bodyOf(kind: Kind, fields: Fields, ids: Ids, row?: Rows[Kind]): 
     case "discounts":
       return discountBody(rest, ids);
     case "checkout_links": {
-      const { products, discount, ...plain } = rest;
+      const { products, discount, trial, ...plain } = rest;
       return {
         ...plain,
+        ...trialBody(trial),
         ...(products === undefined ? {} : { products: (products as string[]).map((one) => ids.idOf("products", one)) }),
         ...(discount === undefined ? {} : { discount_id: discount && ids.idOf("discounts", String(discount)) }),
       };
@@ -254,18 +256,21 @@ function sentProperties(properties: Fields, ids: Ids): Fields {
   };
 }
 
+function trialBody(trial: unknown): Fields {
+  if (trial === undefined) return {};
+  const { interval = null, count = null } = (trial ?? {}) as { interval?: string; count?: number };
+  return { trial_interval: interval, trial_interval_count: count };
+}
+
 type Attached = { field: string; required: boolean };
 
 function productBody(fields: Fields, ids: Ids, row: Product | undefined): Fields {
   const { recurring, trial, prices, benefits: _, custom_fields, medias, ...plain } = fields;
   const period = recurring as { interval: string; count: number } | null | undefined;
-  const free = trial as { interval: string; count: number } | null | undefined;
   return {
     ...plain,
     ...(period ? { recurring_interval: period.interval, recurring_interval_count: period.count } : {}),
-    ...(free === undefined
-      ? {}
-      : { trial_interval: free?.interval ?? null, trial_interval_count: free?.count ?? null }),
+    ...trialBody(trial),
     ...(prices === undefined ? {} : { prices: priceBodies(prices as Fields[], ids, row) }),
     ...(custom_fields === undefined
       ? {}
@@ -344,46 +349,4 @@ function discountBody(fields: Fields, ids: Ids): Fields {
         : { duration: "repeating", duration_in_months: months }),
     ...(products === undefined ? {} : { products: (products as string[]).map((one) => ids.idOf("products", one)) }),
   };
-}
-
-/** Whether two values are the same, in whatever order their fields stand. */
-export function same(a: unknown, b: unknown): boolean {
-  if (Array.isArray(a) && Array.isArray(b))
-    return a.length === b.length && a.every((one, index) => same(one, b[index]));
-  if (typeof a === "object" && a !== null && typeof b === "object" && b !== null) {
-    const [left, right] = [a as Fields, b as Fields];
-    const names = new Set([...Object.keys(left), ...Object.keys(right)]);
-    return [...names].every((name) => same(left[name], right[name]));
-  }
-  return a === b;
-}
-
-/** Whether a price is as it is wanted. A custom price that names no minimum takes whatever the least is. */
-export function samePrice(wantedPrice: Fields, foundPrice: Fields): boolean {
-  const custom = wantedPrice.custom as Fields | undefined;
-  const had = foundPrice.custom as Fields | undefined;
-  if (!custom || !had || custom.minimum !== undefined) return same(wantedPrice, foundPrice);
-  return same({ ...wantedPrice, custom: { ...custom, minimum: had.minimum } }, foundPrice);
-}
-
-/** Whether a field is as it is wanted: properties field by field, prices in whatever order they stand. */
-export function sameField(field: string, want: unknown, have: unknown): boolean {
-  if (field === "properties") {
-    const [wants, has] = [(want ?? {}) as Fields, (have ?? {}) as Fields];
-    return Object.entries(wants).every(
-      ([name, value]) => name === "guild_token" || same(value, has[name] ?? null) || same(value, has[name]),
-    );
-  }
-  if (field === "prices") {
-    const left = [...(have as Fields[])];
-    const wants = want as Fields[];
-    if (left.length !== wants.length) return false;
-    return wants.every((price) => {
-      const at = left.findIndex((one) => samePrice(price, one));
-      if (at >= 0) left.splice(at, 1);
-      return at >= 0;
-    });
-  }
-  if (field === "filter") return same(want, have);
-  return same(want, have);
 }

@@ -1,15 +1,6 @@
+import { type Fields, sameField } from "./compare.ts";
 import { type Catalog, type Item, type Kind, kinds } from "./document.ts";
-import {
-  bodyOf,
-  type Fields,
-  foundFields,
-  type Ids,
-  type Names,
-  type Rows,
-  same,
-  sameField,
-  wantedFields,
-} from "./forms.ts";
+import { bodyOf, foundFields, type Ids, type Names, type Rows, wantedFields } from "./forms.ts";
 
 /** Which thing of the server a key stands for. */
 export type Entry = { kind: Kind; key: string; id: string };
@@ -34,6 +25,8 @@ export type Step = {
   changes: Change[];
   /** What it means for others, with how many are concerned. */
   impact: { what: string; count: number }[];
+  /** What the action alone does not tell. */
+  note?: string;
 };
 export type Issue = {
   code: "looks_like" | "immutable" | "unknown_file" | "ambiguous_file";
@@ -82,7 +75,7 @@ function likeness(kind: Kind, fields: Fields): string[] {
     case "checkout_links":
       return text(fields.label);
     case "webhooks":
-      return text(fields.url);
+      return [...text(fields.url), ...text(fields.name).map((name) => `name ${name}`)];
     default:
       return text(fields.name);
   }
@@ -132,8 +125,11 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
         plan.steps.push(stepOf("rename", kind, key, row, [{ field: "key", from: before.key, to: key }]));
       compare(kind, key, want, row);
     }
-    for (const { key } of entries.filter((entry) => entry.kind === kind && !items[entry.key]))
-      plan.missing.push({ kind, key });
+    for (const { key, id } of entries.filter((entry) => entry.kind === kind && !items[entry.key])) {
+      const row = (current.rows[kind] as Rows[Kind][]).find((one) => one.id === id);
+      // What was deleted by hand, or is put away, is gone as far as it can be.
+      if (row && foundFields(kind, row as never, names).archived !== true) plan.missing.push({ kind, key });
+    }
   }
   if (prune) removals();
   return plan;
@@ -167,7 +163,9 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
       return;
     }
     const changes = Object.entries(want).map(([field, to]) => ({ field, from: null, to }));
-    plan.steps.push(stepOf("create", kind, key, undefined, changes, want));
+    const step = stepOf("create", kind, key, undefined, changes, want);
+    const isGone = entries.some((entry) => entry.kind === kind && entry.key === key);
+    plan.steps.push(isGone ? { ...step, note: "It was deleted by hand, and is made anew." } : step);
   }
 
   function compare(kind: Kind, key: string, want: Fields, row: Rows[Kind]): void {
@@ -195,17 +193,17 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
     return field === "duration" && typeof have.duration === "string";
   }
 
+  /** Deleted first, since what comes may take over its code or slug; put away last, when nothing needs it any more. */
   function removals(): void {
+    const [deleted, archived]: [Step[], Step[]] = [[], []];
     for (const { kind, key } of [...plan.missing].reverse()) {
-      const id = current.entries.find((entry) => entry.kind === kind && entry.key === key)?.id;
+      const id = entries.find((entry) => entry.kind === kind && entry.key === key)?.id;
       const row = (current.rows[kind] as Rows[Kind][]).find((one) => one.id === id);
-      if (!row) continue;
-      const archives = kind === "products" || kind === "meters";
-      const already = archives && foundFields(kind, row as never, names).archived === true;
-      if (already) continue;
-      const changes = archives ? [{ field: "archived", from: false, to: true }] : [];
-      plan.steps.push(stepOf(archives ? "archive" : "delete", kind, key, row, changes));
+      if (kind === "products" || kind === "meters")
+        archived.push(stepOf("archive", kind, key, row, [{ field: "archived", from: false, to: true }]));
+      else deleted.push(stepOf("delete", kind, key, row, []));
     }
+    plan.steps = [...deleted, ...plan.steps, ...archived];
   }
 }
 
@@ -243,27 +241,13 @@ export function stepBody(step: Step, row: Rows[Kind] | undefined, ids: Ids): Fie
   const fields = Object.fromEntries(step.changes.map(({ field, to }) => [field, to]));
   // The properties of a benefit or field are replaced as a whole, so what the file does not name goes along.
   if (step.action === "update" && fields.properties && row && "properties" in row) {
-    const had = foundFields(step.kind, row as never, {
-      keyOf: (_, id) => `#${id}`,
-      fileName: (id) => `#${id}`,
-    }).properties;
-    const kept = Object.fromEntries(Object.entries((row as { properties: Fields }).properties));
+    const kept: Fields = { ...row.properties };
     const sent = bodyOf(step.kind, { properties: fields.properties }, ids).properties as Fields;
     const { properties: _, ...rest } = fields;
-    return { ...bodyOf(step.kind, rest, ids, row), ...(had ? { properties: { ...kept, ...sent } } : {}) };
+    return { ...bodyOf(step.kind, rest, ids, row), properties: { ...kept, ...sent } };
   }
   return bodyOf(step.kind, fields, ids, row);
 }
 
 /** Whether a plan has nothing to do. */
 export const isEmpty = (plan: Plan): boolean => plan.steps.length === 0 && plan.issues.length === 0;
-
-/** Which prices a step puts on sale, and which it takes off. */
-export function priceChanges(step: Step): { added: Fields[]; removed: Fields[] } {
-  const change = step.changes.find(({ field }) => field === "prices");
-  const [from, to] = [(change?.from ?? []) as Fields[], (change?.to ?? []) as Fields[]];
-  return {
-    added: to.filter((price) => !from.some((one) => same(one, price))),
-    removed: from.filter((price) => !to.some((one) => same(one, price))),
-  };
-}

@@ -1,7 +1,8 @@
 import type { Filter } from "../api/meters.ts";
 import { printFilter } from "../meter-filter.ts";
+import type { Fields } from "./compare.ts";
 import { type Kind, kinds } from "./document.ts";
-import { type Fields, foundFields, type Names, type Rows } from "./forms.ts";
+import { foundFields, type Names, type Rows } from "./forms.ts";
 import { type Current, namesIn } from "./plan.ts";
 
 const hundredth = 100;
@@ -25,7 +26,8 @@ const isNothing = (value: unknown): boolean =>
 const short = (fields: Fields, standard: Fields = {}): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isNothing(value) && value !== standard[name]));
 
-function shortPrice(price: Fields, currency: string): Fields {
+/** With its currency always: the same file may serve an organization whose usual currency is another. */
+function shortPrice(price: Fields): Fields {
   const { custom, seats, ...rest } = price;
   return short(
     {
@@ -33,7 +35,7 @@ function shortPrice(price: Fields, currency: string): Fields {
       ...(custom === undefined ? {} : { custom: short(custom as Fields) }),
       ...(seats === undefined ? {} : { seats: (seats as Fields[]).map((tier) => short(tier)) }),
     },
-    { currency, tiers: "volume" },
+    { tiers: "volume" },
   );
 }
 
@@ -42,7 +44,7 @@ function shortAggregation(aggregation: Fields): string {
 }
 
 /** One thing as a file says it in the fewest words. */
-export function itemOf<K extends Kind>(kind: K, key: string, row: Rows[K], names: Names, currency: string): Fields {
+export function itemOf<K extends Kind>(kind: K, key: string, row: Rows[K], names: Names): Fields {
   const fields = foundFields(kind, row, names);
   switch (kind) {
     case "meters":
@@ -66,7 +68,7 @@ export function itemOf<K extends Kind>(kind: K, key: string, row: Rows[K], names
           name: fields.name,
           ...fields,
           recurring: period?.count === 1 ? period.interval : period,
-          prices: (fields.prices as Fields[]).map((price) => shortPrice(price, currency)),
+          prices: (fields.prices as Fields[]).map(shortPrice),
           custom_fields: asked.map((one) => (one.required ? one : one.field)),
         },
         standards.products,
@@ -137,7 +139,7 @@ export function documentOf(catalog: string, current: Current): { document: Field
     const section: Fields = {};
     for (const { key, id } of entries.filter((entry) => entry.kind === kind)) {
       const row = (current.rows[kind] as Rows[Kind][]).find((one) => one.id === id);
-      if (row) section[key] = itemOf(kind, key, row as never, names, current.currency);
+      if (row) section[key] = itemOf(kind, key, row as never, names);
     }
     if (Object.keys(section).length > 0) document[kind] = section;
   }

@@ -1,0 +1,137 @@
+/** Making and writing the catalogue file: `floe init` and `floe pull`. */
+import { existsSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import type { Command } from "commander";
+import { catalogSchema } from "../../shared/catalog/schema.ts";
+import { confirm } from "../ask.ts";
+import type { Context } from "../context.ts";
+import { Fault } from "../fault.ts";
+import { catalogNameIn, readCatalog, readText, standardName } from "./file.ts";
+import { askPlan, askPull } from "./session.ts";
+import { type Edit, mergedText, newText, writeWhole } from "./write.ts";
+
+type ContextOf = (command: Command) => Context;
+
+const packaged = "node_modules/floe/dist/schema/catalog-v1.json";
+const beside = "floe.schema.json";
+
+/** Where an editor finds the schema, seen from the file: in the installed package, or written beside it. */
+function schemaFor(file: string): string | undefined {
+  const folder = dirname(resolve(file));
+  if (existsSync(join(folder, beside))) return `./${beside}`;
+  for (let at = folder; ; at = dirname(at)) {
+    if (existsSync(join(at, packaged))) {
+      const path = relative(folder, join(at, packaged)).replaceAll("\\", "/");
+      return path.startsWith(".") ? path : `./${path}`;
+    }
+    if (at === dirname(at)) return undefined;
+  }
+}
+
+export function addInit(root: Command, contextOf: ContextOf): void {
+  const command = root
+    .command("init")
+    .description("Start a catalogue file")
+    .argument("[catalog]", "its name", "main")
+    .option("-f, --file <file>", "the file to write", standardName)
+    .option("--schema", `also write ${beside}, by which editors complete the file`)
+    .option("--force", "write over a file that is there");
+  command.addHelpText(
+    "after",
+    "\nExamples:\n  floe init\n  floe init --schema        # beside a file that is there, too",
+  );
+  command.action((catalog: string, { file, force, schema }: { file: string; force?: boolean; schema?: boolean }) => {
+    const context = contextOf(command);
+    const isThere = existsSync(file);
+    if (isThere && !force && !schema)
+      throw new Fault("usage", `${file} is there already`, { hint: "Give --force to write over it." });
+    const product = { name: "Pro", recurring: "month", prices: [{ fixed: 1900, currency: "usd" }] };
+    const document = { version: 1, catalog, products: { pro: product } };
+    readCatalog(file, newText(file, document, undefined), {}, undefined);
+    if (schema) {
+      const path = join(dirname(file), beside);
+      writeWhole(path, `${JSON.stringify(catalogSchema(), null, 2)}\n`);
+      context.say(`Wrote ${path}.\n`);
+    }
+    if (isThere && !force) {
+      if (!readText(file).includes("$schema="))
+        context.say(`Editors find it by a first line in ${file}: # yaml-language-server: $schema=./${beside}\n`);
+      return;
+    }
+    writeWhole(file, newText(file, document, schemaFor(file)));
+    context.say(`Wrote ${file}. Next: floe plan   (what you have already: floe pull --all)\n`);
+  });
+}
+
+type PullOptions = { file: string; env?: string; catalog?: string; all?: boolean; yes?: boolean; check?: boolean };
+
+export function addPull(root: Command, contextOf: ContextOf): void {
+  const command = root
+    .command("pull")
+    .description("Bring the file up to what the server has")
+    .option("-f, --file <file>", "the file to write", standardName)
+    .option("--env <name>", "the environment of the file that the server is")
+    .option("--catalog <name>", "name of the catalogue, where there is no file yet")
+    .option("--all", "also what no catalogue has, under proposed keys")
+    .option("-y, --yes", "give the proposed keys without asking")
+    .option("--check", "write nothing; exit code 10 when the file would change");
+  command.addHelpText("after", "\nExamples:\n  floe pull --all\n  floe pull --check");
+  command.action((options: PullOptions) => pull(contextOf(command), options));
+}
+
+async function pull(context: Context, options: PullOptions): Promise<void> {
+  const { file } = options;
+  const before = existsSync(file) ? readText(file) : undefined;
+  const catalog = (before === undefined ? undefined : catalogNameIn(before)) ?? options.catalog ?? "main";
+  const { document, proposed } = await askPull(context, catalog, options.all === true);
+  const text =
+    before === undefined
+      ? newText(file, document, schemaFor(file))
+      : mergedText(file, before, await newerThan(context, options, before, document));
+  if (options.check) {
+    if (text === before) return context.say(`${file} is up to date.\n`);
+    throw new Fault("changes", `${file} is not up to date`, { name: "changes", hint: "Run: floe pull" });
+  }
+  if (proposed.length > 0) {
+    const list = proposed.map(({ kind, key, name }) => `  ${kind}.${key}  ${name}\n`).join("");
+    context.say(`These get keys in the catalogue ${catalog}:\n${list}`);
+    await confirm(context, `Give ${proposed.length} keys?`, options.yes);
+    for (const { kind, key, id } of proposed)
+      await context.call({ method: "POST", path: "/v1/catalog/import", body: { catalog, kind, key, id } });
+  }
+  if (text !== before) writeWhole(file, text);
+  context.say(text === before ? `${file} was up to date.\n` : `Wrote ${file}.\n`);
+}
+
+type Items = Record<string, Record<string, Record<string, unknown>> | undefined>;
+
+/** Of what the server has: the fields that the file has otherwise, and the things that it lacks. So its own words stay. */
+async function newerThan(
+  context: Context,
+  { file: name, env }: PullOptions,
+  text: string,
+  document: Record<string, unknown>,
+): Promise<Edit[]> {
+  const file = readCatalog(name, text, context.io.env, env);
+  const { steps } = await askPlan(context, file.catalog, false, file);
+  const [pulled, inFile, over] = [document as Items, file.secrets.written as Items, file.over as Items];
+  const edits: Edit[] = [];
+  for (const [kind, section] of Object.entries(pulled))
+    if (typeof section === "object")
+      // What was taken out of the file and put away on the server is not brought back.
+      for (const [key, item] of Object.entries(section))
+        if (!inFile[kind]?.[key] && item.archived !== true) edits.push({ path: [kind, key], value: item });
+  for (const { action, kind, key, changes } of steps) {
+    const item = pulled[kind]?.[key];
+    if (action !== "update" || !item) continue;
+    for (const change of changes) {
+      // A percentage is written as a percentage, whatever it is counted in.
+      const field = change.field === "basis_points" ? "percent" : change.field;
+      const isOver = env !== undefined && over[kind]?.[key]?.[field] !== undefined;
+      // What goes without saying in a new file must be said where the file says otherwise.
+      const value = item[field] ?? change.from;
+      edits.push({ path: [...(isOver ? ["environments", env] : []), kind, key, field], value });
+    }
+  }
+  return edits;
+}

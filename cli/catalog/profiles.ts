@@ -1,0 +1,62 @@
+/** The catalogues of two profiles: `floe promote` and `floe diff`. */
+import { existsSync } from "node:fs";
+import type { Command } from "commander";
+import type { CatalogInput } from "../../shared/catalog/document.ts";
+import type { Context } from "../context.ts";
+import { Fault } from "../fault.ts";
+import { type Consent, carryOut, checkFormat, showPlan } from "./carry-out.ts";
+import { catalogNameIn, readText, standardName } from "./file.ts";
+import { askPlan, askPull, underProfile } from "./session.ts";
+
+type ContextOf = (command: Command) => Context;
+type Options = { file: string; catalog?: string; webhooks?: boolean };
+
+const withCatalog = (command: Command): Command =>
+  command
+    .option("-f, --file <file>", "the catalogue file, for its name", standardName)
+    .option("--catalog <name>", "name of the catalogue")
+    .option("--webhooks", "webhooks too, which otherwise stay with their own profile");
+
+/** The catalogue of a profile. Where it tells of what happens is its own: another's would tell the wrong server. */
+async function catalogOf(context: Context, { file, catalog, webhooks }: Options): Promise<CatalogInput> {
+  const named = existsSync(file) ? catalogNameIn(readText(file)) : undefined;
+  const { document } = await askPull(context, catalog ?? named ?? "main", false);
+  const { webhooks: own, ...rest } = document;
+  return (webhooks ? { ...rest, ...(own ? { webhooks: own } : {}) } : rest) as CatalogInput;
+}
+
+export function addPromote(root: Command, contextOf: ContextOf): void {
+  const command = withCatalog(root.command("promote").description("Give one profile the catalogue of another"))
+    .argument("<from>", "profile that has it")
+    .argument("<to>", "profile that gets it")
+    .option("-y, --yes", "do not ask");
+  command.addHelpText("after", "\nExamples:\n  floe promote staging production");
+  command.action(async (from: string, to: string, options: Options & Consent) => {
+    const context = contextOf(command);
+    const [source, target] = [underProfile(context, from), underProfile(context, to)];
+    await carryOut(
+      target,
+      await catalogOf(source, options),
+      { prune: false, whole: options.webhooks === true },
+      options,
+    );
+  });
+}
+
+export function addDiff(root: Command, contextOf: ContextOf): void {
+  const command = withCatalog(root.command("diff").description("Say how the catalogues of two profiles differ"))
+    .requiredOption("--from <profile>", "the one")
+    .requiredOption("--to <profile>", "and the other: what it would need to be like the one")
+    .option("--format <format>", "text, json or markdown")
+    .option("--exit-code", "exit code 10 when they differ");
+  command.action(async (options: Options & { from: string; to: string; format?: string; exitCode?: boolean }) => {
+    const context = contextOf(command);
+    checkFormat(options.format);
+    const [source, target] = [underProfile(context, options.from), underProfile(context, options.to)];
+    const made = await askPlan(target, await catalogOf(source, options), false);
+    const missing = options.webhooks ? made.missing : made.missing.filter(({ kind }) => kind !== "webhooks");
+    showPlan(context, { ...made, missing }, false, options.format);
+    if (options.exitCode && made.steps.length + made.issues.length > 0)
+      throw new Fault("changes", "the catalogues differ", { name: "changes" });
+  });
+}
