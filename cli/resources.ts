@@ -73,6 +73,14 @@ export const looks: Record<string, Look | false> = {
     columns: ["id:id", "name", "aggregation.func", "archived_at:date", "created_at:date"],
     archive: "is_archived",
   },
+  files: {
+    summary: "What buyers download, and pictures",
+    noun: "file",
+    columns: ["id:id", "name", "service", "size_readable", "is_uploaded:flag", "created_at:date"],
+    // Both are parts of floe files upload.
+    names: { create: false, uploaded: false },
+    shorthands: { version: "file_version" },
+  },
   customers: {
     summary: "Who buys from you",
     noun: "customer",

@@ -55,3 +55,9 @@ export const commands: Record<string, Entry> = {
   "api-keys": { summary: "Make and revoke keys for programs", heading: "develop", load: () => import("./api-keys.ts") },
   api: { summary: "Send any request: floe api GET /v1/products/", heading: "develop", load: () => import("./api.ts") },
 };
+
+type VerbModule = { add(group: Command, contextOf: (command: Command) => Context): void };
+/** Commands written by hand that stand in a group of the contract, by group and name. */
+export const verbs: Record<string, Record<string, () => Promise<VerbModule>>> = {
+  files: { upload: () => import("./files-upload.ts") },
+};

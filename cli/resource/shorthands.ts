@@ -47,4 +47,11 @@ export const shorthands: Record<string, Shorthand> = {
       return { prices: read.map(({ price }) => price), ...(every[0] && { recurring_interval: every[0] }) };
     },
   },
+  // --version is the program's own.
+  file_version: {
+    flag: "file-version",
+    placeholder: "text",
+    description: "your own name for this version of it",
+    read: (texts) => ({ version: texts.at(-1) }),
+  },
 };

@@ -32,6 +32,8 @@ const gone = (error: unknown): boolean =>
 const misfit = (error: unknown): error is S3ServiceException =>
   error instanceof S3ServiceException &&
   ["InvalidPart", "InvalidPartOrder", "EntityTooSmall", "BadDigest", "InvalidRequest"].includes(error.name);
+const unknownThere = (error: unknown): boolean =>
+  error instanceof S3ServiceException && ["MethodNotAllowed", "NotImplemented"].includes(error.name);
 const unquoted = (etag: string | undefined): string => (etag ?? "").replaceAll('"', "");
 /** A store checks the parts' checksums only if the upload was begun with them. */
 const isChecked = (parts: readonly StoredPart[]): boolean =>
@@ -112,8 +114,8 @@ export function s3Storage(options: Options): Storage {
         await client.send(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId, MultipartUpload: { Parts } }));
       } catch (error) {
         if (misfit(error)) return { refused: `The store refused the parts: ${error.name}.` };
-        // Completed before a crash: then the file is there.
-        if (!gone(error)) throw error;
+        // Completed before, and then a crash: then the file is there, whatever the store says of its parts.
+        if (!gone(error) && !(await headOf(Key))) throw error;
       }
       const head = await headOf(Key);
       if (!head) return { refused: "The upload is gone." };
@@ -145,8 +147,9 @@ export function s3Storage(options: Options): Storage {
     read: (path, span) => bytesOf(path, span && `bytes=${span.start}-${span.end}`),
     async remove(Key, UploadId) {
       if (UploadId !== null)
-        await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId })).catch((error: unknown) => {
-          if (!gone(error)) throw error;
+        await s3.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId })).catch((error: unknown) => {
+          // Not every store can give up an upload: those forget it by themselves.
+          if (!gone(error) && !unknownThere(error)) throw error;
         });
       await drop(Key);
     },

@@ -11,7 +11,7 @@ import { Checkout } from "../../shared/api/checkouts.ts";
 import { AttachedCustomField, CustomField } from "../../shared/api/custom-fields.ts";
 import { Customer, CustomerState } from "../../shared/api/customers.ts";
 import { CheckoutDiscount, Discount } from "../../shared/api/discounts.ts";
-import { ProductMedia } from "../../shared/api/files.ts";
+import { File, FileUpload, files, ProductMedia } from "../../shared/api/files.ts";
 import { api } from "../../shared/api/index.ts";
 import { Meter } from "../../shared/api/meters.ts";
 import { Order, OrderItem } from "../../shared/api/orders.ts";
@@ -93,6 +93,9 @@ const shapes: Record<keyof typeof wireFields, z.ZodType> = {
   BenefitPublic: BenefitPublic.options[0],
   Benefit: Benefit.options[4],
   ProductMediaFileRead: ProductMedia,
+  DownloadableFileRead: File.options[0],
+  OrganizationAvatarFileRead: File.options[2],
+  FileUpload,
   AttachedCustomField,
   CheckoutDiscountFixedRepeatDuration: FixedDiscount,
   CheckoutDiscountPercentageOnceForeverDuration: PercentageDiscount,
@@ -150,6 +153,8 @@ const answers = {
   Payment,
   Benefit,
   CheckoutLink,
+  FileList: files.list.response,
+  FileUpload,
   Meter,
   CustomField,
   Discount,
@@ -222,6 +227,8 @@ test("answers have the types that the current client 1.0.1 declares", () => {
   expectTypeOf<Priced<Sent<typeof Checkout>>>().toExtend<Priced<models.Checkout>>();
   expectTypeOf<Priced<Sent<typeof CheckoutPublicConfirmed>>>().toExtend<Priced<models.CheckoutPublicConfirmed>>();
   expectTypeOf<Sent<typeof Meter>>().toExtend<models.Meter>();
+  expectTypeOf<Sent<typeof File>>().toExtend<models.FileRead>();
+  expectTypeOf<Sent<typeof FileUpload>>().toExtend<models.FileUpload>();
   expectTypeOf<Sent<typeof CustomField>>().toExtend<models.CustomField>();
   expectTypeOf<Sent<typeof Order>>().toExtend<models.Order>();
   expectTypeOf<Sent<typeof Payment>>().toExtend<models.CardPayment | models.GenericPayment>();

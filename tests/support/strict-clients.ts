@@ -9,6 +9,8 @@ import { Customer$inboundSchema as Customer38 } from "polar-sdk-0.38/models/comp
 import { CustomerState$inboundSchema as CustomerState38 } from "polar-sdk-0.38/models/components/customerstate.js";
 import { CustomField$inboundSchema as CustomField38 } from "polar-sdk-0.38/models/components/customfield.js";
 import { Discount$inboundSchema as Discount38 } from "polar-sdk-0.38/models/components/discount.js";
+import { FileUpload$inboundSchema as FileUpload38 } from "polar-sdk-0.38/models/components/fileupload.js";
+import { ListResourceFileRead$inboundSchema as FileList38 } from "polar-sdk-0.38/models/components/listresourcefileread.js";
 import { Meter$inboundSchema as Meter38 } from "polar-sdk-0.38/models/components/meter.js";
 import { Order$inboundSchema as Order38 } from "polar-sdk-0.38/models/components/order.js";
 import { Organization$inboundSchema as Organization38 } from "polar-sdk-0.38/models/components/organization.js";
@@ -26,6 +28,8 @@ import { Customer$inboundSchema as Customer49 } from "polar-sdk-0.49/models/comp
 import { CustomerState$inboundSchema as CustomerState49 } from "polar-sdk-0.49/models/components/customerstate.js";
 import { CustomField$inboundSchema as CustomField49 } from "polar-sdk-0.49/models/components/customfield.js";
 import { Discount$inboundSchema as Discount49 } from "polar-sdk-0.49/models/components/discount.js";
+import { FileUpload$inboundSchema as FileUpload49 } from "polar-sdk-0.49/models/components/fileupload.js";
+import { ListResourceFileRead$inboundSchema as FileList49 } from "polar-sdk-0.49/models/components/listresourcefileread.js";
 import { Meter$inboundSchema as Meter49 } from "polar-sdk-0.49/models/components/meter.js";
 import { Order$inboundSchema as Order49 } from "polar-sdk-0.49/models/components/order.js";
 import { Organization$inboundSchema as Organization49 } from "polar-sdk-0.49/models/components/organization.js";
@@ -47,6 +51,8 @@ export const readers38 = {
   CheckoutPublicConfirmed: CheckoutPublicConfirmed38,
   Benefit: Benefit38,
   CheckoutLink: CheckoutLink38,
+  FileList: FileList38,
+  FileUpload: FileUpload38,
   Meter: Meter38,
   CustomField: CustomField38,
   Discount: Discount38,
@@ -66,6 +72,8 @@ export const readers49 = {
   CheckoutPublicConfirmed: CheckoutPublicConfirmed49,
   Benefit: Benefit49,
   CheckoutLink: CheckoutLink49,
+  FileList: FileList49,
+  FileUpload: FileUpload49,
   Meter: Meter49,
   CustomField: CustomField49,
   Discount: Discount49,

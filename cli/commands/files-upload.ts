@@ -1,0 +1,212 @@
+/** `floe files upload`: send files in parts, each again when it fails, and say how far it is. */
+import { createHash } from "node:crypto";
+import { type FileHandle, open } from "node:fs/promises";
+import { basename, extname } from "node:path";
+import { type Command, Option } from "commander";
+import { call } from "../client.ts";
+import type { Context } from "../context.ts";
+import { Fault } from "../fault.ts";
+import { send, Unreachable } from "../http.ts";
+import { pause } from "../pause.ts";
+import { askedFields, showList, showOne } from "../resource/show.ts";
+import { progress } from "../ui/progress.ts";
+
+type Options = { service: string; name?: string; mimeType?: string; fileVersion?: string };
+type Part = { number: number; chunk_start: number; chunk_end: number; checksum_sha256_base64: string };
+type Target = Part & { url: string; headers: Record<string, string> };
+type Begun = { id: string; upload: { id: string; path: string; parts: Target[] } };
+
+const services = ["downloadable", "product_media", "organization_avatar"];
+const part_bytes = 8 * 1024 * 1024;
+/** Parts under way at once: one alone waits for its answer most of the time. */
+const lanes = 3;
+const tries_max = 6;
+/** A part over a slow line, and the server reading a whole file once, take longer than a request usually may. */
+const part_timeout_ms = 5 * 60_000;
+const complete_timeout_ms = 15 * 60_000;
+
+const types: Record<string, string> = {
+  ".pdf": "application/pdf",
+  ".epub": "application/epub+zip",
+  ".zip": "application/zip",
+  ".gz": "application/gzip",
+  ".json": "application/json",
+  ".txt": "text/plain",
+  ".md": "text/markdown",
+  ".csv": "text/csv",
+  ".html": "text/html",
+  ".mp3": "audio/mpeg",
+  ".wav": "audio/wav",
+  ".flac": "audio/flac",
+  ".mp4": "video/mp4",
+  ".mov": "video/quicktime",
+  ".webm": "video/webm",
+  ".png": "image/png",
+  ".jpg": "image/jpeg",
+  ".jpeg": "image/jpeg",
+  ".gif": "image/gif",
+  ".webp": "image/webp",
+  ".svg": "image/svg+xml",
+};
+
+export function add(group: Command, contextOf: (command: Command) => Context): void {
+  const command = group
+    .command("upload")
+    .description("Upload files")
+    .argument("<file...>", "the files")
+    .addOption(new Option("--service <what>", "what they are for").choices(services).default(services[0]))
+    .option("--name <text>", "name that buyers see (the file's own)")
+    .option("--mime-type <type>", "what kind of file it is (by the end of its name)")
+    .option("--file-version <text>", "your own name for this version of it");
+  command.addHelpText(
+    "after",
+    "\nExamples:\n  floe files upload book.pdf book.epub\n  floe files upload cover.png --service product_media --json id",
+  );
+  command.action((paths: string[], options: Options) => uploadAll(contextOf(command), paths, options));
+}
+
+async function uploadAll(context: Context, paths: string[], options: Options): Promise<void> {
+  const asked = askedFields(context.globals.json, context.manifest.fields("files", "update"));
+  if (options.name !== undefined && paths.length > 1)
+    throw new Fault("usage", "--name names one file, and several were given");
+  const made: unknown[] = [];
+  try {
+    for (const path of paths) made.push(await uploadOne(context, path, options));
+  } finally {
+    // What is there is said, whatever becomes of the rest.
+    const [only] = made;
+    if (paths.length === 1 && only) showOne(context, only, asked);
+    else if (made.length > 0) showList(context, made, ["id:id", "name", "service", "size_readable"], asked);
+  }
+}
+
+async function uploadOne(context: Context, path: string, options: Options): Promise<unknown> {
+  const file = await open(path, "r").catch((error: NodeJS.ErrnoException) => {
+    throw new Fault("usage", `cannot read ${path} (${error.code})`);
+  });
+  try {
+    const status = await file.stat();
+    if (!status.isFile()) throw new Fault("usage", `${path} is not a file`);
+    if (status.size === 0) throw new Fault("usage", `${path} is empty`);
+    return await sendFile(context, file, path, status.size, options);
+  } finally {
+    await file.close();
+  }
+}
+
+async function sendFile(
+  context: Context,
+  file: FileHandle,
+  path: string,
+  size: number,
+  options: Options,
+): Promise<unknown> {
+  const { parts, checksum } = await hashed(file, path, size);
+  const begun = (await context.call({
+    method: "POST",
+    path: "/v1/files/",
+    body: {
+      service: options.service,
+      name: options.name ?? basename(path),
+      mime_type: options.mimeType ?? types[extname(path).toLowerCase()] ?? "application/octet-stream",
+      size,
+      checksum_sha256_base64: checksum,
+      ...(options.fileVersion !== undefined && { version: options.fileVersion }),
+      upload: { parts },
+    },
+  })) as Begun;
+  const shown = progress(context, basename(path), size);
+  const etags = new Map<number, string>();
+  const waiting = [...begun.upload.parts];
+  const lane = async (): Promise<void> => {
+    for (let part = waiting.shift(); part; part = waiting.shift()) {
+      etags.set(part.number, await sendPart(context, file, part));
+      shown.add(part.chunk_end - part.chunk_start);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: lanes }, lane)).catch((error: unknown) => {
+      // The other lanes take no more.
+      waiting.length = 0;
+      throw error;
+    });
+  } finally {
+    shown.end();
+  }
+  const settings = { ...context.settings(), timeoutMs: Math.max(context.settings().timeoutMs, complete_timeout_ms) };
+  const complete = {
+    method: "POST",
+    path: "/v1/files/:id/uploaded",
+    params: { id: begun.id },
+    body: {
+      id: begun.upload.id,
+      path: begun.upload.path,
+      parts: parts.map(({ number, checksum_sha256_base64 }) => ({
+        number,
+        checksum_etag: etags.get(number),
+        checksum_sha256_base64,
+      })),
+    },
+  };
+  return (await call({ ...context, settings: () => settings }, complete)).body;
+}
+
+/** Read the file once for its checksum and those of its parts. */
+async function hashed(file: FileHandle, path: string, size: number): Promise<{ parts: Part[]; checksum: string }> {
+  const whole = createHash("sha256");
+  const parts: Part[] = [];
+  for (let start = 0; start < size; start += part_bytes) {
+    const bytes = await stretch(file, path, start, Math.min(start + part_bytes, size));
+    whole.update(bytes);
+    parts.push({
+      number: parts.length + 1,
+      chunk_start: start,
+      chunk_end: start + bytes.length,
+      checksum_sha256_base64: createHash("sha256").update(bytes).digest("base64"),
+    });
+  }
+  return { parts, checksum: whole.digest("base64") };
+}
+
+async function stretch(file: FileHandle, path: string, start: number, end: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(end - start);
+  for (let filled = 0; filled < bytes.length; ) {
+    const { bytesRead } = await file.read(bytes, filled, bytes.length - filled, start + filled);
+    if (bytesRead === 0) throw new Fault("error", `${path} became shorter while it was sent`);
+    filled += bytesRead;
+  }
+  return bytes;
+}
+
+/** Send one part until it arrives; answers its ETag. */
+async function sendPart(context: Context, file: FileHandle, part: Target): Promise<string> {
+  const body = await stretch(file, "the file", part.chunk_start, part.chunk_end);
+  const url = new URL(part.url);
+  for (let attempt = 1; ; attempt++) {
+    const answer = await send({
+      method: "PUT",
+      url,
+      headers: part.headers,
+      body,
+      timeoutMs: Math.max(context.settings().timeoutMs, part_timeout_ms),
+      env: context.io.env,
+      signal: context.io.signal,
+    }).catch((error: unknown) => {
+      if (error instanceof Unreachable) return error;
+      throw error;
+    });
+    const lost = answer instanceof Unreachable;
+    context.debug(`PUT part ${part.number} of ${url.origin} → ${lost ? answer.code : answer.status}`);
+    if (!lost && answer.status === 200 && answer.headers.etag) return answer.headers.etag;
+    const again = lost || answer.status >= 500 || answer.status === 429 || answer.status === 408;
+    if (!again || attempt >= tries_max || context.io.signal.aborted) {
+      if (lost) throw answer;
+      throw new Fault(again ? "unreachable" : "error", `part ${part.number} was refused (${answer.status})`, {
+        status: answer.status,
+        ...(!again && { hint: "Was the file changed while it was sent? Upload it again." }),
+      });
+    }
+    // Half of the wait is chance, so that the lanes do not come back together.
+    await pause(250 * 2 ** (attempt - 1) * (0.5 + Math.random() / 2), context.io.signal);
+  }
+}
