@@ -6,6 +6,7 @@ export const statusOf = {
   NotPermitted: 403,
   insufficient_scope: 403,
   CheckoutForbiddenError: 403,
+  EmbedHostNotAllowed: 403,
   NotOpenCheckout: 403,
   AlreadyActiveSubscriptionError: 403,
   PaymentNotReady: 403,

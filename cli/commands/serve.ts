@@ -28,6 +28,7 @@ export const settings: Setting[] = [
   { name: "GOOGLE_CLIENT_SECRET", flag: "--google-client-secret <secret>", about: "its secret" },
   { name: "DISCORD_CLIENT_ID", flag: "--discord-client-id <id>", about: "sign-in with Discord" },
   { name: "DISCORD_CLIENT_SECRET", flag: "--discord-client-secret <secret>", about: "its secret" },
+  { name: "DISCORD_BOT_TOKEN", flag: "--discord-bot-token <token>", about: "its bot, which gives roles to buyers" },
   { name: "APPLE_CLIENT_ID", flag: "--apple-client-id <id>", about: "sign-in with Apple" },
   { name: "APPLE_CLIENT_SECRET", flag: "--apple-client-secret <secret>", about: "its secret, where there is no key" },
   { name: "APPLE_TEAM_ID", flag: "--apple-team-id <id>", about: "the team that its key is of" },

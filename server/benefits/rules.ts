@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
 import { type Benefit, type BenefitPublic, type BenefitUpdate, readProperties } from "../../shared/api/benefits.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
+import type { Actor } from "../lib/context.ts";
 import type { benefits } from "./tables.ts";
 
 export type BenefitRow = typeof benefits.$inferSelect;
@@ -47,17 +49,12 @@ export function planUpdate(row: BenefitRow, body: Update): { patch: Partial<Bene
     if (body[field] !== undefined && body[field] !== row[field]) Object.assign(patch, { [field]: body[field] });
   if (body.properties !== undefined) {
     const result = readProperties(row.type, body.properties);
-    if (result.success) patch.properties = result.data as Benefit["properties"];
-    else
-      faults.push(
-        ...result.error.issues.map((issue) =>
-          fault(
-            ["properties", ...issue.path.map((part) => (typeof part === "number" ? part : String(part)))],
-            issue.message,
-            issue.code,
-          ),
-        ),
-      );
+    if (!result.success)
+      for (const { path, message, code } of result.error.issues)
+        faults.push(
+          fault(["properties", ...path.map((part) => (typeof part === "number" ? part : String(part)))], message, code),
+        );
+    else if (!isKept(row.properties, result.data)) patch.properties = result.data as Benefit["properties"];
   }
   return { patch, faults };
 }
@@ -85,4 +82,35 @@ export function checkNamed(
         : [fault(["properties", "meter_id"], "Meter not found.", "value_error", id)],
     ),
   ];
+}
+
+/** Whether everything that is sent is already so; what the server added to it does not count. */
+const isKept = (properties: object, sent: object): boolean =>
+  isDeepStrictEqual(Object.fromEntries(Object.keys(sent).map((key) => [key, properties[key as never]])), sent);
+
+/** Only a person can give access to a repository, who has shown GitHub's account that may (BEN-70). */
+export function checkGitHub({ kind, user_id }: Actor, isLinked: boolean): Fault[] {
+  const at = ["properties", "repository_owner"];
+  if (kind === "system") return [];
+  if (user_id === null)
+    return [
+      fault(
+        at,
+        "Only a person can make this benefit: use your own token, not an organization's.",
+        "invalid_auth_subject",
+      ),
+    ];
+  return isLinked ? [] : [fault(at, "Connect your GitHub account first.", "invalid_user_auth")];
+}
+
+/** What is wrong with a role, by Discord's word (BEN-60). */
+export function checkRole(judged: "fine" | "absent" | "unknown" | "above", role_id: string): Fault[] {
+  const at = ["properties", "role_id"];
+  if (judged === "absent") return [fault(["properties", "guild_token"], "The bot is no longer in this server.")];
+  if (judged === "unknown") return [fault(at, "This role does not exist.", "invalid_role", role_id)];
+  if (judged === "above")
+    return [
+      fault(at, "The role must stand below the bot's own, or the bot can't give it.", "invalid_role_position", role_id),
+    ];
+  return [];
 }

@@ -1,12 +1,91 @@
-import type { Benefit, benefits } from "../../shared/api/benefits.ts";
+import type { z } from "zod";
+import type { Benefit, BenefitCreate, BenefitUpdate, benefits } from "../../shared/api/benefits.ts";
 import type { Service } from "../../shared/contract.ts";
-import { invalid, notFound, notPermitted } from "../../shared/errors.ts";
-import { type Ctx, organizationOf } from "../lib/context.ts";
+import { type Fault, fault, invalid, notFound, notPermitted } from "../../shared/errors.ts";
+import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
+import { judgeRole, missingSetting, openGuild, sealGuild } from "../lib/discord.ts";
 import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
-import { benefitOut, checkNamed, namedBy, planUpdate } from "./rules.ts";
+import { benefitOut, checkGitHub, checkNamed, checkRole, namedBy, planUpdate } from "./rules.ts";
 import * as store from "./store.ts";
+
+type Create = z.output<typeof BenefitCreate>;
+type Update = z.output<typeof BenefitUpdate>;
+type Discord = Extract<Create, { type: "discord" }>["properties"];
+
+/** The guild that a token stands for, or why it can't be had. */
+function guildOf(ctx: Ctx, { guild_token }: Discord): { guild_id: string } | { fault: Fault } {
+  const at = ["properties", "guild_token"];
+  const missing = missingSetting(ctx.config);
+  if (missing) return { fault: fault(at, `Discord is not set up on this server: ${missing} is missing.`) };
+  const guild_id = openGuild(ctx.config.secrets, guild_token, organizationOf(ctx));
+  if (guild_id !== undefined) return { guild_id };
+  const where = `${ctx.config.url}/v1/integrations/discord/bot/authorize`;
+  return { fault: fault(at, `This is no token of this server for your organization. Get one at ${where}.`) };
+}
+
+/** Properties as they are kept: with the guild that a token stands for, after all that they name was found. */
+async function kept(
+  tx: Tx,
+  ctx: Ctx,
+  type: Benefit["type"],
+  properties: object,
+): Promise<{ properties: Benefit["properties"]; faults: Fault[] }> {
+  const organization_id = organizationOf(ctx);
+  const named = namedBy(type, properties);
+  const faults = checkNamed(named, await store.findNamed(tx, organization_id, named));
+  if (type === "github_repository")
+    faults.push(...checkGitHub(ctx.actor, await store.hasGitHub(tx, ctx.actor.user_id)));
+  if (type !== "discord") return { properties: properties as Benefit["properties"], faults };
+  const sent = properties as Discord;
+  const guild = guildOf(ctx, sent);
+  if ("fault" in guild) return { properties: { ...sent, guild_id: "" }, faults: [guild.fault] };
+  const guild_token = sealGuild(ctx.config.secret, { ...guild, organization_id });
+  return { properties: { ...sent, ...guild, guild_token }, faults };
+}
+
+/** Ask Discord about a role, while no transaction is open. What can be told without is told later. */
+async function askDiscord(ctx: Ctx, sent: Discord): Promise<void> {
+  const guild = guildOf(ctx, sent);
+  if ("fault" in guild) return;
+  const faults = checkRole(await judgeRole(ctx.config, guild.guild_id, sent.role_id), sent.role_id);
+  if (faults.length > 0) throw invalid(...faults);
+}
+
+/** Make a benefit without asking anybody outside, as within another's transaction. */
+export const createBenefit = (ctx: Ctx, body: Create): Promise<Benefit> =>
+  ctx.db.transaction(async (tx) => {
+    const organization_id = organizationOf(ctx);
+    const { type, description, metadata, visibility } = body;
+    const { properties, faults } = await kept(tx, ctx, type, body.properties);
+    if (faults.length > 0) throw invalid(...faults);
+    const owned = { id: newId(), organization_id, created_at: ctx.clock.now() };
+    const given = { type, description, metadata, visibility: visibility ?? "public", properties };
+    const out = benefitOut(await store.insertBenefit(tx, { ...owned, ...given }));
+    await emit(tx, ctx, organization_id, "benefit.created", out);
+    return out;
+  });
+
+/** Change a benefit without asking anybody outside. */
+export const changeBenefit = (ctx: Ctx, id: string, body: Update): Promise<Benefit> =>
+  ctx.db.transaction(async (tx) => {
+    const organization_id = organizationOf(ctx);
+    const row = await store.lockBenefit(tx, organization_id, id);
+    if (!row) throw notFound();
+    const { patch, faults } = planUpdate(row, body);
+    if (patch.properties) {
+      const wanted = await kept(tx, ctx, row.type, patch.properties);
+      patch.properties = wanted.properties;
+      faults.push(...wanted.faults);
+    }
+    if (faults.length > 0) throw invalid(...faults);
+    const same = Object.keys(patch).length === 0;
+    const changed = same ? row : await store.updateBenefit(tx, row.id, { ...patch, modified_at: ctx.clock.now() });
+    const out = benefitOut(changed);
+    await emit(tx, ctx, organization_id, "benefit.updated", out);
+    return out;
+  });
 
 /** The benefits of the API. */
 export const benefitService: Service<typeof benefits, Ctx> = {
@@ -19,44 +98,18 @@ export const benefitService: Service<typeof benefits, Ctx> = {
     if (!row) throw notFound();
     return benefitOut(row);
   },
-  create: (ctx, { body }) =>
-    ctx.db.transaction(async (tx) => {
-      const organization_id = organizationOf(ctx);
-      const { type, description, metadata, properties } = body;
-      const named = namedBy(type, properties);
-      const faults = checkNamed(named, await store.findNamed(tx, organization_id, named));
-      if (faults.length > 0) throw invalid(...faults);
-      const row = await store.insertBenefit(tx, {
-        id: newId(),
-        organization_id,
-        created_at: ctx.clock.now(),
-        type,
-        description,
-        metadata,
-        visibility: body.visibility ?? "public",
-        properties: properties as Benefit["properties"],
-      });
-      const out = benefitOut(row);
-      await emit(tx, ctx, organization_id, "benefit.created", out);
-      return out;
-    }),
-  update: (ctx, { params, body }) =>
-    ctx.db.transaction(async (tx) => {
-      const organization_id = organizationOf(ctx);
-      const row = await store.lockBenefit(tx, organization_id, params.id);
-      if (!row) throw notFound();
-      const { patch, faults } = planUpdate(row, body);
-      if (patch.properties) {
-        const named = namedBy(row.type, patch.properties);
-        faults.push(...checkNamed(named, await store.findNamed(tx, organization_id, named)));
-      }
-      if (faults.length > 0) throw invalid(...faults);
-      const same = Object.keys(patch).length === 0;
-      const changed = same ? row : await store.updateBenefit(tx, row.id, { ...patch, modified_at: ctx.clock.now() });
-      const out = benefitOut(changed);
-      await emit(tx, ctx, organization_id, "benefit.updated", out);
-      return out;
-    }),
+  async create(ctx, { body }) {
+    if (body.type === "discord") await askDiscord(ctx, body.properties);
+    return createBenefit(ctx, body);
+  },
+  async update(ctx, { params, body }) {
+    const [row] = body.properties ? await store.findBenefits(ctx.db, organizationOf(ctx), [params.id]) : [];
+    if (row?.type === "discord") {
+      const { properties } = planUpdate(row, body).patch;
+      if (properties) await askDiscord(ctx, properties as Discord);
+    }
+    return changeBenefit(ctx, params.id, body);
+  },
   delete: (ctx, { params }) =>
     ctx.db.transaction(async (tx) => {
       const organization_id = organizationOf(ctx);

@@ -1,4 +1,5 @@
 import { and, count, eq, ilike, inArray, isNull, notInArray } from "drizzle-orm";
+import { account } from "../auth/tables.ts";
 import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, metadataMatches, offsetOf, orderBy, type Paging } from "../lib/page.ts";
@@ -73,7 +74,7 @@ export async function lockBenefit(tx: Tx, organization_id: string, id: string): 
   return row;
 }
 
-/** Which of these files buyers could download, and which of these meters count. */
+/** Which of these files buyers could download, and which of these meters count; both stay so until the transaction ends. */
 export async function findNamed(
   tx: Tx,
   organization_id: string,
@@ -91,9 +92,22 @@ export async function findNamed(
     inArray(meters.id, [...named.meters]),
     isNull(meters.archived_at),
   );
-  const found = named.files.length === 0 ? [] : await tx.select({ id: files.id }).from(files).where(downloadable);
-  const known = named.meters.length === 0 ? [] : await tx.select({ id: meters.id }).from(meters).where(counting);
+  const found =
+    named.files.length === 0 ? [] : await tx.select({ id: files.id }).from(files).where(downloadable).for("share");
+  const known =
+    named.meters.length === 0 ? [] : await tx.select({ id: meters.id }).from(meters).where(counting).for("share");
   return { files: new Set(found.map(({ id }) => id)), meters: new Set(known.map(({ id }) => id)) };
+}
+
+/** Whether a user can sign in with GitHub, and so has shown which account there is theirs. */
+export async function hasGitHub(db: Database, user_id: string | null): Promise<boolean> {
+  if (user_id === null) return false;
+  const [row] = await db
+    .select({ id: account.id })
+    .from(account)
+    .where(and(eq(account.userId, user_id), eq(account.providerId, "github")))
+    .limit(1);
+  return row !== undefined;
 }
 
 /** Add a benefit. */

@@ -107,9 +107,11 @@ export const BenefitGrantProperties = z.object({
 
 const int32_max = 2_147_483_647;
 const positive = z.int().min(1).max(int32_max);
-/** How long a license key may last at most: about a century in each unit (BEN-30). */
-const ttl_max = { day: 36_500, month: 1200, year: 100 } as const;
+/** How long a license key may last at most, in each unit (BEN-30). */
+const ttl_max = { day: 36_500, month: 1200, year: 457 } as const;
 const files_max = 100;
+/** Kept as the database writes it, because what is inside properties is compared as text. */
+const id = z.uuid().toLowerCase();
 const blank = (value: unknown) => (typeof value === "string" && value.trim() === "" ? null : value);
 
 /** The properties of each type as they are sent. What they name is the server's to check. */
@@ -137,8 +139,8 @@ const inputOf = {
     permission: repositoryPermission.default("pull"),
   }),
   downloadables: z.object({
-    files: z.array(z.uuid()).min(1).max(files_max),
-    archived: z.record(z.uuid(), z.boolean()).default(() => ({})),
+    files: z.array(id).min(1).max(files_max),
+    archived: z.record(id, z.boolean()).default(() => ({})),
   }),
   license_keys: z.object({
     prefix: z.preprocess(
@@ -153,7 +155,10 @@ const inputOf = {
     ),
     expires: z
       .object({ ttl: positive, timeframe: z.enum(["day", "month", "year"]) })
-      .refine(({ ttl, timeframe }) => ttl <= ttl_max[timeframe], { path: ["ttl"], message: "At most a hundred years." })
+      .refine(({ ttl, timeframe }) => ttl <= ttl_max[timeframe], {
+        path: ["ttl"],
+        message: "At most 36500 days, 1200 months or 457 years.",
+      })
       .nullish()
       .transform((expires) => expires ?? null),
     activations: z
@@ -162,7 +167,7 @@ const inputOf = {
       .transform((activations) => activations ?? null),
     limit_usage: positive.nullish().transform((limit) => limit ?? null),
   }),
-  meter_credit: z.object({ meter_id: z.uuid(), units: positive, rollover: z.boolean().default(false) }),
+  meter_credit: z.object({ meter_id: id, units: positive, rollover: z.boolean().default(false) }),
 } as const;
 export type BenefitInput = { [K in keyof typeof inputOf]: z.output<(typeof inputOf)[K]> };
 
@@ -229,6 +234,8 @@ export const benefits = {
     method: "POST",
     path: "/v1/benefits/",
     summary: "Create a benefit",
+    // Discord is asked about a role.
+    external: true,
     scopes: ["benefits:write"],
     body: BenefitCreate,
     response: Benefit,
@@ -238,6 +245,7 @@ export const benefits = {
     method: "PATCH",
     path: "/v1/benefits/:id",
     summary: "Update a benefit",
+    external: true,
     scopes: ["benefits:write"],
     params: byId,
     body: BenefitUpdate,

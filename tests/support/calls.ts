@@ -3,11 +3,19 @@ import { and, eq } from "drizzle-orm";
 import { events } from "../../server/lib/tables.ts";
 import type { Floe, Seller } from "./floe.ts";
 
-export type Row = { id: string; modified_at: string | null; properties: Record<string, unknown> };
+type Row = { id: string; modified_at: string | null; properties: Record<string, unknown> };
 type Said = { error?: string; detail: { loc: (string | number)[]; msg: string; type: string }[] };
 
+type Server = Pick<Floe, "deps"> & {
+  request(
+    method: string,
+    path: string,
+    sent: { token?: string; body?: object },
+  ): Promise<{ status: number; json: never }>;
+};
+
 /** What is sent to the API as this seller, with the key unless another token is given. */
-export function callsOf(floe: Pick<Floe, "request" | "deps">, seller: Seller) {
+export function callsOf(floe: Server, seller: Seller) {
   const send = async (method: string, path: string, body?: object, token = seller.key) => {
     const { status, json } = await floe.request(method, path, { token, ...(body ? { body } : {}) });
     return { status, json: json as Row & Said };

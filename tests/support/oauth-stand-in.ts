@@ -6,6 +6,7 @@ import { newId } from "../../server/lib/ids.ts";
 
 /** What a service is asked to exchange a code for tokens with. */
 export type Exchange = Record<string, string>;
+export const bot = { id: "9001", token: "the token of the bot" };
 export const client = { id: "the-client", secret: "the secret of the client" };
 
 export type GitHubPerson = {
@@ -57,6 +58,21 @@ export async function startServices() {
       email: "nelly@example.com",
       verified: true,
     } as DiscordPerson,
+    /** The guild that whoever is sent to let the bot in chooses. */
+    guild: {
+      id: "197038439483310086",
+      name: "Testers & <friends>",
+      present: true,
+      roles: [
+        { id: "1", name: "@everyone", position: 0 },
+        { id: "10", name: "Buyers", position: 1 },
+        { id: "20", name: "The bot", position: 2 },
+        { id: "30", name: "Owners", position: 3 },
+      ],
+      bot_roles: ["20"],
+    },
+    /** Paths of the calls that the bot made. */
+    bot_calls: [] as string[],
   };
 
   const json = (response: ServerResponse, status: number, body: unknown) => {
@@ -147,8 +163,27 @@ export async function startServices() {
         if (!scopeOf(request)?.includes("identify"))
           return json(response, 401, { message: "401: Unauthorized", code: 0 });
         return json(response, 200, state.discord);
-      default:
-        return json(response, 404, { message: "Not Found" });
+      case "POST /discord/api/v10/oauth2/token": {
+        const outcome = exchange(await bodyOf(request));
+        if ("error" in outcome || !outcome.scope.split(" ").includes("bot"))
+          return json(response, 400, { error: "invalid_grant" });
+        return json(response, 200, { ...issue(outcome.scope), guild: state.guild });
+      }
+      default: {
+        const path = /^\/discord\/api\/v10(\/.*)$/.exec(pathname)?.[1];
+        if (path === undefined) return json(response, 404, { message: "Not Found" });
+        state.bot_calls.push(path);
+        if (request.headers.authorization !== `Bot ${bot.token}`)
+          return json(response, 401, { message: "401: Unauthorized", code: 0 });
+        const { id, roles, bot_roles, present } = state.guild;
+        if (path === "/users/@me") return json(response, 200, { id: bot.id, username: "floe", bot: true });
+        if (!present || !path.startsWith(`/guilds/${id}/`))
+          return json(response, 404, { message: "Unknown Guild", code: 10004 });
+        if (path === `/guilds/${id}/roles`) return json(response, 200, roles);
+        if (path === `/guilds/${id}/members/${bot.id}`)
+          return json(response, 200, { user: { id: bot.id }, roles: bot_roles });
+        return json(response, 404, { message: "404: Not Found", code: 0 });
+      }
     }
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
