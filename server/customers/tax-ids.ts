@@ -1,3 +1,5 @@
+import { createRequire } from "node:module";
+import type * as Stdnum from "stdnum";
 import type { z } from "zod";
 import type { TaxId, TaxIdFormat } from "../../shared/api/fields.ts";
 
@@ -10,6 +12,7 @@ const formats: Readonly<Record<string, readonly [TaxIdFormat, RegExp][]>> = {
     ["au_abn", /^\d{11}$/],
     ["au_arn", /^\d{12}$/],
   ],
+  BG: [["bg_uic", /^\d{9}$/]],
   BH: [["bh_vat", /^\d{15}$/]],
   BO: [["bo_tin", /^\d{7,12}$/]],
   BR: [
@@ -32,12 +35,16 @@ const formats: Readonly<Record<string, readonly [TaxIdFormat, RegExp][]>> = {
   CN: [["cn_tin", /^[0-9A-Z]{15,20}$/]],
   CO: [["co_nit", /^\d{9,10}$/]],
   CR: [["cr_tin", /^\d{9,12}$/]],
+  DE: [["de_stn", /^\d{10,11}$|^\d{13}$/]],
   DO: [["do_rcn", /^\d{9}$|^\d{11}$/]],
   EC: [["ec_ruc", /^\d{13}$/]],
   EG: [["eg_tin", /^\d{9}$/]],
+  ES: [["es_cif", /^[A-HJNP-SUVW]\d{7}[0-9A-J]$/]],
   GB: [["gb_vat", /^(GB)?(\d{9}|\d{12}|GD\d{3}|HA\d{3})$/]],
   GE: [["ge_vat", /^\d{9}$/]],
   HK: [["hk_br", /^\d{8}$/]],
+  HR: [["hr_oib", /^\d{11}$/]],
+  HU: [["hu_tin", /^\d{11}$/]],
   ID: [["id_npwp", /^\d{15,16}$/]],
   IL: [["il_vat", /^\d{9}$/]],
   IN: [["in_gst", /^\d{2}[A-Z]{5}\d{4}[A-Z][1-9A-Z]Z[0-9A-Z]$/]],
@@ -68,12 +75,18 @@ const formats: Readonly<Record<string, readonly [TaxIdFormat, RegExp][]>> = {
   OM: [["om_vat", /^OM\d{10}$/]],
   PE: [["pe_ruc", /^\d{11}$/]],
   PH: [["ph_tin", /^\d{9}$|^\d{12}$|^\d{14}$/]],
+  RO: [["ro_tin", /^\d{13}$/]],
   RS: [["rs_pib", /^\d{9}$/]],
+  RU: [
+    ["ru_inn", /^\d{10}$|^\d{12}$/],
+    ["ru_kpp", /^\d{4}[0-9A-Z]{2}\d{3}$/],
+  ],
   SA: [["sa_vat", /^\d{15}$/]],
   SG: [
     ["sg_gst", /^M\d{8}[A-Z]$/],
     ["sg_uen", /^\d{8,9}[A-Z]$|^[ST]\d{2}[A-Z]{2}\d{4}[A-Z]$/],
   ],
+  SI: [["si_tin", /^\d{8}$/]],
   SV: [["sv_nit", /^\d{14}$/]],
   TH: [["th_vat", /^\d{13}$/]],
   TR: [["tr_tin", /^\d{10,11}$/]],
@@ -117,21 +130,108 @@ const unionVat: Readonly<Record<string, RegExp>> = {
   SK: /^\d{10}$/,
 };
 
+/**
+ * What knows a format's check digits: the library's names of its validators, by country, of which one must agree. Formats
+ * that are not here have none, or none that is published; of those the pattern is all that can be checked.
+ */
+const checked: Readonly<Partial<Record<TaxIdFormat, readonly string[]>>> = {
+  ad_nrt: ["AD.nrt"],
+  ar_cuit: ["AR.cuit"],
+  au_abn: ["AU.abn"],
+  bg_uic: ["BG.vat"],
+  br_cnpj: ["BR.cnpj"],
+  br_cpf: ["BR.cpf"],
+  ca_bn: ["CA.bn"],
+  ca_gst_hst: ["CA.gst"],
+  ca_qst: ["CA.qst"],
+  ch_uid: ["CH.uid"],
+  ch_vat: ["CH.vat"],
+  cl_tin: ["CL.rut"],
+  co_nit: ["CO.nit"],
+  cr_tin: ["CR.cpf", "CR.cpj", "CR.cr"],
+  de_stn: ["DE.stnr", "DE.idnr"],
+  do_rcn: ["DO.rnc", "DO.cedula"],
+  ec_ruc: ["EC.ruc"],
+  eg_tin: ["EG.tn"],
+  es_cif: ["ES.cif"],
+  gb_vat: ["GB.vat"],
+  hr_oib: ["HR.oib"],
+  hu_tin: ["HU.anum"],
+  id_npwp: ["ID.npwp"],
+  il_vat: ["IL.hp", "IL.idnr"],
+  in_gst: ["IN.gstin"],
+  is_vat: ["IS.vsk"],
+  jp_cn: ["JP.cn"],
+  ke_pin: ["KE.pin"],
+  kr_brn: ["KR.brn"],
+  // Liechtenstein's companies are in the Swiss register.
+  li_uid: ["CH.uid"],
+  mk_vat: ["MK.edb"],
+  mx_rfc: ["MX.rfc"],
+  no_vat: ["NO.orgnr"],
+  nz_gst: ["NZ.ird"],
+  pe_ruc: ["PE.ruc"],
+  ro_tin: ["RO.cnp"],
+  rs_pib: ["RS.pib"],
+  ru_inn: ["RU.inn"],
+  sg_uen: ["SG.uen"],
+  si_tin: ["SI.ddv"],
+  sv_nit: ["SV.nit"],
+  th_vat: ["TH.tin", "TH.moa", "TH.idnr"],
+  tr_tin: ["TR.vkn", "TR.tckimlik"],
+  tw_vat: ["TW.ubn"],
+  us_ein: ["US.ein"],
+  uy_ruc: ["UY.rut"],
+  ve_rif: ["VE.rif"],
+  vn_tin: ["VN.mst"],
+  za_vat: ["ZA.vat"],
+};
+/** What of a number the check digits are over, where that is not all of it. */
+const core: Readonly<Partial<Record<TaxIdFormat, (number: string) => string>>> = {
+  // The VAT number, before the kind of taxation and the county.
+  hu_tin: (number) => number.slice(0, 8),
+  no_vat: (number) => number.replace(/MVA$/, ""),
+};
+
+let loaded: typeof Stdnum | undefined;
+/** Loaded at the first tax number, since it would add a tenth of a second to every start. */
+function library(): typeof Stdnum {
+  loaded ??= createRequire(import.meta.url)("stdnum") as typeof Stdnum;
+  return loaded;
+}
+
+const isValid = (format: TaxIdFormat, number: string): boolean => {
+  const names = checked[format];
+  if (!names) return true;
+  const plain = core[format]?.(number) ?? number;
+  return names.some((name) => {
+    const [country = "", kind = ""] = name.split(".");
+    return library().stdnum[country]?.[kind]?.validate(plain).isValid;
+  });
+};
+
 /** Greece writes itself EL in VAT numbers. */
 const vatPrefix = (country: string): string => (country === "GR" ? "EL" : country);
+const isUnionVat = (country: string, rest: string): boolean =>
+  Boolean(
+    unionVat[country]?.test(rest) && library().euVat[country]?.some((validator) => validator.validate(rest).isValid),
+  );
+/** Given by a member state to a seller outside of the union, or by one to an intermediary. */
+const oneStopShop = /^(EU\d{9}|IM\d{10})$/;
 
 /**
- * A tax number in the form it is kept, with its format; undefined if no number of that country looks so. Only the shape
- * is checked: whether the number was ever given out is known to the tax offices alone.
+ * A tax number in the form it is kept, with its format; undefined if no number of that country is made so. Its shape and
+ * its check digits are looked at: whether it was ever given out is known to the tax offices alone. In the European Union a
+ * number without its country's letters is that country's own one where it can be, and else its VAT number.
  */
 export function readTaxId(number: string, country: string): z.output<typeof TaxId> | undefined {
   const plain = number.toUpperCase().replace(/[\s./-]/g, "");
-  const union = unionVat[country];
-  if (union) {
-    const prefix = vatPrefix(country);
-    const rest = plain.startsWith(prefix) ? plain.slice(prefix.length) : plain;
-    return union.test(rest) ? [`${prefix}${rest}`, "eu_vat"] : undefined;
-  }
-  const format = formats[country]?.find(([, pattern]) => pattern.test(plain));
-  return format && [plain, format[0]];
+  const prefix = vatPrefix(country);
+  const isVat = plain.startsWith(prefix);
+  const rest = unionVat[country] && isVat ? plain.slice(prefix.length) : plain;
+  if (unionVat[country] && isVat && isUnionVat(country, rest)) return [`${prefix}${rest}`, "eu_vat"];
+  const own = formats[country]?.find(([format, pattern]) => pattern.test(plain) && isValid(format, plain));
+  if (own) return [plain, own[0]];
+  if (isUnionVat(country, rest)) return [`${prefix}${rest}`, "eu_vat"];
+  return oneStopShop.test(plain) ? [plain, "eu_oss_vat"] : undefined;
 }
