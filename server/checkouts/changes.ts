@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { CheckoutConfirm } from "../../shared/api/checkout-client.ts";
 import type { CheckoutUpdate } from "../../shared/api/checkouts.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
+import { checkAnswers, keepFitting } from "../custom-fields/rules.ts";
 import { readTaxId } from "../customers/tax-ids.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
 import {
@@ -100,6 +101,24 @@ export function planUpdate(
   planTaxId(row, body, patch, faults);
   if (body.is_business_customer === false) Object.assign(patch, { customer_tax_id: null, customer_billing_name: null });
   return { patch, faults };
+}
+
+/**
+ * The answers to the chosen product's custom fields. Those sent join the ones that stand, unless they are sent with the
+ * confirmation, which tells all of them (CHK-34); another product keeps what it asks for as well (CUF-09).
+ */
+export function planAnswers(
+  { row, products }: Ground,
+  patch: Partial<CheckoutRow>,
+  sent: Sent["custom_field_data"],
+  confirming: boolean,
+): { patch: Partial<CheckoutRow>; faults: Fault[] } {
+  const moved = patch.product_id !== undefined && patch.product_id !== row.product_id;
+  if (sent === undefined && !moved) return { patch: {}, faults: [] };
+  const asked = products.find((one) => one.id === (patch.product_id ?? row.product_id))?.fields ?? [];
+  const { answers, faults } = checkAnswers(asked, sent ?? {}, { complete: false });
+  const standing = confirming && sent !== undefined ? {} : keepFitting(asked, row.custom_field_data);
+  return { patch: { custom_field_data: { ...standing, ...answers } }, faults };
 }
 
 /** What is not asked for any more once nothing is to be paid; only what differs from what stands (CHK-35). */

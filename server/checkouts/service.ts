@@ -2,6 +2,7 @@ import type { checkoutClient } from "../../shared/api/checkout-client.ts";
 import { CheckoutCreate, type checkouts } from "../../shared/api/checkouts.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
+import { checkAnswers } from "../custom-fields/rules.ts";
 import { findCustomer, findCustomerByEmail } from "../customers/store.ts";
 import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
@@ -13,7 +14,7 @@ import { insertPayment } from "../payments/store.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
 import { findPrice, findProducts } from "../products/store.ts";
 import { resolveCustomer } from "./buyer.ts";
-import { planCleared, planUpdate } from "./changes.ts";
+import { planAnswers, planCleared, planUpdate } from "./changes.ts";
 import {
   asksForAddress,
   type CheckoutRow,
@@ -88,6 +89,8 @@ async function insert(tx: Tx, ctx: Ctx, organization_id: string, body: Create): 
   const faults = checkNotYet(body);
   const chosen = await choose(tx, organization_id, body, faults);
   const { customer, external_id } = await linkedCustomer(tx, organization_id, body, faults);
+  const answers = checkAnswers(chosen?.product.fields ?? [], body.custom_field_data ?? {}, { complete: false });
+  faults.push(...answers.faults);
   if (chosen) {
     faults.push(...checkAmount(chosen.price, body.amount));
     if (body.currency && body.currency !== chosen.price.price_currency) {
@@ -132,8 +135,7 @@ async function insert(tx: Tx, ctx: Ctx, organization_id: string, body: Create): 
     payment_processor_metadata: {},
     metadata: body.metadata,
     customer_metadata: body.customer_metadata,
-    // Answers to questions that no product asks yet are dropped (CUF-06).
-    custom_field_data: {},
+    custom_field_data: answers.answers,
   };
   const tax = planUpdate({ row: draft, products, price }, { customer_tax_id: body.customer_tax_id ?? undefined }, true);
   if (tax.faults.length > 0) throw invalid(...tax.faults);
@@ -155,14 +157,16 @@ async function findOfBuyer(ctx: Ctx, client_secret: string): Promise<CheckoutRow
 type Changes = Parameters<typeof planUpdate>[1];
 
 /** Change an open checkout under its lock (CHK-27, CHK-28). */
-async function change(tx: Tx, ctx: Ctx, id: string, body: Changes, seller: boolean): Promise<CheckoutRow> {
+async function change(tx: Tx, ctx: Ctx, id: string, body: Changes, by: "seller" | "buyer" | "confirmation") {
   const row = await store.lockOrRefuse(tx, id);
   if (row.status !== "open" || row.expires_at < ctx.clock.now())
     throw new ApiError("NotOpenCheckout", "This checkout is no longer open.");
   const whole = await store.wholeOf(tx, row);
-  const { patch: asked, faults } = planUpdate(whole, body, seller);
+  const { patch: asked, faults } = planUpdate(whole, body, by === "seller");
+  const answers = planAnswers(whole, asked, body.custom_field_data, by === "confirmation");
+  faults.push(...answers.faults);
   if (faults.length > 0) throw invalid(...faults);
-  const patch = { ...asked, ...planCleared(whole, asked) };
+  const patch = { ...asked, ...answers.patch, ...planCleared(whole, asked) };
   if (Object.keys(patch).length === 0) return row;
   return store.updateCheckout(tx, id, { ...patch, modified_at: ctx.clock.now() });
 }
@@ -190,7 +194,7 @@ export const checkoutService: Service<typeof checkouts, Ctx> = {
     const known = await store.findCheckout(ctx.db, organizationOf(ctx), params.id);
     if (!known) throw notFound();
     return ctx.db.transaction(async (tx) => {
-      const row = await change(tx, ctx, known.id, body, true);
+      const row = await change(tx, ctx, known.id, body, "seller");
       await emitCheckout(tx, ctx, "checkout.updated", row);
       return checkoutOut(await store.wholeOf(tx, row), ctx);
     });
@@ -215,7 +219,7 @@ export const checkoutClientService: Service<typeof checkoutClient, Ctx> = {
   async update(ctx, { params, body }) {
     const { id } = await findOfBuyer(ctx, params.client_secret);
     const row = await ctx.db.transaction(async (tx) => {
-      const changed = await change(tx, ctx, id, body, false);
+      const changed = await change(tx, ctx, id, body, "buyer");
       await emitCheckout(tx, ctx, "checkout.updated", changed);
       return changed;
     });
@@ -226,14 +230,17 @@ export const checkoutClientService: Service<typeof checkoutClient, Ctx> = {
     const { confirmation_token_id, ...sent } = body;
     // First everything is written down; only then is the processor asked.
     const { row, payment } = await ctx.db.transaction(async (tx) => {
-      const changed = await change(tx, ctx, id, sent, false);
+      const changed = await change(tx, ctx, id, sent, "confirmation");
       const whole = await store.wholeOf(tx, changed);
       const flags = computeFlags(changed.amount, whole.price);
       const seller = await findOrganization(tx, changed.organization_id);
       if (!seller || (flags.is_payment_required && !isReadyForPayment(seller))) {
         throw new ApiError("PaymentNotReady", "This organization cannot take payments now.");
       }
+      const asked = whole.products.find((one) => one.id === changed.product_id)?.fields ?? [];
       const faults = checkComplete(changed, flags.is_payment_form_required, confirmation_token_id);
+      // What stands may have been answered before a bound was moved, so it is looked at again (CUF-08).
+      faults.push(...checkAnswers(asked, changed.custom_field_data, { complete: true }).faults);
       if (whole.price.is_archived)
         faults.push(fault(["product_price_id"], "Price is archived.", "value_error", whole.price.id));
       if (faults.length > 0) throw invalid(...faults);
@@ -310,6 +317,7 @@ export async function createForUser(ctx: Ctx, request: ForUser, user_id: string 
     products,
     ...free,
     metadata: { ...request.metadata, ...(request.referenceId ? { reference_id: request.referenceId } : {}) },
+    ...(request.customFieldData ? { custom_field_data: request.customFieldData } : {}),
     ...(request.allowDiscountCodes === undefined ? {} : { allow_discount_codes: request.allowDiscountCodes }),
     ...(request.discountId ? { discount_id: request.discountId } : {}),
     ...(request.embedOrigin ? { embed_origin: new URL(request.embedOrigin).origin } : {}),

@@ -50,6 +50,19 @@ describe("at the same time", () => {
     expect(floe.logged.filter((line) => line.startsWith("error"))).toEqual([]);
   });
 
+  test("CUF-02: of custom fields with one slug one is made, and one renamed; the others get 422", async () => {
+    const shape = { type: "text", name: "Size", properties: {} };
+    const make = (slug: string) => send("POST", "/v1/custom-fields/", { ...shape, slug });
+    const made = await many(8, (index) => make(index % 2 === 0 ? "raced" : "RACED"));
+    expect(made.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(422)]);
+    await many(6, (index) => make(`raced-${index}`));
+    const { items } = await seller.client.customFields.list({ query: { query: "raced-" } });
+    const moved = await Promise.all(items.map(({ id }) => send("PATCH", `/v1/custom-fields/${id}`, { slug: "won" })));
+    expect(moved.map(({ status }) => status).sort()).toEqual([200, ...Array(5).fill(422)]);
+    for (const { status, places } of [...made, ...moved]) expect(places).toEqual(status === 422 ? ["body.slug"] : []);
+    expect(floe.logged.filter((line) => line.startsWith("error"))).toEqual([]);
+  });
+
   test("CUS-16: of deletes of one customer one answers 204, the others 404", async () => {
     const { id } = await seller.client.customers.create({ body: { email: "gone@example.com" } });
     const answers = await many(
