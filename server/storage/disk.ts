@@ -37,6 +37,8 @@ const downloadToken = z.object({
 });
 
 const plainPath = /^[\w-]+(\/[\w-][\w.-]*)+$/;
+/** The id of the file, which its upload has too: so it is found also when a crash kept it from being written down. */
+const idIn = (path: string): string => path.split("/")[2] ?? "";
 const missing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === "ENOENT";
 const exists = (path: string): Promise<boolean> =>
   stat(path).then(
@@ -66,11 +68,11 @@ export function diskStorage({ root, url, secrets, clock }: Options): Storage {
     }
   };
   return {
-    async begin({ size }) {
-      const upload_id = newId();
+    async begin({ path, size }) {
+      const upload_id = idIn(path);
       const folder = uploadAt(upload_id);
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      const data = await open(join(folder, "data"), "wx", 0o600);
+      const data = await open(join(folder, "data"), "w", 0o600);
       try {
         // Sparse: parts come in any order, each to its place.
         await data.truncate(size);
@@ -129,8 +131,8 @@ export function diskStorage({ root, url, secrets, clock }: Options): Storage {
       });
       return handle?.createReadStream({ autoClose: true, ...span });
     },
-    async remove(path, upload_id) {
-      if (upload_id !== null) await rm(uploadAt(upload_id), { recursive: true, force: true });
+    async remove(path) {
+      await rm(uploadAt(idIn(path)), { recursive: true, force: true });
       const object = objectAt(path);
       await rm(object, { force: true });
       // The folder was made for this one file.

@@ -1,0 +1,14 @@
+/** The bucket for tests comes without types. */
+declare module "@20minutes/s3rver" {
+  export default class S3rver {
+    constructor(options: {
+      address: string;
+      port: number;
+      directory: string;
+      silent: boolean;
+      configureBuckets: { name: string; configs: string[] }[];
+    });
+    run(): Promise<unknown>;
+    close(): Promise<void>;
+  }
+}
