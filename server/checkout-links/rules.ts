@@ -38,9 +38,33 @@ export const checkProducts = (
 
 const tracked = /^(reference_id|utm_(source|medium|campaign|content|term))$/;
 const value_max = 500;
+const metadata_keys_max = 50;
 
 /** The metadata of a checkout opened through a link: the link's own, and what the address carried besides (CHK-20). */
 export function metadataFor(row: LinkRow, query: Record<string, string>): LinkRow["metadata"] {
-  const carried = Object.entries(query).filter(([key, value]) => tracked.test(key) && value !== "");
+  const room = Math.max(0, metadata_keys_max - Object.keys(row.metadata).length);
+  const carried = Object.entries(query)
+    .filter(([key, value]) => tracked.test(key) && value !== "" && !(key in row.metadata))
+    .slice(0, room);
   return { ...Object.fromEntries(carried.map(([key, value]) => [key, value.slice(0, value_max)])), ...row.metadata };
+}
+
+/** The origin that an address names, as `https://shop.example:8443`; null where it names none (CHK-25). */
+export function embedOriginOf(text: string | undefined): string | null {
+  if (text === undefined || text.includes("*") || !URL.canParse(text)) return null;
+  const { protocol, origin } = new URL(text);
+  return protocol === "https:" || protocol === "http:" ? origin : null;
+}
+
+const isLocal = (host: string): boolean => /^(localhost|.*\.localhost|127\.0\.0\.1|\[::1\])$/.test(host);
+
+/** Whether an origin is on a list of hosts: `host`, or `*.host` for what is below it, each with an optional port. */
+export function isEmbedAllowed(origin: string, hosts: readonly string[]): boolean {
+  const { protocol, hostname, port } = new URL(origin);
+  if (protocol !== "https:" && !isLocal(hostname)) return false;
+  const own = port === "" ? (protocol === "https:" ? "443" : "80") : port;
+  return hosts.some((pattern) => {
+    const [host = "", wanted = own] = pattern.toLowerCase().split(":");
+    return wanted === own && (host.startsWith("*.") ? hostname.endsWith(host.slice(1)) : hostname === host);
+  });
 }

@@ -1,14 +1,17 @@
 import type { CheckoutLink, checkoutLinks } from "../../shared/api/checkout-links.ts";
 import { CheckoutCreate } from "../../shared/api/checkouts.ts";
 import type { Service } from "../../shared/contract.ts";
-import { type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
+import { ApiError, type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
 import { createOpened } from "../checkouts/service.ts";
+import { keepFitting } from "../custom-fields/rules.ts";
 import { findDiscount } from "../discounts/store.ts";
 import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
+import { organizationOut } from "../organizations/rules.ts";
+import { findOrganization } from "../organizations/store.ts";
 import { findPrice, findProducts } from "../products/store.ts";
-import { checkProducts, linkOut, metadataFor } from "./rules.ts";
+import { checkProducts, embedOriginOf, isEmbedAllowed, linkOut, metadataFor } from "./rules.ts";
 import * as store from "./store.ts";
 
 async function reread(tx: Tx, ctx: Ctx, organization_id: string, id: string): Promise<CheckoutLink> {
@@ -112,8 +115,27 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
   },
 };
 
+/** The page that a checkout is opened in, where the seller lets it be (CHK-25). */
+async function embedOrigin(ctx: Ctx, organization_id: string, given: string | undefined): Promise<string | null> {
+  const origin = embedOriginOf(given);
+  const seller = origin === null ? undefined : await findOrganization(ctx.db, organization_id);
+  if (origin === null || !seller) return origin;
+  const { embed_hosts, embed_hosts_enforced } = organizationOut(seller);
+  if (embed_hosts_enforced && !isEmbedAllowed(origin, embed_hosts))
+    throw new ApiError("EmbedHostNotAllowed", "This page may not embed the checkouts of this seller.");
+  return origin;
+}
+
 /** What an address may carry to fill in the form. */
 const prefilled = ["customer_email", "customer_name", "amount"] as const;
+
+const answer_prefix = "custom_field_data.";
+const answersIn = (query: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(query)
+      .filter(([key]) => key.startsWith(answer_prefix))
+      .map(([key, text]) => [key.slice(answer_prefix.length), text]),
+  );
 
 /**
  * Open a checkout through a link. What the address carries fills in the form where it makes sense there, and is left out
@@ -134,7 +156,9 @@ export async function openLink(
     require_billing_address: row.require_billing_address,
     success_url: row.success_url,
     return_url: row.return_url,
+    embed_origin: await embedOrigin(ctx, row.organization_id, query.embed_origin),
     metadata: metadataFor(row, query),
+    custom_field_data: keepFitting(offered[0]?.fields ?? [], answersIn(query)),
     ...(row.trial_interval && { trial_interval: row.trial_interval, trial_interval_count: row.trial_interval_count }),
   };
   let body = CheckoutCreate.parse(base);

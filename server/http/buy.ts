@@ -23,8 +23,13 @@ export function buyRoute(app: FastifyInstance, deps: Deps, open: Open): void {
       }
       return reply.header("Cache-Control", "no-store").redirect(target.href);
     } catch (error) {
-      // A person opened it: what went wrong is shown on a page, not as JSON.
-      if (!(error instanceof ApiError) || !(request.headers.accept ?? "").includes("text/html")) throw error;
+      // A person opened it: what went wrong is shown on a page, not as JSON. A seller's page that may not embed is told why.
+      if (
+        !(error instanceof ApiError) ||
+        error.error === "EmbedHostNotAllowed" ||
+        !(request.headers.accept ?? "").includes("text/html")
+      )
+        throw error;
       return reply.callNotFound();
     }
   });
