@@ -220,8 +220,6 @@ async function run(
     ids.set(`${kind} ${key}`, made.id);
     await store.deleteEntry(tx, place);
     await store.insertEntry(tx, { ...place, subject_id: made.id, created_at: ctx.clock.now() });
-    // A product is made for sale; one that the file has put away is put away at once.
-    if (body.is_archived === true) await update(tx, ctx, made.id, read(shapes.update, { is_archived: true }, step));
   } else if (step.id !== null && Object.keys(body).length > 0) {
     await update(tx, ctx, step.id, read(shapes.update, body, step));
   }
@@ -232,6 +230,9 @@ async function run(
       body: { benefits: given.map((one) => resolve.idOf("benefits", String(one))) },
     });
 }
+
+const putAway = (tx: Tx, ctx: Ctx, kind: Kind, key: string, id: string) =>
+  atPlace(kind, key, () => handlers[kind].update(tx, ctx, id, { is_archived: true } as never));
 
 /** The addresses that a webhook is to get. Their names are looked up before the transaction, which waits for nobody. */
 async function checkUrls(ctx: Ctx, document: Catalog): Promise<void> {
@@ -277,6 +278,11 @@ export const catalogService: Service<typeof catalog, Ctx> = {
         const row = (current.rows[step.kind] as Rows[Kind][]).find(({ id }) => id === step.id);
         await atPlace(step.kind, step.key, () => run(tx, inner, body.document, step, row, ids, current));
       }
+      // Everything is made for use, and others in the file may use it. What the file has put away is put away in the end,
+      // and what needs it before it.
+      for (const step of plan.steps.filter(({ action }) => action === "create").reverse())
+        if (step.id !== null && step.changes.some(({ field, to }) => field === "archived" && to === true))
+          await putAway(tx, inner, step.kind, step.key, step.id);
       return shown(ctx, body, plan, fingerprint);
     });
   },
