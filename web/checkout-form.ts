@@ -2,8 +2,12 @@ import { parseMoney } from "../shared/money.ts";
 import type { Checkout, Failure } from "./api.ts";
 import { cardFaults } from "./card.ts";
 
+/** Where the answer to a custom field is kept among what the buyer enters; a ticked box is "true". */
+export const answerKey = (slug: string) => `answer:${slug}` as const;
+export type Answers = Record<ReturnType<typeof answerKey>, string>;
+
 /** Everything the buyer can enter, as typed. */
-export type Values = {
+export type Values = Answers & {
   email: string;
   name: string;
   amount: string;
@@ -36,6 +40,7 @@ const labels: Partial<Record<FieldName, string>> = {
   amount: "an amount",
   discount_code: "a code",
 };
+const unanswered = "Please answer this.";
 const missing = (field: FieldName): string => `Enter ${labels[field] ?? "this"}.`;
 
 /** Where on the form a fault of the server belongs; the last part of its place that is known decides. */
@@ -64,6 +69,10 @@ const fieldOf: Readonly<Record<string, FieldName>> = {
 export function faultsOf(failure: Failure): Faults {
   const faults: Faults = {};
   for (const { loc, msg, type } of failure.faults) {
+    if (loc[1] === "custom_field_data" && loc.length > 2) {
+      faults[answerKey(String(loc[2]))] ??= type === "missing" ? unanswered : msg;
+      continue;
+    }
     const place = [...loc].reverse().find((part) => typeof part === "string" && Object.hasOwn(fieldOf, part));
     const field = typeof place === "string" ? fieldOf[place] : undefined;
     if (field === undefined) faults.form ??= msg;
@@ -87,6 +96,8 @@ export function priceOf(checkout: Checkout) {
 const asks = (checkout: Checkout, field: AddressField): boolean =>
   checkout.is_payment_form_required && checkout.billing_address_fields[field] !== "disabled";
 
+const wholeNumber = /^[+-]?\d+$/;
+
 /** What is plainly missing or mistyped; the server has the last word. */
 export function check(values: Values, checkout: Checkout, { own_card_form }: { own_card_form: boolean }): Faults {
   const faults: Faults = {};
@@ -102,6 +113,14 @@ export function check(values: Values, checkout: Checkout, { own_card_form }: { o
       faults[field] = missing(field);
     }
   }
+  for (const { custom_field, required } of checkout.attached_custom_fields) {
+    const key = answerKey(custom_field.slug);
+    const value = values[key]?.trim() ?? "";
+    if (required && custom_field.type === "checkbox" && value !== "true") faults[key] = "Tick this to go on.";
+    else if (required && value === "") faults[key] = unanswered;
+    else if (custom_field.type === "number" && value !== "" && !wholeNumber.test(value))
+      faults[key] = "Enter a whole number.";
+  }
   return checkout.is_payment_form_required && own_card_form ? { ...faults, ...cardFaults(values) } : faults;
 }
 
@@ -110,4 +129,26 @@ export function addressOf(values: Values, checkout: Checkout): Partial<Record<Ad
   if (values.country === "") return undefined;
   const given = addressFields.filter((field) => asks(checkout, field) && values[field].trim() !== "");
   return Object.fromEntries([["country", values.country], ...given.map((field) => [field, values[field].trim()])]);
+}
+
+type Stored = Checkout["custom_field_data"];
+
+/** The answers that a checkout has, as the form shows them. */
+export const answersIn = ({ attached_custom_fields, custom_field_data }: Checkout): Answers =>
+  Object.fromEntries(
+    attached_custom_fields.map(({ custom_field: { slug, type } }) => {
+      const text = String(custom_field_data[slug] ?? "");
+      return [answerKey(slug), type === "date" ? text.slice(0, 10) : text];
+    }),
+  );
+
+/** The answers as they are sent: a number as such, a box as ticked or not, and nothing for a field left blank. */
+export function answersOf(values: Values, { attached_custom_fields }: Checkout): Stored {
+  const given = attached_custom_fields.flatMap(({ custom_field: { slug, type } }): [string, Stored[string]][] => {
+    const value = values[answerKey(slug)] ?? "";
+    if (type === "checkbox") return [[slug, value === "true"]];
+    if (value.trim() === "") return [];
+    return [[slug, type === "number" ? Number(value) : value]];
+  });
+  return Object.fromEntries(given);
 }

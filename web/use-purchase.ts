@@ -1,7 +1,7 @@
 import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import { type Checkout, checkouts, type Result } from "./api.ts";
 import { digitsOf, readExpiry } from "./card.ts";
-import { addressOf, check, type Faults, faultsOf, type Values } from "./checkout-form.ts";
+import { addressOf, answersOf, check, type Faults, faultsOf, type Values } from "./checkout-form.ts";
 import { tellParent } from "./parent.ts";
 import type { StripeHandle } from "./parts/StripeCard.tsx";
 import type { useCheckout } from "./use-checkout.ts";
@@ -99,6 +99,7 @@ export function usePurchase({ values, order, stripe, faulty, finished }: Options
     if (!checkout.customer_id) body.customer_email = values.email.trim();
     const customer_billing_address = addressOf(values, checkout);
     if (customer_billing_address) body.customer_billing_address = customer_billing_address;
+    if (checkout.attached_custom_fields.length > 0) body.custom_field_data = answersOf(values, checkout);
     if (checkout.is_payment_form_required) {
       const made = await tokenize();
       if ("faults" in made) return faulty(made.faults);

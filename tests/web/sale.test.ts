@@ -90,6 +90,85 @@ describe("a sale on the real server", () => {
     expect(floe.logged.join("\n")).not.toContain("4242424242424242");
   });
 
+  test("what the seller asks besides is asked by its type, marked where it is wrong, and in the order", async () => {
+    const define = (type: string, slug: string, properties: object = {}) =>
+      seller.client.customFields.create({ body: { type, slug, name: slug, properties } as never });
+    const asked = await Promise.all([
+      define("select", "size", {
+        form_label: "Shirt size",
+        form_placeholder: "Choose a size",
+        options: [
+          { value: "s", label: "Small" },
+          { value: "l", label: "Large" },
+        ],
+      }),
+      define("number", "Pages", { ge: 1, le: 90, form_help_text: "From 1 to 90." }),
+      define("date", "day", { form_label: "Wanted on" }),
+      define("text", "note", { form_label: "A word to the seller", textarea: true, form_placeholder: "Hello" }),
+      define("checkbox", "terms", { form_label: "I have read the conditions of a shop whose conditions are long" }),
+    ]);
+    const { id } = await seller.client.products.create({
+      body: {
+        name: "Shirt",
+        prices: [{ amount_type: "free" }],
+        attached_custom_fields: asked.map((field) => ({
+          custom_field_id: field.id,
+          required: field.slug === "size" || field.slug === "terms",
+        })),
+      },
+    });
+    const { url } = await seller.client.checkouts.create({
+      body: { products: [id], custom_field_data: { day: "2026-12-24" } },
+    });
+    const email = newBuyer();
+    await page.goto(url);
+    await page.getByLabel("E-mail").fill(email);
+    await page.getByLabel("Name").fill("Ada Lovelace");
+    await page.getByLabel("pages (optional)").fill("100");
+    expect(await page.getByLabel("Wanted on (optional)").inputValue()).toBe("2026-12-24");
+    expect(await page.getByLabel("A word to the seller").getAttribute("placeholder")).toBe("Hello");
+    const buy = page.getByRole("button", { name: "Get it for free" });
+    await buy.click();
+    await page.getByText("Please answer this.").waitFor();
+    await page.getByText("Tick this to go on.").waitFor();
+    // The keyboard is at the first of them.
+    expect(await page.evaluate(() => document.activeElement?.getAttribute("name"))).toBe("answer:size");
+    for (const [colorScheme, width] of [
+      ["light", 1280],
+      ["dark", 320],
+    ] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 900 });
+      expect(await seriousFaults(page)).toEqual([]);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+      if (process.env.FLOE_SHOTS)
+        await page.screenshot({ path: `${process.env.FLOE_SHOTS}/${width}.png`, fullPage: true });
+    }
+    await page.getByLabel("Shirt size").selectOption({ label: "Large" });
+    await page.getByLabel("A word to the seller").fill("Two lines,\nplease.");
+    await page.getByLabel("I have read the conditions").focus();
+    await page.keyboard.press("Space");
+    await buy.click();
+    // What only the server knows stands at its field, too.
+    await page.getByText("Must be at most 90.").waitFor();
+    await page.getByLabel("pages (optional)").fill("42");
+    await buy.click();
+    await page.getByRole("heading", { name: "Thank you" }).waitFor();
+    await expect
+      .poll(() => ordersOf(email))
+      .toMatchObject([
+        {
+          custom_field_data: {
+            size: "l",
+            pages: 42,
+            day: "2026-12-24T00:00:00Z",
+            note: "Two lines,\nplease.",
+            terms: true,
+          },
+        },
+      ]);
+  });
+
   test.each([
     ["4000 0000 0000 0002", /declined/i],
     ["4000 0000 0000 9995", /insufficient funds/i],

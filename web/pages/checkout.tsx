@@ -1,7 +1,7 @@
 import { type FormEvent, lazy, Suspense, useEffect, useRef, useState } from "react";
 import { decimalMoney, formatMoney, minimumAmount, parseMoney } from "../../shared/money.ts";
 import type { Checkout } from "../api.ts";
-import { type Faults, faultsOf, isCustomPrice, priceOf, type Values } from "../checkout-form.ts";
+import { answersIn, type Faults, faultsOf, isCustomPrice, priceOf, type Values } from "../checkout-form.ts";
 import { language } from "../language.ts";
 import { announce, isEmbedded, tellParent } from "../parent.ts";
 import { Address } from "../parts/Address.tsx";
@@ -12,6 +12,7 @@ import { Discount } from "../parts/Discount.tsx";
 import { Field } from "../parts/Field.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Notice } from "../parts/Notice.tsx";
+import { Questions } from "../parts/Questions.tsx";
 import { useTitle } from "../parts/Shell.tsx";
 import type { StripeHandle } from "../parts/StripeCard.tsx";
 import { Sides, SidesGhost, Summary } from "../parts/Summary.tsx";
@@ -39,6 +40,7 @@ const valuesOf = (checkout: Checkout): Values => {
     card_number: "",
     card_expiry: "",
     card_cvc: "",
+    ...answersIn(checkout),
   };
 };
 
@@ -61,7 +63,7 @@ function Form({ order }: { order: Order }) {
   const publishable_key = stripeKey(checkout);
 
   const change = (patch: Partial<Values>): void => {
-    setValues((before) => ({ ...before, ...patch }));
+    setValues((before) => ({ ...before, ...patch }) as Values);
     const mended = Object.fromEntries(Object.keys(patch).map((field) => [field, undefined]));
     const card = Object.keys(patch).some((field) => field.startsWith("card_")) ? { card: undefined } : {};
     setFaults((before) => ({ ...before, ...mended, ...card }));
@@ -166,6 +168,7 @@ function Form({ order }: { order: Order }) {
               }}
             />
           )}
+          <Questions asked={checkout.attached_custom_fields} values={values} errors={faults} change={change} />
           {checkout.allow_discount_codes && checkout.is_discount_applicable && (
             <Discount
               discount={checkout.discount}

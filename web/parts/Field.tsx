@@ -1,4 +1,10 @@
-import { type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, useId } from "react";
+import {
+  type InputHTMLAttributes,
+  type ReactNode,
+  type SelectHTMLAttributes,
+  type TextareaHTMLAttributes,
+  useId,
+} from "react";
 
 type Common = {
   label: string;
@@ -54,6 +60,51 @@ export function Field({ label, error, hint, optional, faultId, aside, required, 
         </span>
       )}
     </Frame>
+  );
+}
+
+type TextProps = Common & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, "id">;
+
+/** A labelled text of several lines; see Field. */
+export function TextField({ label, error, hint, optional, faultId, required, ...text }: TextProps) {
+  return (
+    <Frame label={label} error={error} hint={hint} optional={optional ?? false} faultId={faultId}>
+      {(described) => (
+        <span className="control">
+          <textarea {...text} {...described} aria-required={required || undefined} />
+        </span>
+      )}
+    </Frame>
+  );
+}
+
+type TickProps = Omit<Common, "faultId"> & Omit<InputHTMLAttributes<HTMLInputElement>, "id" | "type">;
+
+/** A box to tick, its label beside it; see Field. */
+export function TickField({ label, error, hint, optional = false, required, ...input }: TickProps) {
+  const id = useId();
+  const message = error ?? hint;
+  return (
+    <div className="field">
+      <label className="tick">
+        <input
+          {...input}
+          type="checkbox"
+          aria-required={required || undefined}
+          aria-invalid={error ? true : undefined}
+          aria-describedby={message ? id : undefined}
+        />
+        <span>
+          {label}
+          {optional && <span className="optional"> (optional)</span>}
+        </span>
+      </label>
+      {message && (
+        <p id={id} className={error ? "message fault" : "message"}>
+          {message}
+        </p>
+      )}
+    </div>
   );
 }
 
