@@ -55,11 +55,26 @@ export const operations = [
 ] as const;
 export type SdkOperation = (typeof operations)[number];
 
+/** What a seller defines besides products: each with the name under which the 0.x SDKs take the body of an update. */
+const updateNames = {
+  meters: "meterUpdate",
+  customFields: "customFieldUpdate",
+  benefits: "requestBody",
+  discounts: "discountUpdate",
+  checkoutLinks: "checkoutLinkUpdate",
+} as const;
+export type Defined = keyof typeof updateNames;
+/** The calls of one resource. Meters have no `delete`; only products have `setBenefits`. */
+type DefinedCalls = Record<"list" | "get" | "create" | "update" | "delete", Call>;
+export type CatalogueCalls = Record<Defined, DefinedCalls> & { setBenefits: Call };
+
 export type Sdk = {
   name: string;
   /** Whether it knows prices of the kind `free`. */
   freePrice: boolean;
   open(url: string, token?: string): Record<SdkOperation, Call>;
+  /** The resources that a seller defines besides products. */
+  catalogue(url: string, token: string): CatalogueCalls;
   validateEvent(body: string, headers: Record<string, string>, secret: string): Promise<Wire>;
 };
 
@@ -76,14 +91,16 @@ function renamed(value: Wire, rename: (key: string) => string): Wire {
   );
 }
 
+/** A call of the 0.x SDKs, whose names are in camelCase. */
+const plain =
+  (method: (input: Wire) => Promise<Wire>): Call =>
+  async (input) => {
+    const answer = await method(renamed(input ?? {}, camel));
+    return renamed(answer?.result ?? answer, snake);
+  };
+
 /** The 0.x SDKs: camelCase, one request object, lists as pages of an iterator. */
 function speakeasy(sdk: Wire, listOrganizations: string): Record<SdkOperation, Call> {
-  const plain =
-    (method: (input: Wire) => Promise<Wire>): Call =>
-    async (input) => {
-      const answer = await method(renamed(input ?? {}, camel));
-      return renamed(answer?.result ?? answer, snake);
-    };
   /** Path parameters beside the body, which goes under a name of its own. */
   const change = (method: (input: Wire) => Promise<Wire>, name: string, key = "id"): Call =>
     plain(({ [key]: id, ...body }) => method({ [key]: id, [name]: body }));
@@ -136,6 +153,39 @@ function speakeasy(sdk: Wire, listOrganizations: string): Record<SdkOperation, C
     "webhooks.redeliver": plain((input) => webhooks.redeliverWebhookEvent(input)),
   };
 }
+
+const speakeasyCatalogue = (sdk: Wire): CatalogueCalls => {
+  const resources = Object.entries(updateNames).map(([name, body]) => {
+    const calls: DefinedCalls = {
+      // A name of their own for the filter by type.
+      list: plain(({ type, ...rest }) =>
+        sdk[name].list({ ...rest, ...(type === undefined ? {} : { typeFilter: type }) }),
+      ),
+      get: plain((input) => sdk[name].get(input)),
+      create: plain((input) => sdk[name].create(input)),
+      update: plain(({ id, ...rest }) => sdk[name].update({ id, [body]: rest })),
+      delete: plain((input) => sdk[name].delete(input)),
+    };
+    return [name, calls];
+  });
+  const setBenefits = plain(({ id, ...rest }) => sdk.products.updateBenefits({ id, productBenefitsUpdate: rest }));
+  return { ...Object.fromEntries(resources), setBenefits };
+};
+
+const versionedCatalogue = (sdk: Wire): CatalogueCalls => {
+  const resources = Object.keys(updateNames).map((name) => {
+    const calls: DefinedCalls = {
+      list: (query) => sdk[name].list(query),
+      get: ({ id }) => sdk[name].get(id),
+      create: (body) => sdk[name].create(body),
+      update: ({ id, ...body }) => sdk[name].update(id, body),
+      delete: ({ id }) => sdk[name].delete(id),
+    };
+    return [name, calls];
+  });
+  const setBenefits: Call = ({ id, ...body }) => sdk.products.updateBenefits(id, body);
+  return { ...Object.fromEntries(resources), setBenefits };
+};
 
 /** The 1.x SDK: wire names, path parameters first. */
 function versioned(sdk: Wire): Record<SdkOperation, Call> {
@@ -192,12 +242,14 @@ export const sdks: readonly Sdk[] = [
     name: "0.38.1",
     freePrice: true,
     open: (serverURL, accessToken = "") => speakeasy(new Polar38({ serverURL, accessToken }), "list"),
+    catalogue: (serverURL, accessToken) => speakeasyCatalogue(new Polar38({ serverURL, accessToken })),
     validateEvent: async (body, headers, secret) => renamed(validate38(body, headers, secret), snake),
   },
   {
     name: "0.49.0",
     freePrice: false,
     open: (serverURL, accessToken = "") => speakeasy(new Polar49({ serverURL, accessToken }), "listOrganizations"),
+    catalogue: (serverURL, accessToken) => speakeasyCatalogue(new Polar49({ serverURL, accessToken })),
     validateEvent: async (body, headers, secret) => renamed(validate49(body, headers, secret), snake),
   },
   ...[
@@ -208,6 +260,7 @@ export const sdks: readonly Sdk[] = [
     name: `1.0.1 (${version})`,
     freePrice: false,
     open: (url: string, token?: string) => versioned(create(withToken(url, token) as never)),
+    catalogue: (url: string, token: string) => versionedCatalogue(create(withToken(url, token) as never)),
     validateEvent: async (body: string, headers: Record<string, string>, secret: string): Promise<Wire> =>
       webhooks.validateEvent(body, headers, secret),
   })),
