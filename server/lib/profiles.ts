@@ -31,36 +31,60 @@ export function profileOf(headers: Record<string, string | string[] | undefined>
   return { generation: number <= 43 ? "legacy" : "open", free_price: number <= 48, version: "2026-04" };
 }
 
-const legacyValues: Record<string, Record<string, string>> = {
-  billing_reason: { subscription_meter_cycle: "subscription_cycle" },
-  reason: { dispute_prevention: "other" },
-  proration_behavior: { next_period: "prorate", reset: "prorate" },
-  platform: { discord: "other", threads: "other" },
-};
+/** By field, the word that closed value lists know in place of a newer one. */
+const legacyValues = new Map([
+  ["billing_reason", new Map([["subscription_meter_cycle", "subscription_cycle"]])],
+  ["reason", new Map([["dispute_prevention", "other"]])],
+  [
+    "proration_behavior",
+    new Map([
+      ["next_period", "prorate"],
+      ["reset", "prorate"],
+    ]),
+  ],
+  [
+    "platform",
+    new Map([
+      ["discord", "other"],
+      ["threads", "other"],
+    ]),
+  ],
+]);
 const versionedOrganizationStatus: Record<string, string> = { onboarding_started: "created", under_review: "review" };
+/** A seller's own words are never touched. */
+const untouched = new Set(["metadata", "custom_field_data", "payload"]);
 
-/** The same answer in the values that this client knows. Objects without a difference are returned as they are. */
+/** The same answer in the values that this client knows. What has no difference is not copied but returned as it is. */
 export function adapt(profile: ClientProfile, value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((item) => adapt(profile, item));
+  if (Array.isArray(value)) {
+    const items = value.map((item) => adapt(profile, item));
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
   if (value === null || typeof value !== "object") return value;
-  const out: Record<string, unknown> = {};
-  for (const [key, inner] of Object.entries(value)) {
-    // A seller's own words are never touched.
-    out[key] = key === "metadata" || key === "custom_field_data" || key === "payload" ? inner : adapt(profile, inner);
-  }
-  if (out.amount_type === "free" && !profile.free_price) {
-    out.amount_type = "fixed";
-    out.price_amount = 0;
-    out.price_currency ??= "usd";
-  }
-  if (profile.generation === "legacy") {
-    for (const [key, words] of Object.entries(legacyValues)) {
-      const word = out[key];
-      if (typeof word === "string" && word in words) out[key] = words[word];
+  const given = value as Record<string, unknown>;
+  let out = given;
+  const set = (key: string, to: unknown) => {
+    if (out === given) out = { ...given };
+    out[key] = to;
+  };
+  for (const key of Object.keys(given)) {
+    const inner = given[key];
+    if (typeof inner === "object" && inner !== null) {
+      const adapted = untouched.has(key) ? inner : adapt(profile, inner);
+      if (adapted !== inner) set(key, adapted);
+    } else if (profile.generation === "legacy" && typeof inner === "string") {
+      const word = legacyValues.get(key)?.get(inner);
+      if (word !== undefined) set(key, word);
     }
   }
-  if (profile.generation === "versioned" && typeof out.status === "string" && "details_submitted_at" in out) {
-    out.status = versionedOrganizationStatus[out.status] ?? out.status;
+  if (given.amount_type === "free" && !profile.free_price) {
+    set("amount_type", "fixed");
+    set("price_amount", 0);
+    set("price_currency", given.price_currency ?? "usd");
+  }
+  if (profile.generation === "versioned" && typeof given.status === "string" && "details_submitted_at" in given) {
+    const status = versionedOrganizationStatus[given.status];
+    if (status !== undefined) set("status", status);
   }
   return out;
 }
