@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Benefit, BenefitCreate, BenefitUpdate, benefits } from "../../shared/api/benefits.ts";
+import type { Benefit, BenefitCreate, BenefitInput, BenefitUpdate, benefits } from "../../shared/api/benefits.ts";
 import type { Service } from "../../shared/contract.ts";
 import { type Fault, fault, invalid, notFound, notPermitted } from "../../shared/errors.ts";
 import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
@@ -12,7 +12,7 @@ import * as store from "./store.ts";
 
 type Create = z.output<typeof BenefitCreate>;
 type Update = z.output<typeof BenefitUpdate>;
-type Discord = Extract<Create, { type: "discord" }>["properties"];
+type Discord = BenefitInput["discord"];
 
 /** The guild that a token stands for, or why it can't be had. */
 function guildOf(ctx: Ctx, { guild_token }: Discord): { guild_id: string } | { fault: Fault } {

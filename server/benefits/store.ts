@@ -3,7 +3,7 @@ import { account } from "../auth/tables.ts";
 import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, metadataMatches, offsetOf, orderBy, type Paging } from "../lib/page.ts";
-import { meters } from "../meters/tables.ts";
+import { holdMeters } from "../meters/store.ts";
 import { productBenefits } from "../products/tables.ts";
 import type { BenefitRow } from "./rules.ts";
 import { benefits } from "./tables.ts";
@@ -87,16 +87,9 @@ export async function findNamed(
     eq(files.is_uploaded, true),
     isNull(files.deleted_at),
   );
-  const counting = and(
-    eq(meters.organization_id, organization_id),
-    inArray(meters.id, [...named.meters]),
-    isNull(meters.archived_at),
-  );
   const found =
     named.files.length === 0 ? [] : await tx.select({ id: files.id }).from(files).where(downloadable).for("share");
-  const known =
-    named.meters.length === 0 ? [] : await tx.select({ id: meters.id }).from(meters).where(counting).for("share");
-  return { files: new Set(found.map(({ id }) => id)), meters: new Set(known.map(({ id }) => id)) };
+  return { files: new Set(found.map(({ id }) => id)), meters: await holdMeters(tx, organization_id, named.meters) };
 }
 
 /** Whether a user can sign in with GitHub, and so has shown which account there is theirs. */

@@ -45,6 +45,18 @@ export async function findMeters(db: Database, organization_id: string, ids: rea
     .where(and(eq(meters.organization_id, organization_id), inArray(meters.id, [...ids])));
 }
 
+/** Which of these meters count, and go on counting until the transaction ends: something is about to use them. */
+export async function holdMeters(tx: Tx, organization_id: string, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const counting = and(
+    eq(meters.organization_id, organization_id),
+    inArray(meters.id, [...ids]),
+    isNull(meters.archived_at),
+  );
+  const rows = await tx.select({ id: meters.id }).from(meters).where(counting).orderBy(meters.id).for("share");
+  return new Set(rows.map(({ id }) => id));
+}
+
 /** A meter, kept from changing until the transaction ends. */
 export async function lockMeter(tx: Tx, organization_id: string, id: string): Promise<MeterRow | undefined> {
   const [row] = await tx

@@ -11,7 +11,7 @@ import { type Ctx, type Database, organizationOf, type Tx } from "../lib/context
 import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
-import { findMeters } from "../meters/store.ts";
+import { holdMeters } from "../meters/store.ts";
 import { organizationOut } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import { checkPrices, type PriceGround, type PriceWanted } from "./price-rules.ts";
@@ -30,11 +30,10 @@ async function groundOf(
   const named = wanted.flatMap((price) =>
     "amount_type" in price && price.amount_type === "metered_unit" ? [price.meter_id.toLowerCase()] : [],
   );
-  const found = await findMeters(tx, organization_id, named);
   return {
     currency: default_presentment_currency,
     seats_enabled: feature_settings.seat_based_pricing_enabled,
-    meter_ids: new Set(found.filter((meter) => meter.archived_at === null).map(({ id }) => id)),
+    meter_ids: await holdMeters(tx, organization_id, named),
   };
 }
 
