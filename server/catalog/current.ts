@@ -67,11 +67,17 @@ export async function currentOf(db: Database, ctx: Ctx, document: Catalog): Prom
   for (const kind of kinds) {
     const items = (document[kind] ?? {}) as Record<string, unknown>;
     const keyed = entries.filter((entry) => entry.kind === kind);
-    const fresh = Object.fromEntries(
-      Object.entries(items).filter(([key]) => !keyed.some((entry) => entry.key === key)),
+    const here = await readers[kind](
+      db,
+      ctx,
+      organization_id,
+      keyed.map(({ id }) => id),
     );
+    // What was deleted by hand may have been made anew by hand, so a key without its thing looks around as a new one does.
+    const alive = new Set(keyed.filter(({ id }) => here.some((row) => row.id === id)).map(({ key }) => key));
+    const fresh = Object.fromEntries(Object.entries(items).filter(([key]) => !alive.has(key)));
     const like = await store.findUnmanaged(db, organization_id, kind, marksOf(kind, fresh));
-    rows[kind] = await readers[kind](db, ctx, organization_id, [...keyed.map(({ id }) => id), ...like]);
+    rows[kind] = like.length === 0 ? here : [...here, ...(await readers[kind](db, ctx, organization_id, like))];
   }
   const owner = await findOrganization(db, organization_id);
   return {

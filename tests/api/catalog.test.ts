@@ -355,3 +355,88 @@ test("planning needs to read each kind in the file, applying to write it", async
   expect((await refusal(reader.catalog.plan({ body: { document: whole } }))).message).toContain("meters:read");
   expect((await refusal(reader.catalog.apply({ body: { document: book } }))).status).toBe(403);
 });
+
+test("pruning needs to write each kind that it removes, and a plan names nothing of a kind that may not be read", async () => {
+  seller = await floe.seller("pruned");
+  const both: CatalogInput = {
+    version: 1,
+    catalog: "acme",
+    products: { book: { name: "Book", prices: [{ fixed: 900 }] } },
+    discounts: { fiver: { name: "Fiver", amount: { usd: 500, eur: 450 }, duration: "once" } },
+  };
+  await apply(both);
+  const { discounts, ...books } = both;
+  const writer = floe.client(await floe.keyOf(seller, ["products:read", "products:write"]));
+  const pruning = { body: { document: books, prune: true } };
+  expect((await refusal(writer.catalog.apply(pruning))).message).toContain("discounts:write");
+  expect((await refusal(writer.catalog.plan(pruning))).message).toContain("discounts:read");
+  expect((await writer.catalog.plan({ body: { document: books } })).missing).toEqual([]);
+  expect((await plan(books)).missing).toEqual([{ kind: "discounts", key: "fiver" }]);
+  // Another currency is one field; who frees a code and who takes it are one plan.
+  const eur = {
+    ...both,
+    discounts: { fiver: { name: "Fiver", amount: { usd: 500, eur: 400 }, duration: "once" as const } },
+  };
+  expect((await apply(eur)).steps).toMatchObject([
+    { changes: [{ field: "amount", from: { usd: 500, eur: 450 }, to: { usd: 500, eur: 400 } }] },
+  ]);
+});
+
+test("what was deleted by hand is made anew and the plan says so, or its key goes to another", async () => {
+  seller = await floe.seller("by-hand");
+  const document: CatalogInput = {
+    version: 1,
+    catalog: "acme",
+    discounts: { launch: { name: "Launch", code: "LAUNCH", percent: 12.34, duration: "once" } },
+  };
+  await apply(document);
+  const only = async () => (await seller.client.discounts.list({ query: {} })).items[0]?.id ?? "";
+  const first = await only();
+  await seller.client.discounts.delete({ params: { id: first } });
+  const again = await plan(document);
+  expect([told(again), again.steps[0]?.note]).toEqual([
+    ["create discounts.launch"],
+    "It was deleted by hand, and is made anew.",
+  ]);
+  // Somebody made it anew by hand: neither doubled nor taken, and the key is free for it.
+  const { id } = await seller.client.discounts.create({
+    body: { name: "Launch", code: "LAUNCH", type: "percentage", basis_points: 1234, duration: "once" },
+  });
+  expect((await plan(document)).issues).toMatchObject([{ code: "looks_like" }]);
+  await seller.client.catalog.import({ body: { catalog: "acme", kind: "discounts", key: "launch", id } });
+  expect(await plan(document)).toMatchObject({ steps: [], issues: [], unchanged: 1 });
+  // A key that the file no longer has, and whose thing is gone, is no longer spoken of.
+  await seller.client.discounts.delete({ params: { id } });
+  expect((await plan({ version: 1, catalog: "acme" })).missing).toEqual([]);
+});
+
+test("webhooks keep their secrets, are known by name or address, and a benefit keeps the properties that the file does not name", async () => {
+  seller = await floe.seller("hooks");
+  const made = await seller.client.webhooks.createEndpoint({
+    body: { url: "http://127.0.0.1:9/old", events: ["order.paid"], format: "raw", name: "App" },
+  });
+  const document: CatalogInput = {
+    version: 1,
+    catalog: "acme",
+    webhooks: { app: { url: "http://127.0.0.1:9/new", name: "App", events: ["order.paid"] } },
+    benefits: {
+      key: { type: "license_keys", description: "License key", properties: { prefix: "ACME", limit_usage: 5 } },
+    },
+  };
+  expect((await plan(document)).issues).toMatchObject([{ path: "webhooks.app", code: "looks_like" }]);
+  await seller.client.catalog.import({ body: { catalog: "acme", kind: "webhooks", key: "app", id: made.id } });
+  await apply(document);
+  expect(await seller.client.webhooks.getEndpoint({ params: { id: made.id } })).toMatchObject({
+    url: "http://127.0.0.1:9/new",
+    secret: made.secret,
+  });
+  const pulled = JSON.stringify(await seller.client.catalog.pull({ query: { catalog: "acme", all: true } }));
+  expect(pulled).toContain("http://127.0.0.1:9/new");
+  expect([pulled.includes(made.secret), pulled.includes("secret")]).toEqual([false, false]);
+  await apply({
+    ...document,
+    benefits: { key: { type: "license_keys", description: "License key", properties: { limit_usage: 9 } } },
+  });
+  const [benefit] = (await seller.client.benefits.list({ query: {} })).items;
+  expect(benefit?.properties).toMatchObject({ prefix: "ACME", limit_usage: 9 });
+});
