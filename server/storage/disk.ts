@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, open, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type Readable, Transform } from "node:stream";
+import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import type { Clock } from "../lib/clock.ts";
@@ -163,21 +163,25 @@ async function take(
   const mark = join(folder, String(number));
   const hash = createHash("sha256");
   let count = 0;
-  const counted = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      count += chunk.length;
-      // What is beyond the part's end would be written over the next one.
-      if (count > end - start) return done(new TooLong());
-      hash.update(chunk);
-      return done(null, chunk);
-    },
-  });
+  const counted = async function* () {
+    try {
+      // The request is left as it is, so that it can be answered.
+      for await (const chunk of bytes.iterator({ destroyOnReturn: false })) {
+        count += (chunk as Buffer).length;
+        // What is beyond the part's end would be written over the next one.
+        if (count > end - start) return;
+        hash.update(chunk as Buffer);
+        yield chunk;
+      }
+    } catch {
+      // The sender is gone; that the part is too short says it all.
+    }
+  };
   try {
     // While it is written anew, it is not there.
     await rm(mark, { force: true });
-    await pipeline(bytes, counted, createWriteStream(join(folder, "data"), { flags: "r+", start, flush: true }));
+    await pipeline(counted, createWriteStream(join(folder, "data"), { flags: "r+", start, flush: true }));
   } catch (error) {
-    if (error instanceof TooLong) return "size";
     if (missing(error)) return "gone";
     throw error;
   }
@@ -195,7 +199,6 @@ async function take(
   }
   return { etag };
 }
-class TooLong extends Error {}
 
 /** Read what was sent once: each part is still what it was when it arrived, and this is the whole's SHA-256. */
 async function check(data: string, folder: string, parts: readonly StoredPart[]): Promise<Buffer | Refusal> {

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { deleteOrganization } from "../../server/auth/deletion.ts";
@@ -115,10 +116,8 @@ describe("an upload", () => {
     const missing = await floe.request("PUT", local(first.url).replace(/.$/, "!"), { body: "x" });
     expect(missing.status).toBe(403);
     expect((await floe.request("PUT", "/storage/parts", { body: "x" })).status).toBe(403);
-    // A part that is too long must not run into the next one.
+    expect((await put(floe, first, bytes)).status).toBe(200);
     expect((await put(floe, second, bytes)).status).toBe(200);
-    await put(floe, { ...first, chunk_end: 20 }, bytes);
-    expect((await finish(floe, seller.client, begun, bytes)).is_uploaded).toBe(true);
 
     const whole = await begin(seller.client, bytes, { checksums: true });
     await floe.deps.db
@@ -130,6 +129,32 @@ describe("an upload", () => {
     const late = await begin(seller.client, bytes);
     floe.clock.advance(day_ms + 1);
     expect((await put(floe, late.upload.parts[0] as never, bytes)).status).toBe(403);
+  });
+
+  test("a part that is too long and did not say so does not run into the next one, and is not there while it is not whole", async () => {
+    const bytes = randomBytes(20);
+    const begun = await begin(seller.client, bytes, { part_size: 10 });
+    const [first, second] = begun.upload.parts;
+    if (!first || !second) throw new Error("There are two parts.");
+    const etags = [await put(floe, first, bytes), await put(floe, second, bytes)].map(({ etag }) => etag);
+    const { id, path } = begun.upload;
+    const parts = etags.map((checksum_etag, index) => ({ number: index + 1, checksum_etag }));
+    const complete = () => seller.client.files.uploaded({ params: { id: begun.id }, body: { id, path, parts } });
+    const long = await floe.app.inject({
+      method: "PUT",
+      url: local(first.url),
+      payload: Readable.from([randomBytes(10), randomBytes(10)]),
+    });
+    expect(long.statusCode).toBe(422);
+    await expect(complete()).rejects.toThrow("This part has not arrived");
+    await put(floe, first, bytes);
+    const kept = readFileSync(join(folder(), "uploads", id, "data"));
+    expect(kept.equals(bytes)).toBe(true);
+    // A disk that forgets: what is there is no longer what arrived.
+    writeFileSync(join(folder(), "uploads", id, "data"), randomBytes(20));
+    await expect(complete()).rejects.toThrow("was changed");
+    writeFileSync(join(folder(), "uploads", id, "data"), kept);
+    expect((await complete()).checksum_sha256_base64).toBe(sha256(bytes));
   });
 
   test("takes a part that is larger than any other request may be", async () => {
