@@ -248,6 +248,3 @@ export function stepBody(step: Step, row: Rows[Kind] | undefined, ids: Ids): Fie
   }
   return bodyOf(step.kind, fields, ids, row);
 }
-
-/** Whether a plan has nothing to do. */
-export const isEmpty = (plan: Plan): boolean => plan.steps.length === 0 && plan.issues.length === 0;
