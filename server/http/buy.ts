@@ -10,6 +10,8 @@ const passed_on = ["theme", "embed", "embed_origin", "locale"] as const;
 /** The address of a checkout link: a checkout is made for whoever opens it, and they are sent there. */
 export function buyRoute(app: FastifyInstance, deps: Deps, open: Open): void {
   app.get<{ Params: { client_secret: string } }>("/buy/:client_secret", async (request, reply) => {
+    // Who only looks whether the address is alive, as mail scanners do, opens nothing.
+    if (request.method === "HEAD") return reply.header("Cache-Control", "no-store").code(200).send();
     const given = Object.entries(request.query as Record<string, unknown>).filter(
       (entry): entry is [string, string] => typeof entry[1] === "string",
     );

@@ -157,6 +157,14 @@ describe("GET /buy/:secret", () => {
     expect((await open(made)).headers.get("cache-control")).toBe("no-store");
   });
 
+  test("opens nothing for who only looks whether the address is alive", async () => {
+    const made = await link({ products: [(await book()).id] });
+    const count = async () => (await seller.client.checkouts.list({ query: {} })).pagination.total_count;
+    const before = await count();
+    expect((await floe.request("HEAD", `/buy/${made.client_secret}`)).status).toBe(200);
+    expect(await count()).toBe(before);
+  });
+
   test("CHK-20: carries reference_id and utm_* into the metadata, over nothing that is there, and never too many", async () => {
     const made = await link({ product_id: (await book()).id, metadata: { utm_source: "own", reference_id: "r0" } });
     const long = "x".repeat(900);
