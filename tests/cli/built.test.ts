@@ -161,10 +161,15 @@ describe("the commands of the contract", () => {
     const paths = [...manifest.groups.values()].flatMap(({ entry }) =>
       entry.operations.map(({ method, path }) => `${method} ${path}`),
     );
-    for (const [key, resource] of Object.entries(api)) {
-      if (looks[key] === false) continue;
-      for (const { method, path } of Object.values(resource)) expect(paths).toContain(`${method} ${path}`);
-    }
+    const missing = Object.entries(api).flatMap(([key, resource]) =>
+      looks[key] === false
+        ? []
+        : Object.entries(resource).flatMap(([name, { method, path }]) =>
+            paths.includes(`${method} ${path}`) ? [] : [`${key}.${name}`],
+          ),
+    );
+    // Both are steps of floe files upload.
+    expect(missing.filter((name) => !["files.create", "files.uploaded"].includes(name))).toEqual([]);
   });
 
   test("no two of a group have one name, and every column and example is of something that is there", () => {
