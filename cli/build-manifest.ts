@@ -179,7 +179,7 @@ function archiving(update: OperationEntry, field: string, look: Look): Operation
       name: "archive",
       summary: `Archive a ${look.noun}`,
       preset: { [field]: true },
-      confirm: `Archive this ${look.noun}? It can no longer be bought.`,
+      confirm: `Archive this ${look.noun}? ${look.archiveMeans ?? "It can no longer be bought."}`,
     },
     { ...base, name: "unarchive", summary: `Bring an archived ${look.noun} back`, preset: { [field]: false } },
   ];

@@ -7,6 +7,8 @@ export type Look = {
   columns: string[];
   /** The field of an update that archives, where the resource has one. */
   archive?: string;
+  /** What archiving means, in the question before it; products can no longer be bought. */
+  archiveMeans?: string;
   /** Other names for operations of the contract; `false` leaves one out. */
   names?: Record<string, string | false>;
   /** Field of the wire → shorthand that writes it. */
@@ -25,7 +27,7 @@ export const looks: Record<string, Look | false> = {
     columns: ["id:id", "name", "prices:price", "is_archived:flag", "created_at:date"],
     archive: "is_archived",
     names: { setBenefits: "set-benefits" },
-    shorthands: { prices: "price" },
+    shorthands: { prices: "price", trial_interval: "trial" },
     examples: {
       list: ["floe products list", "floe products list --json id,name", "floe products list --all --is-archived false"],
       create: [
@@ -45,11 +47,12 @@ export const looks: Record<string, Look | false> = {
     summary: "Prices taken off",
     noun: "discount",
     columns: ["id:id", "name", "code", "type", "duration", "redemptions_count", "ends_at:date"],
+    shorthands: { basis_points: "percent", amount: "amount_off", duration: "for" },
     examples: {
       list: ["floe discounts list --query launch"],
       create: [
-        "floe discounts create --name Launch --code LAUNCH20 --basis-points 2000 --duration once",
-        "floe discounts create --name Fiver --amount 500 --currency usd --duration forever",
+        "floe discounts create --name Launch --code LAUNCH20 --percent 20 --for 3months",
+        "floe discounts create --name Fiver --amount-off 5.00eur --for forever",
       ],
     },
   },
@@ -72,6 +75,7 @@ export const looks: Record<string, Look | false> = {
     noun: "meter",
     columns: ["id:id", "name", "aggregation.func", "archived_at:date", "created_at:date"],
     archive: "is_archived",
+    archiveMeans: "It then counts nothing.",
   },
   files: {
     summary: "What buyers download, and pictures",
