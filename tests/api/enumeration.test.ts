@@ -6,7 +6,7 @@ import { newId } from "../../server/lib/ids.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { type Visit, type Visitor, visitor } from "../support/visitor.ts";
 
-const runs = 15;
+const runs = 7;
 const ratio_max = 2;
 const password = "correct horse battery";
 let floe: Accounts;
