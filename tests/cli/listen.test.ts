@@ -78,14 +78,14 @@ afterEach(() => {
 
 const listen = (...more: string[]) => {
   const ended = floe(["listen", "--forward-to", target, ...more], { env, signal: stop.signal });
-  return { ended, ready: until(() => open.length > 0) };
+  return { ended, ready: () => until(() => open.length > 0) };
 };
 const numbers = () => local.received.map(({ headers }) => headers["webhook-id"]);
 
 describe("floe listen", () => {
   test("forwards the exact bytes with the signature of the server, one JSON line each", async () => {
     const { ended, ready } = listen();
-    await ready;
+    await ready();
     happen(occurrence(1), occurrence(2, "order.created"));
     await until(() => local.received.length === 2);
     stop.abort();
@@ -112,7 +112,7 @@ describe("floe listen", () => {
 
   test("goes on where it stopped: nothing is lost between two runs, nothing comes twice", async () => {
     const one = listen();
-    await one.ready;
+    await one.ready();
     happen(occurrence(1));
     await until(() => local.received.length === 1);
     stop.abort();
@@ -129,7 +129,7 @@ describe("floe listen", () => {
 
   test("what happens before the first delivery of a listener is not lost either", async () => {
     const one = listen();
-    await one.ready;
+    await one.ready();
     await until(() => server.received.length === 1);
     await new Promise((resolve) => setTimeout(resolve, 50));
     stop.abort();
@@ -144,7 +144,7 @@ describe("floe listen", () => {
   test("an event that was cut off on its way comes again", async () => {
     answers = () => undefined;
     const one = listen();
-    await one.ready;
+    await one.ready();
     happen(occurrence(1));
     await until(() => local.received.length === 1);
     stop.abort();
@@ -159,7 +159,7 @@ describe("floe listen", () => {
 
   test("--latest leaves out what was missed", async () => {
     const one = listen();
-    await one.ready;
+    await one.ready();
     happen(occurrence(1));
     await until(() => local.received.length === 1);
     stop.abort();
@@ -168,7 +168,7 @@ describe("floe listen", () => {
     log.push(occurrence(2));
     stop = new AbortController();
     const two = listen("--latest");
-    await two.ready;
+    await two.ready();
     happen(occurrence(3));
     await until(() => local.received.length === 2);
     expect(numbers()).toEqual(["msg_1", "msg_3"]);
@@ -176,7 +176,7 @@ describe("floe listen", () => {
 
   test("connects again by itself, and misses nothing", async () => {
     const { ended, ready } = listen();
-    await ready;
+    await ready();
     happen(occurrence(1));
     await until(() => local.received.length === 1);
     drop();
@@ -192,14 +192,14 @@ describe("floe listen", () => {
   test("takes a silent connection for a dead one", async () => {
     Object.assign(patience, { silenceMs: 50 });
     const { ready } = listen();
-    await ready;
+    await ready();
     await until(() => server.received.length >= 2);
   });
 
   test("a program that refuses or is not there is told, and does not stop the others", async () => {
     answers = ({ headers }) => ({ status: headers["webhook-id"] === "msg_1" ? 500 : 200 });
     const { ended, ready } = listen("--retry", "1");
-    await ready;
+    await ready();
     happen(occurrence(1), occurrence(2));
     await until(() => local.received.length === 3);
     stop.abort();
@@ -214,14 +214,14 @@ describe("floe listen", () => {
 
   test("asks the server for the named events only", async () => {
     const { ready } = listen("--events", "order.paid,order.created");
-    await ready;
+    await ready();
     expect(server.received[0]?.query.getAll("events")).toEqual(["order.paid", "order.created"]);
   });
 
   test("gives up with exit 9 when it cannot connect again for too long", async () => {
     Object.assign(patience, { giveUpMs: 100 });
     const { ended, ready } = listen();
-    await ready;
+    await ready();
     refuse = { status: 503, json: {} };
     drop();
     const { code, err } = await ended;
@@ -231,7 +231,7 @@ describe("floe listen", () => {
 
   test("a sign-in that ends while it listens is exit 4, at once", async () => {
     const { ended, ready } = listen();
-    await ready;
+    await ready();
     refuse = { status: 401, json: { error: "Unauthorized", detail: "Unauthorized" } };
     drop();
     expect((await ended).code).toBe(4);

@@ -54,9 +54,10 @@ const button = (name: string | RegExp) => page.getByRole("button", { name, exact
 const heading = (name: string) => page.getByRole("heading", { name, exact: true });
 
 async function signUp(email: string, password: string, name = "Ada Lovelace"): Promise<void> {
-  await page.getByLabel("Name").fill(name);
-  await page.getByLabel("E-mail").fill(email);
-  await page.getByLabel("Password").fill(password);
+  // Exact: "E-mail or username" of the page before has a "name" in it, too.
+  await page.getByLabel("Name", { exact: true }).fill(name);
+  await page.getByLabel("E-mail", { exact: true }).fill(email);
+  await page.getByLabel("Password", { exact: true }).fill(password);
   await page.keyboard.press("Enter");
 }
 async function signIn(login: string, password: string): Promise<void> {
