@@ -112,3 +112,4 @@ export const metadata = z
   .refine((map) => Object.keys(map).length <= 50, { message: "Metadata can have at most 50 keys." });
 /** Metadata as it is answered. */
 export const metadataOut = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+export type Metadata = z.output<typeof metadataOut>;

@@ -1,9 +1,9 @@
 import { sql } from "drizzle-orm";
-import { boolean, check, index, integer, pgTable, text, timestamp, uniqueIndex } from "drizzle-orm/pg-core";
+import { boolean, check, index, integer, pgTable, text, uniqueIndex } from "drizzle-orm/pg-core";
+import { instant } from "../lib/columns.ts";
 import { organization } from "../organizations/tables.ts";
 
 /** The tables of the account side, named and shaped as better-auth has them, with the constraints that it leaves out. */
-const instant = () => timestamp({ withTimezone: true });
 const stamps = { createdAt: instant().notNull(), updatedAt: instant().notNull() };
 
 export const user = pgTable(

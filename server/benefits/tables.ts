@@ -1,20 +1,14 @@
 import { sql } from "drizzle-orm";
-import { boolean, index, jsonb, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { boolean, index, jsonb, pgTable, text } from "drizzle-orm/pg-core";
 import type { Benefit } from "../../shared/api/benefits.ts";
-import { organization } from "../organizations/tables.ts";
-
-const instant = () => timestamp({ withTimezone: true });
+import { instant, metadata } from "../lib/columns.ts";
+import { owned } from "../organizations/tables.ts";
 
 /** What products give. Deleting keeps the row, because grants go on naming it (BEN-02). */
 export const benefits = pgTable(
   "benefits",
   {
-    id: uuid().primaryKey(),
-    organization_id: text()
-      .notNull()
-      .references(() => organization.id, { onDelete: "cascade" }),
-    created_at: instant().notNull(),
-    modified_at: instant(),
+    ...owned(),
     deleted_at: instant(),
     type: text().$type<Benefit["type"]>().notNull(),
     description: text().notNull(),
@@ -23,7 +17,7 @@ export const benefits = pgTable(
     selectable: boolean().notNull().default(true),
     deletable: boolean().notNull().default(true),
     properties: jsonb().$type<Benefit["properties"]>().notNull(),
-    metadata: jsonb().$type<Benefit["metadata"]>().notNull().default({}),
+    metadata: metadata(),
   },
   (table) => [
     index("benefits_by_creation")

@@ -1,5 +1,6 @@
-import { index, pgTable, primaryKey, text, timestamp, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { index, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { Kind } from "../../shared/catalog/document.ts";
+import { instant } from "../lib/columns.ts";
 import { organization } from "../organizations/tables.ts";
 
 /**
@@ -16,7 +17,7 @@ export const catalogEntries = pgTable(
     kind: text().$type<Kind>().notNull(),
     key: text().notNull(),
     subject_id: uuid().notNull(),
-    created_at: timestamp({ withTimezone: true }).notNull(),
+    created_at: instant().notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.organization_id, table.catalog, table.kind, table.key] }),

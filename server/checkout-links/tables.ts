@@ -1,21 +1,15 @@
-import { boolean, index, integer, jsonb, pgTable, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { boolean, index, integer, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
 import type { CheckoutLink } from "../../shared/api/checkout-links.ts";
 import { discounts } from "../discounts/tables.ts";
-import { organization } from "../organizations/tables.ts";
+import { metadata } from "../lib/columns.ts";
+import { owned } from "../organizations/tables.ts";
 import { products } from "../products/tables.ts";
-
-const instant = () => timestamp({ withTimezone: true });
 
 /** Addresses that open checkouts. The secret is kept as it is: it is part of a public address (TOK-03). */
 export const checkoutLinks = pgTable(
   "checkout_links",
   {
-    id: uuid().primaryKey(),
-    organization_id: text()
-      .notNull()
-      .references(() => organization.id, { onDelete: "cascade" }),
-    created_at: instant().notNull(),
-    modified_at: instant(),
+    ...owned(),
     client_secret: text().notNull().unique(),
     label: text(),
     trial_interval: text().$type<CheckoutLink["trial_interval"]>(),
@@ -26,7 +20,7 @@ export const checkoutLinks = pgTable(
     seats: integer(),
     success_url: text(),
     return_url: text(),
-    metadata: jsonb().$type<CheckoutLink["metadata"]>().notNull().default({}),
+    metadata: metadata(),
   },
   (table) => [index("checkout_links_by_creation").on(table.organization_id, table.created_at, table.id)],
 );

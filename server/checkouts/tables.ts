@@ -1,22 +1,16 @@
-import { boolean, index, integer, jsonb, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { boolean, index, integer, jsonb, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import type { Address } from "../../shared/addresses.ts";
 import type { Checkout } from "../../shared/api/checkouts.ts";
 import { customers } from "../customers/tables.ts";
-import { organization } from "../organizations/tables.ts";
+import { instant, metadata } from "../lib/columns.ts";
+import { owned } from "../organizations/tables.ts";
 import { productPrices, products } from "../products/tables.ts";
-
-const instant = () => timestamp({ withTimezone: true });
 
 /** A sale in the making. The client secret is kept readable: it is part of the checkout's address (TOK-03). */
 export const checkouts = pgTable(
   "checkouts",
   {
-    id: uuid().primaryKey(),
-    organization_id: text()
-      .notNull()
-      .references(() => organization.id, { onDelete: "cascade" }),
-    created_at: instant().notNull(),
-    modified_at: instant(),
+    ...owned(),
     status: text().$type<Checkout["status"]>().notNull().default("open"),
     client_secret: text().notNull().unique(),
     expires_at: instant().notNull(),
@@ -50,8 +44,8 @@ export const checkouts = pgTable(
     payment_method_type: text(),
     /** What the browser needs to finish a challenge. */
     payment_processor_metadata: jsonb().$type<Checkout["payment_processor_metadata"]>().notNull().default({}),
-    metadata: jsonb().$type<Checkout["metadata"]>().notNull().default({}),
-    customer_metadata: jsonb().$type<Checkout["customer_metadata"]>().notNull().default({}),
+    metadata: metadata(),
+    customer_metadata: metadata(),
     custom_field_data: jsonb().$type<Checkout["custom_field_data"]>().notNull().default({}),
   },
   (table) => [

@@ -1,26 +1,20 @@
 import { sql } from "drizzle-orm";
-import { index, jsonb, pgTable, text, timestamp, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { index, jsonb, pgTable, text, uniqueIndex } from "drizzle-orm/pg-core";
 import type { CustomField } from "../../shared/api/custom-fields.ts";
-import { organization } from "../organizations/tables.ts";
-
-const instant = () => timestamp({ withTimezone: true });
+import { instant, metadata } from "../lib/columns.ts";
+import { owned } from "../organizations/tables.ts";
 
 /** Questions that checkouts ask. Deleting keeps the row, since what buyers answered goes on naming it (CUF-05). */
 export const customFields = pgTable(
   "custom_fields",
   {
-    id: uuid().primaryKey(),
-    organization_id: text()
-      .notNull()
-      .references(() => organization.id, { onDelete: "cascade" }),
-    created_at: instant().notNull(),
-    modified_at: instant(),
+    ...owned(),
     deleted_at: instant(),
     type: text().$type<CustomField["type"]>().notNull(),
     slug: text().notNull(),
     name: text().notNull(),
     properties: jsonb().$type<CustomField["properties"]>().notNull(),
-    metadata: jsonb().$type<CustomField["metadata"]>().notNull().default({}),
+    metadata: metadata(),
   },
   (table) => [
     // A deleted field frees its slug (CUF-02).

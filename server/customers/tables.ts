@@ -1,21 +1,15 @@
 import { sql } from "drizzle-orm";
-import { boolean, index, jsonb, pgTable, text, timestamp, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { boolean, index, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { Address } from "../../shared/addresses.ts";
 import type { Customer } from "../../shared/api/customers.ts";
-import { organization } from "../organizations/tables.ts";
-
-const instant = () => timestamp({ withTimezone: true });
+import { instant, metadata } from "../lib/columns.ts";
+import { owned } from "../organizations/tables.ts";
 
 /** Who buys. Deleting keeps the row, because orders and payments go on naming it (CUS-18). */
 export const customers = pgTable(
   "customers",
   {
-    id: uuid().primaryKey(),
-    organization_id: text()
-      .notNull()
-      .references(() => organization.id, { onDelete: "cascade" }),
-    created_at: instant().notNull(),
-    modified_at: instant(),
+    ...owned(),
     deleted_at: instant(),
     type: text().$type<Customer["type"]>().notNull().default("individual"),
     external_id: text(),
@@ -29,7 +23,7 @@ export const customers = pgTable(
     locale: text(),
     default_payment_method_id: uuid(),
     first_user_event_at: instant(),
-    metadata: jsonb().$type<Customer["metadata"]>().notNull().default({}),
+    metadata: metadata(),
     /** What `external_id` was before the deletion freed it (CUS-17). */
     deleted_external_id: text(),
     anonymized_at: instant(),

@@ -1,21 +1,15 @@
 import { sql } from "drizzle-orm";
-import { index, integer, jsonb, pgTable, primaryKey, text, timestamp, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { Discount } from "../../shared/api/discounts.ts";
-import { organization } from "../organizations/tables.ts";
+import { instant, metadata } from "../lib/columns.ts";
+import { owned } from "../organizations/tables.ts";
 import { products } from "../products/tables.ts";
-
-const instant = () => timestamp({ withTimezone: true });
 
 /** Prices taken off. Deleting keeps the row, because subscriptions that have it keep it (DSC-08). */
 export const discounts = pgTable(
   "discounts",
   {
-    id: uuid().primaryKey(),
-    organization_id: text()
-      .notNull()
-      .references(() => organization.id, { onDelete: "cascade" }),
-    created_at: instant().notNull(),
-    modified_at: instant(),
+    ...owned(),
     deleted_at: instant(),
     name: text().notNull(),
     /** As typed; compared in lower case (DSC-01). */
@@ -33,7 +27,7 @@ export const discounts = pgTable(
     max_redemptions_per_customer: integer(),
     /** How many redemptions there are, counted with each of them (DSC-11). */
     redemptions_count: integer().notNull().default(0),
-    metadata: jsonb().$type<Discount["metadata"]>().notNull().default({}),
+    metadata: metadata(),
   },
   (table) => [
     uniqueIndex("discounts_code")

@@ -1,8 +1,7 @@
 import { sql } from "drizzle-orm";
-import { bigint, boolean, index, jsonb, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { bigint, boolean, index, jsonb, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import type { FileService, UploadPart } from "../../shared/api/files.ts";
-
-const instant = () => timestamp({ withTimezone: true });
+import { instant, stamps } from "../lib/columns.ts";
 
 /** What was uploaded: to be downloaded by buyers, or to be seen by everybody. The bytes are in the storage, under `path`. */
 export const files = pgTable(
@@ -11,8 +10,7 @@ export const files = pgTable(
     id: uuid().primaryKey(),
     /** No foreign key: when an organization is deleted, its rows stay until their bytes have been removed. */
     organization_id: text().notNull(),
-    created_at: instant().notNull(),
-    modified_at: instant(),
+    ...stamps(),
     deleted_at: instant(),
     service: text().$type<FileService>().notNull(),
     name: text().notNull(),

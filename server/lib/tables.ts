@@ -1,17 +1,7 @@
 import { sql } from "drizzle-orm";
-import {
-  bigint,
-  bigserial,
-  index,
-  integer,
-  jsonb,
-  pgTable,
-  primaryKey,
-  text,
-  timestamp,
-  uuid,
-} from "drizzle-orm/pg-core";
+import { bigint, bigserial, index, integer, jsonb, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
 import { organization } from "../organizations/tables.ts";
+import { instant } from "./columns.ts";
 
 /**
  * What happened, in wire form, written in the transaction of the change itself (the outbox).
@@ -27,9 +17,9 @@ export const events = pgTable(
     organization_id: text().notNull(),
     type: text().notNull(),
     data: jsonb().notNull(),
-    created_at: timestamp({ withTimezone: true }).notNull(),
+    created_at: instant().notNull(),
     /** When the webhook endpoints' copies were written; an event is dispatched together with all before it, in order. */
-    dispatched_at: timestamp({ withTimezone: true }),
+    dispatched_at: instant(),
   },
   (table) => [
     index("events_tail").on(table.organization_id, table.xid, table.seq),
@@ -48,7 +38,7 @@ export const idempotencyKeys = pgTable(
     status: integer(),
     /** Sealed: an answer may carry a secret that is shown once. */
     body: text(),
-    created_at: timestamp({ withTimezone: true }).notNull(),
+    created_at: instant().notNull(),
   },
   (table) => [primaryKey({ columns: [table.subject, table.key] }), index("idempotency_keys_age").on(table.created_at)],
 );
@@ -62,15 +52,15 @@ export const mails = pgTable(
     subject: text().notNull(),
     text: text().notNull(),
     html: text().notNull(),
-    created_at: timestamp({ withTimezone: true }).notNull(),
-    sent_at: timestamp({ withTimezone: true }),
+    created_at: instant().notNull(),
+    sent_at: instant(),
     /** From when on it is of no use: the link in it has died. */
-    expires_at: timestamp({ withTimezone: true }),
+    expires_at: instant(),
     attempts: integer().notNull().default(0),
     /** When the next attempt is due; null: nothing to do. A sender that takes the row moves it ahead of itself. */
-    next_attempt_at: timestamp({ withTimezone: true }),
+    next_attempt_at: instant(),
     /** When a job was written for it. */
-    queued_at: timestamp({ withTimezone: true }),
+    queued_at: instant(),
   },
   (table) => [
     index("mails_age").on(table.created_at),
@@ -96,7 +86,7 @@ export const auditLog = pgTable(
     details: jsonb().$type<Record<string, unknown>>().notNull().default({}),
     ip_address: text(),
     user_agent: text(),
-    created_at: timestamp({ withTimezone: true }).notNull(),
+    created_at: instant().notNull(),
   },
   (table) => [
     index("audit_log_organization").on(table.organization_id, table.id),

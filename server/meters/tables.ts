@@ -1,20 +1,14 @@
 import { sql } from "drizzle-orm";
-import { index, integer, jsonb, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { index, integer, jsonb, pgTable, text } from "drizzle-orm/pg-core";
 import type { Meter } from "../../shared/api/meters.ts";
-import { organization } from "../organizations/tables.ts";
-
-const instant = () => timestamp({ withTimezone: true });
+import { instant, metadata } from "../lib/columns.ts";
+import { owned } from "../organizations/tables.ts";
 
 /** What is counted. There is no deleting, only archiving (MTR-13). */
 export const meters = pgTable(
   "meters",
   {
-    id: uuid().primaryKey(),
-    organization_id: text()
-      .notNull()
-      .references(() => organization.id, { onDelete: "cascade" }),
-    created_at: instant().notNull(),
-    modified_at: instant(),
+    ...owned(),
     archived_at: instant(),
     name: text().notNull(),
     unit: text().$type<Meter["unit"]>().notNull().default("scalar"),
@@ -22,7 +16,7 @@ export const meters = pgTable(
     custom_multiplier: integer(),
     filter: jsonb().$type<Meter["filter"]>().notNull(),
     aggregation: jsonb().$type<Meter["aggregation"]>().notNull(),
-    metadata: jsonb().$type<Meter["metadata"]>().notNull().default({}),
+    metadata: metadata(),
   },
   (table) => [
     index("meters_by_name").on(table.organization_id, table.name, table.id),

@@ -1,22 +1,16 @@
-import { boolean, index, integer, jsonb, pgTable, text, timestamp, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { Address } from "../../shared/addresses.ts";
 import type { Order } from "../../shared/api/orders.ts";
 import { customers } from "../customers/tables.ts";
-import { organization } from "../organizations/tables.ts";
+import { metadata, stamps } from "../lib/columns.ts";
+import { owned } from "../organizations/tables.ts";
 import { products } from "../products/tables.ts";
-
-const instant = () => timestamp({ withTimezone: true });
 
 /** A sale. Amounts are in minor units, and related as in ORD-01. */
 export const orders = pgTable(
   "orders",
   {
-    id: uuid().primaryKey(),
-    organization_id: text()
-      .notNull()
-      .references(() => organization.id, { onDelete: "cascade" }),
-    created_at: instant().notNull(),
-    modified_at: instant(),
+    ...owned(),
     status: text().$type<Order["status"]>().notNull(),
     billing_reason: text().$type<Order["billing_reason"]>().notNull(),
     currency: text().notNull(),
@@ -40,7 +34,7 @@ export const orders = pgTable(
       .references(() => products.id),
     /** Unique: one checkout never makes two orders. */
     checkout_id: uuid().unique(),
-    metadata: jsonb().$type<Order["metadata"]>().notNull().default({}),
+    metadata: metadata(),
     custom_field_data: jsonb().$type<Order["custom_field_data"]>().notNull().default({}),
   },
   (table) => [
@@ -58,8 +52,7 @@ export const orderItems = pgTable(
     order_id: uuid()
       .notNull()
       .references(() => orders.id, { onDelete: "cascade" }),
-    created_at: instant().notNull(),
-    modified_at: instant(),
+    ...stamps(),
     label: text().notNull(),
     amount: integer().notNull(),
     tax_amount: integer().notNull().default(0),

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { boolean, integer, jsonb, pgTable, text, timestamp, uniqueIndex } from "drizzle-orm/pg-core";
+import { boolean, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { z } from "zod";
 import type {
   Organization,
@@ -11,6 +11,7 @@ import type {
   OrganizationUpdate,
 } from "../../shared/api/organizations.ts";
 import type { Country } from "../../shared/countries.ts";
+import { instant, stamps } from "../lib/columns.ts";
 
 /**
  * An organization is one row for accounts and billing. The camelCase columns are the account side's own; the others are
@@ -25,14 +26,14 @@ export const organization = pgTable(
     slug: text().notNull(),
     logo: text(),
     metadata: text(),
-    createdAt: timestamp({ withTimezone: true }).notNull(),
-    modified_at: timestamp({ withTimezone: true }),
+    createdAt: instant().notNull(),
+    modified_at: instant(),
     email: text(),
     website: text(),
     socials: jsonb().$type<Organization["socials"]>().notNull().default([]),
     status: text().$type<Organization["status"]>().notNull().default("created"),
     details: jsonb().$type<NonNullable<z.output<typeof OrganizationUpdate>["details"]>>(),
-    details_submitted_at: timestamp({ withTimezone: true }),
+    details_submitted_at: instant(),
     country: text().$type<Country>(),
     default_presentment_currency: text().notNull().default("usd"),
     default_tax_behavior: text().$type<Organization["default_tax_behavior"]>().notNull().default("location"),
@@ -56,7 +57,16 @@ export const organization = pgTable(
     embed_hosts: jsonb().$type<string[]>().notNull().default([]),
     sso_enforced: boolean().notNull().default(false),
     invoice_next_number: integer().notNull().default(1),
-    blocked_at: timestamp({ withTimezone: true }),
+    blocked_at: instant(),
   },
   (table) => [uniqueIndex("organization_slug").on(sql`lower(${table.slug})`)],
 );
+
+/** What every row begins with that belongs to an organization; it goes with its organization. */
+export const owned = () => ({
+  id: uuid().primaryKey(),
+  organization_id: text()
+    .notNull()
+    .references(() => organization.id, { onDelete: "cascade" }),
+  ...stamps(),
+});

@@ -1,21 +1,15 @@
 import { sql } from "drizzle-orm";
-import { index, integer, jsonb, pgTable, text, timestamp, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { Payment } from "../../shared/api/payments.ts";
-import { organization } from "../organizations/tables.ts";
+import { instant } from "../lib/columns.ts";
+import { owned } from "../organizations/tables.ts";
 import type { Card, Intent } from "../processors/processor.ts";
-
-const instant = () => timestamp({ withTimezone: true });
 
 /** An attempt to take money. Its id is the processor's idempotency key, so it is written before the processor is asked. */
 export const payments = pgTable(
   "payments",
   {
-    id: uuid().primaryKey(),
-    organization_id: text()
-      .notNull()
-      .references(() => organization.id, { onDelete: "cascade" }),
-    created_at: instant().notNull(),
-    modified_at: instant(),
+    ...owned(),
     status: text().$type<Payment["status"]>().notNull().default("pending"),
     amount: integer().notNull(),
     currency: text().notNull(),

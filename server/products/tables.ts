@@ -1,14 +1,14 @@
 import { sql } from "drizzle-orm";
-import { boolean, index, integer, jsonb, pgTable, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { boolean, index, integer, jsonb, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
 import type { ProductPrice } from "../../shared/api/prices.ts";
 import type { Product } from "../../shared/api/products.ts";
 import { benefits } from "../benefits/tables.ts";
 import { customFields } from "../custom-fields/tables.ts";
 import { files } from "../files/tables.ts";
+import { metadata, stamps } from "../lib/columns.ts";
 import { meters } from "../meters/tables.ts";
-import { organization } from "../organizations/tables.ts";
+import { organization, owned } from "../organizations/tables.ts";
 
-const instant = () => timestamp({ withTimezone: true });
 type Interval = Product["recurring_interval"];
 type Seats = Extract<ProductPrice, { amount_type: "seat_based" }>["seat_tiers"];
 
@@ -16,12 +16,7 @@ type Seats = Extract<ProductPrice, { amount_type: "seat_based" }>["seat_tiers"];
 export const products = pgTable(
   "products",
   {
-    id: uuid().primaryKey(),
-    organization_id: text()
-      .notNull()
-      .references(() => organization.id, { onDelete: "cascade" }),
-    created_at: instant().notNull(),
-    modified_at: instant(),
+    ...owned(),
     name: text().notNull(),
     description: text(),
     visibility: text().$type<Product["visibility"]>().notNull().default("public"),
@@ -33,7 +28,7 @@ export const products = pgTable(
     meter_interval: text().$type<Interval>(),
     meter_interval_count: integer(),
     is_archived: boolean().notNull().default(false),
-    metadata: jsonb().$type<Product["metadata"]>().notNull().default({}),
+    metadata: metadata(),
   },
   (table) => [
     index("products_by_creation").on(table.organization_id, table.created_at, table.id),
@@ -54,8 +49,7 @@ export const productPrices = pgTable(
     product_id: uuid()
       .notNull()
       .references(() => products.id, { onDelete: "cascade" }),
-    created_at: instant().notNull(),
-    modified_at: instant(),
+    ...stamps(),
     /** `ad_hoc` prices were made for one checkout and belong to no list. */
     source: text().$type<ProductPrice["source"]>().notNull().default("catalog"),
     is_archived: boolean().notNull().default(false),

@@ -1,31 +1,14 @@
 import { sql } from "drizzle-orm";
-import {
-  bigint,
-  boolean,
-  index,
-  integer,
-  jsonb,
-  pgTable,
-  text,
-  timestamp,
-  uniqueIndex,
-  uuid,
-} from "drizzle-orm/pg-core";
+import { bigint, boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { instant, stamps } from "../lib/columns.ts";
 import type { ApiVersion, ClientProfile } from "../lib/profiles.ts";
-import { organization } from "../organizations/tables.ts";
-
-const instant = () => timestamp({ withTimezone: true });
+import { owned } from "../organizations/tables.ts";
 
 /** Where a seller wants to be told, and in which words: those of the client the endpoint was made with. */
 export const webhookEndpoints = pgTable(
   "webhook_endpoints",
   {
-    id: uuid().primaryKey(),
-    organization_id: text()
-      .notNull()
-      .references(() => organization.id, { onDelete: "cascade" }),
-    created_at: instant().notNull(),
-    modified_at: instant(),
+    ...owned(),
     deleted_at: instant(),
     url: text().notNull(),
     name: text(),
@@ -57,8 +40,7 @@ export const webhookEvents = pgTable(
     event_id: uuid().notNull(),
     /** The occurrence's own number: the order of emission, whatever order the fan-out ran in. */
     seq: bigint({ mode: "number" }).notNull(),
-    created_at: instant().notNull(),
-    modified_at: instant(),
+    ...stamps(),
     type: text().notNull(),
     payload: text(),
     /** Null until final: true once an attempt succeeded, false when the attempts are used up (WHK-11). */
@@ -92,8 +74,7 @@ export const webhookDeliveries = pgTable(
     webhook_event_id: uuid()
       .notNull()
       .references(() => webhookEvents.id, { onDelete: "cascade" }),
-    created_at: instant().notNull(),
-    modified_at: instant(),
+    ...stamps(),
     succeeded: boolean().notNull(),
     http_code: integer(),
     response: text(),
