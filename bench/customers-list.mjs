@@ -7,11 +7,10 @@
  *
  *   node bench/customers-list.mjs [customers]     needs Node 24, as it reads TypeScript, and 2 GB of disk
  */
-import "./tsx.mjs";
 import { sql } from "drizzle-orm";
+import { start } from "../tests/support/floe.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 
-const { start } = await import("../tests/support/floe.ts");
 const ratio_max = 3;
 const few = 10_000;
 const many = Number(process.argv[2] ?? 1_000_000);

@@ -2,7 +2,7 @@ import { and, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, ne, or } from "
 import type { Config } from "../config.ts";
 import type { Database, Deps, Tx } from "./context.ts";
 import { newId } from "./ids.ts";
-import type { Letter } from "./letter.tsx";
+import type { Letter } from "./letter.ts";
 import { loggable } from "./loggable.ts";
 import { mails } from "./tables.ts";
 
@@ -29,7 +29,7 @@ const hasInbox = ({ SMTP_URL, embedded, loopback }: Config): boolean => !SMTP_UR
 export async function queueMail(tx: Tx, deps: Deps, { to, valid_hours, ...letter }: Mail): Promise<void> {
   const { clock, config, jobs } = deps;
   // Loaded with the first mail: a server that starts has none to write.
-  const { renderLetter } = await import("./letter.tsx");
+  const { renderLetter } = await import("./letter.ts");
   const subject = oneLine(letter.subject);
   const now = clock.now();
   const id = newId();

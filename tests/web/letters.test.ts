@@ -2,7 +2,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { changeMail, deletionMail, invitationMail, resetMail, verificationMail } from "../../server/auth/mails.ts";
-import { renderLetter } from "../../server/lib/letter.tsx";
+import { renderLetter } from "../../server/lib/letter.ts";
 import { disabledMail } from "../../server/webhooks/messages.ts";
 import { openChromium, seriousFaults } from "./support/chromium.ts";
 
