@@ -18,6 +18,7 @@ import { processorNotices } from "./http/inbound.ts";
 import { listenStream } from "./http/listen.ts";
 import { mount } from "./http/mount.ts";
 import { openapiOf } from "./http/openapi.ts";
+import { limitOpening } from "./http/opening.ts";
 import { servePages } from "./http/pages.ts";
 import { parseRequests } from "./http/parsing.ts";
 import { testProcessorRoutes } from "./http/payment-processor.ts";
@@ -71,9 +72,10 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
       exposedHeaders: ["X-Request-Id", "Polar-Version"],
     });
     parseRequests(scope);
-    checkoutSession(scope, deps, auth.identify, createForUser);
+    const opening = limitOpening(deps);
+    checkoutSession(scope, deps, auth.identify, createForUser, opening);
     mount(scope, api, provider, deps, auth.identify);
-    buyRoute(scope, deps, openLink);
+    buyRoute(scope, deps, openLink, opening);
     discordBot(scope, deps, auth.identify);
     const streams = { deps, tail, identify: auth.identify };
     checkoutStream(scope, {

@@ -5,8 +5,9 @@ import { eq } from "drizzle-orm";
 import type { Deps } from "../lib/context.ts";
 import { cookiesIn } from "../lib/cookies.ts";
 import { newToken } from "../lib/ids.ts";
+import type { Limit } from "../lib/limits.ts";
 import { signedText } from "../lib/secrets.ts";
-import { type Backoff, type Limit, limiter } from "./limits.ts";
+import { type Backoff, limiter } from "./limits.ts";
 import { tooMany } from "./limits-rules.ts";
 import { user } from "./tables.ts";
 

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { bucketOf } from "../lib/addresses.ts";
-import type { Clock } from "../lib/clock.ts";
 import type { Deps } from "../lib/context.ts";
 import { decodeText } from "../lib/cookies.ts";
-import { type Limit, limiter } from "./limits.ts";
+import { countInMemory, type Limit } from "../lib/limits.ts";
+import { limiter } from "./limits.ts";
 
 const minute_seconds = 60;
 const base = "/api/auth";
@@ -58,27 +58,3 @@ const pathOf = (request: FastifyRequest): string =>
     .replace(/\/+/g, "/")
     .replace(/\/$/, "")
     .slice(base.length);
-
-const entries_max = 50_000;
-
-/** Counts of this process alone; the oldest go first when there are too many. */
-export function countInMemory(clock: Clock): (key: string, limit: Limit) => number {
-  const counts = new Map<string, { count: number; ends: number }>();
-  return (key, { max, window_seconds }) => {
-    const now = clock.now().getTime();
-    let entry = counts.get(key);
-    if (!entry || entry.ends <= now) {
-      counts.delete(key);
-      entry = { count: 0, ends: now + window_seconds * 1000 };
-      counts.set(key, entry);
-      // In the order of their windows: what is over stands first.
-      for (const [old, { ends }] of counts) {
-        if (ends > now && counts.size <= entries_max) break;
-        counts.delete(old);
-      }
-    }
-    entry.count += 1;
-    const left = entry.ends - now;
-    return entry.count > max ? (left - (left % 1000)) / 1000 + 1 : 0;
-  };
-}

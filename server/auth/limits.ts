@@ -2,10 +2,10 @@ import { and, eq, isNull, like, lt, lte, or, sql } from "drizzle-orm";
 import type { Config } from "../config.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Database } from "../lib/context.ts";
+import type { Limit } from "../lib/limits.ts";
 import { hashToken } from "../lib/secrets.ts";
 import { attempts } from "./tables.ts";
 
-export type Limit = { max: number; window_seconds: number };
 /**
  * How long a guesser has to wait: not at all for the first `free` tries, then doubling from one second to
  * `longest_seconds`; a day from the hundredth in a row (NIST SP 800-63B, 5.2.2: no more than 100).

@@ -1,8 +1,9 @@
 import type { CheckoutLink } from "../../shared/api/checkout-links.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
+import { checkAmount } from "../checkouts/rules.ts";
 import type { Config } from "../config.ts";
-import { type DiscountRow, discountBaseOut } from "../discounts/rules.ts";
-import { checkoutProductOut, type PricedProduct } from "../products/rules.ts";
+import { type DiscountRow, discountBaseOut, type LimitedDiscount } from "../discounts/rules.ts";
+import { checkoutProductOut, type PricedProduct, type PriceRow } from "../products/rules.ts";
 import type { checkoutLinks } from "./tables.ts";
 
 export type LinkRow = typeof checkoutLinks.$inferSelect;
@@ -36,6 +37,10 @@ export const checkProducts = (
     return product.is_archived ? [fault(placeOf(index), "Product is archived.", "value_error", id)] : [];
   });
 
+/** Whether a discount is for all products, or for one of these. */
+export const isCovered = ({ products }: LimitedDiscount, offered: readonly string[]): boolean =>
+  products.length === 0 || products.some(({ id }) => offered.some((one) => one.toLowerCase() === id));
+
 const tracked = /^(reference_id|utm_(source|medium|campaign|content|term))$/;
 const value_max = 500;
 const metadata_keys_max = 50;
@@ -48,6 +53,22 @@ export function metadataFor(row: LinkRow, query: Record<string, string>): LinkRo
     .slice(0, room);
   return { ...Object.fromEntries(carried.map(([key, value]) => [key, value.slice(0, value_max)])), ...row.metadata };
 }
+
+/** What an address may carry to fill in the form: of the amount only one that the chosen price takes (CHK-63). */
+export function prefillIn(query: Record<string, string>, price: PriceRow | undefined) {
+  const { customer_email, customer_name } = query;
+  const amount = query.amount === undefined || query.amount === "" ? undefined : Number(query.amount);
+  const fits = price && Number.isSafeInteger(amount) && checkAmount(price, amount).length === 0;
+  return {
+    ...(customer_email === undefined ? {} : { customer_email }),
+    ...(customer_name === undefined ? {} : { customer_name }),
+    ...(fits ? { amount } : {}),
+  };
+}
+
+const understood = /^(product_id|discount_code|amount|customer_(email|name)|custom_field_data\..*)$/s;
+/** Whether a link itself makes use of what an address carries; all else is for the page of the checkout (CHK-62). */
+export const isRead = (key: string): boolean => understood.test(key) || tracked.test(key);
 
 /** The origin that an address names, as `https://shop.example:8443`; null where it names none (CHK-25). */
 export function embedOriginOf(text: string | undefined): string | null {

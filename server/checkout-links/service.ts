@@ -2,6 +2,7 @@ import type { CheckoutLink, checkoutLinks } from "../../shared/api/checkout-link
 import { CheckoutCreate } from "../../shared/api/checkouts.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
+import { pickPrice } from "../checkouts/rules.ts";
 import { createOpened } from "../checkouts/service.ts";
 import { keepFitting } from "../custom-fields/rules.ts";
 import { findDiscount } from "../discounts/store.ts";
@@ -11,7 +12,16 @@ import { pageOf } from "../lib/page.ts";
 import { organizationOut } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import { findPrice, findProducts } from "../products/store.ts";
-import { checkProducts, embedOriginOf, isEmbedAllowed, linkOut, metadataFor } from "./rules.ts";
+import {
+  checkProducts,
+  embedOriginOf,
+  isCovered,
+  isEmbedAllowed,
+  isRead,
+  linkOut,
+  metadataFor,
+  prefillIn,
+} from "./rules.ts";
 import * as store from "./store.ts";
 
 async function reread(tx: Tx, ctx: Ctx, organization_id: string, id: string): Promise<CheckoutLink> {
@@ -20,9 +30,19 @@ async function reread(tx: Tx, ctx: Ctx, organization_id: string, id: string): Pr
   return linkOut(whole, ctx.config);
 }
 
-async function checkDiscount(tx: Tx, organization_id: string, id: string | null | undefined): Promise<Fault[]> {
-  if (!id || (await findDiscount(tx, organization_id, id))) return [];
-  return [fault(["discount_id"], "Discount does not exist.", "value_error", id)];
+/** Whether a discount covers what is offered; whether it can be redeemed is asked when somebody buys (CHK-64). */
+async function checkDiscount(
+  tx: Tx,
+  organization_id: string,
+  id: string | null | undefined,
+  offered: readonly string[],
+): Promise<Fault[]> {
+  if (!id) return [];
+  const discount = await findDiscount(tx, organization_id, id);
+  const say = (msg: string) => [fault(["discount_id"], msg, "value_error", id)];
+  if (!discount) return say("Discount does not exist.");
+  if (isCovered(discount, offered)) return [];
+  return say("The discount is for none of these products.");
 }
 
 /** The products that a new link offers, named by the list, by one, or by the price of one. */
@@ -63,7 +83,7 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
         product_price_id: body.product_price_id ?? null,
       });
       const faults = checkProducts(ids, await findProducts(tx, organization_id, ids), placeOf);
-      faults.push(...(await checkDiscount(tx, organization_id, body.discount_id)));
+      faults.push(...(await checkDiscount(tx, organization_id, body.discount_id, ids)));
       if (faults.length > 0) throw invalid(...faults);
       const id = newId();
       await store.insertLink(tx, {
@@ -91,16 +111,23 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
       const row = await store.lockLink(tx, organization_id, params.id);
       if (!row) throw notFound();
       const { products, trial_interval, trial_interval_count, ...plain } = body;
-      const faults = await checkDiscount(tx, organization_id, body.discount_id);
-      if (products)
-        faults.push(
-          ...checkProducts(products, await findProducts(tx, organization_id, products), (index) => ["products", index]),
-        );
+      const found = products ? await findProducts(tx, organization_id, products) : [];
+      const faults = products ? checkProducts(products, found, (index) => ["products", index]) : [];
+      if (products || body.discount_id) {
+        const offered = products ?? (await store.findProductIds(tx, row.id));
+        const discount_id = body.discount_id === undefined ? row.discount_id : body.discount_id;
+        faults.push(...(await checkDiscount(tx, organization_id, discount_id, offered)));
+      }
       if (faults.length > 0) throw invalid(...faults);
+      // What is bought once has no trial (CHK-65).
+      const isOnce = found.length > 0 && found.every(({ recurring_interval }) => recurring_interval === null);
       const trial =
-        trial_interval === undefined && trial_interval_count === undefined
+        trial_interval === undefined && trial_interval_count === undefined && !isOnce
           ? {}
-          : { trial_interval: trial_interval ?? null, trial_interval_count: trial_interval_count ?? null };
+          : {
+              trial_interval: isOnce ? null : (trial_interval ?? null),
+              trial_interval_count: isOnce ? null : (trial_interval_count ?? null),
+            };
       const patch = Object.fromEntries(
         Object.entries({ ...plain, ...trial }).filter(([, value]) => value !== undefined),
       );
@@ -126,9 +153,6 @@ async function embedOrigin(ctx: Ctx, organization_id: string, given: string | un
   return origin;
 }
 
-/** What an address may carry to fill in the form. */
-const prefilled = ["customer_email", "customer_name", "amount"] as const;
-
 const answer_prefix = "custom_field_data.";
 const answersIn = (query: Record<string, string>): Record<string, string> =>
   Object.fromEntries(
@@ -139,16 +163,21 @@ const answersIn = (query: Record<string, string>): Record<string, string> =>
 
 /**
  * Open a checkout through a link. What the address carries fills in the form where it makes sense there, and is left out
- * where it does not: a buyer is not to be turned away by a mistyped campaign.
+ * where it does not: a buyer is not to be turned away by a mistyped campaign (CHK-63). Checkouts have no discounts yet, so
+ * the link's own and `discount_code` wait.
  */
 export async function openLink(
   ctx: Ctx,
   client_secret: string,
   query: Record<string, string>,
-): Promise<{ url: string }> {
+): Promise<{ url: string; rest: Record<string, string> }> {
   const link = await store.findBySecret(ctx.db, client_secret);
-  const offered = link?.products.filter((product) => !product.is_archived) ?? [];
-  if (!link || offered.length === 0) throw notFound();
+  const onSale = link?.products.filter(({ is_archived, visibility }) => !is_archived && visibility !== "draft") ?? [];
+  const named = onSale.find(({ id }) => id === query.product_id?.toLowerCase());
+  // The first is the one that is chosen.
+  const offered = named ? [named, ...onSale.filter((product) => product !== named)] : onSale;
+  const [chosen] = offered;
+  if (!link || !chosen) throw notFound();
   const { row } = link;
   const base = {
     products: offered.map(({ id }) => id),
@@ -158,15 +187,14 @@ export async function openLink(
     return_url: row.return_url,
     embed_origin: await embedOrigin(ctx, row.organization_id, query.embed_origin),
     metadata: metadataFor(row, query),
-    custom_field_data: keepFitting(offered[0]?.fields ?? [], answersIn(query)),
+    custom_field_data: keepFitting(chosen.fields, answersIn(query)),
     ...(row.trial_interval && { trial_interval: row.trial_interval, trial_interval_count: row.trial_interval_count }),
   };
   let body = CheckoutCreate.parse(base);
-  for (const field of prefilled) {
-    const text = query[field];
-    if (text === undefined) continue;
-    const tried = CheckoutCreate.safeParse({ ...body, [field]: field === "amount" ? Number(text) : text });
+  for (const [field, value] of Object.entries(prefillIn(query, pickPrice(chosen)))) {
+    const tried = CheckoutCreate.safeParse({ ...body, [field]: value });
     if (tried.success) body = tried.data;
   }
-  return createOpened(ctx, row.organization_id, body);
+  const { url } = await createOpened(ctx, row.organization_id, body);
+  return { url, rest: Object.fromEntries(Object.entries(query).filter(([key]) => !isRead(key))) };
 }

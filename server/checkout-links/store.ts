@@ -119,6 +119,15 @@ export async function deleteLink(tx: Tx, organization_id: string, id: string): P
   return gone.length > 0;
 }
 
+/** The products that a link offers, in no order. */
+export async function findProductIds(tx: Tx, checkout_link_id: string): Promise<string[]> {
+  const rows = await tx
+    .select({ id: checkoutLinkProducts.product_id })
+    .from(checkoutLinkProducts)
+    .where(eq(checkoutLinkProducts.checkout_link_id, checkout_link_id));
+  return rows.map(({ id }) => id);
+}
+
 /** Offer these in this order, in place of what was offered. */
 export async function setProducts(tx: Tx, checkout_link_id: string, ids: readonly string[]): Promise<void> {
   await tx.delete(checkoutLinkProducts).where(eq(checkoutLinkProducts.checkout_link_id, checkout_link_id));

@@ -2,28 +2,31 @@ import type { FastifyInstance } from "fastify";
 import { ApiError } from "../../shared/errors.ts";
 import { anonymous, type Ctx, type Deps } from "../lib/context.ts";
 import { contextOf } from "./mount.ts";
+import type { CountOpening } from "./opening.ts";
 
-type Open = (ctx: Ctx, client_secret: string, query: Record<string, string>) => Promise<{ url: string }>;
+/** Opens a checkout; `rest` is what the address carried that means nothing here, and may mean something there. */
+type Open = (
+  ctx: Ctx,
+  client_secret: string,
+  query: Record<string, string>,
+) => Promise<{ url: string; rest: Record<string, string> }>;
 
-const passed_on = ["theme", "embed", "embed_origin", "locale"] as const;
-
-/** The address of a checkout link: a checkout is made for whoever opens it, and they are sent there. */
-export function buyRoute(app: FastifyInstance, deps: Deps, open: Open): void {
+/** The address of a checkout link: a checkout is made for whoever opens it, and they are sent there (CHK-62). */
+export function buyRoute(app: FastifyInstance, deps: Deps, open: Open, count: CountOpening): void {
   app.get<{ Params: { client_secret: string } }>("/buy/:client_secret", async (request, reply) => {
+    reply.header("Cache-Control", "no-store");
     // Who only looks whether the address is alive, as mail scanners do, opens nothing.
-    if (request.method === "HEAD") return reply.header("Cache-Control", "no-store").code(200).send();
+    if (request.method === "HEAD") return reply.code(200).send();
     const given = Object.entries(request.query as Record<string, unknown>).filter(
       (entry): entry is [string, string] => typeof entry[1] === "string",
     );
     const query = Object.fromEntries(given);
     try {
-      const { url } = await open(contextOf(deps, request, anonymous), request.params.client_secret, query);
+      count(request);
+      const { url, rest } = await open(contextOf(deps, request, anonymous), request.params.client_secret, query);
       const target = new URL(url);
-      for (const key of passed_on) {
-        const value = query[key];
-        if (value !== undefined) target.searchParams.set(key, value);
-      }
-      return reply.header("Cache-Control", "no-store").redirect(target.href);
+      for (const [key, value] of Object.entries(rest)) target.searchParams.set(key, value);
+      return reply.redirect(target.href, 307);
     } catch (error) {
       // A person opened it: what went wrong is shown on a page, not as JSON. A seller's page that may not embed is told why.
       if (
@@ -32,7 +35,8 @@ export function buyRoute(app: FastifyInstance, deps: Deps, open: Open): void {
         !(request.headers.accept ?? "").includes("text/html")
       )
         throw error;
-      return reply.callNotFound();
+      if (error.status !== 429) return reply.callNotFound();
+      return reply.code(429).headers(error.headers).type("text/plain; charset=utf-8").send(error.message);
     }
   });
 }

@@ -6,6 +6,7 @@ import { anonymous } from "../lib/context.ts";
 import { checkIdentity, type Identify } from "./actor.ts";
 import { faultsOf } from "./errors.ts";
 import { contextOf } from "./mount.ts";
+import type { CountOpening } from "./opening.ts";
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 
@@ -32,7 +33,13 @@ export type CheckoutRequest = z.output<typeof CheckoutRequest>;
 export type CreateForUser = (ctx: Ctx, request: CheckoutRequest, user_id: string | null) => Promise<{ url: string }>;
 
 /** `POST /api/auth/checkout`: answers `{ url, redirect }`, or the account side's error shape, `{ code, message }`. */
-export function checkoutSession(app: FastifyInstance, deps: Deps, identify: Identify, create: CreateForUser): void {
+export function checkoutSession(
+  app: FastifyInstance,
+  deps: Deps,
+  identify: Identify,
+  create: CreateForUser,
+  count: CountOpening,
+): void {
   app.post("/api/auth/checkout", async (request, reply) => {
     try {
       const body = CheckoutRequest.safeParse(request.body);
@@ -41,14 +48,18 @@ export function checkoutSession(app: FastifyInstance, deps: Deps, identify: Iden
       const identity = await identify(request.headers);
       checkIdentity(identity);
       const user = identity.kind === "user" ? identity : null;
+      count(request, user?.user_id);
       const organization_id = user?.active_organization_id ?? null;
       const actor = user ? { ...anonymous, kind: "user" as const, user_id: user.user_id, organization_id } : anonymous;
       const { url } = await create(contextOf(deps, request, actor), body.data, user?.user_id ?? null);
       return await reply.send({ url, redirect: body.data.redirect });
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      const code = error.status === 422 ? "VALIDATION_ERROR" : error.error;
-      return reply.code(error.status === 422 ? 400 : error.status).send({ code, message: error.message });
+      const code = error.status === 422 ? "VALIDATION_ERROR" : error.status === 429 ? "TOO_MANY_REQUESTS" : error.error;
+      return reply
+        .code(error.status === 422 ? 400 : error.status)
+        .headers(error.headers)
+        .send({ code, message: error.message });
     }
   });
 }

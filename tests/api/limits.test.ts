@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { limiter, sweepAttempts } from "../../server/auth/limits.ts";
-import { countInMemory } from "../../server/auth/limits-rules.ts";
 import { attempts, verification } from "../../server/auth/tables.ts";
 import { newId } from "../../server/lib/ids.ts";
+import { countInMemory } from "../../server/lib/limits.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { type Postgres, startPostgres } from "../support/postgres.ts";
@@ -182,6 +182,31 @@ describe("by address", () => {
       expectRefused(await proxied.request("POST", `/api/auth${path}`, { body: {}, headers }));
       proxied.clock.advance(10 * 60_000);
       expect((await proxied.request("POST", `/api/auth${path}`, { body: {}, headers })).status).not.toBe(429);
+    });
+
+    test("opening checkouts is refused from the 61st of a minute on, by address; whoever is signed in counts alone", async () => {
+      const headers = { "x-forwarded-for": newAddress() };
+      const buy = (more: object = {}) => proxied.request("GET", "/buy/nobody", { headers: { ...headers, ...more } });
+      const ask = (more: object = {}) =>
+        proxied.request("POST", "/api/auth/checkout", { body: { slug: "nothing" }, headers, ...more });
+      for (let n = 0; n < 30; n += 1) {
+        expect((await buy()).status).toBe(404);
+        expect((await ask()).status).toBe(400);
+      }
+      const refused = await buy();
+      expect([refused.status, (refused.json as { error: string }).error]).toEqual([429, "TooManyRequests"]);
+      expect(refused.headers["retry-after"]).toBe("61");
+      const page = await buy({ accept: "text/html" });
+      expect([page.status, page.headers["content-type"]]).toEqual([429, "text/plain; charset=utf-8"]);
+      expect(page.text).toContain("Try again in 61 s");
+      const session = await ask();
+      expect(session.json).toMatchObject({ code: "TOO_MANY_REQUESTS" });
+      expect([session.status, session.headers["retry-after"]]).toEqual([429, "61"]);
+      const person = await proxied.seller("person");
+      expect((await ask({ token: person.session })).status).toBe(400);
+      expect((await buy({ "x-forwarded-for": newAddress() })).status).toBe(404);
+      proxied.clock.advance(60_000);
+      expect((await buy()).status).toBe(404);
     });
   });
 });
