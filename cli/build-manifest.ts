@@ -95,6 +95,27 @@ function kindOf(schema: Schema, root: Schema): { kind: Kind; choices?: string[] 
   return { kind: kinds.some((one) => one.type) ? "json" : "text" };
 }
 
+/** The keys of an object, dotted, each with the kind of its value; undefined where any key may stand. */
+function keysOf(schema: Schema, root: Schema): Record<string, Kind> | undefined {
+  const objects = variants(schema, root);
+  if (objects.some((one) => !one.properties || one.additionalProperties)) return undefined;
+  const keys: Record<string, Kind> = {};
+  for (const [name, field] of fieldsOf({ ...schema, $defs: root.$defs })) {
+    const inner = keysOf(field.schema, root);
+    if (inner) for (const [key, kind] of Object.entries(inner)) keys[`${name}.${key}`] = kind;
+    else keys[name] = kindOf(field.schema, root).kind;
+  }
+  return keys;
+}
+
+/** What a map is known to hold, and whether a part of it would be refused. */
+function mapOf(schema: Schema, root: Schema): Pick<FlagEntry, "keys" | "whole"> {
+  const keys = keysOf(schema, root);
+  if (!keys || Object.keys(keys).length === 0) return {};
+  const whole = variants(schema, root).some((one) => (one.required ?? []).length > 0);
+  return { keys, ...(whole && { whole }) };
+}
+
 function flagsOf(schema: z.ZodType, shorthands: Record<string, string> = {}): FlagEntry[] {
   const root = wire(schema);
   return (
@@ -113,9 +134,11 @@ function flagsOf(schema: z.ZodType, shorthands: Record<string, string> = {}): Fl
         ]
           .filter(Boolean)
           .join(" ");
+        const kind = kindOf(field.schema, root);
         return {
           name,
-          ...kindOf(field.schema, root),
+          ...kind,
+          ...(kind.kind === "map" && mapOf(field.schema, root)),
           ...(description && { description }),
           ...(field.required && { required: true as const }),
           ...(shorthands[name] && { shorthand: shorthands[name] }),
@@ -159,12 +182,13 @@ function operationEntry(key: string, name: string, op: Operation, look: Look): O
     summary: op.summary,
     method: op.method,
     path: op.path,
-    params: Object.keys(op.params?.shape ?? {}),
+    params: look.current ? [] : Object.keys(op.params?.shape ?? {}),
     query: op.query ? flagsOf(op.query) : [],
     ...(op.body && { body: flagsOf(op.body, key === "create" || key === "update" ? look.shorthands : undefined) }),
     ...(confirm && { confirm }),
     ...(op.method === "DELETE" && { done: `Deleted the ${look.noun}.` }),
     ...(answerOf(op)?.list && { list: true as const }),
+    ...(look.current && { current: true as const }),
     ...(op.anyOrganization && { anyOrganization: true as const }),
     ...(examples && { examples }),
   };
@@ -213,7 +237,7 @@ function groupOf(key: string, resource: Resource, look: Look): Group {
   }
   return {
     entry: {
-      name: kebab(key),
+      name: look.name ?? kebab(key),
       summary: look.summary,
       noun: look.noun,
       columns: look.columns,
@@ -235,7 +259,9 @@ export function buildManifest(
       .flatMap((key) => {
         const look = looks[key] ?? plainLook(key);
         const resource = contract[key];
-        return look && resource && looks[key] !== false ? [[kebab(key), groupOf(key, resource, look)] as const] : [];
+        if (!look || !resource) return [];
+        const group = groupOf(key, resource, look);
+        return [[group.entry.name, group] as const];
       })
       .filter(([, group]) => group.entry.operations.length > 0),
   );

@@ -87,3 +87,29 @@ export async function findOrganization(context: Context): Promise<string | undef
   if (organization?.slug === org) return organization.id;
   return pickOrganization(await organizationsOf(context), org).id;
 }
+
+/** The id of the organization in use, also where only an API key says it. */
+export async function currentOrganization(context: Context): Promise<string> {
+  const known = await context.organization();
+  if (known !== undefined) return known;
+  const all = await organizationsOfKey(context);
+  const { org } = context.settings();
+  if (org !== undefined) return pickOrganization(all, org).id;
+  const [only, ...others] = all;
+  if (only && others.length === 0) return only.id;
+  throw new Fault(
+    "usage",
+    only ? "this API key is good for several organizations" : "this API key has no organization",
+    {
+      hint: only
+        ? `Say which: --org ${all.map(({ slug }) => slug).join(" or --org ")}`
+        : "Make another: floe api-keys create",
+    },
+  );
+}
+
+/** The organizations that an API key is good for: its own, or all those of the person whose key it is. */
+export async function organizationsOfKey(context: Context): Promise<Organization[]> {
+  const call = { method: "GET", path: "/v1/organizations/", query: { limit: 100 }, organization: false };
+  return ((await context.call(call)) as { items?: Organization[] }).items ?? [];
+}

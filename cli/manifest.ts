@@ -12,6 +12,10 @@ export type FlagEntry = {
   choices?: string[];
   description?: string;
   required?: true;
+  /** Of a map: the keys there are, dotted, each with the kind of its value. Without it any key may stand. */
+  keys?: Record<string, Kind>;
+  /** Of a map: the server takes it whole, so what a flag does not say is said as it is. */
+  whole?: true;
   /** The name of the shorthand (`cli/resource/shorthands.ts`) that writes this field instead. */
   shorthand?: string;
 };
@@ -32,6 +36,8 @@ export type OperationEntry = {
   /** What is said when it is done and there is nothing to show. */
   done?: string;
   list?: true;
+  /** The id in its path is the organization in use. */
+  current?: true;
   anyOrganization?: true;
   examples?: string[];
 };

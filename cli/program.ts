@@ -143,11 +143,13 @@ async function addCalled(
 
 /** Help that was asked for is data; help that stands for an answer is a usage error. */
 function asFault(error: CommanderError, argv: string[]): Fault {
-  const message = error.message.replace(/^error: /, "");
+  // What a flag says of its text begins in small letters: it is the end of this sentence.
+  const message = error.message.replace(/^error: /, "").replace(/ is invalid\. (?=[a-z])/, " ");
   const [first, ...more] = message.split("\n");
   const called = words(argv);
   // What could not be understood is left out of the command whose help is named.
-  const known = error.code === "commander.unknownCommand" ? called.slice(0, -1) : called;
+  const unknown = /^unknown command '(.*)'/.exec(first ?? "")?.[1];
+  const known = unknown === undefined ? called : called.slice(0, called.indexOf(unknown));
   const about = ["floe", ...known, "--help"].join(" ");
   const suggestion = more.join(" ").trim();
   return new Fault("usage", first ?? message, { hint: [suggestion, `See: ${about}`].filter(Boolean).join("  ") });

@@ -1,5 +1,7 @@
 /** One resource of the contract as it looks on the command line. What is not said here follows from the contract. */
 export type Look = {
+  /** The name of its commands, where it is not the contract's own. */
+  name?: string;
   summary: string;
   /** One of them, in words: "product". */
   noun: string;
@@ -15,6 +17,8 @@ export type Look = {
   shorthands?: Record<string, string>;
   /** Columns of an operation whose rows are something else. */
   columnsOf?: Record<string, string[]>;
+  /** There is one of it, the one in use: no command takes an id. */
+  current?: true;
   /** By command. */
   examples?: Record<string, string[]>;
 };
@@ -136,9 +140,21 @@ export const looks: Record<string, Look | false> = {
     },
   },
   organizations: {
-    summary: "Your stores, as the API shows them",
+    name: "organization",
+    current: true,
+    summary: "Your store: its name, features and settings",
     noun: "organization",
-    columns: ["id:id", "slug", "name", "status", "created_at:date"],
+    columns: ["id:id", "slug", "name"],
+    // Which there are, and which is in use, is the matter of floe orgs.
+    names: { list: false },
+    examples: {
+      get: ["floe organization get", "floe organization get --json name,feature_settings"],
+      update: [
+        "floe organization update --name Acme --email help@acme.example",
+        "floe organization update --feature-settings seat_based_pricing_enabled=true",
+        "floe organization update --customer-portal-settings subscription.pause=true",
+      ],
+    },
   },
   // What a checkout page in a browser calls with its own secret.
   checkoutClient: false,

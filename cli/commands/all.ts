@@ -23,7 +23,7 @@ export const commands: Record<string, Entry> = {
     heading: "start",
     load: () => import("./whoami.ts"),
   },
-  orgs: { summary: "List, choose and create organizations", heading: "start", load: () => import("./orgs.ts") },
+  orgs: { summary: "Your organizations: list, choose, create", heading: "start", load: () => import("./orgs.ts") },
   init: catalog("Start a catalogue file", (all) => all.addInit),
   pull: catalog("Bring the file up to what the server has", (all) => all.addPull),
   validate: catalog("Check the file, without asking the server", (all) => all.addValidate),

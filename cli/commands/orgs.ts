@@ -9,7 +9,7 @@ const fields = ["id", "name", "slug", "current"];
 const columns = ["slug", "name", "id:id", "current:flag"];
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
-  const group = root.command("orgs").description("List, choose and create organizations").helpCommand(false);
+  const group = root.command("orgs").description("Your organizations: list, choose, create").helpCommand(false);
   const list = group.command("list").description("List your organizations");
   list.action(() => showAll(contextOf(list)));
   const use = group

@@ -1,11 +1,10 @@
 /** `floe whoami`: who the server says that you are. */
 import type { Command } from "commander";
-import type { Context } from "../context.ts";
+import { type Context, type Organization, organizationsOfKey } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { askedFields, showOne } from "../resource/show.ts";
 
 type Session = { user: { id: string; email: string; name: string }; session?: { expiresAt?: string } } | null;
-type Page = { items?: { id: string; name: string; slug: string }[] };
 
 const fields = [
   "server",
@@ -31,15 +30,15 @@ async function whoami(context: Context): Promise<void> {
   const { server, profile, apiKey, organization } = context.settings();
   const asked = askedFields(context.globals.json, ["user", "organization", ...fields]);
   if (apiKey) {
-    const { items = [] } = (await context
-      .call({ method: "GET", path: "/v1/organizations/" })
-      .catch((error: unknown) => {
-        // A key may be good for other things than to say whose it is; one that is no good at all is told above.
-        if (error instanceof Fault && error.kind === "not_permitted") return {};
-        throw error;
-      })) as Page;
-    const [first] = items;
-    const found = first ? { id: first.id, name: first.name, slug: first.slug } : null;
+    const all = await organizationsOfKey(context).catch((error: unknown): Organization[] => {
+      // A key may be good for other things than to say whose it is; one that is no good at all is told above.
+      if (error instanceof Fault && error.kind === "not_permitted") return [];
+      throw error;
+    });
+    const { org } = context.settings();
+    // A person's own key may be good for several, of which none is in use until one is named.
+    const one = org === undefined && all.length === 1 ? all[0] : all.find(({ id, slug }) => org === id || org === slug);
+    const found = one ? { id: one.id, name: one.name, slug: one.slug } : null;
     return showOne(
       context,
       { server, profile, signed_in_by: "api_key", user: null, organization: found, expires_at: null },

@@ -2,10 +2,10 @@
 import type { Command } from "commander";
 import { urlOf } from "../../shared/client.ts";
 import { confirm } from "../ask.ts";
-import type { Context } from "../context.ts";
+import { type Context, currentOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";
 import type { FlagEntry, GroupEntry, OperationEntry } from "../manifest.ts";
-import { addFlags, flagName, readFlags, readJson } from "./flags.ts";
+import { addFlags, flagName, laidOver, readFlags, readJson } from "./flags.ts";
 import { askedFields, showList, showOne } from "./show.ts";
 
 type Options = Record<string, unknown> & {
@@ -62,7 +62,9 @@ async function runOperation(
   values: string[],
   options: Options,
 ): Promise<void> {
-  const params = Object.fromEntries(op.params.map((param, index) => [param, values[index]]));
+  const params = op.current
+    ? { id: await currentOrganization(context) }
+    : Object.fromEntries(op.params.map((param, index) => [param, values[index]]));
   const asked = context.globals.json;
   const fields =
     typeof asked === "string" ? askedFields(asked, context.manifest.fields(group.name, op.name)) : undefined;
@@ -70,7 +72,8 @@ async function runOperation(
   requireFlags(op, op.query, query);
   const columns = group.columnsOf?.[op.name] ?? group.columns;
   if (op.list) return list(context, op, params, query, options, { columns, ...(fields && { fields }) });
-  const body = await readBody(context, op, options);
+  const said = await readBody(context, op, options);
+  const body = op.current && said ? await completed(context, op, params, said) : said;
   if (options.dryRun) return dryRun(context, op, params, query, body);
   if (op.confirm) await confirm(context, op.confirm, options.yes);
   const made = {
@@ -142,6 +145,20 @@ async function readBody(context: Context, op: OperationEntry, options: Options):
     throw new Fault("usage", "nothing to change was given", { hint: `Flags: ${entries.map(flagName).join(", ")}` });
   }
   return given;
+}
+
+/** A group of settings that the server takes whole, with those of it that were not said as they are. */
+async function completed(
+  context: Context,
+  { path, body = [] }: OperationEntry,
+  params: Record<string, unknown>,
+  said: unknown,
+): Promise<unknown> {
+  const given = said as Record<string, unknown>;
+  const wholes = body.filter(({ whole, name }) => whole && given[name]);
+  if (wholes.length === 0) return said;
+  const there = (await context.call({ method: "GET", path, params })) as Record<string, unknown>;
+  return { ...given, ...Object.fromEntries(wholes.map(({ name }) => [name, laidOver(there[name], given[name])])) };
 }
 
 function dryRun(

@@ -28,8 +28,17 @@ export function readJson(text: string, readStdin: () => string = () => readFileS
 const scalar = (text: string): unknown =>
   /^(true|false|-?\d{1,15}(\.\d+)?)$/.test(text) ? (JSON.parse(text) as unknown) : text;
 
+/** Two objects, the second over the first at every depth. */
+export function laidOver(below: unknown, above: unknown): unknown {
+  const isMap = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
+  if (!isMap(below) || !isMap(above)) return above;
+  const whole: Record<string, unknown> = { ...(below as object) };
+  for (const [key, value] of Object.entries(above as object)) whole[key] = laidOver(whole[key], value);
+  return whole;
+}
+
 /** `key=value`, several of them, or one JSON object. */
-function readMap(text: string, before: Record<string, unknown> = {}): Record<string, unknown> {
+function readMap({ keys }: FlagEntry, text: string, before: Record<string, unknown> = {}): Record<string, unknown> {
   if (text.startsWith("{") || text.startsWith("@")) {
     const value = readJson(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...before, ...value };
@@ -37,7 +46,14 @@ function readMap(text: string, before: Record<string, unknown> = {}): Record<str
   }
   const at = text.indexOf("=");
   if (at < 1) throw new InvalidArgumentError("is written as key=value, or as a JSON object.");
-  return { ...before, [text.slice(0, at)]: scalar(text.slice(at + 1)) };
+  const [key, value] = [text.slice(0, at), text.slice(at + 1)];
+  if (!keys) return { ...before, [key]: scalar(value) };
+  const kind = keys[key];
+  if (!kind) throw new InvalidArgumentError(`has no ${key}. There are: ${Object.keys(keys).join(", ")}.`);
+  const read = readValue({ name: key, kind: kind === "map" ? "json" : kind }, value);
+  // From the inside out: subscription.pause=true is { subscription: { pause: true } }.
+  const nested = key.split(".").reduceRight<unknown>((inner, name) => ({ [name]: inner }), read);
+  return laidOver(before, nested) as Record<string, unknown>;
 }
 
 function readNumber(text: string, integer: boolean): number {
@@ -86,7 +102,7 @@ export function readValue(entry: FlagEntry, text: string, before?: unknown): unk
           .map((one) => readChoice(one, entry.choices)),
       ];
     case "map":
-      return readMap(text, before as Record<string, unknown> | undefined);
+      return readMap(entry, text, before as Record<string, unknown> | undefined);
     case "json":
       return readJson(text);
     default:
@@ -96,9 +112,10 @@ export function readValue(entry: FlagEntry, text: string, before?: unknown): unk
 
 function optionOf(entry: FlagEntry): Option {
   const few = entry.choices && entry.choices.length <= 8 ? `<${entry.choices.join("|")}>` : placeholders[entry.kind];
+  const keys = entry.keys && `Keys: ${Object.keys(entry.keys).join(", ")}; may be repeated.`;
   const option = new Option(
     `--${kebab(entry.name)} ${entry.kind === "list" ? placeholders.list : few}`,
-    entry.description,
+    [entry.description, keys].filter(Boolean).join(" "),
   );
   return option.argParser((text: string, before: unknown) => readValue(entry, text, before));
 }

@@ -1,7 +1,7 @@
 /** The command line against the real server: what a stand-in cannot know. */
 import { join } from "node:path";
 import { validateEvent } from "polar-sdk-0.49/webhooks.js";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { begin, floe, folder, until } from "./support.ts";
@@ -105,7 +105,7 @@ test("a sale, from sign-in to the signed event on this machine", async () => {
 });
 
 test("every resource lists, and its columns are of what comes", async () => {
-  for (const group of ["products", "customers", "checkouts", "orders", "payments", "webhooks", "organizations"]) {
+  for (const group of ["products", "customers", "checkouts", "orders", "payments", "webhooks", "orgs"]) {
     expect(Array.isArray(await json(group, "list")), group).toBe(true);
     const { code, out } = await floe([group, "list"], { env, tty: true, columns: 200 });
     expect([group, code, out.includes("undefined")]).toEqual([group, 0, false]);
@@ -113,6 +113,61 @@ test("every resource lists, and its columns are of what comes", async () => {
   const { out } = await floe(["orders", "list"], { env, tty: true, columns: 200 });
   expect(out).toContain("$19.00");
   expect(out).toContain("zoe@example.com");
+});
+
+describe("the organization in use", () => {
+  const run = (tty: boolean, ...argv: string[]) =>
+    floe(["organization", ...argv], { env: { FLOE_SERVER: server.url, FLOE_API_KEY: seller.key }, tty });
+
+  test("is read with nothing but a key: fields for a person, JSON for a program", async () => {
+    const { code, out } = await run(true, "get");
+    expect([code, out]).toEqual([0, expect.stringMatching(/^feature_settings\.seat_based_pricing_enabled +no$/m)]);
+    const { out: json } = await run(false, "get", "--json", "id,feature_settings");
+    expect(JSON.parse(json)).toMatchObject({
+      id: seller.organization_id,
+      feature_settings: { wallets_enabled: false },
+    });
+  });
+
+  test("is changed key by key, also where the server takes a group of settings whole (ORG-01)", async () => {
+    const before = JSON.parse((await run(false, "get")).out);
+    const { code, out, err } = await run(
+      false,
+      ...["update", "--name", "Acme Tools", "--feature-settings", "member_model_enabled=true"],
+      ...["--subscription-settings", "proration_behavior=invoice", "--customer-portal-settings"],
+      ...["subscription.pause=true", "--customer-email-settings=subscription_cycled=false"],
+    );
+    expect([code, err]).toEqual([0, ""]);
+    const { subscription_settings, customer_email_settings, customer_portal_settings } = before;
+    expect(JSON.parse(out)).toMatchObject({
+      name: "Acme Tools",
+      feature_settings: { ...before.feature_settings, member_model_enabled: true },
+      subscription_settings: { ...subscription_settings, proration_behavior: "invoice" },
+      customer_email_settings: { ...customer_email_settings, subscription_cycled: false },
+      customer_portal_settings: {
+        ...customer_portal_settings,
+        subscription: { ...customer_portal_settings.subscription, pause: true },
+      },
+    });
+  });
+
+  test("a setting that there is not, or with a value of another kind, is refused with those there are", async () => {
+    const wrong = await run(false, "update", "--feature-settings", "seats=true");
+    expect([wrong.code, wrong.err]).toEqual([64, expect.stringContaining("seat_based_pricing_enabled")]);
+    const kind = await run(false, "update", "--subscription-settings", "prevent_trial_abuse=maybe");
+    expect([kind.code, kind.err]).toEqual([64, expect.stringContaining("true or false")]);
+  });
+
+  test("a person's own key that is good for several is asked which, and takes a slug", async () => {
+    const other = await json<{ slug: string }>("orgs", "create", "Second", "--slug", "second-store");
+    const scopes = "organizations:read";
+    const { key } = await json<{ key: string }>("api-keys", "create", "mine", "--personal", "--scopes", scopes);
+    const mine = { FLOE_SERVER: server.url, FLOE_API_KEY: key };
+    const unclear = await floe(["organization", "get"], { env: mine });
+    expect([unclear.code, unclear.err]).toEqual([64, expect.stringContaining(`--org ${other.slug}`)]);
+    const { out } = await floe(["organization", "get", "--org", other.slug, "--json", "slug"], { env: mine });
+    expect(JSON.parse(out)).toEqual({ slug: other.slug });
+  });
 });
 
 test("a key made here opens what its scopes say, until it is revoked", async () => {
