@@ -2,6 +2,7 @@ import { sweepGuests } from "./auth/guests.ts";
 import { sweepDeviceCodes } from "./auth/sweep.ts";
 import { checkoutJobs, sweepCheckouts } from "./checkouts/jobs.ts";
 import { sweepPayments } from "./checkouts/settlement.ts";
+import { sweepTallies } from "./customers/jobs.ts";
 import { sweepFiles } from "./files/jobs.ts";
 import { sweepIdempotencyKeys } from "./http/idempotency.ts";
 import type { Deps, JobHandlers } from "./lib/context.ts";
@@ -13,7 +14,14 @@ export const handlers: JobHandlers = { ...webhookJobs, ...checkoutJobs, "mails.s
 
 type Sweep = (deps: Deps) => Promise<number>;
 const due: readonly Sweep[] = [sweepPayments, sweepCheckouts, sweepWebhooks, sweepMails];
-const old: readonly Sweep[] = [sweepIdempotencyKeys, sweepDeviceCodes, sweepGuests, sweepOldMails, sweepFiles];
+const old: readonly Sweep[] = [
+  sweepIdempotencyKeys,
+  sweepDeviceCodes,
+  sweepGuests,
+  sweepOldMails,
+  sweepFiles,
+  sweepTallies,
+];
 const due_every_ms = 1000;
 const old_every_ms = 10 * 60 * 1000;
 

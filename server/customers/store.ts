@@ -2,7 +2,7 @@ import { and, count, eq, ilike, isNull, ne, or, type SQL, sql } from "drizzle-or
 import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, metadataMatches, offsetOf, orderBy, type Paging } from "../lib/page.ts";
 import type { CustomerRow } from "./rules.ts";
-import { customers } from "./tables.ts";
+import { customers, customerTallies } from "./tables.ts";
 
 type Filter = Paging & {
   organization_id?: string[] | undefined;
@@ -25,8 +25,7 @@ const startsWith = (text: string): string => contains(text).slice(1);
 /** One page of customers, and how many there are (CUS-22). */
 export async function listCustomers(db: Database, organization_id: string, filter: Filter) {
   const { query, active } = filter;
-  const where = and(
-    living(organization_id),
+  const asked = and(
     among(customers.organization_id, filter.organization_id),
     filter.email === undefined ? undefined : sameEmail(filter.email),
     query === undefined
@@ -40,6 +39,7 @@ export async function listCustomers(db: Database, organization_id: string, filte
     active ? sql`false` : undefined,
     metadataMatches(customers.metadata, filter.metadata),
   );
+  const where = and(living(organization_id), asked);
   const items = await db
     .select()
     .from(customers)
@@ -48,8 +48,34 @@ export async function listCustomers(db: Database, organization_id: string, filte
     .orderBy(...(filter.email === undefined ? orderBy(filter.sorting, sortable, customers.id) : []))
     .limit(filter.limit)
     .offset(offsetOf(filter));
+  if (!asked) return { items, total: await countAll(db, organization_id) };
   const [row] = await db.select({ total: count() }).from(customers).where(where);
   return { items, total: row?.total ?? 0 };
+}
+
+async function countAll(db: Database, organization_id: string): Promise<number> {
+  const [row] = await db
+    .select({ total: sql<number>`coalesce(sum(${customerTallies.change}), 0)::int` })
+    .from(customerTallies)
+    .where(eq(customerTallies.organization_id, organization_id));
+  return row?.total ?? 0;
+}
+
+/** Add up the tallies of each organization to one row; answers of how many. */
+export async function addUpTallies(db: Database): Promise<number> {
+  const { organization_id, change } = customerTallies;
+  const loose = await db
+    .select({ organization_id })
+    .from(customerTallies)
+    .groupBy(organization_id)
+    .having(sql`count(*) > 1 or sum(${change}) = 0`);
+  // In one statement, so that at no moment there are more or fewer.
+  for (const one of loose)
+    await db.execute(sql`
+      with gone as (delete from ${customerTallies} where organization_id = ${one.organization_id} returning change)
+      insert into ${customerTallies} (organization_id, change)
+      select ${one.organization_id}, sum(change) from gone having sum(change) <> 0`);
+  return loose.length;
 }
 
 const keyed = (key: CustomerKey): SQL =>

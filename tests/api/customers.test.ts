@@ -1,7 +1,10 @@
-import { eq } from "drizzle-orm";
+import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { customers } from "../../server/customers/tables.ts";
+import { sweepTallies } from "../../server/customers/jobs.ts";
+import { customers, customerTallies } from "../../server/customers/tables.ts";
+import { newId } from "../../server/lib/ids.ts";
 import { events } from "../../server/lib/tables.ts";
+import { organization } from "../../server/organizations/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 let floe: Floe;
@@ -11,7 +14,7 @@ beforeAll(async () => {
   floe = await start();
   seller = await floe.seller("ada");
   other = await floe.seller("bob");
-}, 60_000);
+});
 afterAll(() => floe?.close());
 
 let made = 0;
@@ -272,6 +275,47 @@ describe("reading customers", () => {
       loc: ["query", "sorting"],
     });
     expect((await send("GET", "/v1/customers/?page=0")).status).toBe(422);
+  });
+});
+
+describe("how many customers there are", () => {
+  const total = async (of: Seller = seller) => (await of.client.customers.list({ query: {} })).pagination.total_count;
+  const counted = (of: Seller = seller) =>
+    floe.deps.db.$count(
+      customers,
+      and(eq(customers.organization_id, of.organization_id), isNull(customers.deleted_at)),
+    );
+  const tallies = (of: Seller = seller) =>
+    floe.deps.db.$count(customerTallies, eq(customerTallies.organization_id, of.organization_id));
+
+  test("is exact after all that was made, refused, raced for, deleted and made unreadable; also while it is added up", async () => {
+    expect(await total()).toBe(await counted());
+    const many = await Promise.all(Array.from({ length: 20 }, () => create()));
+    const [one] = many;
+    await Promise.all([
+      ...many.slice(1, 9).map(({ id }) => seller.client.customers.delete({ params: { id }, query: {} })),
+      sweepTallies(floe.deps),
+      sweepTallies(floe.deps),
+      create({ email: one?.email }).catch(() => undefined),
+    ]);
+    expect(await total()).toBe(await counted());
+    await sweepTallies(floe.deps);
+    expect(await tallies()).toBe(1);
+    expect(await total()).toBe(await counted());
+    await sweepTallies(floe.deps);
+    expect(await tallies()).toBe(1);
+  });
+
+  test("is one row for a statement of many, none where nobody came or went, and goes with the organization", async () => {
+    const brief = await floe.seller("brief");
+    const { organization_id } = brief;
+    const rows = Array.from({ length: 50 }, () => ({ id: newId(), organization_id, email: address() }));
+    await floe.deps.db.insert(customers).values(rows.map((row) => ({ ...row, created_at: floe.clock.now() })));
+    await floe.deps.db.update(customers).set({ name: "Renamed" }).where(eq(customers.organization_id, organization_id));
+    expect([await total(brief), await tallies(brief)]).toEqual([50, 1]);
+    await floe.deps.db.delete(organization).where(eq(organization.id, organization_id));
+    await sweepTallies(floe.deps);
+    expect(await tallies(brief)).toBe(0);
   });
 });
 
