@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { patience_ms } from "./tests/support/eventually.ts";
 
 export default defineConfig({
   test: {
@@ -9,7 +10,9 @@ export default defineConfig({
     isolate: false,
     // Tests of the terminal play a person at it, also where continuous integration runs them.
     env: { CI: "false" },
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // What is broken is told in the end; what is slow, on a machine that is busy with something else, still passes.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: patience_ms, interval: 20 } },
   },
 });

@@ -45,7 +45,7 @@ beforeAll(async () => {
     body: { name: "Guide", prices: [{ amount_type: "fixed", price_amount: 1900 }] },
   });
   product = made.id;
-}, 60_000);
+});
 beforeEach(async () => {
   guest = visitor(floe.url);
   await guest.go("POST", "/api/auth/sign-in/anonymous", { body: {} });
@@ -356,4 +356,4 @@ test("a guest who signs in to two accounts at once is moved once, whole, and not
     await races.close();
     await postgres.stop();
   }
-}, 90_000);
+});

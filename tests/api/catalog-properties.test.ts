@@ -212,7 +212,7 @@ describe("any catalogue", () => {
       }),
       { numRuns: 5, endOnFailure: true },
     );
-  }, 60_000);
+  });
 });
 
 test("the JSON Schema takes every such catalogue, placeholders and environments, and refuses what is wrong", async () => {

@@ -13,7 +13,7 @@ beforeAll(async () => {
   server = await startPostgres();
   url = await server.database();
   floe = await start({ databaseUrl: url });
-}, 120_000);
+});
 afterAll(async () => {
   await floe?.close();
   await server?.stop();

@@ -11,7 +11,7 @@ beforeAll(async () => {
   postgres = await startPostgres();
   floe = await start({ databaseUrl: await postgres.database() });
   seller = await floe.seller("ada");
-}, 120_000);
+});
 afterAll(async () => {
   await floe?.close();
   await postgres?.stop();

@@ -28,7 +28,7 @@ beforeAll(async () => {
   devices = sides[0] as (typeof sides)[0];
   seller = await floe.seller();
   me = await devices.browser(seller);
-}, 60_000);
+});
 afterAll(async () => {
   for (const one of servers ?? []) await one.close();
   await postgres?.stop();

@@ -13,7 +13,7 @@ beforeAll(async () => {
   floe = await startAccounts();
   seller = await floe.seller("ada");
   call = callsOf(floe, seller);
-}, 60_000);
+});
 afterAll(() => floe?.close());
 
 const path = "/v1/discounts/";
@@ -160,7 +160,7 @@ describe("at the same time", () => {
   beforeAll(async () => {
     postgres = await startPostgres();
     real = await start({ databaseUrl: await postgres.database() });
-  }, 120_000);
+  });
   afterAll(async () => {
     await real?.close();
     await postgres?.stop();

@@ -76,7 +76,7 @@ test("asking for a new password: a known and an unknown address", async () => {
     (run) => reset(unknown[run]),
     floor_ms,
   );
-}, 60_000);
+});
 
 test("asking to confirm an address without being signed in: an unconfirmed, a confirmed and an unknown one", async () => {
   const confirm = (email = "") => ask("/api/auth/send-verification-email", { email });
@@ -88,7 +88,7 @@ test("asking to confirm an address without being signed in: an unconfirmed, a co
   await floe.deps.db.update(user).set({ emailVerified: true });
   const [confirmed, nobody] = [await confirm(known[0]?.email), await confirm(unknown[0])];
   expect(confirmed).toMatchObject({ status: nobody.status, json: nobody.json });
-}, 60_000);
+});
 
 test("inviting: an address with an account and one without", async () => {
   const owner: Visitor = visitor(floe.url);

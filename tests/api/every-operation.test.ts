@@ -46,7 +46,7 @@ beforeAll(async () => {
   other = await floe.seller("bob");
   for (const resource of Object.keys(api) as (keyof Api)[]) rows.set(resource, await rowOf[resource](floe, seller));
   product_id = rows.get("products")?.params.id ?? "";
-}, 120_000);
+});
 afterAll(() => floe?.close());
 
 type Options = { token?: string; body?: unknown; query?: Record<string, unknown>; params?: Record<string, string> };

@@ -45,7 +45,7 @@ beforeAll(async () => {
   services = await startServices();
   openid = await startOpenId({});
   floe = await startAccounts(settings());
-}, 60_000);
+});
 beforeEach(async () => {
   alice = await newPerson(floe);
 });
@@ -149,7 +149,7 @@ describe("where the settings allow more", () => {
       FLOE_TRUSTED_PROVIDERS: "discord",
       FLOE_SOCIAL_SIGN_UP: "requested",
     });
-  }, 60_000);
+  });
   afterAll(() => open.close());
 
   test("another address is linked, and a trusted service's unproved one; the address of the account stays", async () => {
@@ -287,7 +287,7 @@ describe("unlinking", () => {
       await races.close();
       await postgres.stop();
     }
-  }, 60_000);
+  });
 });
 
 describe("tokens of the services", () => {

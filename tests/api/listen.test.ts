@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../server/lib/ids.ts";
 import { events } from "../../server/lib/tables.ts";
 import { openTail } from "../../server/lib/tail.ts";
+import { patience_ms } from "../support/eventually.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { type Postgres, startPostgres } from "../support/postgres.ts";
 import { openStream, type Stream } from "../support/sse.ts";
@@ -56,6 +57,15 @@ async function happen(
 const bodyOf = (message: { data: never }): { type: string; data: { id: string } } =>
   JSON.parse((message.data as Delivery).body);
 
+/** The ids of what comes, to the end: nothing that happened before can come after this one. */
+async function idsOf(stream: Stream): Promise<string[]> {
+  await happen("product.created", { id: "end" });
+  const ids = (await stream.to((message) => bodyOf(message).data.id === "end")).map(
+    (message) => bodyOf(message).data.id,
+  );
+  return ids.slice(0, -1);
+}
+
 describe("floe listen", () => {
   test("begins with the secret that signs, the same each time and another for each organization", async () => {
     const stream = await listen();
@@ -73,7 +83,8 @@ describe("floe listen", () => {
       (hello.data as { secret: string }).secret,
     );
     await happen();
-    expect(await foreign.rest(700)).toEqual([]);
+    const theirs = await happen("product.created", { id: "theirs" }, other.organization_id);
+    expect((await foreign.next()).data).toMatchObject({ id: theirs });
   });
 
   test("carries each event as an endpoint would get it, signed (WHK-06, WHK-08)", async () => {
@@ -111,15 +122,14 @@ describe("floe listen", () => {
       [await again.next(), await again.next(), await again.next()].map((message) => bodyOf(message).data.id),
     ).toEqual(["2", "3", "4"]);
     const byQuery = await listening(`?cursor=${stream.cursor}`);
-    expect((await byQuery.rest(700)).map((message) => bodyOf(message).data.id)).toEqual(["1", "2", "3", "4"]);
+    expect(await idsOf(byQuery)).toEqual(["1", "2", "3", "4"]);
   });
 
   test("goes through more than one page of what was missed, in order", async () => {
     const { cursor } = await listening();
     for (let number = 0; number < 250; number += 1) await happen("product.updated", { id: String(number) });
     const stream = await listening(`?cursor=${cursor}`);
-    const got = (await stream.rest(700)).map((message) => bodyOf(message).data.id);
-    expect(got).toEqual(Array.from({ length: 250 }, (_, number) => String(number)));
+    expect(await idsOf(stream)).toEqual(Array.from({ length: 250 }, (_, number) => String(number)));
   });
 
   test("can replay since a time", async () => {
@@ -128,14 +138,16 @@ describe("floe listen", () => {
     await happen("product.created", { id: "since" });
     floe.clock.advance(60_000);
     const stream = await listening(`?replay_since=${since}`);
-    expect((await stream.rest(700)).map((message) => bodyOf(message).data.id)).toEqual(["since"]);
-    expect(await (await listening(`?replay_since=${floe.clock.now().toISOString()}`)).rest(500)).toEqual([]);
+    expect(await idsOf(stream)).toEqual(["since"]);
+    floe.clock.advance(1000);
+    expect(await idsOf(await listening(`?replay_since=${floe.clock.now().toISOString()}`))).toEqual([]);
   });
 
   test("leaves out what was not asked for", async () => {
     const stream = await listening("?events=order.paid,product.updated&events=checkout.expired");
     for (const type of ["product.created", "order.paid", "checkout.expired", "product.updated"]) await happen(type);
-    expect((await stream.rest(700)).map((message) => (message.data as Delivery).type)).toEqual([
+    const messages = await stream.to((message) => (message.data as Delivery).type === "product.updated");
+    expect(messages.map((message) => (message.data as Delivery).type)).toEqual([
       "order.paid",
       "checkout.expired",
       "product.updated",
@@ -151,11 +163,12 @@ describe("floe listen", () => {
         bodyOf(message).type,
         (bodyOf(message).data as { billing_reason?: string }).billing_reason,
       ]);
-    expect(words(await newest.rest(700))).toEqual([
+    const isPaid = (message: { data: never }) => bodyOf(message).type === "order.paid";
+    expect(words(await newest.to(isPaid))).toEqual([
       ["checkout.expired", undefined],
       ["order.paid", "subscription_meter_cycle"],
     ]);
-    expect(words(await old.rest(700))).toEqual([["order.paid", "subscription_cycle"]]);
+    expect(words(await old.to(isPaid))).toEqual([["order.paid", "subscription_cycle"]]);
   });
 
   test.each([
@@ -188,10 +201,8 @@ describe("floe listen", () => {
     const owner = await short.seller();
     const stream = await openStream(`${short.url}/v1/webhooks/listen`, { authorization: `Bearer ${owner.key}` });
     await stream.next();
-    const began = Date.now();
     await short.close();
     await stream.ended;
-    expect(Date.now() - began).toBeLessThan(5000);
   });
 });
 
@@ -252,9 +263,7 @@ describe("on a real PostgreSQL", () => {
     await client.end();
   });
 
-  test("many writers at once, read by followers that come and go: each sees every event once", {
-    timeout: 60_000,
-  }, async () => {
+  test("many writers at once, read by followers that come and go: each sees every event once", async () => {
     const organization_id = newId();
     const client = postgres(String(real.deps.config.DATABASE_URL), { max: 20, onnotice: () => {} });
     const db = drizzle({ client });
@@ -292,7 +301,7 @@ describe("on a real PostgreSQL", () => {
       }
       return seen;
     };
-    const timer = setTimeout(() => stop.abort(), 30_000);
+    const timer = setTimeout(() => stop.abort(), patience_ms);
     const [steady, restless] = await Promise.all([follow(false), follow(true), writing]);
     clearTimeout(timer);
     tail.close();

@@ -239,7 +239,7 @@ describe("on PostgreSQL", () => {
         await start({ databaseUrl, settings, worker: true }),
         await start({ databaseUrl, settings, worker: true }),
       ];
-      await expect.poll(() => server.received.length, { timeout: 15_000 }).toBe(1);
+      await expect.poll(() => server.received.length).toBe(1);
       await new Promise((resolve) => setTimeout(resolve, 2500));
       expect(server.received.map(({ recipients }) => recipients)).toEqual([[email]]);
       for (const one of servers) await one.close();

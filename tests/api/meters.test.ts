@@ -10,7 +10,7 @@ beforeAll(async () => {
   floe = await startAccounts();
   seller = await floe.seller("ada");
   call = callsOf(floe, seller);
-}, 60_000);
+});
 afterAll(() => floe?.close());
 
 const path = "/v1/meters/";

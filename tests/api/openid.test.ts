@@ -145,4 +145,4 @@ test("20 who come at once with one account of the service are one user", async (
     await races.close();
     await postgres.stop();
   }
-}, 60_000);
+});

@@ -12,7 +12,7 @@ beforeAll(async () => {
   floe = await start();
   seller = await floe.seller("ada");
   other = await floe.seller("bob");
-}, 60_000);
+});
 afterAll(() => floe?.close());
 
 const get = () => seller.client.organizations.get({ params: { id: seller.organization_id } });

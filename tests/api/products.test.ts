@@ -12,7 +12,7 @@ beforeAll(async () => {
   floe = await start();
   seller = await floe.seller("ada");
   other = await floe.seller("bob");
-}, 60_000);
+});
 afterAll(() => floe?.close());
 
 const usd = (price_amount: number) => ({ amount_type: "fixed" as const, price_amount, price_currency: "usd" as const });

@@ -71,7 +71,7 @@ describe("a change of the secret", () => {
       startOpenId({ sub: "rotates", email: "rotates@example.com", email_verified: true, name: "Ada" }),
     ]);
     databaseUrl = await postgres.database();
-  }, 60_000);
+  });
   afterAll(async () => {
     await floe?.close();
     await google?.stop();

@@ -49,7 +49,7 @@ beforeAll(async () => {
     OIDC_LOST_ONE_CLIENT_ID: client.id,
     OIDC_LOST_ONE_CLIENT_SECRET: client.secret,
   });
-}, 60_000);
+});
 beforeEach(() => {
   alice = visitor(floe.url);
   google.state.claims = person();

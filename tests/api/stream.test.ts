@@ -58,13 +58,18 @@ const said = (messages: Message[]): string[] =>
     return payload.status === undefined ? key : `${key} ${payload.status}`;
   });
 
+const told = "checkout.webhook_event_delivered succeeded";
+/** What is said until the page hears this. */
+const saidTo = async (stream: Stream, last = told): Promise<string[]> =>
+  said(await stream.to((message) => said([message])[0] === last));
+
 describe("the stream of a checkout (CHK-60, CHK-61)", () => {
   test("says at once how the checkout stands, to any page", async () => {
     const stream = await watch(await checkout(), { origin: "https://shop.example.com" });
     expect(stream.status).toBe(200);
     expect(stream.headers["content-type"]).toContain("text/event-stream");
     expect(stream.headers["access-control-allow-origin"]).toBe("*");
-    const { data } = await stream.next(1000);
+    const { data } = await stream.next();
     expect(data).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       key: "checkout.updated",
@@ -74,19 +79,17 @@ describe("the stream of a checkout (CHK-60, CHK-61)", () => {
 
   test("tells order, success and, as no endpoint listens, that the seller was told", async () => {
     const sale = await checkout();
-    const [stream, other] = [await watch(sale), await watch(await checkout())];
+    const another = await checkout();
+    const [stream, other] = [await watch(sale), await watch(another)];
     await pay(sale);
-    const news = said(await stream.rest(1500));
+    const news = await saidTo(stream);
     expect(news[0]).toBe("checkout.updated open");
-    const inOrder = [
-      "checkout.updated confirmed",
-      "checkout.order_created",
-      "checkout.updated succeeded",
-      "checkout.webhook_event_delivered succeeded",
-    ];
+    const inOrder = ["checkout.updated confirmed", "checkout.order_created", "checkout.updated succeeded", told];
     expect(news.filter((one) => inOrder.includes(one))).toEqual(inOrder);
-    // Another checkout of the same seller hears nothing of it.
-    expect(said(await other.rest(500))).toEqual(["checkout.updated open"]);
+    // Another checkout of the same seller hears nothing of it: only of its own sale, once.
+    await pay(another);
+    const others = await saidTo(other);
+    expect(others.filter((one) => inOrder.includes(one))).toEqual(inOrder);
   });
 
   test("says that the seller was told only once an endpoint has taken it (WHK-19)", async () => {
@@ -95,13 +98,13 @@ describe("the stream of a checkout (CHK-60, CHK-61)", () => {
     const sale = await checkout();
     const stream = await watch(sale);
     await pay(sale);
-    const before = said(await stream.rest(1500));
-    expect(before).toContain("checkout.updated succeeded");
+    const before = await saidTo(stream, "checkout.updated succeeded");
+    before.push(...said(await stream.rest(600)));
     expect(before.filter((one) => one.startsWith("checkout.webhook_event_delivered"))).toEqual([]);
     receiver.answer(200);
     floe.clock.advance(10_000);
     await floe.runJobs();
-    expect(said(await stream.rest(1500))).toContain("checkout.webhook_event_delivered succeeded");
+    expect(await saidTo(stream)).toContain(told);
   });
 
   test("does not wait for a chat channel or an endpoint that is off (WHK-15, WHK-19)", async () => {
@@ -112,18 +115,14 @@ describe("the stream of a checkout (CHK-60, CHK-61)", () => {
     await seller.client.webhooks.updateEndpoint({ params: { id }, body: { enabled: false } });
     const stream = await watch(sale);
     await pay(sale);
-    expect(said(await stream.rest(1500))).toContain("checkout.webhook_event_delivered succeeded");
+    expect(await saidTo(stream)).toContain(told);
   });
 
   test("tells a late joiner all that matters", async () => {
     const sale = await checkout();
     await pay(sale);
-    const news = said(await (await watch(sale)).rest(1000));
-    expect(news).toEqual([
-      "checkout.order_created",
-      "checkout.updated succeeded",
-      "checkout.webhook_event_delivered succeeded",
-    ]);
+    const news = await saidTo(await watch(sale));
+    expect(news).toEqual(["checkout.order_created", "checkout.updated succeeded", told]);
   });
 
   test("of an unknown secret is 404, of an expired checkout 410, with a bad token 401 (API-25)", async () => {
@@ -161,22 +160,20 @@ describe("a stream", () => {
     const { app, url } = await serve(400);
     const stream = await openStream(url);
     await stream.next();
-    expect((await stream.next(2000)).data).toEqual({ type: "reconnect" });
+    expect((await stream.next()).data).toEqual({ type: "reconnect" });
     await stream.ended;
     await app.close();
   });
 
   test("leaves nothing behind when its reader goes away, and the server can close while readers are there", async () => {
-    const { app, url, over } = await serve(60_000);
+    const { app, url, over } = await serve(600_000);
     const [gone, there] = [await openStream(url), await openStream(url)];
     await gone.next();
     gone.close();
     await there.next();
-    await expect.poll(over, { timeout: 3000 }).toBe(1);
-    const began = Date.now();
+    await expect.poll(over).toBe(1);
     await app.close();
     await there.ended;
-    expect(Date.now() - began).toBeLessThan(3000);
-    await expect.poll(over, { timeout: 3000 }).toBe(2);
+    await expect.poll(over).toBe(2);
   });
 });

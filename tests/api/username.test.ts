@@ -27,7 +27,7 @@ const wrong = {
 beforeAll(async () => {
   services = await startServices();
   floe = await startAccounts({ TRUST_PROXY: "127.0.0.1", ...services.settings });
-}, 60_000);
+});
 beforeEach(() => {
   ada = visitor(floe.url);
   name = `Ada_${newId().slice(-12)}`;

@@ -32,7 +32,7 @@ beforeAll(async () => {
     join(dist, "server.js"),
     "export const serve = async (settings) => void process.stdout.write(JSON.stringify(settings));",
   );
-}, 60_000);
+});
 
 const env = {
   PATH: process.env.PATH,

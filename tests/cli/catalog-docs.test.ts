@@ -30,7 +30,7 @@ beforeAll(async () => {
   // The built program is found as people find it; packages that it leaves outside are this project's.
   writeFileSync(join(bin, "floe"), `#!/bin/sh\nexec "${process.execPath}" "${join(bin, "cli.cjs")}" "$@"\n`);
   chmodSync(join(bin, "floe"), 0o755);
-}, 120_000);
+});
 afterAll(() => server?.close());
 
 test("its file and its lines do what they say: planned by a key that can only read, applied by one that can write", async () => {
@@ -67,4 +67,4 @@ test("its file and its lines do what they say: planned by a key that can only re
   const [pro] = (await seller.client.products.list({ query: {} })).items;
   await seller.client.products.update({ params: { id: pro?.id ?? "" }, body: { name: "Pro 2" } });
   expect((await shell(everyNight, planKey)).code).toBe(10);
-}, 60_000);
+});

@@ -119,7 +119,7 @@ describe("fifty at once, on PostgreSQL", () => {
   beforeAll(async () => {
     postgres = await startPostgres();
     real = await start({ databaseUrl: await postgres.database() });
-  }, 120_000);
+  });
   afterAll(async () => {
     await real?.close();
     await postgres?.stop();

@@ -21,7 +21,7 @@ beforeAll(async () => {
   seller = await floe.seller();
   const body = { name: "Guide", prices: [{ amount_type: "fixed" as const, price_amount: 1900 }] };
   product_id = (await seller.client.products.create({ body })).id;
-}, 120_000);
+});
 afterAll(async () => {
   await floe?.close();
   await postgres?.stop();
@@ -77,7 +77,7 @@ test.each([
   ["after charging", 1, sold],
   ["while the order is written", 1, sold],
   ["before the order is committed", 1, sold],
-] as const)("killed %s", { timeout: 60_000 }, async (step, charges, expected) => {
+] as const)("killed %s", async (step, charges, expected) => {
   const before = (await floe.deps.db.select().from(testIntents)).length;
   const { id, client_secret } = await seller.client.checkouts.create({ body: { products: [product_id] } });
   const customer_email = `${step.replaceAll(" ", "-")}@example.com`;

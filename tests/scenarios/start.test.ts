@@ -93,7 +93,7 @@ describe("a server that cannot start", () => {
       () => ({ FLOE_BILLING: "polar" }),
       /^floe: FLOE_BILLING=polar needs POLAR_ACCESS_TOKEN/,
     ],
-  ])("%s", { timeout: 90_000 }, async (_name, env, line) => {
+  ])("%s", async (_name, env, line) => {
     const { exitCode, stderr, stdout } = await serve(env());
     const said = stderr.split("\n").filter((text) => text !== "" && !text.endsWith("…"));
     expect([exitCode, said.length, stdout]).toEqual([1, 1, ""]);

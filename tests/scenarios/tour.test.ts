@@ -68,7 +68,7 @@ beforeAll(async () => {
   port = await freePort();
   url = `http://localhost:${port}`;
   [browser, receiver] = await Promise.all([openChromium(), startReceiver()]);
-}, 120_000);
+});
 afterAll(async () => {
   for (const child of running) child.kill("SIGKILL");
   await browser?.close();

@@ -152,7 +152,8 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
   const write = (level: string) => (fields: object, text?: string) => {
     const error =
       "err" in fields && fields.err instanceof Error ? `${fields.err.stack} ${String(fields.err.cause ?? "")}` : "";
-    logged.push(`${level} ${text ?? ""} ${JSON.stringify(fields)} ${error}`);
+    const said = JSON.stringify(fields, (_, value) => (typeof value === "bigint" ? String(value) : value));
+    logged.push(`${level} ${text ?? ""} ${said} ${error}`);
     if (level === "error" && process.env.FLOE_TEST_LOG) console.error(logged.at(-1));
   };
   const log = { info: write("info"), warn: write("warn"), error: write("error") };

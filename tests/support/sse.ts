@@ -1,5 +1,6 @@
 /** A reader of server-sent events, for tests. */
 import { get, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import { patience_ms } from "./eventually.ts";
 
 export type Message = { id?: string; event?: string; data: never };
 
@@ -7,8 +8,10 @@ export type Stream = {
   status: number;
   headers: IncomingHttpHeaders;
   /** The next message; fails when none comes in time or the stream has ended. */
-  next(within_ms?: number): Promise<Message>;
-  /** Whatever comes until it is quiet for this long. */
+  next(): Promise<Message>;
+  /** What comes up to the first message of which this is true, that one included. */
+  to(last: (message: Message) => boolean): Promise<Message[]>;
+  /** Whatever comes until it is quiet for this long: only for what must not come. */
   rest(quiet_ms: number): Promise<Message[]>;
   /** Resolves when the server ends the stream. */
   ended: Promise<void>;
@@ -57,16 +60,26 @@ export async function openStream(url: string, headers: Record<string, string> = 
         resolve(true);
       };
     });
+  async function next(): Promise<Message> {
+    const until = Date.now() + patience_ms;
+    for (;;) {
+      const message = waiting.shift();
+      if (message) return message;
+      if (over) throw new Error("The stream has ended.");
+      if (!(await more(until - Date.now()))) throw new Error(`Nothing came within ${patience_ms} ms.`);
+    }
+  }
   return {
     status: response.statusCode ?? 0,
     headers: response.headers,
-    async next(within_ms = 5000) {
-      const until = Date.now() + within_ms;
-      while (waiting.length === 0) {
-        if (over) throw new Error("The stream has ended.");
-        if (!(await more(until - Date.now()))) throw new Error(`Nothing came within ${within_ms} ms.`);
+    next,
+    async to(last) {
+      const messages: Message[] = [];
+      for (;;) {
+        const message = await next();
+        messages.push(message);
+        if (last(message)) return messages;
       }
-      return waiting.shift() as Message;
     },
     async rest(quiet_ms) {
       while (!over && (await more(quiet_ms)));

@@ -1,34 +1,32 @@
 import { desc, eq } from "drizzle-orm";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { member, session, user } from "../../server/auth/tables.ts";
 import { newId } from "../../server/lib/ids.ts";
 import { mails } from "../../server/lib/tables.ts";
+import { eventually } from "../support/eventually.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { startServices } from "../support/oauth-stand-in.ts";
 import { buildWeb } from "./support/build.ts";
-import { openChromium, seriousFaults } from "./support/chromium.ts";
+import { openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 
 /** People who walk through the account pages of a real server, in a real browser. */
 
-vi.setConfig({ testTimeout: 90_000 });
-
 let browser: Browser;
-let built: Awaited<ReturnType<typeof buildWeb>>;
+let web: string;
 let services: Awaited<ReturnType<typeof startServices>>;
 let floe: Floe;
 let page: Page;
 let complaints: string[];
 
 beforeAll(async () => {
-  [built, browser, services] = await Promise.all([buildWeb(), openChromium(), startServices()]);
-  floe = await start({ listen: true, web: built.dist, realTime: true, development: true, settings: services.settings });
-}, 60_000);
+  [web, browser, services] = await Promise.all([buildWeb(), openChromium(), startServices()]);
+  floe = await start({ listen: true, web, realTime: true, development: true, settings: services.settings });
+});
 afterAll(async () => {
   await browser.close();
   await floe.close();
   await services.stop();
-  await built.remove();
 });
 beforeEach(async () => {
   complaints = [];
@@ -40,14 +38,7 @@ afterEach(async () => {
 });
 
 /** Another browser. */
-async function visitor(): Promise<Page> {
-  const context = await browser.newContext({ reducedMotion: "reduce" });
-  const shown = await context.newPage();
-  shown.setDefaultTimeout(8000);
-  shown.on("pageerror", ({ message }) => complaints.push(message));
-  shown.on("console", (line) => /Content Security Policy/.test(line.text()) && complaints.push(line.text()));
-  return shown;
-}
+const visitor = (): Promise<Page> => openPage(browser, complaints, { reducedMotion: "reduce" });
 
 const newAddress = () => `ada-${newId().slice(-12)}@example.com`;
 const button = (name: string | RegExp) => page.getByRole("button", { name, exact: true });
@@ -67,15 +58,11 @@ async function signIn(login: string, password: string): Promise<void> {
 }
 
 /** The link in the latest mail to an address, of that subject. */
-async function linkTo(address: string, subject: RegExp, { deps } = floe): Promise<string> {
-  for (let tries = 0; tries < 50; tries += 1) {
+const linkTo = (address: string, subject: RegExp, { deps } = floe): Promise<string> =>
+  eventually(async () => {
     const sent = await deps.db.select().from(mails).where(eq(mails.to, address)).orderBy(desc(mails.id));
-    const link = /https?:\/\/\S+/.exec(sent.find((mail) => subject.test(mail.subject))?.text ?? "")?.[0];
-    if (link) return link;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error(`No mail to ${address} about ${subject}.`);
-}
+    return /https?:\/\/\S+/.exec(sent.find((mail) => subject.test(mail.subject))?.text ?? "")?.[0];
+  }, `a mail to ${address} about ${subject}`);
 
 test("sign up, confirm by the mail's link, sign out, forget the password, choose another, sign in", async () => {
   const email = newAddress();
@@ -273,6 +260,7 @@ test("the account: profile, username, linked accounts, sessions, password, keys,
   });
   await page.reload();
   await page.getByText("products:write").waitFor();
+  await page.getByText("This one").waitFor();
   expect(await page.getByRole("list", { name: "Where you are signed in" }).getByRole("listitem").count()).toBe(1);
   await page.getByRole("button", { name: /^Disconnect floe command line/ }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Disconnect" }).click();
@@ -362,8 +350,7 @@ test("keys: made with scopes for an organization, shown once, good at once, rene
 test("where addresses must be confirmed: no way in before, the link again, and on to where one was going", async () => {
   const strict = await start({
     listen: true,
-    web: built.dist,
-    realTime: true,
+    web,
     settings: { FLOE_EMAIL_VERIFICATION: "required" },
   });
   try {
@@ -394,7 +381,7 @@ test("where addresses must be confirmed: no way in before, the link again, and o
     await page.getByText(tooMany).waitFor();
     const seconds = Number(/\d+/.exec((await page.getByRole("alert").textContent()) ?? "")?.[0]);
     expect(seconds).toBeLessThanOrEqual(10);
-    await page.waitForTimeout(seconds * 1000);
+    strict.clock.advance(seconds * 1000);
     await signIn(email, "drifting past the pole 7");
     await heading("API keys").waitFor();
 

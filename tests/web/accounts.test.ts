@@ -1,34 +1,29 @@
 import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { type Floe, start } from "../support/floe.ts";
 import { buildWeb } from "./support/build.ts";
-import { openChromium } from "./support/chromium.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
+import { openChromium, openPage } from "./support/chromium.ts";
 
 let browser: Browser;
-let built: Awaited<ReturnType<typeof buildWeb>>;
+let web: string;
 let floe: Floe;
 let page: Page;
 let complaints: string[];
 
 beforeAll(async () => {
-  [built, browser] = await Promise.all([buildWeb(), openChromium()]);
-  floe = await start({ listen: true, web: built.dist, realTime: true });
-}, 60_000);
+  [web, browser] = await Promise.all([buildWeb(), openChromium()]);
+  floe = await start({ listen: true, web, realTime: true });
+});
 afterAll(async () => {
   await browser.close();
   await floe.close();
-  await built.remove();
 });
 beforeEach(async () => {
-  page = await browser.newPage();
-  page.setDefaultTimeout(8000);
   complaints = [];
-  page.on("console", (line) => /Content Security Policy/.test(line.text()) && complaints.push(line.text()));
+  page = await openPage(browser, complaints);
 });
 afterEach(async () => {
-  await page.close();
+  await page.context().close();
   expect(complaints).toEqual([]);
 });
 

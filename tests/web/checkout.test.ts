@@ -1,31 +1,30 @@
 import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { buildWeb } from "./support/build.ts";
-import { openChromium } from "./support/chromium.ts";
+import { openChromium, openPage } from "./support/chromium.ts";
 import { type Fake, startFake } from "./support/fake.ts";
 
-vi.setConfig({ testTimeout: 30_000 });
-
 let browser: Browser;
-let built: Awaited<ReturnType<typeof buildWeb>>;
+let web: string;
 let fake: Fake;
 let page: Page;
+let complaints: string[];
 
 beforeAll(async () => {
-  [built, browser] = await Promise.all([buildWeb(), openChromium()]);
-}, 60_000);
+  [web, browser] = await Promise.all([buildWeb(), openChromium()]);
+});
 afterAll(async () => {
   await browser.close();
-  await built.remove();
 });
 beforeEach(async () => {
-  fake = await startFake(built.dist);
-  page = await browser.newPage();
-  page.setDefaultTimeout(8000);
+  fake = await startFake(web);
+  complaints = [];
+  page = await openPage(browser, complaints);
 });
 afterEach(async () => {
-  await page.close();
+  await page.context().close();
   await fake.close();
+  expect(complaints).toEqual([]);
 });
 
 async function fill(number = "4242424242424242"): Promise<void> {
@@ -147,11 +146,12 @@ describe("the checkout", () => {
 
   test("without the event stream it asks every two seconds", async () => {
     fake.streams = false;
-    fake.paymentMs = 1500;
+    fake.slow = true;
     await page.goto(fake.checkout().url);
     await fill();
     await pay();
     await page.getByText("Completing your purchase").waitFor();
+    fake.settle();
     await thanks();
   });
 

@@ -1,16 +1,14 @@
 import { mkdirSync } from "node:fs";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newAddress } from "../support/accounts.ts";
 import { type Asked, devicesOf } from "../support/devices.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { buildWeb } from "./support/build.ts";
-import { openChromium, seriousFaults } from "./support/chromium.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
+import { openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 
 let browser: Browser;
-let built: Awaited<ReturnType<typeof buildWeb>>;
+let web: string;
 let floe: Floe;
 let seller: Seller;
 let context: BrowserContext;
@@ -19,30 +17,26 @@ let here: string;
 let complaints: string[];
 
 beforeAll(async () => {
-  [built, browser] = await Promise.all([buildWeb(), openChromium()]);
+  [web, browser] = await Promise.all([buildWeb(), openChromium()]);
   const settings = { TRUST_PROXY: "127.0.0.1", FLOE_DEVICE_FLOW: "hardened" };
-  floe = await start({ listen: true, web: built.dist, realTime: true, settings });
-}, 60_000);
+  floe = await start({ listen: true, web, realTime: true, settings });
+});
 afterAll(async () => {
   await browser.close();
   await floe.close();
-  await built.remove();
 });
 /** A person who is signed in, at a browser with an address of its own: wrong codes are counted by address. */
 beforeEach(async () => {
   here = newAddress();
   seller = await floe.seller();
-  context = await browser.newContext({ extraHTTPHeaders: { "x-forwarded-for": here } });
+  complaints = [];
+  page = await openPage(browser, complaints, { extraHTTPHeaders: { "x-forwarded-for": here } });
+  context = page.context();
   const signed = await context.request.post(`${floe.url}/api/auth/sign-in/email`, {
     data: { email: seller.email, password: seller.password },
     headers: { origin: floe.url },
   });
   expect(signed.status()).toBe(200);
-  page = await context.newPage();
-  page.setDefaultTimeout(8000);
-  complaints = [];
-  page.on("pageerror", ({ message }) => complaints.push(message));
-  page.on("console", (line) => /Content Security Policy/.test(line.text()) && complaints.push(line.text()));
 });
 afterEach(async () => {
   await context.close();

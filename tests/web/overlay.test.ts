@@ -1,36 +1,34 @@
 import type { Browser, Frame, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { buildWeb } from "./support/build.ts";
-import { openChromium } from "./support/chromium.ts";
+import { openChromium, openPage } from "./support/chromium.ts";
 import { type Fake, startFake } from "./support/fake.ts";
 import { startShop } from "./support/shop.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 type Message = { type: string; event: string; successURL?: string; redirect?: boolean };
 type Listening = { said: Message[]; events: string[] };
 
 let browser: Browser;
-let built: Awaited<ReturnType<typeof buildWeb>>;
+let web: string;
 let fake: Fake;
 let shop: Awaited<ReturnType<typeof startShop>>;
 let page: Page;
+let complaints: string[];
 
 beforeAll(async () => {
-  [built, browser] = await Promise.all([buildWeb(), openChromium()]);
-}, 60_000);
+  [web, browser] = await Promise.all([buildWeb(), openChromium()]);
+});
 afterAll(async () => {
   await browser.close();
-  await built.remove();
 });
 beforeEach(async () => {
-  fake = await startFake(built.dist);
+  fake = await startFake(web);
   shop = await startShop(
     fake,
     '<a id="floe" data-floe-checkout data-floe-checkout-theme="dark">Buy</a> <a id="polar" data-polar-checkout>Buy too</a>',
   );
-  page = await browser.newPage();
-  page.setDefaultTimeout(8000);
+  complaints = [];
+  page = await openPage(browser, complaints);
   // Everything that any window says to the shop's, as the shop's own scripts would hear it.
   await page.addInitScript(() => {
     if (window.parent !== window) return;
@@ -44,15 +42,17 @@ beforeEach(async () => {
   await page.goto(shop.url);
 });
 afterEach(async () => {
-  await page.close();
+  await page.context().close();
   await shop.close();
   await fake.close();
+  expect(complaints).toEqual([]);
 });
 
 const said = () => page.evaluate(() => (window as unknown as { heard: Listening }).heard.said);
 const events = () => page.evaluate(() => (window as unknown as { heard: Listening }).heard.events);
 const overlay = () => page.getByRole("dialog", { name: "Checkout" });
 const loader = () => page.getByText("Loading checkout…");
+const closed = () => overlay().waitFor({ state: "detached" });
 const isOpen = async () => (await overlay().count()) === 1;
 
 async function open(id: "floe" | "polar", url: string): Promise<Frame> {
@@ -93,7 +93,7 @@ describe("the overlay", () => {
       theme: "dark",
     });
     await pressEscape();
-    expect(await isOpen()).toBe(false);
+    await closed();
     const light = await open("polar", fake.checkout({ embed_origin: shop.url }).url);
     await loaded(light);
     expect(new URL(light.url()).searchParams.get("theme")).toBe("light");
@@ -125,7 +125,7 @@ describe("the overlay", () => {
   test("it closes while open, not once confirmed, and again after success", async () => {
     const frame = await open("floe", fake.checkout({ embed_origin: shop.url }).url);
     await loaded(frame);
-    fake.paymentMs = 3000;
+    fake.slow = true;
     await buy(frame);
     await expect.poll(async () => (await said()).at(-1)?.event).toBe("confirmed");
     expect(await frame.getByRole("button", { name: "Close the checkout" }).count()).toBe(0);
@@ -135,16 +135,18 @@ describe("the overlay", () => {
     await page.waitForTimeout(150);
     expect(await isOpen()).toBe(true);
     expect(await overlay().isVisible()).toBe(true);
+    fake.settle();
     await frame.getByRole("heading", { name: "Thank you" }).waitFor();
-    const success = (await said()).find(({ event }) => event === "success");
-    expect(success).toEqual({
-      type: "POLAR_CHECKOUT",
-      event: "success",
-      successURL: expect.stringContaining("/confirmation"),
-      redirect: false,
-    });
+    await expect
+      .poll(async () => (await said()).find(({ event }) => event === "success"))
+      .toEqual({
+        type: "POLAR_CHECKOUT",
+        event: "success",
+        successURL: expect.stringContaining("/confirmation"),
+        redirect: false,
+      });
     await pressEscape();
-    expect(await isOpen()).toBe(false);
+    await closed();
   });
 
   test("a payment that the bank refuses leaves it closable again", async () => {
@@ -155,7 +157,7 @@ describe("the overlay", () => {
     await frame.locator("#card-fault").waitFor();
     await expect.poll(async () => (await said()).map(({ event }) => event)).toEqual(["loaded", "confirmed", "loaded"]);
     await pressEscape();
-    expect(await isOpen()).toBe(false);
+    await closed();
   });
 
   test("on success it goes to the seller's page when asked to", async () => {
@@ -192,19 +194,19 @@ describe("the overlay", () => {
     expect(await events()).toEqual(["loaded:loaded"]);
     await loader().waitFor({ state: "detached" });
     await pressEscape();
+    await expect.poll(events).toEqual(["loaded:loaded", "close:close"]);
     expect(await isOpen()).toBe(true);
-    expect(await events()).toEqual(["loaded:loaded", "close:close"]);
     await page.evaluate(() => (window as unknown as { checkout: { close(): void } }).checkout.close());
-    expect(await isOpen()).toBe(false);
+    await closed();
   });
 
   test("a checkout that never loads can be left with the keyboard or the button", async () => {
     await open("floe", `${fake.url}/nothing`);
     await page.getByRole("button", { name: "Close" }).click();
-    expect(await isOpen()).toBe(false);
+    await closed();
     await open("floe", `${fake.url}/nothing`);
     await pressEscape();
-    expect(await isOpen()).toBe(false);
+    await closed();
   });
 
   test("messages of other windows and origins are not listened to", async () => {

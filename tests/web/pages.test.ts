@@ -1,36 +1,29 @@
 import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { buildWeb } from "./support/build.ts";
-import { openChromium, seriousFaults } from "./support/chromium.ts";
+import { openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 import { type Fake, startFake } from "./support/fake.ts";
 import { startShop } from "./support/shop.ts";
 
-vi.setConfig({ testTimeout: 60_000 });
-
 let browser: Browser;
-let built: Awaited<ReturnType<typeof buildWeb>>;
+let web: string;
 let fake: Fake;
 let page: Page;
-/** What the browser complained about, such as a breach of the content security policy. */
 let complaints: string[];
 
 beforeAll(async () => {
-  [built, browser] = await Promise.all([buildWeb(), openChromium()]);
-}, 60_000);
+  [web, browser] = await Promise.all([buildWeb(), openChromium()]);
+});
 afterAll(async () => {
   await browser.close();
-  await built.remove();
 });
 beforeEach(async () => {
-  fake = await startFake(built.dist);
-  page = await browser.newPage();
-  page.setDefaultTimeout(8000);
+  fake = await startFake(web);
   complaints = [];
-  page.on("pageerror", ({ message }) => complaints.push(message));
-  page.on("console", (line) => /Content Security Policy/.test(line.text()) && complaints.push(line.text()));
+  page = await openPage(browser, complaints);
 });
 afterEach(async () => {
-  await page.close();
+  await page.context().close();
   await fake.close();
   expect(complaints).toEqual([]);
 });

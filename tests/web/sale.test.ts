@@ -1,39 +1,33 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, Frame, FrameLocator, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { buildWeb } from "./support/build.ts";
-import { openChromium, seriousFaults } from "./support/chromium.ts";
-
-vi.setConfig({ testTimeout: 40_000 });
+import { openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 
 let browser: Browser;
-let built: Awaited<ReturnType<typeof buildWeb>>;
+let web: string;
 let floe: Floe;
 let seller: Seller;
 let page: Page;
 let complaints: string[];
 
 beforeAll(async () => {
-  [built, browser] = await Promise.all([buildWeb(), openChromium()]);
-  floe = await start({ listen: true, worker: true, web: built.dist });
+  [web, browser] = await Promise.all([buildWeb(), openChromium()]);
+  floe = await start({ listen: true, worker: true, web });
   seller = await floe.seller();
-}, 60_000);
+});
 afterAll(async () => {
   await browser.close();
   await floe.close();
-  await built.remove();
 });
 beforeEach(async () => {
-  page = await browser.newPage();
-  page.setDefaultTimeout(10_000);
   complaints = [];
-  page.on("pageerror", ({ message }) => complaints.push(message));
-  page.on("console", (line) => /Content Security Policy/.test(line.text()) && complaints.push(line.text()));
+  page = await openPage(browser, complaints);
 });
 afterEach(async () => {
-  await page.close();
+  await page.context().close();
   expect(complaints).toEqual([]);
 });
 
@@ -297,7 +291,7 @@ describe("a sale in the overlay of a shop on another origin", () => {
 describe("the pages of a local server", () => {
   let local: Floe;
   beforeAll(async () => {
-    local = await start({ listen: true, web: built.dist, development: true });
+    local = await start({ listen: true, web, development: true });
   });
   afterAll(() => local.close());
 

@@ -21,7 +21,7 @@ beforeAll(async () => {
     OIDC_ACME_CLIENT_ID: client.id,
     OIDC_ACME_CLIENT_SECRET: client.secret,
   });
-}, 60_000);
+});
 afterAll(async () => {
   await floe.close();
   await Promise.all([acme.stop(), services.stop()]);

@@ -40,7 +40,7 @@ beforeAll(async () => {
   passwordless = await startCatalogue({ FLOE_PASSWORD_SIGN_IN: "off" });
   closed = await startCatalogue({ FLOE_SIGN_UP: "closed" });
   strict = await startCatalogue({ FLOE_EMAIL_VERIFICATION: "required" });
-}, 120_000);
+});
 afterAll(async () => {
   for (const one of [floe, bare, passwordless, closed, strict]) await one.close();
   await acme.stop();

@@ -15,7 +15,7 @@ let acme: Awaited<ReturnType<typeof startOpenId>>;
 /** One that serves its pages, and a browser to look at them. */
 let site: Floe;
 let browser: Browser;
-let built: Awaited<ReturnType<typeof buildWeb>>;
+let web: string;
 beforeAll(async () => {
   const sub = unique();
   acme = await startOpenId({ sub, email: `${sub}@example.com`, email_verified: true, name: "Ada" });
@@ -25,13 +25,12 @@ beforeAll(async () => {
     OIDC_ACME_CLIENT_ID: client.id,
     OIDC_ACME_CLIENT_SECRET: client.secret,
   });
-  [built, browser] = await Promise.all([buildWeb(), openChromium()]);
-  site = await start({ listen: true, realTime: true, web: built.dist });
-}, 180_000);
+  [web, browser] = await Promise.all([buildWeb(), openChromium()]);
+  site = await start({ listen: true, realTime: true, web });
+});
 afterAll(async () => {
   await browser.close();
   await Promise.all([floe.close(), site.close(), acme.stop()]);
-  await built.remove();
 });
 
 /** What the error page shows to somebody who was sent there. */

@@ -16,13 +16,11 @@ async function hashOf(path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** The web app as it is shipped: built once for each state of its sources, whichever test asks for it first. */
-export async function buildWeb(): Promise<{ dist: string; remove(): Promise<void> }> {
+/** The folder of the web app as it is shipped: built once for each state of its sources, whichever test asks first. */
+export async function buildWeb(): Promise<string> {
   const hashes = await Promise.all(sources.map(hashOf));
   const dist = join(process.cwd(), cache, createHash("sha256").update(hashes.join()).digest("hex").slice(0, 16));
-  // What was built stays for the next test.
-  const built = { dist, remove: async () => undefined };
-  if (existsSync(dist)) return built;
+  if (existsSync(dist)) return dist;
   const partial = `${dist}.${process.pid}`;
   await mkdir(join(process.cwd(), cache), { recursive: true });
   // The test runner's own value would build React with its development checks.
@@ -32,5 +30,5 @@ export async function buildWeb(): Promise<{ dist: string; remove(): Promise<void
   process.env.NODE_ENV = before;
   // Two tests may have built it at once: the first is as good as the second.
   await rename(partial, dist).catch(() => rm(partial, { recursive: true, force: true }));
-  return built;
+  return dist;
 }

@@ -1,17 +1,64 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import chromium from "@sparticuz/chromium";
-import { type Browser, chromium as launcher, type Page } from "playwright-core";
+import { join } from "node:path";
+import { type Browser, type BrowserContextOptions, chromium as launcher, type Page } from "playwright-core";
+import { patience_ms } from "../../support/eventually.ts";
+
+const packed = "node_modules/@sparticuz/chromium";
+const cache = "node_modules/.cache/floe-chromium";
+const unpack = `import chromium from "@sparticuz/chromium"; await chromium.executablePath();`;
+
+/** The browser that is packed in a package, unpacked once for each version of it. */
+async function unpacked(): Promise<string> {
+  const { version } = JSON.parse(await readFile(join(packed, "package.json"), "utf8")) as { version: string };
+  const folder = join(process.cwd(), cache, version);
+  if (existsSync(folder)) return join(folder, "chromium");
+  // Aside, and in a process with a folder for temporary files of its own: two workers may come here at once, and
+  // neither may start what the other has written only half of.
+  const partial = `${folder}.${process.pid}`;
+  mkdirSync(partial, { recursive: true });
+  execFileSync(process.execPath, ["--input-type=module", "--eval", unpack], {
+    env: { ...process.env, TMPDIR: partial },
+    stdio: "inherit",
+  });
+  try {
+    renameSync(partial, folder);
+  } catch (error) {
+    if (!existsSync(folder)) throw error;
+    rmSync(partial, { recursive: true, force: true });
+  }
+  return join(folder, "chromium");
+}
 
 /** A headless Chromium that comes with the packages, so that tests need no browser installed. */
 export async function openChromium(): Promise<Browser> {
   return launcher.launch({
-    executablePath: await chromium.executablePath(),
+    executablePath: await unpacked(),
     // Of the arguments that come with it none are taken: they switch off the very walls between sites that are tested
     // here, and draw by a graphics card done in software, which is slower than none.
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--font-render-hinting=none"],
     headless: true,
+    timeout: patience_ms,
   });
+}
+
+/**
+ * A page in a browser of its own: nothing is shared with another one. What the browser complains about, errors of scripts
+ * and breaches of the content security policy, is added to `complaints`.
+ */
+export async function openPage(
+  browser: Browser,
+  complaints: string[],
+  options: BrowserContextOptions = {},
+): Promise<Page> {
+  const context = await browser.newContext(options);
+  context.setDefaultTimeout(patience_ms);
+  const page = await context.newPage();
+  page.on("pageerror", ({ message }) => complaints.push(message));
+  page.on("console", (line) => /Content Security Policy/.test(line.text()) && complaints.push(line.text()));
+  return page;
 }
 
 type Violation = {

@@ -21,8 +21,10 @@ export type Fake = {
   signedIn: boolean;
   /** Whether the event stream may be had. */
   streams: boolean;
-  /** Milliseconds that a payment takes. */
-  paymentMs: number;
+  /** Whether payments wait until `settle` is called. */
+  slow: boolean;
+  /** Ends the payments that wait. */
+  settle(): void;
   close(): Promise<void>;
 };
 
@@ -49,14 +51,17 @@ export async function startFake(dist: string): Promise<Fake> {
     for (const stream of streams.get(secret) ?? [])
       stream.write(`data: ${JSON.stringify({ id: id(), key, payload })}\n\n`);
   };
+  const waiting: (() => void)[] = [];
   const pay = (checkout: FakeCheckout, ok: boolean): void => {
-    setTimeout(() => {
+    waiting.push(() => {
       checkout.status = ok ? "succeeded" : "open";
       checkout.payment_processor_metadata = {};
       if (ok) tell(checkout.client_secret, "checkout.order_created", {});
       tell(checkout.client_secret, "checkout.updated", { status: checkout.status });
       if (ok) tell(checkout.client_secret, "checkout.webhook_event_delivered", { status: "succeeded" });
-    }, fake.paymentMs);
+    });
+    // Later than the answer to the call that began it.
+    if (!fake.slow) setTimeout(fake.settle, 50);
   };
   const price = (checkout: FakeCheckout): void => {
     checkout.net_amount = checkout.amount - checkout.discount_amount;
@@ -256,7 +261,10 @@ export async function startFake(dist: string): Promise<Fake> {
     refuse: undefined,
     signedIn: true,
     streams: true,
-    paymentMs: 50,
+    slow: false,
+    settle() {
+      for (const end of waiting.splice(0)) end();
+    },
     checkout(fields = {}) {
       const made = makeCheckout(url, fields);
       held.set(made.client_secret, made);
