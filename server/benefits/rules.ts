@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { type Benefit, type BenefitPublic, type BenefitUpdate, readProperties } from "../../shared/api/benefits.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
 import type { Actor } from "../lib/context.ts";
+import { faultsOf } from "../lib/faults.ts";
 import type { benefits } from "./tables.ts";
 
 export type BenefitRow = typeof benefits.$inferSelect;
@@ -49,11 +50,7 @@ export function planUpdate(row: BenefitRow, body: Update): { patch: Partial<Bene
     if (body[field] !== undefined && body[field] !== row[field]) Object.assign(patch, { [field]: body[field] });
   if (body.properties !== undefined) {
     const result = readProperties(row.type, body.properties);
-    if (!result.success)
-      for (const { path, message, code } of result.error.issues)
-        faults.push(
-          fault(["properties", ...path.map((part) => (typeof part === "number" ? part : String(part)))], message, code),
-        );
+    if (!result.success) faults.push(...faultsOf(["body", "properties"], result.error.issues, body.properties));
     else if (!isKept(row.properties, result.data)) patch.properties = result.data as Benefit["properties"];
   }
   return { patch, faults };
@@ -72,14 +69,10 @@ export function checkNamed(
 ): Fault[] {
   return [
     ...named.files.flatMap((id, index) =>
-      found.files.has(id.toLowerCase())
-        ? []
-        : [fault(["properties", "files", index], "File not found.", "value_error", id)],
+      found.files.has(id) ? [] : [fault(["properties", "files", index], "File not found.", "value_error", id)],
     ),
     ...named.meters.flatMap((id) =>
-      found.meters.has(id.toLowerCase())
-        ? []
-        : [fault(["properties", "meter_id"], "Meter not found.", "value_error", id)],
+      found.meters.has(id) ? [] : [fault(["properties", "meter_id"], "Meter not found.", "value_error", id)],
     ),
   ];
 }

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { type CustomField, type CustomFieldUpdate, readProperties } from "../../shared/api/custom-fields.ts";
 import type { customFieldData } from "../../shared/api/fields.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
+import { faultsOf } from "../lib/faults.ts";
 import type { customFields } from "./tables.ts";
 
 export type CustomFieldRow = typeof customFields.$inferSelect;
@@ -33,16 +34,7 @@ export function planUpdate(
   if (body.properties !== undefined) {
     const result = readProperties(row.type, body.properties);
     if (result.success) patch.properties = result.data;
-    else
-      faults.push(
-        ...result.error.issues.map((issue) =>
-          fault(
-            ["properties", ...issue.path.map((part) => (typeof part === "number" ? part : String(part)))],
-            issue.message,
-            issue.code,
-          ),
-        ),
-      );
+    else faults.push(...faultsOf(["body", "properties"], result.error.issues, body.properties));
   }
   return { patch: Object.keys(patch).length === 0 ? {} : { ...patch, modified_at: now }, faults };
 }

@@ -41,7 +41,7 @@ export const codeTaken = (code: string): Fault =>
 export const checkProducts = (wanted: readonly string[], found: readonly { id: string }[]): Fault[] => {
   const known = new Set(found.map(({ id }) => id));
   return wanted.flatMap((id, index) =>
-    known.has(id.toLowerCase()) ? [] : [fault(["products", index], "Product not found.", "value_error", id)],
+    known.has(id) ? [] : [fault(["products", index], "Product not found.", "value_error", id)],
   );
 };
 

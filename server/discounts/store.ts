@@ -114,7 +114,7 @@ export async function updateDiscount(tx: Tx, id: string, patch: Partial<Discount
 /** Limit a discount to these products and no others; to none for all. */
 export async function setProducts(tx: Tx, discount_id: string, ids: readonly string[]): Promise<void> {
   await tx.delete(discountProducts).where(eq(discountProducts.discount_id, discount_id));
-  const wanted = [...new Set(ids.map((id) => id.toLowerCase()))];
+  const wanted = [...new Set(ids)];
   if (wanted.length > 0)
     await tx.insert(discountProducts).values(wanted.map((product_id, order) => ({ discount_id, product_id, order })));
 }

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { ApiError } from "../../shared/errors.ts";
 import type { Ctx, Deps } from "../lib/context.ts";
 import { anonymous } from "../lib/context.ts";
+import { faultsOf } from "../lib/faults.ts";
 import { checkIdentity, type Identify } from "./actor.ts";
-import { faultsOf } from "./errors.ts";
 import { contextOf } from "./mount.ts";
 import type { CountOpening } from "./opening.ts";
 
@@ -44,7 +44,7 @@ export function checkoutSession(
     try {
       const body = CheckoutRequest.safeParse(request.body);
       if (!body.success)
-        throw new ApiError("RequestValidationError", faultsOf("body", body.error.issues, request.body));
+        throw new ApiError("RequestValidationError", faultsOf(["body"], body.error.issues, request.body));
       const identity = await identify(request.headers);
       checkIdentity(identity);
       const user = identity.kind === "user" ? identity : null;

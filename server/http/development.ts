@@ -5,9 +5,9 @@ import { ApiError, notFound } from "../../shared/errors.ts";
 import { formatMoney } from "../../shared/money.ts";
 import { scopes } from "../../shared/scopes.ts";
 import type { Actor, Deps } from "../lib/context.ts";
+import { faultsOf } from "../lib/faults.ts";
 import { listMails } from "../lib/mail.ts";
 import type { Provider } from "../providers/provider.ts";
-import { faultsOf } from "./errors.ts";
 import { contextOf } from "./mount.ts";
 
 const DemoCheckout = z.object({ product_id: z.uuid(), embed_origin: z.url().optional() });
@@ -38,7 +38,8 @@ export function development(app: FastifyInstance, deps: Deps, provider: Provider
   });
   app.post("/demo/checkout", async (request, reply) => {
     const body = DemoCheckout.safeParse(request.body);
-    if (!body.success) throw new ApiError("RequestValidationError", faultsOf("body", body.error.issues, request.body));
+    if (!body.success)
+      throw new ApiError("RequestValidationError", faultsOf(["body"], body.error.issues, request.body));
     const { product_id, embed_origin } = body.data;
     const checkout = await provider.checkouts.create(contextFor(request), {
       body: CheckoutCreate.parse({ products: [product_id], embed_origin: embed_origin ?? deps.config.url }),

@@ -5,10 +5,10 @@ import { instant, many } from "../../shared/contract.ts";
 import { ApiError } from "../../shared/errors.ts";
 import { type EventType, eventTypes, eventTypesOf } from "../../shared/event-types.ts";
 import { type Deps, organizationOf } from "../lib/context.ts";
+import { faultsOf } from "../lib/faults.ts";
 import { apiVersions, type ClientProfile } from "../lib/profiles.ts";
 import { type Cursor, cursorText, parseCursor, type Tail } from "../lib/tail.ts";
 import type { Identify } from "./actor.ts";
-import { faultsOf } from "./errors.ts";
 import { authenticate } from "./mount.ts";
 import { sendEvents, sseMessage } from "./sse.ts";
 
@@ -70,7 +70,7 @@ export function listenStream(app: FastifyInstance, options: ListenOptions): void
       ...(typeof last === "string" && last !== "" ? { cursor: last } : {}),
     };
     const parsed = Query.safeParse(asked);
-    if (!parsed.success) throw new ApiError("RequestValidationError", faultsOf("query", parsed.error.issues, asked));
+    if (!parsed.success) throw new ApiError("RequestValidationError", faultsOf(["query"], parsed.error.issues, asked));
     const client = profileOf(request.headers, request.client);
     const now = await tail.now();
     const from = await startOf(parsed.data, now, tail, organization_id);

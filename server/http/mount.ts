@@ -3,11 +3,11 @@ import { z } from "zod";
 import type { Contract, Operation } from "../../shared/contract.ts";
 import { ApiError, type Fault } from "../../shared/errors.ts";
 import type { Actor, Ctx, Deps } from "../lib/context.ts";
+import { faultsOf } from "../lib/faults.ts";
 import { adapt, type ClientProfile } from "../lib/profiles.ts";
 import { Relayed } from "../lib/relayed.ts";
 import { actorOf, admit, checkIdentity, type Identify } from "./actor.ts";
 import { isAudited, withEntry } from "./audit.ts";
-import { faultsOf } from "./errors.ts";
 import { checkKey, once } from "./idempotency.ts";
 
 type Handler = (ctx: Ctx, input: never) => Promise<unknown>;
@@ -113,7 +113,7 @@ function readInput(op: Operation, request: FastifyRequest): Record<string, unkno
     const value = part === "body" ? (request.body ?? {}) : request[part];
     const result = schema.safeParse(value);
     if (result.success) input[part] = result.data;
-    else faults.push(...faultsOf(part === "params" ? "path" : part, result.error.issues, value));
+    else faults.push(...faultsOf([part === "params" ? "path" : part], result.error.issues, value));
   }
   if (faults.length > 0) throw new ApiError("RequestValidationError", faults);
   return input;

@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { ApiError, notFound } from "../../shared/errors.ts";
 import type { Deps } from "../lib/context.ts";
-import { faultsOf } from "./errors.ts";
+import { faultsOf } from "../lib/faults.ts";
 
 type TestDesk = NonNullable<Deps["processor"]["test"]>;
 type Intent = NonNullable<Awaited<ReturnType<TestDesk["authenticate"]>>>;
@@ -27,7 +27,7 @@ const read = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {
   // What was typed into a card's form is never repeated: it may be somebody's real card.
   throw new ApiError(
     "RequestValidationError",
-    faultsOf("body", result.error.issues, body).map(({ input: _, ...fault }) => fault),
+    faultsOf(["body"], result.error.issues, body).map(({ input: _, ...fault }) => fault),
   );
 };
 

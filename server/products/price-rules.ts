@@ -32,49 +32,52 @@ export function checkPrices(wanted: readonly PriceWanted[], ground: PriceGround)
   const kept = new Set<string>();
   for (const [index, price] of wanted.entries()) {
     const at = ["prices", index];
-    if (!("amount_type" in price)) {
-      const row = ground.active.find(({ id }) => id === price.id.toLowerCase());
-      if (!row) faults.push(fault([...at, "id"], "Price does not exist.", "value_error", price.id));
-      else if (!kept.has(row.id)) {
-        kept.add(row.id);
-        shapes.push(shapeOf(row.amount_type, row.price_currency, row.tax_behavior, row.meter_id));
-      }
+    const held = "amount_type" in price ? price : ground.active.find(({ id }) => id === price.id);
+    if (!held) {
+      faults.push(fault([...at, "id"], "Price does not exist.", "value_error", "id" in price ? price.id : undefined));
       continue;
     }
-    faults.push(...checkPrice(price, at, ground));
-    const meter_id = price.amount_type === "metered_unit" ? price.meter_id : null;
-    shapes.push(
-      shapeOf(price.amount_type, price.price_currency ?? ground.currency, price.tax_behavior ?? null, meter_id),
-    );
-  }
-  for (const [index, price] of wanted.entries()) {
-    const row = "amount_type" in price ? undefined : ground.active.find(({ id }) => id === price.id);
-    const meter =
-      "amount_type" in price ? (price.amount_type === "metered_unit" ? price.meter_id : null) : row?.meter_id;
-    if (!meter) continue;
-    const currency = "amount_type" in price ? (price.price_currency ?? ground.currency) : row?.price_currency;
-    const key = `${currency} ${meter}`;
+    if ("amount_type" in price) faults.push(...checkPrice(price, at, ground));
+    else if (kept.has(price.id)) continue;
+    else kept.add(price.id);
+    const shape = shapeOf(held, ground.currency);
+    shapes.push(shape);
+    if (!shape.meter_id) continue;
+    const key = `${shape.currency} ${shape.meter_id}`;
     if (meters.has(key))
       faults.push(
-        fault(["prices", index, "meter_id"], "Meter is already used for another price.", "value_error", meter),
+        fault([...at, "meter_id"], "Meter is already used for another price.", "value_error", shape.meter_id),
       );
     meters.add(key);
   }
   return [...faults, ...checkSet(shapes, ground.currency)];
 }
 
-// A free price and a fixed price of 0 are the same thing under two names (PRD-09).
-const shapeOf = (
-  kind: PriceRow["amount_type"],
-  currency: string,
-  tax_behavior: string | null,
-  meter_id: string | null,
-): Shape => ({
-  kind: kind === "free" ? "fixed" : kind,
-  currency,
-  tax_behavior,
-  meter_id,
+const shapeOf = (price: ProductPriceCreate | PriceRow, currency: string): Shape => ({
+  // A free price and a fixed price of 0 are the same thing under two names (PRD-09).
+  kind: price.amount_type === "free" ? "fixed" : price.amount_type,
+  currency: price.price_currency ?? currency,
+  tax_behavior: price.tax_behavior ?? null,
+  meter_id: "meter_id" in price ? price.meter_id : null,
 });
+
+/**
+ * A product that goes back on sale brings its prices along. None may count on a meter that was archived meanwhile, which
+ * counts nothing (MTR-13).
+ */
+export const checkReturn = (kept: readonly PriceRow[], meter_ids: ReadonlySet<string>): Fault[] =>
+  kept.flatMap(({ id, meter_id, meter }) =>
+    meter_id === null || meter_ids.has(meter_id)
+      ? []
+      : [
+          fault(
+            ["is_archived"],
+            `The price ${id} is counted by the meter "${meter?.name}", which is archived. Unarchive the meter (${meter_id}), or replace the price.`,
+            "value_error",
+            false,
+          ),
+        ],
+  );
 
 /** The faults of one new price. */
 function checkPrice(price: ProductPriceCreate, at: (string | number)[], ground: Omit<PriceGround, "active">): Fault[] {

@@ -14,22 +14,23 @@ import { pageOf } from "../lib/page.ts";
 import { holdMeters } from "../meters/store.ts";
 import { organizationOut } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
-import { checkPrices, type PriceGround, type PriceWanted } from "./price-rules.ts";
+import { checkPrices, checkReturn, type PriceGround, type PriceWanted } from "./price-rules.ts";
 import { type PricedProduct, type PriceInsert, planPrice, productOut } from "./rules.ts";
 import * as store from "./store.ts";
 
-/** What prices are held against in this organization, the meters that they name among it. */
+/** The meters that new prices name. */
+const metersOf = (wanted: readonly PriceWanted[]): string[] =>
+  wanted.flatMap((price) => ("amount_type" in price && price.amount_type === "metered_unit" ? [price.meter_id] : []));
+
+/** What prices are held against in this organization; of the named meters, those that count. */
 async function groundOf(
   tx: Tx,
   organization_id: string,
-  wanted: readonly PriceWanted[],
+  named: readonly string[],
 ): Promise<Omit<PriceGround, "recurring" | "active">> {
   const row = await findOrganization(tx, organization_id);
   if (!row) throw notFound();
   const { default_presentment_currency, feature_settings } = organizationOut(row);
-  const named = wanted.flatMap((price) =>
-    "amount_type" in price && price.amount_type === "metered_unit" ? [price.meter_id.toLowerCase()] : [],
-  );
   return {
     currency: default_presentment_currency,
     seats_enabled: feature_settings.seat_based_pricing_enabled,
@@ -58,15 +59,14 @@ async function checkAttached(
   const seen = new Set<string>();
   return [
     ...medias.flatMap((id, index) =>
-      pictures.has(id.toLowerCase())
+      pictures.has(id)
         ? []
         : [fault(["medias", index], "File does not exist or is not yet uploaded.", "value_error", id)],
     ),
-    ...attached.flatMap(({ custom_field_id }, index) => {
-      const id = custom_field_id.toLowerCase();
+    ...attached.flatMap(({ custom_field_id: id }, index) => {
       const at = ["attached_custom_fields", index, "custom_field_id"];
-      if (!known.has(id)) return [fault(at, "Custom field does not exist.", "value_error", custom_field_id)];
-      if (seen.has(id)) return [fault(at, "Custom field is already attached.", "value_error", custom_field_id)];
+      if (!known.has(id)) return [fault(at, "Custom field does not exist.", "value_error", id)];
+      if (seen.has(id)) return [fault(at, "Custom field is already attached.", "value_error", id)];
       seen.add(id);
       return [];
     }),
@@ -115,7 +115,7 @@ export const productService: Service<typeof products, Ctx> = {
   create: (ctx, { body }) =>
     ctx.db.transaction(async (tx) => {
       const organization_id = organizationOf(ctx);
-      const ground = await groundOf(tx, organization_id, body.prices);
+      const ground = await groundOf(tx, organization_id, metersOf(body.prices));
       const { name, description = null, visibility, metadata, recurring_interval = null } = body;
       const recurring = recurring_interval !== null;
       const faults = [
@@ -160,7 +160,12 @@ export const productService: Service<typeof products, Ctx> = {
       if (!row) throw notFound();
       const { id } = row;
       const { prices: active } = await reread(tx, organization_id, id);
-      const ground = await groundOf(tx, organization_id, body.prices ?? []);
+      const wanted: readonly PriceWanted[] = body.prices ?? active.map(({ id }) => ({ id }));
+      const stays = new Set(wanted.flatMap((price) => ("id" in price ? [price.id] : [])));
+      const kept = active.filter((price) => stays.has(price.id));
+      const returns = row.is_archived && body.is_archived === false;
+      const named = returns ? kept.flatMap(({ meter_id }) => meter_id ?? []) : [];
+      const ground = await groundOf(tx, organization_id, [...metersOf(wanted), ...named]);
       const recurring = row.recurring_interval !== null;
       const faults: Fault[] = [];
       for (const field of ["recurring_interval", "recurring_interval_count"] as const) {
@@ -172,15 +177,14 @@ export const productService: Service<typeof products, Ctx> = {
         if (body[field] && !recurring)
           faults.push(fault([field], "Trials are only for subscription products.", "value_error", body[field]));
       }
+      if (returns) faults.push(...checkReturn(kept, ground.meter_ids));
       if (body.prices) faults.push(...checkPrices(body.prices, { ...ground, recurring, active }));
       const { medias, attached_custom_fields: attached } = body;
       faults.push(...(await checkAttached(tx, organization_id, medias ?? [], attached ?? [])));
       if (faults.length > 0) throw invalid(...faults);
 
       const now = ctx.clock.now();
-      const wanted = body.prices ?? active.map((price) => ({ id: price.id }));
-      const kept = new Set(wanted.flatMap((price) => ("amount_type" in price ? [] : [price.id.toLowerCase()])));
-      const gone = active.filter((price) => !kept.has(price.id)).map((price) => price.id);
+      const gone = active.filter((price) => !stays.has(price.id)).map((price) => price.id);
       const added = newPrices(wanted, row, ground.currency, now);
       await store.archivePrices(tx, gone, now);
       await store.insertPrices(tx, added);
@@ -203,7 +207,7 @@ export const productService: Service<typeof products, Ctx> = {
       const row = await store.lockProduct(tx, organization_id, params.id);
       if (!row) throw notFound();
       const { benefits: had } = await reread(tx, organization_id, row.id);
-      const wanted = body.benefits.map((id) => id.toLowerCase());
+      const wanted = body.benefits;
       const faults = checkBenefits(wanted, await findBenefits(tx, organization_id, wanted), had);
       if (faults.length > 0) throw invalid(...faults);
       const same = JSON.stringify(had.map(({ id }) => id)) === JSON.stringify(wanted);

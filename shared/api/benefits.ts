@@ -12,7 +12,7 @@ import {
   type Resource,
   sorting,
 } from "../contract.ts";
-import { organizationOf, stored, unlessNull } from "./fields.ts";
+import { id, organizationOf, stored, unlessNull } from "./fields.ts";
 
 export const benefitTypes = [
   "custom",
@@ -110,8 +110,6 @@ const positive = z.int().min(1).max(int32_max);
 /** How long a license key may last at most, in each unit (BEN-30). */
 const ttl_max = { day: 36_500, month: 1200, year: 457 } as const;
 const files_max = 100;
-/** Kept as the database writes it, because what is inside properties is compared as text. */
-const id = z.uuid().toLowerCase();
 const blank = (value: unknown) => (typeof value === "string" && value.trim() === "" ? null : value);
 
 /** The properties of each type as they are sent. What they name is the server's to check. */

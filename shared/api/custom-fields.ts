@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { byId, ids, many, metadata, metadataOut, page, paging, type Resource, sorting } from "../contract.ts";
-import { organizationOf, stored, unlessNull } from "./fields.ts";
+import { id, organizationOf, stored, unlessNull } from "./fields.ts";
 
 const text = z.string().min(1).max(1000).optional();
 const form = { form_label: text, form_help_text: text, form_placeholder: text };
@@ -57,7 +57,7 @@ export const AttachedCustomField = z.object({
 
 /** How a product names the custom fields its checkout asks for. */
 export const AttachedCustomFieldInput = z.object({
-  custom_field_id: z.uuid().describe("The custom field to ask for."),
+  custom_field_id: id.describe("The custom field to ask for."),
   required: z.boolean().describe("Whether the buyer must answer it."),
 });
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { byId, ids, instant, metadata, metadataOut, page, paging, type Resource, sorting } from "../contract.ts";
-import { currency, organizationOf, stored, unlessNull } from "./fields.ts";
+import { currency, id, organizationOf, stored, unlessNull } from "./fields.ts";
 import { OrderProduct } from "./products.ts";
 
 const lasting = {
@@ -81,7 +81,7 @@ const months = z.int().min(1).max(999);
 const cap = z.int().min(1).max(int32_max).nullish();
 const type = z.enum(["fixed", "percentage"]);
 const duration = z.enum(["once", "forever", "repeating"]);
-const productIds = z.array(z.uuid()).max(products_max).nullish();
+const productIds = z.array(id).max(products_max).nullish();
 const basisPoints = z.int().min(1).max(10_000);
 
 const described = {

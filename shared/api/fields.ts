@@ -5,6 +5,9 @@ import { currencies } from "../currencies.ts";
 /** What every stored object answers with; `modified_at` is null until it is first changed. */
 export const stored = { id: z.uuid(), created_at: instant, modified_at: instant.nullable() };
 
+/** An id as it is sent, kept as the database writes it: capitals make no other id of it. */
+export const id = z.uuid().toLowerCase();
+
 /** An update treats an explicit null of this field as if it were not sent. */
 export function unlessNull<T extends z.ZodType>(schema: T) {
   const field = schema.nullish().transform((value) => (value === null ? undefined : value) as z.output<T> | undefined);

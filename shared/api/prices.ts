@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { instant } from "../contract.ts";
 import { decimalText } from "../money.ts";
-import { currency, interval, taxBehaviorOption } from "./fields.ts";
+import { currency, id, interval, taxBehaviorOption } from "./fields.ts";
 
 const common = {
   id: z.uuid(),
@@ -117,7 +117,7 @@ export const ProductPriceCreate = z.discriminatedUnion("amount_type", [
   z.object({
     amount_type: z.literal("metered_unit"),
     ...priced,
-    meter_id: z.uuid().describe("The meter that counts the units."),
+    meter_id: id.describe("The meter that counts the units."),
     unit_amount: unitAmount,
     cap_amount: z
       .int()
@@ -143,6 +143,6 @@ export type ProductPriceCreate = z.output<typeof ProductPriceCreate>;
  * a fault of the item and not of the field, so that the faults of a new price are what its sender is told.
  */
 export const ExistingPrice = z
-  .object({ id: z.uuid().optional().describe("The price to keep.") })
+  .object({ id: id.optional().describe("The price to keep.") })
   .refine(({ id }) => id !== undefined, { abort: true, message: "Not an existing price." })
   .transform(({ id = "" }) => ({ id }));

@@ -14,7 +14,7 @@ import {
 } from "../contract.ts";
 import { Benefit, BenefitPublic } from "./benefits.ts";
 import { AttachedCustomField, AttachedCustomFieldInput } from "./custom-fields.ts";
-import { blankToNull, checkTrial, interval, organizationOf, stored, trialInput, unlessNull } from "./fields.ts";
+import { blankToNull, checkTrial, id, interval, organizationOf, stored, trialInput, unlessNull } from "./fields.ts";
 import { ProductMedia } from "./files.ts";
 import { ExistingPrice, ProductPrice, ProductPriceCreate } from "./prices.ts";
 
@@ -65,7 +65,7 @@ export type OrderProduct = z.output<typeof OrderProduct>;
 const name = z.string().min(3).max(64).trim().min(1).describe("Name of the product, 3 to 64 characters.");
 const description = blankToNull(100_000).nullish().describe("What the product is, in Markdown.");
 const count = z.int().min(1).max(999);
-const medias = z.array(z.uuid()).max(100).describe("Files to show, in order.");
+const medias = z.array(id).max(100).describe("Files to show, in order.");
 const customFields = z.array(AttachedCustomFieldInput).max(100).describe("Custom fields the checkout asks for.");
 
 export const ProductCreate = z
@@ -168,7 +168,7 @@ export const products = {
     scopes: ["products:write"],
     params: byId,
     body: z.object({
-      benefits: z.array(z.uuid()).max(100).describe("The whole list that is wanted, in order; an empty one for none."),
+      benefits: z.array(id).max(100).describe("The whole list that is wanted, in order; an empty one for none."),
     }),
     response: Product,
     errors: ["NotPermitted", "ResourceNotFound"],
