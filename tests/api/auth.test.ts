@@ -2,9 +2,9 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { account, member, session, user, verification } from "../../server/auth/tables.ts";
 import { newId } from "../../server/lib/ids.ts";
-import { listMails } from "../../server/lib/mail.ts";
 import { type Accounts, type Answer, newAddress, startAccounts } from "../support/accounts.ts";
 import type { Seller } from "../support/floe.ts";
+import { linkTo } from "../support/mails.ts";
 
 let floe: Accounts;
 let seller: Seller;
@@ -40,16 +40,6 @@ const signUp = (fields: Record<string, unknown> = {}) =>
     password: "correct horse",
     ...fields,
   });
-/** The link of the newest mail to an address. */
-async function linkTo(email: string, subject: RegExp): Promise<string> {
-  for (let tries = 0; tries < 50; tries += 1) {
-    const found = (await listMails(floe.deps.db)).find((mail) => mail.to === email && subject.test(mail.subject));
-    const link = found && /https?:\/\/\S+/.exec(found.text)?.[0];
-    if (link) return link;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  throw new Error(`No mail to ${email}.`);
-}
 
 describe("signing up and in (product.md 4, 5, 8)", () => {
   test("signs in at once, with a cookie that scripts cannot read, and keeps the address in lower case", async () => {
@@ -208,7 +198,7 @@ describe("links by mail", () => {
   test("a new address is confirmed by its link", async () => {
     const email = `confirm-${unique()}@example.com`;
     await signUp({ email });
-    const link = new URL(await linkTo(email, /confirm/i));
+    const link = new URL(await linkTo(floe, email, /confirm/i));
     const answer = await floe.request("GET", link.pathname + link.search);
     expect(answer.status).toBe(302);
     const [row] = await floe.deps.db.select({ ok: user.emailVerified }).from(user).where(eq(user.email, email));
@@ -234,7 +224,7 @@ describe("links by mail", () => {
       redirectTo: "/reset-password",
     });
     expect(unknown.json).toEqual(asked.json);
-    const link = new URL(await linkTo(email, /password/i));
+    const link = new URL(await linkTo(floe, email, /password/i));
     const followed = await floe.request("GET", link.pathname + link.search);
     expect(followed.headers.get("location")).toContain("token=");
     const token = new URL(followed.headers.get("location") ?? "", floe.url).searchParams.get("token") ?? "";
@@ -279,7 +269,7 @@ describe("one's own account (product.md 4, 7, 8)", () => {
     expect((await page("POST", "/change-email", { newEmail }, own.cookie)).json).toMatchObject({ status: true });
     const [row] = await floe.deps.db.select({ email: user.email }).from(user).where(eq(user.id, own.user_id));
     expect(row?.email).toBe(newEmail);
-    await linkTo(newEmail, /confirm/i);
+    await linkTo(floe, newEmail, /confirm/i);
   });
 
   test("it is deleted with the password, at once and only from a fresh session", async () => {
@@ -294,7 +284,7 @@ describe("one's own account (product.md 4, 7, 8)", () => {
     ]);
     await agedBy(own.user_id, 0);
     expect((await remove({})).json).toMatchObject({ success: true, message: "Verification email sent" });
-    await linkTo(own.email, /delete/i);
+    await linkTo(floe, own.email, /delete/i);
     expect((await remove({ password: "correct horse" })).json).toEqual({ success: true, message: "User deleted" });
     for (const [table, column] of [
       [user, user.id],
@@ -419,7 +409,7 @@ describe("organizations (product.md 6, 7)", () => {
       await floe.browser(seller),
     );
     expect(invited.status).toBe(200);
-    expect(await linkTo(guest.email, /join/i)).toContain("/accept-invitation?id=");
+    expect(await linkTo(floe, guest.email, /join/i)).toContain("/accept-invitation?id=");
     const accept = () =>
       page(
         "POST",

@@ -28,7 +28,6 @@ afterAll(() => floe.close());
 
 type Ask = (run: number) => Promise<Visit>;
 const ask = (path: string, body: Record<string, unknown>) => visitor(floe.url).go("POST", path, { body });
-const median = (times: number[]): number => times.sort((a, b) => a - b)[times.length >> 1] ?? 0;
 async function timed(question: Ask, run: number): Promise<{ said: object; ms: number }> {
   const began = performance.now();
   const { status, json, cookies } = await question(run);
@@ -40,15 +39,18 @@ const floor_ms = 490;
 
 /** Ask both questions by turns; every answer must be the same, and neither take twice as long. */
 async function expectAlike(one: Ask, other: Ask, least_ms = 0): Promise<void> {
-  const times: [number[], number[]] = [[], []];
-  await one(0);
-  for (let run = 0; run < runs; run += 1) {
+  // The quickest of each: whatever else the machine does can only add to it.
+  let [a, b] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  const compare = async (run: number) => {
     const [first, second] = [await timed(one, run), await timed(other, run)];
     expect(first.said).toEqual(second.said);
-    times[0].push(first.ms);
-    times[1].push(second.ms);
-  }
-  const [a, b] = [median(times[0]), median(times[1])];
+    [a, b] = [Math.min(a, first.ms), Math.min(b, second.ms)];
+  };
+  await one(0);
+  const all = Array.from({ length: runs }, (_, run) => run);
+  // Those that wait can wait side by side.
+  if (least_ms > 0) await Promise.all(all.map(compare));
+  else for (const run of all) await compare(run);
   expect(Math.max(a, b) / Math.min(a, b), `${a.toFixed(0)} ms and ${b.toFixed(0)} ms`).toBeLessThan(ratio_max);
   expect(Math.min(a, b)).toBeGreaterThanOrEqual(least_ms);
 }

@@ -1,4 +1,5 @@
 /** The catalogue as a file, as a person and a pipeline use it, against the real server. */
+import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -84,7 +85,7 @@ describe("a plan is read", () => {
   test("in a terminal, with prices as people say them", async () => {
     const { out } = await floe(["plan", "-f", file], { env: { ...env, APP_URL: "http://127.0.0.1:9" }, tty: true });
     expect(out).toContain("+ create products.pro  Pro");
-    expect(out).toContain("prices: $20.00 + 0.5 per unit of tokens (usd)");
+    expect(out).toContain("prices: $20.00 + 0.005 usd per unit of tokens");
     expect(out).toContain("3 to create, 0 to change, 0 to remove, 0 unchanged.");
   });
   test("on a pull request, as a table in Markdown", async () => {
@@ -99,6 +100,7 @@ test("an environment says otherwise, and a variable that is not set is told at i
   expect(out).toContain("2500");
   const { code, err } = await floe(["validate", "-f", file], { env, tty: true });
   expect(code).toBe(1);
+  expect(err).toContain("one thing is wrong");
   expect(err).toContain("APP_URL is not set");
   expect(err).toMatch(/> 22 \| {5}url: "\$\{env:APP_URL\}\/hooks"/);
 });
@@ -149,8 +151,27 @@ test("pull keeps comments and the file's own words, and writes only what differs
   await seller.client.products.update({ params: { id: pro?.id ?? "" }, body: { name: "Professional" } });
   expect((await run("pull", "--check")).code).toBe(10);
   expect((await run("drift", "--exit-code")).code).toBe(10);
-  await run("pull");
+  const { err } = await run("pull");
+  expect(err).toContain("products.pro.name");
   expect(readFileSync(file, "utf8")).toBe(text.replace("name: Pro\n", "name: Professional\n"));
+});
+
+test("pull writes over no change that git does not have yet, nor into the file of another catalogue", async () => {
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b.c", ...args], { cwd: join(file, "..") });
+  write("version: 1\ncatalog: shop\nmeters: { calls: { name: Calls, aggregation: count } }\n");
+  git("init", "-q");
+  git("add", "floe.yaml");
+  git("commit", "-qm", "one");
+  expect((await run("apply", "--yes")).code).toBe(0);
+  const edited = readFileSync(file, "utf8").replace("name: Calls", "name: Requests");
+  write(edited);
+  const refused = await run("pull");
+  expect([refused.code, refused.err]).toEqual([7, expect.stringContaining("--force")]);
+  expect(readFileSync(file, "utf8")).toBe(edited);
+  expect((await run("pull", "--catalog", "other")).code).toBe(64);
+  expect((await run("pull", "--force")).code).toBe(0);
+  expect(readFileSync(file, "utf8")).toContain("name: Calls");
 });
 
 test("what was made by hand is taken in under keys, and then there is nothing to do", async () => {

@@ -29,7 +29,7 @@ const serve = (env: Record<string, string>, ...flags: string[]) =>
     env: { PATH: process.env.PATH, HOME: folder, ...env },
     extendEnv: false,
     reject: false,
-    timeout: 60_000,
+    timeout: 120_000,
   });
 const secret = "a secret for tests, long enough to be one";
 

@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { webhooks } from "@polar-sh/sdk/2026-10";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
-import { openChromium } from "../web/support/chromium.ts";
+import { openChromium, openPage } from "../web/support/chromium.ts";
 
 /** The README's tour, as its reader takes it: the built program, real processes, a real browser. */
 
@@ -18,6 +19,7 @@ let port: number;
 let url: string;
 let browser: Browser;
 let receiver: Receiver;
+const complaints: string[] = [];
 let demo: { email: string; password: string };
 
 type Program = {
@@ -41,15 +43,16 @@ function floe(...args: string[]): Program {
       resolve(code);
     }),
   );
-  const until = async (text: RegExp): Promise<RegExpExecArray> => {
-    for (let tries = 0; tries < 600; tries += 1) {
-      const found = text.exec(out) ?? text.exec(err);
-      if (found) return found;
-      if (child.exitCode !== null) break;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    throw new Error(`${args.join(" ")} did not say ${text}:\n${out}\n${err}`);
-  };
+  const until = (text: RegExp): Promise<RegExpExecArray> =>
+    eventually(
+      async () => {
+        const found = text.exec(out) ?? text.exec(err);
+        if (!found && child.exitCode !== null)
+          throw new Error(`${args.join(" ")} did not say ${text}:\n${out}\n${err}`);
+        return found ?? undefined;
+      },
+      `${args.join(" ")} says ${text}`,
+    );
   return { child, out: () => out, err: () => err, ended, until };
 }
 const run = async (...args: string[]): Promise<unknown> => {
@@ -114,7 +117,7 @@ test("sign in by code, sell a product, hear of it, and lose nothing to a crash",
   const login = floe("login", "--no-browser");
   const [, page_url = ""] = await login.until(/Open\s+(\S+)/);
   const [, code = ""] = await login.until(/Code\s+([A-Z0-9-]+)/);
-  const page = await browser.newPage();
+  const page = await openPage(browser, complaints);
   await page.goto(page_url);
   await signIn(page);
   await page.getByText(code.replace(/^(.{4})-?(.{4})$/, "$1-$2")).waitFor();
@@ -127,7 +130,7 @@ test("sign in by code, sell a product, hear of it, and lose nothing to a crash",
   const listen = floe("listen", "--forward-to", receiver.url);
   const [, secret = ""] = await listen.until(/Signing secret: (\S+)/);
   await buy(page, "Night Sky Sounds");
-  await expect.poll(() => receiver.types(), { timeout: 30_000 }).toContain("order.paid");
+  await expect.poll(() => receiver.types()).toContain("order.paid");
   const paid = receiver.received.find(({ json }) => json.type === "order.paid");
   const event = await webhooks.validateEvent(paid?.body ?? "", paid?.headers as Record<string, string>, secret);
   expect(event).toMatchObject({ type: "order.paid", data: { product_id: product.id, total_amount: 1900 } });
@@ -148,15 +151,11 @@ test("sign in by code, sell a product, hear of it, and lose nothing to a crash",
   await server.ended;
   server = await serve();
   expect(await run("orders", "list", "--json")).toMatchObject([{ id: orders[0]?.id }]);
-  await buy(await browser.newPage(), "Night Sky Sounds");
-  await expect
-    .poll(async () => ((await run("orders", "list", "--json")) as Order[]).length, { timeout: 30_000, interval: 500 })
-    .toBe(2);
+  await buy(await openPage(browser, complaints), "Night Sky Sounds");
+  await expect.poll(async () => ((await run("orders", "list", "--json")) as Order[]).length, { interval: 500 }).toBe(2);
   const before = receiver.types().filter((type) => type === "order.paid").length;
   const again = floe("listen", "--forward-to", receiver.url);
-  await expect
-    .poll(() => receiver.types().filter((type) => type === "order.paid").length, { timeout: 30_000 })
-    .toBe(before + 1);
+  await expect.poll(() => receiver.types().filter((type) => type === "order.paid").length).toBe(before + 1);
   again.child.kill("SIGTERM");
   expect(await again.ended).toBe(143);
 
@@ -170,4 +169,5 @@ test("sign in by code, sell a product, hear of it, and lose nothing to a crash",
   expect([await samePort.ended, samePort.err()]).toEqual([1, expect.stringContaining(`Port ${port} is in use`)]);
   server.child.kill("SIGINT");
   expect(await server.ended).toBe(0);
+  expect(complaints).toEqual([]);
 });

@@ -3,8 +3,8 @@ import { eq } from "drizzle-orm";
 import { expect } from "vitest";
 import { user } from "../../server/auth/tables.ts";
 import { newId } from "../../server/lib/ids.ts";
-import { listMails } from "../../server/lib/mail.ts";
 import { type Accounts, startAccounts } from "./accounts.ts";
+import { linkTo } from "./mails.ts";
 import { type Row, words } from "./table.ts";
 import { type Visit, visitor } from "./visitor.ts";
 
@@ -48,16 +48,7 @@ export async function startCatalogue(settings: Record<string, string> = {}) {
       return { browser, ...callsOf(browser) };
     },
     /** The link in the newest mail to an address that leads to a path. */
-    async linkTo(email: string, path: string): Promise<URL> {
-      for (let tries = 0; tries < 100; tries += 1) {
-        const sent = (await listMails(floe.deps.db)).filter((mail) => mail.to === email);
-        const links = sent.flatMap(({ text }) => text.match(/https?:\/\/\S+/g) ?? []);
-        const found = links.find((link) => link.includes(path));
-        if (found) return new URL(found);
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-      throw new Error(`No mail to ${email} with a link to ${path}.`);
-    },
+    linkTo: async (email: string, path: string): Promise<URL> => new URL(await linkTo(floe, email, path)),
   };
 }
 

@@ -1,11 +1,10 @@
-import { desc, eq } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { member, session, user } from "../../server/auth/tables.ts";
 import { newId } from "../../server/lib/ids.ts";
-import { mails } from "../../server/lib/tables.ts";
-import { eventually } from "../support/eventually.ts";
 import { type Floe, start } from "../support/floe.ts";
+import { linkTo as mailedLink } from "../support/mails.ts";
 import { startServices } from "../support/oauth-stand-in.ts";
 import { buildWeb } from "./support/build.ts";
 import { openChromium, openPage, seriousFaults } from "./support/chromium.ts";
@@ -58,11 +57,7 @@ async function signIn(login: string, password: string): Promise<void> {
 }
 
 /** The link in the latest mail to an address, of that subject. */
-const linkTo = (address: string, subject: RegExp, { deps } = floe): Promise<string> =>
-  eventually(async () => {
-    const sent = await deps.db.select().from(mails).where(eq(mails.to, address)).orderBy(desc(mails.id));
-    return /https?:\/\/\S+/.exec(sent.find((mail) => subject.test(mail.subject))?.text ?? "")?.[0];
-  }, `a mail to ${address} about ${subject}`);
+const linkTo = (address: string, subject: RegExp, at = floe): Promise<string> => mailedLink(at, address, subject);
 
 test("sign up, confirm by the mail's link, sign out, forget the password, choose another, sign in", async () => {
   const email = newAddress();

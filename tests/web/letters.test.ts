@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { changeMail, deletionMail, invitationMail, resetMail, verificationMail } from "../../server/auth/mails.ts";
 import { renderLetter } from "../../server/lib/letter.ts";
 import { disabledMail } from "../../server/webhooks/messages.ts";
-import { openChromium, seriousFaults } from "./support/chromium.ts";
+import { openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 
 const to = "ada@example.com";
 const url = `https://pay.example.com/api/auth/verify-email?token=${"a.b-c".repeat(60)}&callbackURL=%2F`;
@@ -22,7 +22,7 @@ let browser: Browser;
 let page: Page;
 beforeAll(async () => {
   browser = await openChromium();
-  page = await browser.newPage();
+  page = await openPage(browser, []);
 });
 afterAll(() => browser.close());
 

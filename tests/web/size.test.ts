@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { buildWeb } from "./support/build.ts";
-import { openChromium } from "./support/chromium.ts";
+import { openChromium, openPage } from "./support/chromium.ts";
 import { type Fake, startFake } from "./support/fake.ts";
 
 let web: string;
@@ -18,7 +18,7 @@ afterAll(async () => {
 
 test("a checkout is shown with at most 90 kB of JavaScript, compressed, in at most 6 requests", async () => {
   const browser = await openChromium();
-  const page = await browser.newPage();
+  const page = await openPage(browser, []);
   await page.goto(fake.checkout().url);
   await page.getByLabel("Card number").waitFor();
   await page.waitForLoadState("networkidle");
@@ -53,7 +53,7 @@ test("each account page is shown with at most 82 kB of JavaScript, compressed, i
     fake.signedIn = path.startsWith("/account");
     fake.requests.length = 0;
     // A context of its own, so that nothing is in the browser's cache yet.
-    const page = await browser.newPage();
+    const page = await openPage(browser, []);
     await page.goto(fake.url + path);
     await page.locator("h1").waitFor();
     await page.waitForLoadState("networkidle");

@@ -8,7 +8,7 @@ import { type Floe, start } from "../../support/floe.ts";
 import { client, startOpenId } from "../../support/oauth-stand-in.ts";
 import { checkTable, words } from "../../support/table.ts";
 import { buildWeb } from "../../web/support/build.ts";
-import { openChromium } from "../../web/support/chromium.ts";
+import { openChromium, openPage } from "../../web/support/chromium.ts";
 
 let floe: Catalogue;
 let acme: Awaited<ReturnType<typeof startOpenId>>;
@@ -35,7 +35,7 @@ afterAll(async () => {
 
 /** What the error page shows to somebody who was sent there. */
 async function errorPage(query = "") {
-  const page = await browser.newPage();
+  const page = await openPage(browser, []);
   await page.goto(`${site.url}/error${query}`);
   await page.getByRole("heading").first().waitFor();
   const shown = {
@@ -44,7 +44,7 @@ async function errorPage(query = "") {
     link: page.getByRole("link", { name: "Return to Application" }),
   };
   const href = await shown.link.getAttribute("href");
-  await page.close();
+  await page.context().close();
   return { ...shown, href };
 }
 const bad = "x".repeat(24);
