@@ -94,6 +94,7 @@ export async function carryOut(
   const made = hidePlan(whole ? asked : { ...asked, missing: [] }, file?.secrets);
   if (!context.json || made.issues.length > 0) context.say(planText(made, prune, context.paint.err()));
   refuse(made);
+  if (made.steps.length === 0) return context.json ? report(context, made) : undefined;
   await consent(context, made, given);
   const applied = await askApply(context, { document, prune, fingerprint: made.fingerprint }, file);
   report(context, hidePlan(whole ? applied : { ...applied, missing: [] }, file?.secrets));

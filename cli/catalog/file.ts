@@ -1,5 +1,5 @@
 /** `floe.yaml` read: its text, what it means, and what is wrong with it at which line. */
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { type Document, isNode, LineCounter, parseDocument, visit } from "yaml";
 import type { z } from "zod";
 import { Catalog, type CatalogInput } from "../../shared/catalog/document.ts";
@@ -41,10 +41,17 @@ export function readText(name: string): string {
   }
 }
 
-/** The name of the catalogue that a file holds, also where the rest of the file is wrong. */
+/** The name of the catalogue in a text, also where the rest of it is wrong. */
 export function catalogNameIn(text: string): string | undefined {
   const name: unknown = parseDocument(text).get("catalog");
   return typeof name === "string" ? name : undefined;
+}
+
+export const standardCatalog = "main";
+
+/** Which catalogue is meant: the one that is named, or that of the file, or the usual one. */
+export function catalogName({ file, catalog }: { file: string; catalog?: string }): string {
+  return catalog ?? (existsSync(file) ? catalogNameIn(readText(file)) : undefined) ?? standardCatalog;
 }
 
 type Env = Record<string, string | undefined>;
@@ -110,12 +117,16 @@ export function readCatalog(name: string, text: string, env: Env, environment: s
   const { fill, missing } = filler(env, secrets);
   const catalog = fill(written, []);
   const result = Catalog.safeParse(catalog);
+  const unset = new Set(missing.map(({ path }) => shownPath(path)));
   const flaws = [
     ...missing.map(({ path, name: variable }) => ({
       path,
       message: `The environment variable ${variable} is not set.`,
     })),
-    ...(result.success ? [] : result.error.issues.flatMap((issue) => plainIssues(issue))),
+    // What is wrong with a text that lacks a part of it is not known yet.
+    ...(result.success ? [] : result.error.issues.flatMap((issue) => plainIssues(issue))).filter(
+      ({ path }) => !unset.has(shownPath(path)),
+    ),
   ];
   if (flaws.length > 0)
     throw flawed(

@@ -1,14 +1,16 @@
 /** Making and writing the catalogue file: `floe init` and `floe pull`. */
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Command } from "commander";
 import { catalogSchema } from "../../shared/catalog/schema.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { catalogNameIn, readCatalog, readText, standardName } from "./file.ts";
+import { plain } from "../ui/theme.ts";
+import { catalogName, catalogNameIn, readCatalog, readText, standardCatalog, standardName } from "./file.ts";
 import { askPlan, askPull } from "./session.ts";
-import { type Edit, mergedText, newText, writeWhole } from "./write.ts";
+import { dueEdits, type Edit, mergedText, newText, writeWhole } from "./write.ts";
 
 type ContextOf = (command: Command) => Context;
 
@@ -32,7 +34,7 @@ export function addInit(root: Command, contextOf: ContextOf): void {
   const command = root
     .command("init")
     .description("Start a catalogue file")
-    .argument("[catalog]", "its name", "main")
+    .argument("[catalog]", "its name", standardCatalog)
     .option("-f, --file <file>", "the file to write", standardName)
     .option("--schema", `also write ${beside}, by which editors complete the file`)
     .option("--force", "write over a file that is there");
@@ -63,7 +65,25 @@ export function addInit(root: Command, contextOf: ContextOf): void {
   });
 }
 
-type PullOptions = { file: string; env?: string; catalog?: string; all?: boolean; yes?: boolean; check?: boolean };
+type PullOptions = {
+  file: string;
+  env?: string;
+  catalog?: string;
+  all?: boolean;
+  yes?: boolean;
+  check?: boolean;
+  force?: boolean;
+};
+
+/** Whether git has the file, and not as it is now. What is not under git, or where there is none, is nobody's to say. */
+function hasUncommitted(file: string): boolean {
+  const { status, stdout } = spawnSync("git", ["status", "--porcelain", "--", basename(file)], {
+    cwd: dirname(resolve(file)),
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  return status === 0 && stdout !== "" && !stdout.startsWith("??");
+}
 
 export function addPull(root: Command, contextOf: ContextOf): void {
   const command = root
@@ -74,6 +94,7 @@ export function addPull(root: Command, contextOf: ContextOf): void {
     .option("--catalog <name>", "name of the catalogue, where there is no file yet")
     .option("--all", "also what no catalogue has, under proposed keys")
     .option("-y, --yes", "give the proposed keys without asking")
+    .option("--force", "write over changes that are not committed")
     .option("--check", "write nothing; exit code 10 when the file would change");
   command.addHelpText("after", "\nExamples:\n  floe pull --all\n  floe pull --check");
   command.action((options: PullOptions) => pull(contextOf(command), options));
@@ -82,16 +103,23 @@ export function addPull(root: Command, contextOf: ContextOf): void {
 async function pull(context: Context, options: PullOptions): Promise<void> {
   const { file } = options;
   const before = existsSync(file) ? readText(file) : undefined;
-  const catalog = (before === undefined ? undefined : catalogNameIn(before)) ?? options.catalog ?? "main";
+  const catalog = catalogName(options);
+  const inFile = before === undefined ? catalog : (catalogNameIn(before) ?? catalog);
+  if (inFile !== catalog)
+    throw new Fault("usage", `${file} holds the catalogue ${inFile}, not ${catalog}`, {
+      hint: "Leave --catalog out, or name another file: --file FILE",
+    });
   const { document, proposed } = await askPull(context, catalog, options.all === true);
-  const text =
-    before === undefined
-      ? newText(file, document, schemaFor(file))
-      : mergedText(file, before, await newerThan(context, options, before, document));
+  const edits = before === undefined ? [] : await newerThan(context, options, before, document);
+  const text = before === undefined ? newText(file, document, schemaFor(file)) : mergedText(file, before, edits);
   if (options.check) {
     if (text === before) return context.say(`${file} is up to date.\n`);
     throw new Fault("changes", `${file} is not up to date`, { name: "changes", hint: "Run: floe pull" });
   }
+  if (text !== before && !options.force && hasUncommitted(file))
+    throw new Fault("conflict", `${file} has changes that are not committed, and pull would write over them`, {
+      hint: "Commit them first, or give --force.",
+    });
   if (proposed.length > 0) {
     const list = proposed.map(({ kind, key, name }) => `  ${kind}.${key}  ${name}\n`).join("");
     context.say(`These get keys in the catalogue ${catalog}:\n${list}`);
@@ -100,6 +128,7 @@ async function pull(context: Context, options: PullOptions): Promise<void> {
       await context.call({ method: "POST", path: "/v1/catalog/import", body: { catalog, kind, key, id } });
   }
   if (text !== before) writeWhole(file, text);
+  for (const { path } of text === before ? [] : edits) context.say(`  ${plain(path.join("."))}\n`);
   context.say(text === before ? `${file} was up to date.\n` : `Wrote ${file}.\n`);
 }
 
@@ -133,5 +162,5 @@ async function newerThan(
       edits.push({ path: [...(isOver ? ["environments", env] : []), kind, key, field], value });
     }
   }
-  return edits;
+  return dueEdits(text, edits);
 }

@@ -1,11 +1,10 @@
 /** The catalogues of two profiles: `floe promote` and `floe diff`. */
-import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { type Consent, carryOut, checkFormat, showPlan } from "./carry-out.ts";
-import { catalogNameIn, readText, standardName } from "./file.ts";
+import { catalogName, standardName } from "./file.ts";
 import { askPlan, askPull, underProfile } from "./session.ts";
 
 type ContextOf = (command: Command) => Context;
@@ -18,11 +17,10 @@ const withCatalog = (command: Command): Command =>
     .option("--webhooks", "webhooks too, which otherwise stay with their own profile");
 
 /** The catalogue of a profile. Where it tells of what happens is its own: another's would tell the wrong server. */
-async function catalogOf(context: Context, { file, catalog, webhooks }: Options): Promise<CatalogInput> {
-  const named = existsSync(file) ? catalogNameIn(readText(file)) : undefined;
-  const { document } = await askPull(context, catalog ?? named ?? "main", false);
+async function catalogOf(context: Context, options: Options): Promise<CatalogInput> {
+  const { document } = await askPull(context, catalogName(options), false);
   const { webhooks: own, ...rest } = document;
-  return (webhooks ? { ...rest, ...(own ? { webhooks: own } : {}) } : rest) as CatalogInput;
+  return (options.webhooks ? { ...rest, ...(own ? { webhooks: own } : {}) } : rest) as CatalogInput;
 }
 
 export function addPromote(root: Command, contextOf: ContextOf): void {

@@ -4,7 +4,7 @@ import type { Filter } from "../../shared/api/meters.ts";
 import { type Fields, priceChanges, same } from "../../shared/catalog/compare.ts";
 import { type Price, priceSlot } from "../../shared/catalog/document.ts";
 import { printFilter } from "../../shared/meter-filter.ts";
-import { formatMoney } from "../../shared/money.ts";
+import { currencyDigits, decimalText, formatMoney } from "../../shared/money.ts";
 import type { Paint } from "../ui/theme.ts";
 import { plain } from "../ui/theme.ts";
 
@@ -35,7 +35,9 @@ function priceText(price: Fields): string {
   }
   if (price.metered !== undefined) {
     const cap = price.cap === null || price.cap === undefined ? "" : `, at most ${money(price.cap)}`;
-    return `${String(price.unit_amount)} per unit of ${String(price.metered)} (${currency})${cap}${rest}`;
+    // In the currency itself, as it is typed at --price: fractions of a cent are hard to read.
+    const each = decimalText(`${String(price.unit_amount)}e-${currencyDigits(currency)}`);
+    return `${each} ${currency} per unit of ${String(price.metered)}${cap}${rest}`;
   }
   if (Array.isArray(price.seats)) {
     const tiers = (price.seats as Fields[]).map((tier) => `${tier.from}-${tier.to ?? ""}: ${money(tier.price)}`);
@@ -102,12 +104,13 @@ function priceLines({ from, to }: Change): string[] {
 }
 
 /** The lines of what a step changes: `name: Pro → Team`. */
-function changeLines({ action, changes }: Step): string[] {
+function changeLines({ action, name, changes }: Step): string[] {
   return changes.flatMap((change) => {
     const { field, from, to } = change;
     const label = field === "basis_points" ? "percent" : field;
     const text = valueText(field, to);
-    if (action === "create") return text === "none" ? [] : [`${label}: ${text}`];
+    // What it is called stands before its lines.
+    if (action === "create") return text === "none" || to === name ? [] : [`${label}: ${text}`];
     if (field === "prices") return priceLines(change);
     // Of a map what differs in it; in properties what the file does not name is not its business.
     if ((field === "properties" || field === "metadata") && from && to) {

@@ -23,22 +23,26 @@ export function newText(name: string, document: Fields, schema: string | undefin
 const at = (value: unknown, path: string[]): unknown =>
   path.reduce<unknown>((found, name) => (found as Fields | undefined)?.[name], value);
 
+/** Edits without those of what holds `${env:…}`, which is the file's own business. */
+export function dueEdits(text: string, edits: Edit[]): Edit[] {
+  const had: unknown = parseDocument(text, { merge: true }).toJS();
+  return edits.filter(({ path }) => !JSON.stringify(at(had, path) ?? "").includes("${env:"));
+}
+
 /**
  * The text with these values set. A single value is changed where it stands, so that not a space around it moves; what is
- * new, or a list, is written by the library. What holds `${env:…}` is the file's own business.
+ * new, or a list, is written by the library.
  */
 export function mergedText(name: string, text: string, edits: Edit[]): string {
+  if (edits.length === 0) return text;
   const document = parseDocument(text, { merge: true });
-  const had: unknown = document.toJS();
-  const due = edits.filter(({ path }) => !JSON.stringify(at(had, path) ?? "").includes("${env:"));
-  if (due.length === 0) return text;
   if (isJson(name)) {
     const whole = JSON.parse(text.replace(/^\uFEFF/, "")) as Fields;
-    for (const { path, value } of due) put(whole, path, value);
+    for (const { path, value } of edits) put(whole, path, value);
     return jsonText(whole);
   }
   const [splices, rest]: [{ from: number; to: number; value: string }[], Edit[]] = [[], []];
-  for (const { path, value } of due) {
+  for (const { path, value } of edits) {
     const node = document.getIn(path, true);
     const single = typeof value !== "object" || value === null;
     if (isScalar(node) && node.range && single)

@@ -1,11 +1,11 @@
 /** The catalogue as code: `floe validate`, `plan`, `apply`, `drift`, `import`. */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { CatalogPlan } from "../../shared/api/catalog.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import { onlyTargets } from "../../shared/catalog/target.ts";
 import { type Consent, carryOut, checkFormat, consent, refuse, report, showPlan } from "../catalog/carry-out.ts";
-import { type CatalogFile, catalogNameIn, readCatalog, readText, standardName } from "../catalog/file.ts";
+import { type CatalogFile, catalogName, readCatalog, standardName } from "../catalog/file.ts";
 import { hidePlan } from "../catalog/secrets.ts";
 import { askApply, askPlan, type FileOptions, openFile } from "../catalog/session.ts";
 import { planText } from "../catalog/show.ts";
@@ -74,7 +74,7 @@ export function addValidate(root: Command, contextOf: ContextOf): void {
       (sum, section) => sum + (typeof section === "object" && section !== null ? Object.keys(section).length : 0),
       0,
     );
-    context.say(`${name} is fine: ${count} things.\n`);
+    context.say(`${name} is fine: ${count} ${count === 1 ? "thing" : "things"}.\n`);
   });
 }
 
@@ -150,6 +150,11 @@ async function applySaved(context: Context, name: string, options: ApplyOptions)
     throw new Fault("conflict", `this plan is for ${saved.server}, not for ${server}`, {
       hint: `Run: floe apply ${name} --server ${saved.server}`,
     });
+  const organization = await context.organization();
+  if (organization !== undefined && organization !== saved.organization_id)
+    throw new Fault("conflict", "this plan is for another organization", {
+      hint: `Run: floe apply ${name} --org ${saved.organization_id}`,
+    });
   const file = readCatalog(saved.file.name, saved.file.text, context.io.env, saved.file.environment ?? undefined);
   const document = targeted(file, saved.targets, saved.prune);
   if (!context.json) context.say(planText(saved.plan, saved.prune, context.paint.err()));
@@ -201,14 +206,13 @@ export function addImport(root: Command, contextOf: ContextOf): void {
     .argument("<key>", "as products.pro")
     .argument("<id>", "the id of the thing")
     .option("-f, --file <file>", "the catalogue file", standardName)
-    .option("--catalog <name>", "name of the catalogue, where there is no file");
+    .option("--catalog <name>", "name of the catalogue, where it is not the file's");
   command.addHelpText("after", "\nExamples:\n  floe import products.pro 0193a000-0000-7000-8000-0000000000aa");
   command.action(async (place: string, id: string, options: { file: string; catalog?: string }) => {
     const context = contextOf(command);
     const { kind, key } = placeIn(place);
-    const named = existsSync(options.file) ? catalogNameIn(readText(options.file)) : undefined;
-    const catalog = options.catalog ?? named ?? "main";
-    await context.call({ method: "POST", path: "/v1/catalog/import", body: { catalog, kind, key, id } });
+    const body = { catalog: catalogName(options), kind, key, id };
+    await context.call({ method: "POST", path: "/v1/catalog/import", body });
     context.say(`${kind}.${key} is ${id} now. See: floe plan\n`);
   });
 }

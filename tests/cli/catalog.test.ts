@@ -159,7 +159,7 @@ test("pull keeps comments and the file's own words, and writes only what differs
 test("pull writes over no change that git does not have yet, nor into the file of another catalogue", async () => {
   const git = (...args: string[]) =>
     execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b.c", ...args], { cwd: join(file, "..") });
-  write("version: 1\ncatalog: shop\nmeters: { calls: { name: Calls, aggregation: count } }\n");
+  write("version: 1\ncatalog: shop\nproducts: { calls: { name: Calls, prices: [{ free: true }] } }\n");
   git("init", "-q");
   git("add", "floe.yaml");
   git("commit", "-qm", "one");
