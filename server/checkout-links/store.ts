@@ -5,7 +5,7 @@ import type { Database, Tx } from "../lib/context.ts";
 import { among, offsetOf, orderBy, type Paging } from "../lib/page.ts";
 import { findProducts } from "../products/store.ts";
 import type { LinkRow, WholeLink } from "./rules.ts";
-import { checkoutLinkProducts, checkoutLinks } from "./tables.ts";
+import { checkoutLinkProducts, checkoutLinks, sortableUrl } from "./tables.ts";
 
 type Filter = Paging & {
   organization_id?: string[] | undefined;
@@ -15,7 +15,7 @@ type Filter = Paging & {
 const sortable = {
   created_at: checkoutLinks.created_at,
   label: checkoutLinks.label,
-  success_url: checkoutLinks.success_url,
+  success_url: sortableUrl(checkoutLinks.success_url),
   allow_discount_codes: checkoutLinks.allow_discount_codes,
 };
 
