@@ -44,16 +44,20 @@ const list = z.string().default("").transform(items);
 /** A switch that is on unless it is turned off. */
 const on = z.preprocess(blank, z.stringbool().default(true));
 /** A key in PEM form; on one line its line ends are written `\n`. */
-function privateKey(text: string, { addIssue }: z.RefinementCtx): KeyObject {
-  try {
-    const key = createPrivateKey(text.replaceAll("\\n", "\n"));
-    if (key.asymmetricKeyType === "ec") return key;
-  } catch {
-    // Said below.
-  }
-  addIssue({ code: "custom", message: "must be a private key of Apple's: the text of the .p8 file" });
-  return z.NEVER;
-}
+const privateKey =
+  (type: KeyObject["asymmetricKeyType"], message: string) =>
+  (text: string, { addIssue }: z.RefinementCtx): KeyObject => {
+    try {
+      const key = createPrivateKey(text.replaceAll("\\n", "\n"));
+      if (key.asymmetricKeyType === type) return key;
+    } catch {
+      // Said below.
+    }
+    addIssue({ code: "custom", message });
+    return z.NEVER;
+  };
+const appleKey = privateKey("ec", "must be a private key of Apple's: the text of the .p8 file");
+const gitHubKey = privateKey("rsa", "must be a private key of a GitHub app: the text of its .pem file");
 
 /** Every setting, by the name of its environment variable. `.env.example` says what each is for. */
 const Settings = z.object({
@@ -95,6 +99,8 @@ const Settings = z.object({
   POLAR_ORGANIZATION: optional(z.uuid()),
   GITHUB_CLIENT_ID: optional(z.string()),
   GITHUB_CLIENT_SECRET: optional(z.string()),
+  GITHUB_APP_ID: optional(z.string()),
+  GITHUB_APP_PRIVATE_KEY: optional(z.string().transform(gitHubKey)),
   GITHUB_URL: base("https://github.com"),
   GITHUB_API_URL: base("https://api.github.com"),
   GOOGLE_CLIENT_ID: optional(z.string()),
@@ -108,7 +114,7 @@ const Settings = z.object({
   APPLE_CLIENT_SECRET: optional(z.string()),
   APPLE_TEAM_ID: optional(z.string()),
   APPLE_KEY_ID: optional(z.string()),
-  APPLE_PRIVATE_KEY: optional(z.string().transform(privateKey)),
+  APPLE_PRIVATE_KEY: optional(z.string().transform(appleKey)),
   APPLE_URL: base("https://appleid.apple.com"),
   FLOE_PASSWORD_SIGN_IN: on,
   FLOE_SIGN_UP: z.preprocess(blank, z.enum(["open", "closed"]).default("open")),
@@ -205,6 +211,10 @@ function halves(settings: z.output<typeof Settings>): string | undefined {
     if (Boolean(settings[`${name}_CLIENT_ID`]) !== Boolean(settings[`${name}_CLIENT_SECRET`]))
       return `${name}_CLIENT_ID and ${name}_CLIENT_SECRET go together: set both or neither.`;
   }
+  if (Boolean(settings.GITHUB_APP_ID) !== Boolean(settings.GITHUB_APP_PRIVATE_KEY))
+    return "GITHUB_APP_ID and GITHUB_APP_PRIVATE_KEY go together: set both or neither.";
+  if (settings.GITHUB_APP_ID && !settings.GITHUB_CLIENT_ID)
+    return "GITHUB_APP_ID needs GITHUB_CLIENT_ID and GITHUB_CLIENT_SECRET: sellers sign in with GitHub to show who they are.";
   const { S3_BUCKET, S3_ENDPOINT, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY } = settings;
   const bucket = [S3_BUCKET, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY].filter(Boolean).length;
   if (bucket !== 3 && (bucket > 0 || S3_ENDPOINT))

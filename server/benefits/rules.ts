@@ -82,9 +82,10 @@ const isKept = (properties: object, sent: object): boolean =>
   isDeepStrictEqual(Object.fromEntries(Object.keys(sent).map((key) => [key, properties[key as never]])), sent);
 
 /** Only a person can give access to a repository, who has shown GitHub's account that may (BEN-70). */
-export function checkGitHub({ kind, user_id }: Actor, isLinked: boolean): Fault[] {
+export function checkGitHub({ kind, user_id }: Actor, isLinked: boolean, missing: string | undefined): Fault[] {
   const at = ["properties", "repository_owner"];
   if (kind === "system") return [];
+  if (missing) return [fault(at, `Access to GitHub is not set up on this server: ${missing} is missing.`)];
   if (user_id === null)
     return [
       fault(
@@ -94,6 +95,46 @@ export function checkGitHub({ kind, user_id }: Actor, isLinked: boolean): Fault[
       ),
     ];
   return isLinked ? [] : [fault(at, "Connect your GitHub account first.", "invalid_user_auth")];
+}
+
+/** What is wrong with a repository, by GitHub's word (BEN-70). The types are those that published clients know. */
+export function checkRepository(
+  judged: "fine" | "not_installed" | "personal" | "no_access",
+  { repository_owner, repository_name }: { repository_owner: string; repository_name: string },
+): Fault[] {
+  const [owner, name] = [
+    ["properties", "repository_owner"],
+    ["properties", "repository_name"],
+  ];
+  const whole = `${repository_owner}/${repository_name}`;
+  if (judged === "not_installed")
+    return [
+      fault(
+        name,
+        `The app is not installed on ${whole}. Install it there first.`,
+        "no_repository_installation_found",
+        repository_name,
+      ),
+    ];
+  if (judged === "personal")
+    return [
+      fault(
+        owner,
+        "A personal account cannot let buyers in with a permission of their own. Move the repository to an organization.",
+        "personal_organization_repository",
+        repository_owner,
+      ),
+    ];
+  if (judged === "no_access")
+    return [
+      fault(
+        name,
+        `Your GitHub account does not administer ${whole}. Only who does can give access to it.`,
+        "no_repository_acccess",
+        repository_name,
+      ),
+    ];
+  return [];
 }
 
 /** What is wrong with a role, by Discord's word (BEN-60). */

@@ -5,14 +5,16 @@ import { type Fault, fault, invalid, notFound, notPermitted } from "../../shared
 import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
 import { judgeRole, missingSetting, openGuild, sealGuild } from "../lib/discord.ts";
 import { emit } from "../lib/events.ts";
+import { judgeRepository, missingAppSetting } from "../lib/github.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
-import { benefitOut, checkGitHub, checkNamed, checkRole, namedBy, planUpdate } from "./rules.ts";
+import { benefitOut, checkGitHub, checkNamed, checkRepository, checkRole, namedBy, planUpdate } from "./rules.ts";
 import * as store from "./store.ts";
 
 type Create = z.output<typeof BenefitCreate>;
 type Update = z.output<typeof BenefitUpdate>;
 type Discord = BenefitInput["discord"];
+type GitHub = BenefitInput["github_repository"];
 
 /** The guild that a token stands for, or why it can't be had. */
 function guildOf(ctx: Ctx, { guild_token }: Discord): { guild_id: string } | { fault: Fault } {
@@ -35,8 +37,10 @@ async function kept(
   const organization_id = organizationOf(ctx);
   const named = namedBy(type, properties);
   const faults = checkNamed(named, await store.findNamed(tx, organization_id, named));
-  if (type === "github_repository")
-    faults.push(...checkGitHub(ctx.actor, await store.hasGitHub(tx, ctx.actor.user_id)));
+  if (type === "github_repository") {
+    const accounts = await store.gitHubAccounts(tx, ctx.actor.user_id);
+    faults.push(...checkGitHub(ctx.actor, accounts.length > 0, missingAppSetting(ctx.config)));
+  }
   if (type !== "discord") return { properties: properties as Benefit["properties"], faults };
   const sent = properties as Discord;
   const guild = guildOf(ctx, sent);
@@ -45,11 +49,31 @@ async function kept(
   return { properties: { ...sent, ...guild, guild_token }, faults };
 }
 
-/** Ask Discord about a role, while no transaction is open. What can be told without is told later. */
-async function askDiscord(ctx: Ctx, sent: Discord): Promise<void> {
+async function askDiscord(ctx: Ctx, sent: Discord): Promise<Fault[]> {
   const guild = guildOf(ctx, sent);
-  if ("fault" in guild) return;
-  const faults = checkRole(await judgeRole(ctx.config, guild.guild_id, sent.role_id), sent.role_id);
+  if ("fault" in guild) return [];
+  return checkRole(await judgeRole(ctx.config, guild.guild_id, sent.role_id), sent.role_id);
+}
+
+async function askGitHub(ctx: Ctx, sent: GitHub): Promise<Fault[]> {
+  const { config, actor } = ctx;
+  const accounts = await store.gitHubAccounts(ctx.db, actor.user_id);
+  if (accounts.length === 0 || checkGitHub(actor, true, missingAppSetting(config)).length > 0) return [];
+  const repository = { owner: sent.repository_owner, name: sent.repository_name };
+  return checkRepository(await judgeRepository(config, ctx.clock.now(), repository, accounts), sent);
+}
+
+/**
+ * Ask the service that is to give a benefit whether it can, while no transaction is open (BEN-60, BEN-70). What can be told
+ * without is told later, with all else.
+ */
+export async function askOutside(ctx: Ctx, type: Benefit["type"], properties: object): Promise<void> {
+  const faults =
+    type === "discord"
+      ? await askDiscord(ctx, properties as Discord)
+      : type === "github_repository"
+        ? await askGitHub(ctx, properties as GitHub)
+        : [];
   if (faults.length > 0) throw invalid(...faults);
 }
 
@@ -99,15 +123,13 @@ export const benefitService: Service<typeof benefits, Ctx> = {
     return benefitOut(row);
   },
   async create(ctx, { body }) {
-    if (body.type === "discord") await askDiscord(ctx, body.properties);
+    await askOutside(ctx, body.type, body.properties);
     return createBenefit(ctx, body);
   },
   async update(ctx, { params, body }) {
     const [row] = body.properties ? await store.findBenefits(ctx.db, organizationOf(ctx), [params.id]) : [];
-    if (row?.type === "discord") {
-      const { properties } = planUpdate(row, body).patch;
-      if (properties) await askDiscord(ctx, properties as Discord);
-    }
+    const properties = row && planUpdate(row, body).patch.properties;
+    if (properties) await askOutside(ctx, row.type, properties);
     return changeBenefit(ctx, params.id, body);
   },
   delete: (ctx, { params }) =>

@@ -92,15 +92,14 @@ export async function findNamed(
   return { files: new Set(found.map(({ id }) => id)), meters: await holdMeters(tx, organization_id, named.meters) };
 }
 
-/** Whether a user can sign in with GitHub, and so has shown which account there is theirs. */
-export async function hasGitHub(db: Database, user_id: string | null): Promise<boolean> {
-  if (user_id === null) return false;
-  const [row] = await db
-    .select({ id: account.id })
+/** The numbers of the accounts at GitHub that a user has shown to be theirs, by signing in with them. */
+export async function gitHubAccounts(db: Database, user_id: string | null): Promise<string[]> {
+  if (user_id === null) return [];
+  const rows = await db
+    .select({ id: account.accountId })
     .from(account)
-    .where(and(eq(account.userId, user_id), eq(account.providerId, "github")))
-    .limit(1);
-  return row !== undefined;
+    .where(and(eq(account.userId, user_id), eq(account.providerId, "github")));
+  return rows.map(({ id }) => id);
 }
 
 /** Add a benefit. */

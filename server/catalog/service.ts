@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { z } from "zod";
+import { readProperties } from "../../shared/api/benefits.ts";
 import type { CatalogPlan, catalog } from "../../shared/api/catalog.ts";
 import { api } from "../../shared/api/index.ts";
 import { type Fields, priceChanges } from "../../shared/catalog/compare.ts";
@@ -10,7 +11,7 @@ import { documentOf } from "../../shared/catalog/pull.ts";
 import type { Operation, Service } from "../../shared/contract.ts";
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
 import type { Scope } from "../../shared/scopes.ts";
-import { benefitService, changeBenefit, createBenefit } from "../benefits/service.ts";
+import { askOutside, benefitService, changeBenefit, createBenefit } from "../benefits/service.ts";
 import { checkoutLinkService } from "../checkout-links/service.ts";
 import { customFieldService } from "../custom-fields/service.ts";
 import { discountService } from "../discounts/service.ts";
@@ -234,15 +235,30 @@ async function run(
 const putAway = (tx: Tx, ctx: Ctx, kind: Kind, key: string, id: string) =>
   atPlace(kind, key, () => handlers[kind].update(tx, ctx, id, { is_archived: true } as never));
 
-/** The addresses that a webhook is to get. Their names are looked up before the transaction, which waits for nobody. */
-async function checkUrls(ctx: Ctx, document: Catalog): Promise<void> {
-  if (!document.webhooks) return;
-  const { version, catalog: name, webhooks } = document;
-  const only: Catalog = { version, catalog: name, webhooks };
-  const { steps } = planCatalog(only, await currentOf(ctx.db, ctx, only), false);
-  for (const { key, changes } of steps)
-    if (changes.some(({ field }) => field === "url" || field === "enabled"))
-      await atPlace("webhooks", key, () => checkUrl(ctx, webhooks[key]?.url ?? "", "url"));
+const outside = new Set<string>(["discord", "github_repository"]);
+/** Nothing that is asked outside names another thing of the file. */
+const unnamed: Ids = { idOf: (_, name) => name, fileId: (name) => name };
+
+/**
+ * What others have to be asked is asked before the transaction, which waits for nobody: where the addresses of webhooks
+ * lead, and whether a service lets a benefit be given.
+ */
+async function askOthers(ctx: Ctx, { version, catalog: name, webhooks = {}, benefits = {} }: Catalog): Promise<void> {
+  const given = Object.fromEntries(Object.entries(benefits).filter(([, { type }]) => outside.has(type)));
+  if (Object.keys(webhooks).length + Object.keys(given).length === 0) return;
+  const only: Catalog = { version, catalog: name, webhooks, benefits: given };
+  const current = await currentOf(ctx.db, ctx, only);
+  for (const step of planCatalog(only, current, false).steps) {
+    const { kind, key, changes } = step;
+    if (kind === "webhooks" && changes.some(({ field }) => field === "url" || field === "enabled"))
+      await atPlace(kind, key, () => checkUrl(ctx, webhooks[key]?.url ?? "", "url"));
+    const type = given[key]?.type;
+    if (kind !== "benefits" || !type) continue;
+    const row = current.rows.benefits.find(({ id }) => id === step.id);
+    const { properties } = stepBody(step, row, unnamed);
+    const read = properties === undefined ? undefined : readProperties(type, properties);
+    if (read?.success) await atPlace(kind, key, () => askOutside(ctx, type, read.data));
+  }
 }
 
 /** The whole catalogue at once. */
@@ -261,7 +277,7 @@ export const catalogService: Service<typeof catalog, Ctx> = {
 
   async apply(ctx, { body }) {
     demand(ctx, kindsIn(body.document), "write");
-    await checkUrls(ctx, body.document);
+    await askOthers(ctx, body.document);
     return ctx.db.transaction(async (tx) => {
       const inner: Ctx = { ...ctx, db: tx };
       await store.lockCatalog(tx, organizationOf(ctx), body.document.catalog);

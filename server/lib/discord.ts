@@ -2,9 +2,8 @@ import { z } from "zod";
 import { ApiError } from "../../shared/errors.ts";
 import type { Config } from "../config.ts";
 import { seal, unseal } from "./secrets.ts";
+import { askService } from "./services.ts";
 
-/** What a call to Discord may take. */
-const timeout_ms = 10_000;
 /** What the bot asks for: giving and taking roles, and putting members out of the server. */
 const permissions = String((1 << 28) | (1 << 1));
 
@@ -38,15 +37,8 @@ export function invitationOf(config: Config, state: string): string {
   return url.href;
 }
 
-async function ask(config: Config, path: string, init: RequestInit): Promise<{ status: number; json: unknown }> {
-  try {
-    const signal = AbortSignal.timeout(timeout_ms);
-    const answer = await fetch(`${config.DISCORD_URL}/api/v10${path}`, { ...init, signal, redirect: "error" });
-    return { status: answer.status, json: await answer.json().catch(() => undefined) };
-  } catch {
-    throw new ApiError("ServiceUnavailable", "Discord does not answer. Try again in a moment.");
-  }
-}
+const ask = (config: Config, path: string, init: RequestInit) =>
+  askService("Discord", `${config.DISCORD_URL}/api/v10${path}`, init);
 
 const Exchanged = z.object({ guild: z.object({ id: z.string(), name: z.string() }) });
 

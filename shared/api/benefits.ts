@@ -232,7 +232,7 @@ export const benefits = {
     method: "POST",
     path: "/v1/benefits/",
     summary: "Create a benefit",
-    // Discord is asked about a role.
+    // Discord is asked about a role, GitHub about a repository.
     external: true,
     scopes: ["benefits:write"],
     body: BenefitCreate,

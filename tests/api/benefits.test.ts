@@ -14,7 +14,7 @@ let seller: Seller;
 let call: ReturnType<typeof callsOf>;
 beforeAll(async () => {
   services = await startServices();
-  floe = await startAccounts({ ...services.settings, DISCORD_BOT_TOKEN: bot.token });
+  floe = await startAccounts({ ...services.settings, ...services.app, DISCORD_BOT_TOKEN: bot.token });
   seller = await floe.seller("ada");
   call = callsOf(floe, seller);
 });
@@ -272,32 +272,97 @@ describe("BEN-60: Discord", () => {
   });
 });
 
-test("BEN-70: access to a repository is given by a person with an account at GitHub, never by an organization's key", async () => {
+describe("BEN-70: GitHub", () => {
   const body = (over: object = {}) => ({
     type: "github_repository",
     description: "The source",
     properties: { repository_owner: "floe", repository_name: "book", permission: "pull", ...over },
   });
-  const at = "properties.repository_owner";
-  expect(await call.refused("POST", path, body())).toEqual([`${at} invalid_auth_subject`]);
-  expect(await call.refused("POST", path, body(), seller.session)).toEqual([`${at} invalid_user_auth`]);
-  const now = new Date();
-  const linked = {
-    id: newId(),
-    accountId: newId(),
-    providerId: "github",
-    userId: seller.user_id,
-    createdAt: now,
-    updatedAt: now,
-  };
-  await floe.deps.db.insert(account).values(linked);
-  const { status, json } = await call.send("POST", path, body(), seller.session);
-  expect(status).toBe(201);
-  // What does not touch the repository is the key's to change, and the same properties again are no change.
-  expect(
-    (await call.send("PATCH", `${path}${json.id}`, { description: "Sources", properties: body().properties })).status,
-  ).toBe(200);
-  expect(
-    await call.refused("PATCH", `${path}${json.id}`, { properties: body({ permission: "push" }).properties }),
-  ).toEqual([`${at} invalid_auth_subject`]);
+  const refused = (over?: object, token = seller.session) => call.refused("POST", path, body(over), token);
+  const link = (userId: string, accountId: string) =>
+    floe.deps.db.insert(account).values({
+      id: newId(),
+      accountId,
+      providerId: "github",
+      userId,
+      createdAt: new Date(),
+      updatedAt: new Date(),
+    });
+
+  test("it is made by a person with an account at GitHub, never with an organization's key; nobody else is asked for", async () => {
+    expect(await refused({}, seller.key)).toEqual(["properties.repository_owner invalid_auth_subject"]);
+    expect(await refused()).toEqual(["properties.repository_owner invalid_user_auth"]);
+    expect(services.state.app_calls).toEqual([]);
+    await link(seller.user_id, String(services.state.github.id));
+    const { status, json } = await call.send("POST", path, body(), seller.session);
+    expect([status, json.properties]).toEqual([201, body().properties]);
+    // What does not touch the repository is the key's to change, and the same properties again are no change.
+    const same = { description: "Sources", properties: body().properties };
+    services.state.app_calls.length = 0;
+    expect((await call.send("PATCH", `${path}${json.id}`, same)).status).toBe(200);
+    expect(services.state.app_calls).toEqual([]);
+    const properties = { ...body().properties, permission: "push" };
+    expect(await call.refused("PATCH", `${path}${json.id}`, { properties })).toEqual([
+      "properties.repository_owner invalid_auth_subject",
+    ]);
+    const changed = await call.send("PATCH", `${path}${json.id}`, { properties }, seller.session);
+    expect([changed.status, changed.json.properties]).toEqual([200, properties]);
+    expect(services.state.app_calls).toHaveLength(1);
+  });
+
+  test("the app is on the repository, which is an organization's, and the person administers it", async () => {
+    const { repository } = services.state;
+    const had = { ...repository };
+    const faults: [object, string][] = [
+      [{ installed: false }, "properties.repository_name no_repository_installation_found"],
+      [{ target_type: "User" }, "properties.repository_owner personal_organization_repository"],
+      [{ permission: "write" }, "properties.repository_name no_repository_acccess"],
+    ];
+    for (const [over, wanted] of faults) {
+      Object.assign(repository, had, over);
+      expect(await refused()).toEqual([wanted]);
+    }
+    Object.assign(repository, had);
+    expect(await refused({ repository_name: "other" })).toEqual([
+      "properties.repository_name no_repository_installation_found",
+    ]);
+    // Another's account is not theirs to speak with.
+    const eve = await floe.seller("eve");
+    await link(eve.user_id, "999");
+    expect(await callsOf(floe, eve).refused("POST", path, body(), eve.session)).toEqual([
+      "properties.repository_name no_repository_acccess",
+    ]);
+    // A file of the catalogue is no way around.
+    const document = { version: 1, catalog: "eve", benefits: { source: body() } };
+    const applied = await callsOf(floe, eve).refused("POST", "/v1/catalog/apply", { document }, eve.session);
+    expect(applied).toEqual(["document.benefits.source.properties.repository_name no_repository_acccess"]);
+  });
+
+  test("without an app the server says which setting is missing; a GitHub that is away is no fault of the seller", async () => {
+    const bare = await startAccounts(services.settings);
+    const away = await startAccounts({ ...services.settings, ...services.app, GITHUB_API_URL: "http://127.0.0.1:9" });
+    try {
+      const said = await callsOf(bare, await bare.seller("cy")).send("POST", path, body());
+      expect(said.json.detail).toMatchObject([{ msg: expect.stringContaining("GITHUB_APP_ID") }]);
+      const who = await away.seller("di");
+      const now = new Date();
+      await away.deps.db
+        .insert(account)
+        .values({
+          id: newId(),
+          accountId: "1",
+          providerId: "github",
+          userId: who.user_id,
+          createdAt: now,
+          updatedAt: now,
+        });
+      expect(await callsOf(away, who).send("POST", path, body(), who.session)).toMatchObject({
+        status: 503,
+        json: { error: "ServiceUnavailable", detail: "GitHub does not answer. Try again in a moment." },
+      });
+    } finally {
+      await bare.close();
+      await away.close();
+    }
+  });
 });

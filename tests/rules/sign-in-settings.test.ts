@@ -37,6 +37,17 @@ test.each([
     { ...apple, APPLE_PRIVATE_KEY: String(rsa) },
     "APPLE_PRIVATE_KEY: must be a private",
   ],
+  ["a GitHub app's number alone", { GITHUB_APP_ID: "1" }, "GITHUB_APP_ID and GITHUB_APP_PRIVATE_KEY go together"],
+  [
+    "a GitHub app without a way to sign in",
+    { GITHUB_APP_ID: "1", GITHUB_APP_PRIVATE_KEY: String(rsa) },
+    "GITHUB_APP_ID needs",
+  ],
+  [
+    "a GitHub app's key that is none",
+    { GITHUB_APP_ID: "1", GITHUB_APP_PRIVATE_KEY: String(ec) },
+    "GITHUB_APP_PRIVATE_KEY: must be",
+  ],
   ["an OpenID provider without an issuer", without(acme, "OIDC_ACME_ISSUER"), "OIDC_ACME_ISSUER is missing"],
   ["one without a secret", without(acme, "OIDC_ACME_CLIENT_SECRET"), "OIDC_ACME_CLIENT_SECRET is missing"],
   ["one whose issuer is no address", { ...acme, OIDC_ACME_ISSUER: "acme" }, "OIDC_ACME_ISSUER: "],

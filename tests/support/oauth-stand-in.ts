@@ -1,5 +1,5 @@
 /** Services to sign in with, on this machine: GitHub's and Discord's documented API, and OpenID Connect. */
-import { createHash } from "node:crypto";
+import { createHash, generateKeyPairSync, verify } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Events, OAuth2Server } from "oauth2-mock-server";
 import { newId } from "../../server/lib/ids.ts";
@@ -7,6 +7,7 @@ import { newId } from "../../server/lib/ids.ts";
 /** What a service is asked to exchange a code for tokens with. */
 export type Exchange = Record<string, string>;
 export const bot = { id: "9001", token: "the token of the bot" };
+const app_id = "4455";
 export const client = { id: "the-client", secret: "the secret of the client" };
 
 export type GitHubPerson = {
@@ -71,6 +72,10 @@ export async function startServices() {
       ],
       bot_roles: ["20"],
     },
+    /** The repository that the app is asked about, and what the person above may do there. */
+    repository: { owner: "floe", name: "book", installed: true, target_type: "Organization", permission: "admin" },
+    /** What the app asked. */
+    app_calls: [] as string[],
     /** Paths of the calls that the bot made. */
     bot_calls: [] as string[],
   };
@@ -130,6 +135,22 @@ export async function startServices() {
     return scheme === "Bearer" && token ? tokens.get(token) : undefined;
   };
 
+  const app = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  const installation_token = "ghs_of_the_installation";
+  /** Whether a call shows the app's own token, as GitHub checks it: its key, its number, its time. */
+  const isApp = (request: IncomingMessage): boolean => {
+    const [head = "", claims = "", signature = ""] = (request.headers.authorization ?? "").slice(7).split(".");
+    const read = (part: string) => JSON.parse(Buffer.from(part, "base64url").toString() || "{}");
+    const { iss, iat, exp } = read(claims);
+    const now = Date.now() / 1000;
+    const signed = verify(
+      "sha256",
+      Buffer.from(`${head}.${claims}`),
+      app.publicKey,
+      Buffer.from(signature, "base64url"),
+    );
+    return signed && read(head).alg === "RS256" && iss === app_id && iat <= now && exp > now && exp - iat <= 600;
+  };
   const server = createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
     switch (`${request.method} ${pathname}`) {
@@ -152,6 +173,22 @@ export async function startServices() {
       case "GET /github-api/user/emails":
         if (!scopeOf(request)?.includes("user:email")) return json(response, 404, { message: "Not Found" });
         return json(response, 200, state.github.emails);
+      case `GET /github-api/repos/${state.repository.owner}/${state.repository.name}/installation`: {
+        const { installed, target_type } = state.repository;
+        state.app_calls.push(pathname);
+        if (!isApp(request)) return json(response, 401, { message: "A JSON web token could not be decoded" });
+        return installed ? json(response, 200, { id: 77, target_type }) : json(response, 404, { message: "Not Found" });
+      }
+      case "POST /github-api/app/installations/77/access_tokens":
+        if (!isApp(request)) return json(response, 401, { message: "A JSON web token could not be decoded" });
+        return json(response, 201, { token: installation_token, expires_at: "2099-01-01T00:00:00Z" });
+      case `GET /github-api/user/${state.github.id}`:
+      case `GET /github-api/repos/${state.repository.owner}/${state.repository.name}/collaborators/${state.github.login}/permission`: {
+        if (request.headers.authorization !== `Bearer ${installation_token}`)
+          return json(response, 401, { message: "Bad credentials" });
+        const { permission } = state.repository;
+        return json(response, 200, pathname.includes("/user/") ? { login: state.github.login } : { permission });
+      }
       case "GET /discord/oauth2/authorize":
         return authorize(searchParams, response, ["client_id", "redirect_uri", "state", "scope", "response_type"]);
       case "POST /discord/api/oauth2/token": {
@@ -192,6 +229,11 @@ export async function startServices() {
   return {
     state,
     exchanges,
+    /** What a server needs to speak as the app. */
+    app: {
+      GITHUB_APP_ID: app_id,
+      GITHUB_APP_PRIVATE_KEY: String(app.privateKey.export({ type: "pkcs1", format: "pem" })),
+    },
     settings: {
       GITHUB_CLIENT_ID: client.id,
       GITHUB_CLIENT_SECRET: client.secret,
