@@ -12,7 +12,7 @@ import { refusedSignIns } from "./audit-sign-in.ts";
 import { auditedStorage } from "./audit-storage.ts";
 import { changeLink } from "./compat-accounts.ts";
 import { deletePerson } from "./deletion.ts";
-import { answerUnexpected, relayLog } from "./faults.ts";
+import { answerUnexpected, failures, relayLog } from "./faults.ts";
 import { cookie_prefix, createIdentifier } from "./identify.ts";
 import { limiter } from "./limits.ts";
 import { passwordKey } from "./limits-guessing.ts";
@@ -87,13 +87,16 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
   const { keepsBooks } = options;
   const { config } = deps;
   const limits = limiter(deps);
-  const { db, here, mail, answering } = outbox(deps);
+  const { note, noting, answering } = failures();
+  const { db, here, mail } = outbox(deps, note);
   const refused = refusedSignIns(deps);
   const storage = (options: BetterAuthOptions) =>
-    auditedStorage({ ...deps, db }, (on) =>
-      protectedStorage(
-        organizationStorage(drizzleAdapter(on, { provider: "pg", schema })(options), on),
-        config.secrets,
+    noting(
+      auditedStorage({ ...deps, db }, (on) =>
+        protectedStorage(
+          organizationStorage(drizzleAdapter(on, { provider: "pg", schema })(options), on),
+          config.secrets,
+        ),
       ),
     );
   const auth = betterAuth({

@@ -1,6 +1,8 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { APIError, isAPIError } from "better-auth/api";
 import type { Log } from "../lib/context.ts";
 import { loggable, stateOf } from "../lib/loggable.ts";
+import { isUnreachable, unreachable } from "../lib/unreachable.ts";
 import { invalidBody } from "./mapper.ts";
 
 const unique_violation = "23505";
@@ -14,6 +16,10 @@ export const answerUnexpected = (log: Log) => (error: unknown) => {
   // Two requests asked for the same name at once: the second is told what it would have been told a moment later.
   if (state === unique_violation) throw new APIError("CONFLICT", { code: "ALREADY_EXISTS", message: "Already exists" });
   if (unusable.has(state)) throw new APIError("BAD_REQUEST", invalidBody);
+  if (isUnreachable(error)) {
+    const { headers, ...body } = unreachable;
+    throw new APIError("SERVICE_UNAVAILABLE", body, headers);
+  }
   log.error({ error: loggable(error) }, "An account request failed.");
   // Answered here: what is left to the router it prints whole, the values of the failed query included.
   if (!isAPIError(error)) throw new APIError("INTERNAL_SERVER_ERROR", { message: "Internal server error" });
@@ -27,3 +33,44 @@ export const relayLog =
     if (failure) log.error({ error: loggable(failure) }, message);
     else log.info({}, message);
   };
+
+type Handler = (request: Request) => Promise<Response>;
+
+/**
+ * What went wrong under better-auth that it would only log, or take for an answer (a mail that nobody wrote down, a
+ * database that is away): the request fails all the same.
+ */
+export function failures() {
+  const asked = new AsyncLocalStorage<{ error?: unknown }>();
+  const note = (error: unknown): void => {
+    const failure = asked.getStore();
+    if (failure) failure.error = error;
+  };
+  return {
+    note,
+    /** The storage, with what cannot be reached noted. */
+    noting: <A extends object>(storage: A): A =>
+      new Proxy(storage, {
+        get(target, key, receiver) {
+          const value: unknown = Reflect.get(target, key, receiver);
+          if (typeof value !== "function") return value;
+          return (...given: unknown[]) => {
+            const result: unknown = value(...given);
+            if (!(result instanceof Promise)) return result;
+            return result.catch((error: unknown) => {
+              if (isUnreachable(error)) note(error);
+              throw error;
+            });
+          };
+        },
+      }),
+    answering:
+      (handle: Handler): Handler =>
+      async (request) => {
+        const failure: { error?: unknown } = {};
+        const response = await asked.run(failure, () => handle(request));
+        if ("error" in failure && (response.ok || isUnreachable(failure.error))) throw failure.error;
+        return response;
+      },
+  };
+}

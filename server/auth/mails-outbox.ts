@@ -6,23 +6,19 @@ import { type Mail, queueMail } from "../lib/mail.ts";
 
 type Handler = (request: Request) => Promise<Response>;
 
-/** What went wrong while a mail was written; better-auth only logs it and goes on. */
-type Failure = { error?: unknown };
-
 /**
  * Mail of the account side. It is written before the request is answered: in better-auth's own transaction where one is
  * open (as on sign-up), so that neither exists without the other, and in one of its own otherwise. A mail that cannot be
  * written fails the transaction, and the request.
  */
-export function outbox(deps: Deps) {
-  const open = new AsyncLocalStorage<{ tx: Tx; failure: Failure }>();
-  const asked = new AsyncLocalStorage<Failure>();
+export function outbox(deps: Deps, note: (error: unknown) => void) {
+  const open = new AsyncLocalStorage<{ tx: Tx; failure: { error?: unknown } }>();
   /** The database as better-auth is given it: what runs inside a transaction can find that transaction. */
   const db: Database = Object.assign(Object.create(deps.db) as Database, {
     transaction: <T>(work: (tx: Tx) => Promise<T>, ...options: [never?]): Promise<T> =>
       deps.db.transaction(
         async (tx) => {
-          const failure: Failure = {};
+          const failure: { error?: unknown } = {};
           const result = await open.run({ tx, failure }, () => work(tx));
           if ("error" in failure) throw failure.error;
           return result;
@@ -40,19 +36,12 @@ export function outbox(deps: Deps) {
         await (within ? queueMail(within.tx, deps, mail) : deps.db.transaction((tx) => queueMail(tx, deps, mail)));
       } catch (error) {
         deps.log.error({ error: loggable(error) }, "A mail could not be written down.");
-        for (const failure of [within?.failure, asked.getStore()]) if (failure) failure.error = error;
+        // better-auth only logs it and goes on.
+        if (within) within.failure.error = error;
+        note(error);
         throw error;
       }
     },
-    /** Answer requests; one whose mail could not be written fails. */
-    answering:
-      (handle: Handler): Handler =>
-      async (request) => {
-        const failure: Failure = {};
-        const response = await asked.run(failure, () => handle(request));
-        if ("error" in failure && response.ok) throw failure.error;
-        return response;
-      },
   };
 }
 

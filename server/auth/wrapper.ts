@@ -2,6 +2,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { Config } from "../config.ts";
 import type { Deps } from "../lib/context.ts";
 import { loggable } from "../lib/loggable.ts";
+import { isUnreachable, unreachable } from "../lib/unreachable.ts";
 import { deviceRoutes, refuseMalformed } from "./device-routes.ts";
 import { invalidBody, invalidQuery, mapError, mapLocation, mapStatus } from "./mapper.ts";
 import { headersOf, queryOf, renewedCookie } from "./requests.ts";
@@ -31,6 +32,10 @@ export function readRaw(scope: FastifyInstance, deps: Deps): void {
   scope.setErrorHandler<FastifyError>((error, request, reply) => {
     const status = error.statusCode ?? 500;
     if (status < 500) return reply.code(status).send(mapError(status, { message: error.message }));
+    if (isUnreachable(error)) {
+      const { headers, ...body } = unreachable;
+      return reply.code(503).headers(headers).send(body);
+    }
     deps.log.error(
       { error: loggable(error), request_id: request.id, path: request.routeOptions.url },
       "An account request failed.",

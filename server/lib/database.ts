@@ -3,13 +3,14 @@ import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { pg_trgm } from "@electric-sql/pglite/contrib/pg_trgm";
 import { sql } from "drizzle-orm";
+import { drizzle as drizzlePostgres } from "drizzle-orm/node-postgres";
+import { migrate as migratePostgres } from "drizzle-orm/node-postgres/migrator";
 import { drizzle as drizzlePglite } from "drizzle-orm/pglite";
 import { migrate as migratePglite } from "drizzle-orm/pglite/migrator";
-import { drizzle as drizzlePostgres } from "drizzle-orm/postgres-js";
-import { migrate as migratePostgres } from "drizzle-orm/postgres-js/migrator";
+import pg from "pg";
 import { type ConstructorOptions, fromPglite } from "pg-boss";
-import postgres from "postgres";
-import type { Database } from "./context.ts";
+import type { Database, Tx } from "./transaction.ts";
+import { Unconnected } from "./unreachable.ts";
 
 export type OpenDatabase = {
   db: Database;
@@ -46,16 +47,40 @@ export async function openEmbedded(folder: string | PGlite): Promise<OpenDatabas
 
 const connections_max = 10;
 const queue_connections_max = 4;
+const connect_ms_max = 10_000;
 const migration_lock = 4455;
 
 /** PostgreSQL over the network. */
 export async function openPostgres(url: string): Promise<OpenDatabase> {
-  const client = postgres(url, { max: connections_max, onnotice: () => {}, connect_timeout: 10 });
-  const db = drizzlePostgres({ client });
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: connections_max,
+    connectionTimeoutMillis: connect_ms_max,
+    idleTimeoutMillis: 0,
+    keepAlive: true,
+  });
+  // Without these a connection that breaks while nobody waits for it would end the process. Its query, or the next one,
+  // says what is to be said.
+  pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
+  const db = drizzlePostgres({ client: pool });
+  /** drizzle's own keeps a connection for ever on which a transaction could not begin. */
+  async function transaction<T>(work: (tx: Tx) => Promise<T>, ...options: [never?]): Promise<T> {
+    const client = await pool.connect().catch((cause: Error) => {
+      throw new Unconnected("No connection to the database.", { cause });
+    });
+    try {
+      return await drizzlePostgres({ client }).transaction(work, ...options);
+    } finally {
+      // A broken one is not used again.
+      client.release();
+    }
+  }
+  Object.assign(db, { transaction });
   try {
     await db.execute(sql`select 1`);
   } catch (error) {
-    await client.end({ timeout: 1 });
+    await pool.end();
     const cause = (error as { cause?: Error }).cause ?? (error as Error);
     const { host, pathname } = new URL(url);
     throw new DatabaseError(
@@ -67,14 +92,15 @@ export async function openPostgres(url: string): Promise<OpenDatabase> {
     queue: { connectionString: url, max: queue_connections_max },
     async migrate(migrationsFolder) {
       // Several servers may start at once: one migrates, the others wait for it.
-      const one = postgres(url, { max: 1, onnotice: () => {} });
+      const one = new pg.Client({ connectionString: url, connectionTimeoutMillis: connect_ms_max });
+      await one.connect();
       try {
-        await one`select pg_advisory_lock(${migration_lock})`;
+        await one.query("select pg_advisory_lock($1)", [migration_lock]);
         await migratePostgres(drizzlePostgres({ client: one }), { migrationsFolder });
       } finally {
-        await one.end({ timeout: 5 });
+        await one.end();
       }
     },
-    close: () => client.end({ timeout: 5 }),
+    close: () => pool.end(),
   };
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { and, asc, desc, eq, gt, gte, inArray, lt, or, sql } from "drizzle-orm";
 import type { Database, Deps } from "./context.ts";
 import { events } from "./tables.ts";
+import { isUnreachable } from "./unreachable.ts";
 
 /** A place in an organization's events. Written `xid-seq`. */
 export type Cursor = { xid: bigint; seq: number };
@@ -161,7 +162,12 @@ export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
       let cursor = from;
       try {
         while (!signal.aborted) {
-          const page = await readAfter(db, organization_id, cursor);
+          const page = await readAfter(db, organization_id, cursor).catch(async (error: unknown) => {
+            if (!isUnreachable(error)) throw error;
+            log.warn({ err: error }, "The events could not be read; it will be tried again.");
+            await sleep(poll_idle_ms, undefined, { signal }).catch(() => {});
+          });
+          if (!page) continue;
           for (const event of page) {
             cursor = { xid: event.xid, seq: event.seq };
             yield event;

