@@ -24,15 +24,19 @@ export function checkKey(key: string): string {
   ]);
 }
 
+/** The answer that a result of a transaction makes, if it makes one. */
+export type AnswerOf = (result: unknown) => Answer | undefined;
+
 /**
  * Run `work` once for a key; a repetition within 24 hours gets the first answer. The record of the answer is written in
  * the same transaction as the change, so a crash leaves both or neither. Work that calls the outside world cannot run in
- * one transaction: it reserves the key first, and is itself safe to repeat.
+ * one transaction: it reserves the key first. What it makes in a transaction of its own is recorded in that one, where it is
+ * the answer already (`outside` tells); what is not the answer yet is safe to repeat.
  */
 export async function once(
   ctx: Ctx,
   keyed: Keyed,
-  external: boolean,
+  outside: AnswerOf | undefined,
   work: (ctx: Ctx) => Promise<Answer>,
 ): Promise<Answer & { replayed: boolean }> {
   const request_hash = createHash("sha256").update(keyed.request).digest("hex");
@@ -58,14 +62,22 @@ export async function once(
       .set({ status: answer.status, body: seal(ctx.config.secret, JSON.stringify(answer.body ?? null)) })
       .where(mine);
 
-  if (external) {
+  if (outside) {
     if (!(await reserve(ctx.db))) return replay();
+    const transaction: Database["transaction"] = (inner, config) =>
+      ctx.db.transaction(async (tx) => {
+        const result = await inner(tx);
+        const answer = outside(result);
+        if (answer) await record(tx, answer);
+        return result;
+      }, config);
     try {
-      const answer = await work(ctx);
+      const answer = await work({ ...ctx, db: Object.create(ctx.db, { transaction: { value: transaction } }) });
       await record(ctx.db, answer);
       return { ...answer, replayed: false };
     } catch (error) {
-      await ctx.db.delete(idempotencyKeys).where(mine);
+      // What was recorded has been done.
+      await ctx.db.delete(idempotencyKeys).where(and(mine, isNull(idempotencyKeys.status)));
       throw error;
     }
   }

@@ -8,7 +8,7 @@ import { adapt, type ClientProfile } from "../lib/profiles.ts";
 import { Relayed } from "../lib/relayed.ts";
 import { actorOf, admit, checkIdentity, type Identify } from "./actor.ts";
 import { isAudited, withEntry } from "./audit.ts";
-import { checkKey, once } from "./idempotency.ts";
+import { type Answer, type AnswerOf, checkKey, once } from "./idempotency.ts";
 
 type Handler = (ctx: Ctx, input: never) => Promise<unknown>;
 type Provider = Record<string, Record<string, Handler>>;
@@ -81,8 +81,12 @@ async function answer(
     const result = await (isAudited(op, actor) ? withEntry(inner, request, named, input, handle) : handle(inner));
     // 0: the status is the operation's own.
     if (result instanceof Relayed) return { status: result.status || (op.status ?? 200), body: result.json };
-    const wire = op.response ? adapt(request.client, z.encode(op.response, result as never)) : null;
-    return { status: op.status ?? 200, body: wire };
+    return answered(op.response ? z.encode(op.response, result as never) : null);
+  };
+  const answered = (wire: unknown): Answer => ({ status: op.status ?? 200, body: adapt(request.client, wire) });
+  const early: AnswerOf = (result) => {
+    const encoded = op.response && z.safeEncode(op.response, result as never);
+    return encoded?.success ? answered(encoded.data) : undefined;
   };
   const key = request.headers["idempotency-key"];
   if (op.method !== "POST" || typeof key !== "string") {
@@ -94,7 +98,7 @@ async function answer(
     key: checkKey(key),
     request: `${request.method} ${request.url}\n${JSON.stringify(request.body ?? null)}`,
   };
-  const made = await once(ctx, keyed, op.external === true, work);
+  const made = await once(ctx, keyed, op.external ? early : undefined, work);
   if (made.replayed) reply.header("Idempotency-Replayed", "true");
   return send(reply, made.status, made.body);
 }

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { once } from "../../server/http/idempotency.ts";
+import { anonymous } from "../../server/lib/context.ts";
+import { profileOf } from "../../server/lib/profiles.ts";
 import { idempotencyKeys } from "../../server/lib/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
@@ -197,6 +200,32 @@ describe("Idempotency-Key", () => {
   test("a refused request leaves the key free", async () => {
     expect((await post("retry", { name: "No" })).status).toBe(422);
     expect((await post("retry", named("Now right"))).status).toBe(201);
+  });
+
+  test("what asks somebody outside makes its thing once, also when the server dies before it has answered", async () => {
+    const keyed = { subject: seller.organization_id, key: "outside", request: "POST /v1/x" };
+    const actor = { ...anonymous, organization_id: seller.organization_id };
+    const ctx = { ...floe.deps, actor, client: profileOf({}) as never, ip: "127.0.0.1" };
+    const outside = (body: unknown) => (typeof body === "string" ? { status: 201, body } : undefined);
+    const began = Promise.withResolvers<void>();
+    // Its last transaction is committed; that it then never ends is how a crash looks.
+    void once(ctx, keyed, outside, async ({ db }) => {
+      await db.transaction(async () => 1);
+      await db.transaction(async () => "made");
+      began.resolve();
+      return new Promise(() => undefined);
+    });
+    await began.promise;
+    floe.clock.advance(10 * 60_000);
+    const again = await once(ctx, keyed, outside, () => Promise.reject(new Error("It was made already.")));
+    expect(again).toEqual({ status: 201, body: "made", replayed: true });
+    const custom = { type: "custom", description: "Only once", properties: { note: null } };
+    const asked = { token: seller.key, body: custom, headers: { "idempotency-key": "a benefit" } };
+    const [first, second] = [
+      await floe.request("POST", "/v1/benefits/", asked),
+      await floe.request("POST", "/v1/benefits/", asked),
+    ];
+    expect([first.status, second.headers["idempotency-replayed"], second.json]).toEqual([201, "true", first.json]);
   });
 
   test("the kept answer cannot be read from the database, and is forgotten after a day", async () => {
