@@ -1,9 +1,8 @@
 /**
  * The first page of GET /v1/customers/ at 1,000,000 customers of one organization against the same page at 10,000, through
  * PostgreSQL: as it stands, sorted, and filtered by a part of the name, by e-mail address and by metadata. Both are asked in
- * turns, so that what else the machine does strikes both. Prints the ratios of the medians; where one that is filtered is
- * above the promised threefold, the exit code is 1. A page of all customers tells how many there are, to the last one:
- * counting takes the longer the more there are.
+ * turns, so that what else the machine does strikes both. Prints the ratios of the medians; where one is above the promised
+ * threefold, the exit code is 1. A page of all customers tells how many there are, to the last one, without counting them.
  *
  *   node bench/customers-list.mjs [customers]     needs Node 24, as it reads TypeScript, and 2 GB of disk
  */
@@ -68,11 +67,10 @@ try {
     }
     const [low, high] = [median(took.few), median(took.many)];
     const ratio = high / low;
-    const isFiltered = /query|metadata|email=/.test(query);
     console.log(
-      `customers list, ${name}: ${many} in ${high.toFixed(1)} ms, ${few} in ${low.toFixed(1)} ms, ratio ${ratio.toFixed(2)}${isFiltered ? ` (at most ${ratio_max})` : ""}`,
+      `customers list, ${name}: ${many} in ${high.toFixed(1)} ms, ${few} in ${low.toFixed(1)} ms, ratio ${ratio.toFixed(2)} (at most ${ratio_max})`,
     );
-    if (isFiltered && ratio > ratio_max) process.exitCode = 1;
+    if (ratio > ratio_max) process.exitCode = 1;
   }
   await floe.close();
 } finally {
