@@ -77,6 +77,18 @@ export function formatMoney(amount: number, currency: string, locale = "en-US"):
   return format.format(decimalMoney(amount, currency) as Intl.StringNumericLiteral);
 }
 
+/** The price of one unit, which may be a fraction of the minor unit: `formatUnitMoney("0.2", "usd")` is `$0.002`. */
+export function formatUnitMoney(unit_amount: number | string, currency: string, locale = "en-US"): string {
+  const digits = currencyDigits(currency);
+  const format = new Intl.NumberFormat(locale, {
+    style: "currency",
+    currency: currency.toUpperCase(),
+    minimumFractionDigits: digits,
+    maximumFractionDigits: 20,
+  });
+  return format.format(decimalText(`${decimalText(unit_amount)}e-${digits}`) as Intl.StringNumericLiteral);
+}
+
 /** An amount as a plain decimal, the form that `parseMoney` reads: `decimalMoney(1900, "usd")` is `19.00`. */
 export function decimalMoney(amount: number, currency: string): string {
   const digits = currencyDigits(currency);

@@ -4,7 +4,7 @@ import type { Filter } from "../../shared/api/meters.ts";
 import { type Fields, priceChanges, same } from "../../shared/catalog/compare.ts";
 import { type Price, priceSlot } from "../../shared/catalog/document.ts";
 import { printFilter } from "../../shared/meter-filter.ts";
-import { currencyDigits, decimalText, formatMoney } from "../../shared/money.ts";
+import { formatMoney, formatUnitMoney } from "../../shared/money.ts";
 import type { Paint } from "../ui/theme.ts";
 import { plain } from "../ui/theme.ts";
 
@@ -35,9 +35,8 @@ function priceText(price: Fields): string {
   }
   if (price.metered !== undefined) {
     const cap = price.cap === null || price.cap === undefined ? "" : `, at most ${money(price.cap)}`;
-    // In the currency itself, as it is typed at --price: fractions of a cent are hard to read.
-    const each = decimalText(`${String(price.unit_amount)}e-${currencyDigits(currency)}`);
-    return `${each} ${currency} per unit of ${String(price.metered)}${cap}${rest}`;
+    const each = formatUnitMoney(String(price.unit_amount), currency);
+    return `${each} per unit of ${String(price.metered)}${cap}${rest}`;
   }
   if (Array.isArray(price.seats)) {
     const tiers = (price.seats as Fields[]).map((tier) => `${tier.from}-${tier.to ?? ""}: ${money(tier.price)}`);

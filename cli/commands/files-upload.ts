@@ -20,7 +20,9 @@ const services = ["downloadable", "product_media", "organization_avatar"];
 const part_bytes = 8 * 1024 * 1024;
 /** Parts under way at once: one alone waits for its answer most of the time. */
 const lanes = 3;
-const tries_max = 6;
+/** A server that is started anew, or a line that is gone for a while, is waited for: a minute in all. */
+const tries_max = 10;
+const wait_max_ms = 15_000;
 /** A part over a slow line, and the server reading a whole file once, take longer than a request usually may. */
 const part_timeout_ms = 5 * 60_000;
 const complete_timeout_ms = 15 * 60_000;
@@ -88,20 +90,25 @@ async function uploadOne(context: Context, path: string, options: Options): Prom
     const status = await file.stat();
     if (!status.isFile()) throw new Fault("usage", `${path} is not a file`);
     if (status.size === 0) throw new Fault("usage", `${path} is empty`);
-    return await sendFile(context, file, path, status.size, options);
+    const shown = progress(context, basename(path), status.size);
+    try {
+      return await sendFile(context, { file, path, size: status.size, shown }, options);
+    } finally {
+      shown.end();
+    }
   } finally {
     await file.close();
   }
 }
 
-async function sendFile(
-  context: Context,
-  file: FileHandle,
-  path: string,
-  size: number,
-  options: Options,
-): Promise<unknown> {
-  const { parts, checksum } = await hashed(file, path, size);
+type Source = { file: FileHandle; path: string; size: number; shown: ReturnType<typeof progress> };
+
+async function sendFile(context: Context, source: Source, options: Options): Promise<unknown> {
+  const { file, path, size, shown } = source;
+  // Reading takes long only where there is much; in a pipe the lines are of what is sent.
+  const reads = size > part_bytes && context.io.stderr.isTTY;
+  if (reads) shown.start("reading");
+  const { parts, checksum } = await hashed(source, (bytes) => reads && shown.add(bytes));
   const begun = (await context.call({
     method: "POST",
     path: "/v1/files/",
@@ -115,7 +122,7 @@ async function sendFile(
       upload: { parts },
     },
   })) as Begun;
-  const shown = progress(context, basename(path), size);
+  shown.start("");
   const etags = new Map<number, string>();
   const waiting = [...begun.upload.parts];
   const lane = async (): Promise<void> => {
@@ -124,15 +131,12 @@ async function sendFile(
       shown.add(part.chunk_end - part.chunk_start);
     }
   };
-  try {
-    await Promise.all(Array.from({ length: lanes }, lane)).catch((error: unknown) => {
-      // The other lanes take no more.
-      waiting.length = 0;
-      throw error;
-    });
-  } finally {
-    shown.end();
-  }
+  await Promise.all(Array.from({ length: lanes }, lane)).catch((error: unknown) => {
+    // The other lanes take no more.
+    waiting.length = 0;
+    throw error;
+  });
+  shown.start("the server checks", size);
   const settings = { ...context.settings(), timeoutMs: Math.max(context.settings().timeoutMs, complete_timeout_ms) };
   const complete = {
     method: "POST",
@@ -152,12 +156,16 @@ async function sendFile(
 }
 
 /** Read the file once for its checksum and those of its parts. */
-async function hashed(file: FileHandle, path: string, size: number): Promise<{ parts: Part[]; checksum: string }> {
+async function hashed(
+  { file, path, size }: Source,
+  onRead: (bytes: number) => void,
+): Promise<{ parts: Part[]; checksum: string }> {
   const whole = createHash("sha256");
   const parts: Part[] = [];
   for (let start = 0; start < size; start += part_bytes) {
     const bytes = await stretch(file, path, start, Math.min(start + part_bytes, size));
     whole.update(bytes);
+    onRead(bytes.length);
     parts.push({
       number: parts.length + 1,
       chunk_start: start,
@@ -207,6 +215,7 @@ async function sendPart(context: Context, file: FileHandle, part: Target): Promi
       });
     }
     // Half of the wait is chance, so that the lanes do not come back together.
-    await pause(250 * 2 ** (attempt - 1) * (0.5 + Math.random() / 2), context.io.signal);
+    const wait = Math.min(250 * 2 ** (attempt - 1), wait_max_ms);
+    await pause(wait * (0.5 + Math.random() / 2), context.io.signal);
   }
 }

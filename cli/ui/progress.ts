@@ -1,34 +1,48 @@
 /** How far something large is: a bar that is drawn anew on a terminal, a line now and then in a pipe. */
 import { bytesReadable } from "../../shared/bytes.ts";
 import type { Context } from "../context.ts";
+import { cut } from "./table.ts";
 import { plain } from "./theme.ts";
 
 const bar_width = 24;
 /** In a pipe, a line for each tenth. */
 const line_steps = 10;
 
-/** Begin to show the progress of `name`, which is over at `total` bytes. */
-export function progress(context: Context, name: string, total: number): { add(bytes: number): void; end(): void } {
-  const terminal = context.io.stderr.isTTY === true;
+type Phase = {
+  /** Begin to count, from nothing or from so many bytes; `what` is said beside the bar. */
+  start(what: string, from?: number): void;
+  add(bytes: number): void;
+  /** Take the bar away. */
+  end(): void;
+};
+
+/** Show the progress of `name`, which is over at `total` bytes, through one or several phases. */
+export function progress(context: Context, name: string, total: number): Phase {
+  const { isTTY, columns = 80 } = context.io.stderr;
+  let phase = "";
   let done = 0;
   let steps = 0;
   const far = (): string => `${Math.floor((done / total) * 100)} % of ${bytesReadable(total)}`;
   const draw = (): void => {
     const filled = Math.floor((done / total) * bar_width);
     const bar = "█".repeat(filled) + "░".repeat(bar_width - filled);
-    context.say(`\r\u001b[2K${bar} ${far()}  ${plain(name)}`);
+    // A line that is broken by the terminal could not be drawn over; its last column stays free.
+    context.say(`\r\u001b[2K${cut(`${bar} ${far()}  ${phase}${plain(name)}`, columns - 1)}`);
   };
-  if (terminal) draw();
   return {
+    start(what, from = 0) {
+      [phase, done, steps] = [what && `${what} `, from, 0];
+      if (isTTY) draw();
+    },
     add(bytes) {
       done += bytes;
-      if (terminal) return draw();
+      if (isTTY) return draw();
       const reached = Math.floor((done / total) * line_steps);
       if (reached > steps) context.say(`${plain(name)}: ${far()}\n`);
       steps = reached;
     },
     end() {
-      if (terminal) context.say("\r\u001b[2K");
+      if (isTTY) context.say("\r\u001b[2K");
     },
   };
 }

@@ -1,5 +1,5 @@
 /** A table and a list of fields as text. Not Ink: a frame of it takes three times as long, and clears the terminal when it is higher than the window. */
-import { formatMoney } from "../../shared/money.ts";
+import { formatMoney, formatUnitMoney } from "../../shared/money.ts";
 import { type Paint, plain } from "./theme.ts";
 
 type Row = Record<string, unknown>;
@@ -36,6 +36,10 @@ function price(value: unknown): string {
   const currency = value.price_currency;
   if (value.amount_type === "free" || value.price_amount === 0) return `free${every}`;
   if (value.amount_type === "custom") return `${money(value.minimum_amount ?? 0, currency)}+${every}`;
+  if (value.amount_type === "metered_unit" && typeof currency === "string")
+    return `${formatUnitMoney(String(value.unit_amount), currency)}/${String(at(value, "meter.name") ?? "unit")}`;
+  if (value.amount_type === "seat_based")
+    return `${money(at(value, "seat_tiers.tiers.price_per_seat"), currency)}/seat${every}`;
   if (typeof value.price_amount === "number") return `${money(value.price_amount, currency)}${every}`;
   return `${String(value.amount_type)}${every}`;
 }
@@ -90,7 +94,8 @@ function widthOf(text: string): number {
   return width;
 }
 
-function cut(text: string, width: number): string {
+/** The beginning of a text that fits into so many columns. */
+export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let kept = "";
   let used = 0;
@@ -112,7 +117,7 @@ const title = (path: string): string =>
   path === "id"
     ? "ID"
     : path
-        .replace(/\.name$/, "")
+        .replace(/(\.name|\.func|_readable)$/, "")
         // The account side writes createdAt where billing writes created_at.
         .replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before}_${after.toLowerCase()}`)
         .replace(/^is_/, "")
@@ -120,11 +125,16 @@ const title = (path: string): string =>
         .replaceAll(/[._]/g, " ")
         .toUpperCase();
 
-/** Whether a column may be cut: texts, and the ids of other things. */
+/** Whether a column may be cut: texts, prices, and the ids of other things. */
 const shrinks = (kind: string | undefined, index: number): boolean =>
-  kind === undefined || (kind === "id" && index > 0);
+  kind === undefined || kind === "price" || (kind === "id" && index > 0);
+const least_width = 8;
+const day_width = "2026-01-31".length;
 
-/** Rows in columns that fit the terminal. Their ids stay whole, since they are copied; long texts give way first. */
+/**
+ * Rows in columns that fit the terminal. Their ids stay whole, since they are copied. First what happened is told by the
+ * day alone, then long texts are cut, then the last columns are left out.
+ */
 export function renderTable(rows: unknown[], columns: string[], paint: Paint, terminal: number): string {
   const parsed = columns.map((column) => {
     const [path = "", kind] = column.split(":");
@@ -137,12 +147,22 @@ export function renderTable(rows: unknown[], columns: string[], paint: Paint, te
     Math.max(widthOf(head), ...cells.map((line) => widthOf(line[index] ?? ""))),
   );
   const total = (): number => shown.reduce((sum, index) => sum + (widths[index] ?? 0) + 2, -2);
+  if (total() > terminal)
+    // A list that begins with the time is read for it.
+    for (const index of shown.filter((one) => one > 0 && parsed[one]?.kind === "date")) {
+      for (const texts of cells) texts[index] = (texts[index] ?? "").slice(0, day_width);
+      widths[index] = Math.max(widthOf(parsed[index]?.title ?? ""), day_width);
+    }
+  const natural = [...widths];
   while (total() > terminal) {
     const [widest] = shown
-      .filter((index) => shrinks(parsed[index]?.kind, index) && (widths[index] ?? 0) > 8)
+      .filter((index) => shrinks(parsed[index]?.kind, index) && (widths[index] ?? 0) > least_width)
       .sort((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
-    if (widest === undefined) break;
-    widths[widest] = (widths[widest] ?? 0) - 1;
+    if (widest !== undefined) widths[widest] = (widths[widest] ?? 0) - 1;
+    else if (shown.length > 2) {
+      shown.pop();
+      widths.splice(0, widths.length, ...natural);
+    } else break;
   }
   const line = (texts: string[], tone: (text: string, index: number) => string): string =>
     shown

@@ -85,7 +85,7 @@ describe("a plan is read", () => {
   test("in a terminal, with prices as people say them", async () => {
     const { out } = await floe(["plan", "-f", file], { env: { ...env, APP_URL: "http://127.0.0.1:9" }, tty: true });
     expect(out).toContain("+ create products.pro  Pro");
-    expect(out).toContain("prices: $20.00 + 0.005 usd per unit of tokens");
+    expect(out).toContain("prices: $20.00 + $0.005 per unit of tokens");
     expect(out).toContain("3 to create, 0 to change, 0 to remove, 0 unchanged.");
   });
   test("on a pull request, as a table in Markdown", async () => {

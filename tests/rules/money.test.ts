@@ -8,6 +8,7 @@ import {
   decimalText,
   divideHalfAway,
   formatMoney,
+  formatUnitMoney,
   fractionOf,
   maximumAmount,
   minimumAmount,
@@ -166,4 +167,10 @@ describe("amounts as text", () => {
     [12, "12"],
     ["0.30", "0.3"],
   ])("%s in full digits is %s", (value, text) => expect(decimalText(value)).toBe(text));
+  test("a unit's price has every digit, however small", () => {
+    expect(formatUnitMoney("0.002", "usd")).toBe("$0.00002");
+    expect(formatUnitMoney("1e-9", "usd")).toBe("$0.00000000001");
+    expect(formatUnitMoney(50, "usd")).toBe("$0.50");
+    expect(formatUnitMoney("0.5", "jpy")).toBe("¥0.5");
+  });
 });
