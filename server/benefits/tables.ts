@@ -23,6 +23,10 @@ export const benefits = pgTable(
     index("benefits_by_creation")
       .on(table.organization_id, table.created_at, table.id)
       .where(sql`${table.deleted_at} is null`),
+    index("benefits_by_description")
+      .on(table.organization_id, table.description, table.id)
+      .where(sql`${table.deleted_at} is null`),
+    index("benefits_by_type").on(table.organization_id, table.type, table.id).where(sql`${table.deleted_at} is null`),
     index("benefits_part").using("gin", sql`${table.description} gin_trgm_ops`),
     index("benefits_metadata").using("gin", sql`${table.metadata} jsonb_path_ops`),
   ],

@@ -22,6 +22,12 @@ export const customFields = pgTable(
     index("custom_fields_by_creation")
       .on(table.organization_id, table.created_at, table.id)
       .where(sql`${table.deleted_at} is null`),
+    index("custom_fields_by_name")
+      .on(table.organization_id, table.name, table.id)
+      .where(sql`${table.deleted_at} is null`),
+    index("custom_fields_by_type")
+      .on(table.organization_id, table.type, table.id)
+      .where(sql`${table.deleted_at} is null`),
     index("custom_fields_part").using("gin", sql`${table.name} gin_trgm_ops`, sql`${table.slug} gin_trgm_ops`),
   ],
 );

@@ -39,13 +39,20 @@ export async function listDiscounts(db: Database, organization_id: string, filte
       ? undefined
       : or(ilike(discounts.name, contains(query)), ilike(discounts.code, contains(query))),
   );
+  const order = orderBy(filter.sorting, sortable, discounts.id);
+  // Which ones are on the page is found first, so that nothing is loaded with those before it.
+  const ids = db
+    .select({ id: discounts.id })
+    .from(discounts)
+    .where(where)
+    .orderBy(...order)
+    .limit(filter.limit)
+    .offset(offsetOf(filter));
   const items: LimitedDiscount[] = await db
     .select(limited)
     .from(discounts)
-    .where(where)
-    .orderBy(...orderBy(filter.sorting, sortable, discounts.id))
-    .limit(filter.limit)
-    .offset(offsetOf(filter));
+    .where(inArray(discounts.id, ids))
+    .orderBy(...order);
   const [row] = await db.select({ total: count() }).from(discounts).where(where);
   return { items, total: row?.total ?? 0 };
 }

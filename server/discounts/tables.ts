@@ -37,6 +37,13 @@ export const discounts = pgTable(
       .on(table.organization_id, table.created_at, table.id)
       .where(sql`${table.deleted_at} is null`),
     index("discounts_by_name").on(table.organization_id, table.name, table.id).where(sql`${table.deleted_at} is null`),
+    index("discounts_by_code").on(table.organization_id, table.code, table.id).where(sql`${table.deleted_at} is null`),
+    index("discounts_by_redemptions")
+      .on(table.organization_id, table.redemptions_count, table.id)
+      .where(sql`${table.deleted_at} is null`),
+    index("discounts_by_end")
+      .on(table.organization_id, table.ends_at, table.id)
+      .where(sql`${table.deleted_at} is null`),
     index("discounts_part").using("gin", sql`${table.name} gin_trgm_ops`, sql`${table.code} gin_trgm_ops`),
   ],
 );

@@ -148,6 +148,30 @@ export function planPrice(
   }
 }
 
+/** The columns by which lists sort a product: of its oldest price on sale (PRD-35). */
+export function sortColumns(onSale: readonly PriceInsert[]): Pick<ProductRow, "sort_amount_type" | "sort_amount"> {
+  const [oldest] = [...onSale].sort(
+    (a, b) => a.created_at.getTime() - b.created_at.getTime() || (a.id < b.id ? -1 : 1),
+  );
+  return { sort_amount_type: oldest?.amount_type ?? null, sort_amount: oldest ? sortAmount(oldest) : null };
+}
+
+/** What a price counts for in the order of amounts: free before all, use without a number of its own as 0. */
+function sortAmount({ amount_type, price_amount, minimum_amount, seat_tiers }: PriceInsert): number {
+  switch (amount_type) {
+    case "fixed":
+      return price_amount ?? 0;
+    case "custom":
+      return minimum_amount ?? -1;
+    case "seat_based":
+      return seat_tiers?.tiers[0]?.price_per_seat ?? 0;
+    case "free":
+      return -2;
+    case "metered_unit":
+      return 0;
+  }
+}
+
 type TiersCreate = Extract<ProductPriceCreate, { amount_type: "seat_based" }>["seat_tiers"];
 
 /** Tiers in the order of their seats; the first and the last bound how many can be bought (SEAT-02). */

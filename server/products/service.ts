@@ -15,7 +15,7 @@ import { holdMeters } from "../meters/store.ts";
 import { organizationOut } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import { checkPrices, checkReturn, type PriceGround, type PriceWanted } from "./price-rules.ts";
-import { type PricedProduct, type PriceInsert, planPrice, productOut } from "./rules.ts";
+import { type PricedProduct, type PriceInsert, planPrice, productOut, sortColumns } from "./rules.ts";
 import * as store from "./store.ts";
 
 /** The meters that new prices name. */
@@ -136,6 +136,7 @@ export const productService: Service<typeof products, Ctx> = {
             meter_interval_count: body.meter_interval ? (body.meter_interval_count ?? 1) : null,
           }
         : {};
+      const prices = newPrices(body.prices, { id, organization_id }, ground.currency, now);
       await store.insertProduct(tx, {
         id,
         organization_id,
@@ -145,8 +146,9 @@ export const productService: Service<typeof products, Ctx> = {
         visibility,
         metadata,
         ...cycle,
+        ...sortColumns(prices),
       });
-      await store.insertPrices(tx, newPrices(body.prices, { id, organization_id }, ground.currency, now));
+      await store.insertPrices(tx, prices);
       await store.setMedias(tx, id, body.medias);
       await store.setFields(tx, id, body.attached_custom_fields);
       const out = productOut(await reread(tx, organization_id, id), ctx.config.media_url);
@@ -192,11 +194,14 @@ export const productService: Service<typeof products, Ctx> = {
       if (medias) await store.setMedias(tx, id, medias);
       if (attached) await store.setFields(tx, id, attached);
       const { name, description, visibility, is_archived, metadata } = body;
+      const isRepriced = gone.length + added.length > 0;
       const sent = Object.entries({ name, description, visibility, is_archived, metadata, ...trialOf(body) }).filter(
         ([, value]) => value !== undefined,
       );
-      if (sent.length + gone.length + added.length > 0 || medias || attached)
-        await store.updateProduct(tx, id, { ...Object.fromEntries(sent), modified_at: now });
+      if (sent.length > 0 || isRepriced || medias || attached) {
+        const sorted = isRepriced ? sortColumns([...kept, ...added]) : {};
+        await store.updateProduct(tx, id, { ...Object.fromEntries(sent), ...sorted, modified_at: now });
+      }
       const out = productOut(await reread(tx, organization_id, id), ctx.config.media_url);
       await emit(tx, ctx, organization_id, "product.updated", out);
       return out;

@@ -1,4 +1,16 @@
-import { and, count, eq, getTableColumns, ilike, inArray, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
+import {
+  and,
+  count,
+  eq,
+  getTableColumns,
+  ilike,
+  inArray,
+  isNotNull,
+  isNull,
+  type Placeholder,
+  type SQL,
+  sql,
+} from "drizzle-orm";
 import type { BenefitRow } from "../benefits/rules.ts";
 import { benefits } from "../benefits/tables.ts";
 import { checkoutLinkProducts, checkoutLinks } from "../checkout-links/tables.ts";
@@ -23,8 +35,6 @@ type Filter = Paging & {
   metadata?: Record<string, string[] | undefined> | undefined;
   sorting: readonly string[];
 };
-
-const onSale = sql`not ${productPrices.is_archived} and ${productPrices.source} = 'catalog'`;
 
 type WithMeter = PriceRow & { meter: object | null };
 /** The prices of the product in the same row, so that a page of products is one statement: static ones first (PRD-24). */
@@ -64,35 +74,42 @@ const fields = sql<Attached[]>`(
 
 const priced = { ...getTableColumns(products), prices, benefits: given, medias, fields };
 
-/** A product is sorted by its oldest price: what a custom one begins at, and free ones before all (PRD-35). */
-const oldest = (value: SQL) =>
-  sql`(select ${value} from ${productPrices} where ${productPrices.product_id} = ${products.id} and ${onSale} order by ${productPrices.created_at}, ${productPrices.id} limit 1)`;
 const sortable = {
   created_at: products.created_at,
   name: products.name,
-  price_amount_type: oldest(sql`${productPrices.amount_type}`),
-  price_amount: oldest(sql`case ${productPrices.amount_type}
-    when 'fixed' then ${productPrices.price_amount}
-    when 'custom' then coalesce(${productPrices.minimum_amount}, -1)
-    when 'seat_based' then (${productPrices.seat_tiers} -> 'tiers' -> 0 ->> 'price_per_seat')::int
-    when 'free' then -2
-    else 0 end`),
+  price_amount_type: products.sort_amount_type,
+  price_amount: products.sort_amount,
 };
 
-const page = (db: Database, where: SQL | undefined, sorting: readonly string[]) =>
-  db
-    .select(priced)
+/** One page. Which products are on it is found first, so that nothing is loaded with those before it. */
+function pageAt(
+  db: Database,
+  where: SQL | undefined,
+  sorting: readonly string[],
+  limit: number | Placeholder,
+  offset: number | Placeholder,
+) {
+  const order = orderBy(sorting, sortable, products.id);
+  const ids = db
+    .select({ id: products.id })
     .from(products)
     .where(where)
-    .orderBy(...orderBy(sorting, sortable, products.id));
+    .orderBy(...order)
+    .limit(limit)
+    .offset(offset);
+  return db
+    .select(priced)
+    .from(products)
+    .where(inArray(products.id, ids))
+    .orderBy(...order);
+}
 const total = (db: Database, where: SQL | undefined) => db.select({ total: count() }).from(products).where(where);
 
 const whole = eq(products.organization_id, sql.placeholder("organization_id"));
 const prepareWhole = (db: Database, sorting: readonly string[]) => ({
-  page: page(db, whole, sorting)
-    .limit(sql.placeholder("limit"))
-    .offset(sql.placeholder("offset"))
-    .prepare(`products_page_${sorting.join("_")}`),
+  page: pageAt(db, whole, sorting, sql.placeholder("limit"), sql.placeholder("offset")).prepare(
+    `products_page_${sorting.join("_")}`,
+  ),
   total: total(db, whole).prepare("products_total"),
 });
 /** The unfiltered list is asked for most, so its statements are made once for each database and order of one key. */
@@ -145,7 +162,7 @@ export async function listProducts(
     among(products.visibility, filters.visibility),
     metadataMatches(products.metadata, filters.metadata),
   );
-  const items = await page(db, where, sorting).limit(limit).offset(offset);
+  const items = await pageAt(db, where, sorting, limit, offset);
   const [row] = await total(db, where);
   return { items, total: row?.total ?? 0 };
 }

@@ -28,10 +28,15 @@ export const products = pgTable(
     meter_interval: text().$type<Interval>(),
     meter_interval_count: integer(),
     is_archived: boolean().notNull().default(false),
+    /** Kind and amount of the oldest price on sale, by which lists are sorted: no index looks into another table (PRD-35). */
+    sort_amount_type: text(),
+    sort_amount: integer(),
     metadata: metadata(),
   },
   (table) => [
     index("products_by_creation").on(table.organization_id, table.created_at, table.id),
+    index("products_by_amount_type").on(table.organization_id, table.sort_amount_type, table.id),
+    index("products_by_amount").on(table.organization_id, table.sort_amount, table.id),
     index("products_by_name").on(table.organization_id, table.name, table.id),
     index("products_name_part").using("gin", sql`${table.name} gin_trgm_ops`),
     index("products_metadata").using("gin", sql`${table.metadata} jsonb_path_ops`),
