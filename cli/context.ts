@@ -75,13 +75,17 @@ export function pickOrganization(all: Organization[], named: string): Organizati
   });
 }
 
+/** That nothing says which organization is meant. */
+export const noneChosen = (): Fault =>
+  new Fault("usage", "no organization is chosen", { hint: "Run: floe orgs use SLUG   (or give --org SLUG)" });
+
 /** The id of the organization that flags, environment and profile say; undefined where an API key says it. */
 export async function findOrganization(context: Context): Promise<string | undefined> {
   const { apiKey, org, organization } = context.settings();
   if (apiKey) return org && uuid.test(org) ? org : undefined;
   if (org === undefined) {
     if (organization) return organization.id;
-    throw new Fault("usage", "no organization is chosen", { hint: "Run: floe orgs use SLUG   (or give --org SLUG)" });
+    throw noneChosen();
   }
   if (uuid.test(org)) return org;
   if (organization?.slug === org) return organization.id;

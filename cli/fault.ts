@@ -11,7 +11,7 @@ export const exitCodes = {
   conflict: [7, "conflict with what is there"],
   rate_limited: [8, "rate limited, also after trying again"],
   unreachable: [9, "the server cannot be reached, is too slow, or failed"],
-  changes: [10, "changes are present (plan --exit-code, drift --exit-code)"],
+  changes: [10, "changes are present (plan, drift or diff --exit-code, pull --check)"],
   usage: [64, "wrong use: unknown flag, or a flag missing where nobody can be asked"],
   interrupted: [130, "ended by Ctrl-C"],
   terminated: [143, "ended by SIGTERM"],

@@ -1,5 +1,5 @@
 /** What concerns accounts is asked for in the name of a person, for one organization. */
-import { type Context, personOf } from "../context.ts";
+import { type Context, noneChosen, personOf } from "../context.ts";
 import { Fault } from "../fault.ts";
 
 /** Calls to the account side as the person who is signed in. */
@@ -22,8 +22,7 @@ export function accountOf(context: Context): Account {
 export async function placeOf(context: Context): Promise<Account & { organizationId: string }> {
   const account = accountOf(context);
   const organizationId = (await context.organization()) ?? context.settings().organization?.id;
-  if (organizationId === undefined)
-    throw new Fault("usage", "no organization is chosen", { hint: "Run: floe orgs use SLUG   (or give --org SLUG)" });
+  if (organizationId === undefined) throw noneChosen();
   return { ...account, organizationId };
 }
 

@@ -3,8 +3,9 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Command } from "commander";
+import { Catalog } from "../../shared/catalog/document.ts";
 import { catalogSchema } from "../../shared/catalog/schema.ts";
-import { confirm } from "../ask.ts";
+import { askChoice, askForm, confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { plain } from "../ui/theme.ts";
@@ -34,7 +35,7 @@ export function addInit(root: Command, contextOf: ContextOf): void {
   const command = root
     .command("init")
     .description("Start a catalogue file")
-    .argument("[catalog]", "its name", standardCatalog)
+    .argument("[catalog]", `its name (${standardCatalog}); asked for on a terminal`)
     .option("-f, --file <file>", "the file to write", standardName)
     .option("--schema", `also write ${beside}, by which editors complete the file`)
     .option("--force", "write over a file that is there");
@@ -42,27 +43,57 @@ export function addInit(root: Command, contextOf: ContextOf): void {
     "after",
     "\nExamples:\n  floe init\n  floe init --schema        # beside a file that is there, too",
   );
-  command.action((catalog: string, { file, force, schema }: { file: string; force?: boolean; schema?: boolean }) => {
-    const context = contextOf(command);
-    const isThere = existsSync(file);
-    if (isThere && !force && !schema)
-      throw new Fault("usage", `${file} is there already`, { hint: "Give --force to write over it." });
-    const product = { name: "Pro", recurring: "month", prices: [{ fixed: 1900, currency: "usd" }] };
-    const document = { version: 1, catalog, products: { pro: product } };
-    readCatalog(file, newText(file, document, undefined), {}, undefined);
-    if (schema) {
-      const path = join(dirname(file), beside);
-      writeWhole(path, `${JSON.stringify(catalogSchema(), null, 2)}\n`);
-      context.say(`Wrote ${path}.\n`);
-    }
-    if (isThere && !force) {
-      if (!readText(file).includes("$schema="))
-        context.say(`Editors find it by a first line in ${file}: # yaml-language-server: $schema=./${beside}\n`);
-      return;
-    }
-    writeWhole(file, newText(file, document, schemaFor(file)));
-    context.say(`Wrote ${file}. Next: floe plan   (what you have already: floe pull --all)\n`);
-  });
+  command.action((catalog: string | undefined, options: InitOptions) => init(contextOf(command), catalog, options));
+}
+
+type InitOptions = { file: string; force?: boolean; schema?: boolean };
+
+const example = { pro: { name: "Pro", recurring: "month", prices: [{ fixed: 1900, currency: "usd" }] } };
+const startOf = (catalog: string) => ({ version: 1, catalog, products: example });
+
+/** What is wrong with the name of a catalogue, or undefined. */
+function wrongName(name: string): string | undefined {
+  const result = Catalog.safeParse(startOf(name));
+  return result.success ? undefined : result.error.issues[0]?.message;
+}
+
+async function init(context: Context, given: string | undefined, { file, force, schema }: InitOptions): Promise<void> {
+  const isThere = existsSync(file) && !force;
+  if (isThere && !schema)
+    throw new Fault("usage", `${file} is there already`, { hint: "Give --force to write over it." });
+  const wrong = given === undefined ? undefined : wrongName(given);
+  if (wrong) throw new Fault("usage", `"${given}" is no name of a catalogue: ${wrong}`);
+  if (schema) {
+    const path = join(dirname(file), beside);
+    writeWhole(path, `${JSON.stringify(catalogSchema(), null, 2)}\n`);
+    context.say(`Wrote ${path}.\n`);
+  }
+  if (isThere) {
+    if (!readText(file).includes("$schema="))
+      context.say(`Editors find it by a first line in ${file}: # yaml-language-server: $schema=./${beside}\n`);
+    return;
+  }
+  const asked = given === undefined && context.interactive ? await askStart(context, file) : undefined;
+  const catalog = asked?.catalog ?? given ?? standardCatalog;
+  if (asked?.from === "server") return pull(context, { file, catalog, all: true });
+  writeWhole(file, newText(file, startOf(catalog), schemaFor(file)));
+  context.say(`Wrote ${file}. Next: floe plan   (what you have already: floe pull --all)\n`);
+}
+
+async function askStart(context: Context, file: string): Promise<{ catalog: string; from: string }> {
+  const { name = "" } = await askForm(context, `Start ${file}`, [
+    {
+      name: "name",
+      label: "name of the catalogue",
+      hint: `Enter alone for ${standardCatalog}; two files can share one organization under two names`,
+      check: (text) => (text.trim() === "" ? undefined : wrongName(text.trim())),
+    },
+  ]);
+  const from = await askChoice(context, "What does it begin with?", [
+    { value: "example", label: "an example product" },
+    { value: "server", label: `what is there already at ${context.settings().server}` },
+  ]);
+  return { catalog: name.trim() || standardCatalog, from };
 }
 
 type PullOptions = {

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Floe, type Seller, start } from "../support/floe.ts";
-import { floe, folder } from "./support.ts";
+import { begin, floe, folder, until } from "./support.ts";
 
 let server: Floe;
 let seller: Seller;
@@ -199,6 +199,24 @@ test("init writes a file that is fine, and never over another", async () => {
   expect((await run("init", "shop")).code).toBe(0);
   expect((await run("validate")).code).toBe(0);
   expect((await run("init", "shop")).code).toBe(64);
+  expect((await run("init", "no name", "--force")).code).toBe(64);
+});
+
+test("init asks on a terminal what the file is called and begins with", async () => {
+  await seller.client.products.create({ body: { name: "Old book", prices: [{ amount_type: "free" }] } });
+  const here = begin(["init", "-f", file], { env, tty: true });
+  for (const [asked, typed] of [
+    ["name of the catalogue", "store\r"],
+    ["begin with?", "\u001b[B"],
+    ["begin with?", "\r"],
+    ["[y/N]", "y\r"],
+  ] as const) {
+    await until(() => here.stderr.text.includes(asked));
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    here.stdin.write(typed);
+  }
+  expect(await here.ended).toBe(0);
+  expect(readFileSync(file, "utf8")).toMatch(/catalog: store\n[\s\S]*old-book:/);
 });
 
 test("promote gives one profile the catalogue of another, diff says what that means", async () => {
