@@ -87,7 +87,10 @@ export const ProductCreate = z
     metadata: metadata.default(() => ({})).describe("Your own keys and values."),
     organization_id: organizationOf,
   })
-  .superRefine(checkTrial);
+  // What a one-time purchase has no use for is not looked at (PRD-03).
+  .superRefine((body, issues) => {
+    if (body.recurring_interval) checkTrial(body, issues);
+  });
 
 export const ProductUpdate = z
   .object({

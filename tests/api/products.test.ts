@@ -1,5 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { files } from "../../server/files/tables.ts";
+import { newId } from "../../server/lib/ids.ts";
 import { events } from "../../server/lib/tables.ts";
 import { findPrice, findProducts } from "../../server/products/store.ts";
 import type { Product } from "../../shared/api/products.ts";
@@ -16,6 +18,19 @@ beforeAll(async () => {
 afterAll(() => floe?.close());
 
 const usd = (price_amount: number) => ({ amount_type: "fixed" as const, price_amount, price_currency: "usd" as const });
+/** An id of nothing. */
+const nothing = "00000000-0000-7000-8000-000000000001";
+const picture = (organization_id: string) => ({
+  id: newId(),
+  organization_id,
+  created_at: new Date(),
+  service: "product_media" as const,
+  name: "book.png",
+  path: newId(),
+  mime_type: "image/png",
+  size: 1,
+  is_uploaded: true,
+});
 const create = (body: object = {}): Promise<Product> =>
   seller.client.products.create({ body: { name: "Book", prices: [usd(1900)], ...body } as never });
 const update = (id: string, body: object): Promise<Product> =>
@@ -105,6 +120,25 @@ describe("making products", () => {
     ).toEqual(["trial_interval_count missing"]);
     const cleared = await update(made.id, { trial_interval: null, trial_interval_count: null });
     expect([cleared.trial_interval, cleared.trial_interval_count]).toEqual([null, null]);
+  });
+
+  test("PRD-02, PRD-03, PRD-05: every interval, up to 999 of them; a one-time product has none of it; each visibility", async () => {
+    for (const recurring_interval of ["day", "week", "month", "year"] as const) {
+      const made = await create({ recurring_interval, recurring_interval_count: 999, visibility: "draft" });
+      expect(made).toMatchObject({ is_recurring: true, recurring_interval, recurring_interval_count: 999 });
+      expect(made.prices[0]).toMatchObject({ type: "recurring", recurring_interval });
+      expect((await update(made.id, { visibility: "private" })).visibility).toBe("private");
+    }
+    const body = { name: "Book", prices: [usd(100)], recurring_interval: "month" };
+    expect(await refused("POST", "/v1/products/", { ...body, recurring_interval: "decade" })).toEqual([
+      "recurring_interval enum",
+    ]);
+    for (const recurring_interval_count of [0, 1000])
+      expect(await refused("POST", "/v1/products/", { ...body, recurring_interval_count })).toHaveLength(1);
+    const once = await create({ recurring_interval: null, recurring_interval_count: 3, trial_interval: "day" });
+    expect([once.is_recurring, once.recurring_interval_count, once.trial_interval]).toEqual([false, null, null]);
+    expect(await idsOf({ visibility: "private", limit: 100 })).toHaveLength(4);
+    expect(await idsOf({ visibility: ["draft", "public"], id: once.id })).toEqual([once.id]);
   });
 
   test("PRD-09, PRD-10: free and custom prices; a client that does not know free is told of a fixed 0", async () => {
@@ -239,6 +273,92 @@ describe("changing products", () => {
     expect((await seller.client.products.get({ params: { id: made.id } })).prices).toHaveLength(1);
   });
 
+  test("MTR-13, PRD-28: a product whose meter was archived meanwhile is not put back on sale with its price", async () => {
+    const { id: meter_id } = await seller.client.meters.create({
+      body: { name: "Calls", filter: { conjunction: "and", clauses: [] }, aggregation: { func: "count" } },
+    });
+    const metered = { amount_type: "metered_unit", meter_id, unit_amount: "0.5" };
+    // Use alone can be sold (PRD-19), and a fixed price stands before it (PRD-24).
+    const plan = await create({ recurring_interval: "month", prices: [metered] });
+    expect(plan.prices).toMatchObject([{ amount_type: "metered_unit", meter: { id: meter_id, name: "Calls" } }]);
+    const both = await update(plan.id, { prices: [{ id: plan.prices[0]?.id }, usd(500)] });
+    expect(both.prices.map(({ amount_type }) => amount_type)).toEqual(["fixed", "metered_unit"]);
+    // The same price in capitals is the same meter, too.
+    const again = { prices: [{ id: plan.prices[0]?.id.toUpperCase() }, metered] };
+    expect(await refused("PATCH", `/v1/products/${plan.id}`, again)).toEqual(["prices.1.meter_id value_error"]);
+    await update(plan.id, { is_archived: true });
+    const archive = (is_archived: boolean) =>
+      seller.client.meters.update({ params: { id: meter_id }, body: { is_archived } });
+    await archive(true);
+    // While it is off sale it can be changed in all else.
+    expect((await update(plan.id, { name: "Old plan" })).name).toBe("Old plan");
+    const { status, json } = await send("PATCH", `/v1/products/${plan.id}`, { is_archived: false });
+    expect([status, json.detail[0]?.loc]).toEqual([422, ["body", "is_archived"]]);
+    for (const named of [plan.prices[0]?.id, meter_id, "Calls"]) expect(json.detail[0]?.msg).toContain(named);
+    const replaced = { is_archived: false, prices: [{ id: both.prices[0]?.id }] };
+    expect((await update(plan.id, replaced)).is_archived).toBe(false);
+    const other = await create({ recurring_interval: "month" });
+    await archive(false);
+    await update(other.id, { prices: [metered] });
+    await update(other.id, { is_archived: true });
+    await archive(true);
+    await archive(false);
+    expect((await update(other.id, { is_archived: false })).is_archived).toBe(false);
+  });
+
+  test("PRD-29, PRD-31: pictures and custom fields in their order, replaced as a whole or not at all", async () => {
+    const { db } = floe.deps;
+    const [first, second, ...unfit] = [
+      {},
+      {},
+      { service: "downloadable" },
+      { is_uploaded: false },
+      { deleted_at: new Date() },
+      { organization_id: other.organization_id },
+    ].map((over) => ({ ...picture(seller.organization_id), ...over }) as typeof files.$inferInsert);
+    if (!first || !second) throw new Error("There are no pictures.");
+    await db.insert(files).values([first, second, ...unfit]);
+    const field = async (slug: string, by = seller) =>
+      (await by.client.customFields.create({ body: { type: "text", slug, name: slug, properties: {} } })).id;
+    const [size, name, foreign] = [await field("size"), await field("name"), await field("size", other)];
+    const ask = (id: string, required = false) => ({ custom_field_id: id, required });
+    const shown = ({ medias, attached_custom_fields }: Product) => [
+      medias.map(({ id }) => id),
+      attached_custom_fields.map(({ custom_field_id, order, required }) => [custom_field_id, order, required]),
+    ];
+    const made = await create({
+      medias: [second.id, first.id.toUpperCase(), first.id],
+      attached_custom_fields: [ask(size, true), ask(name.toUpperCase())],
+    });
+    const kept = [
+      [second.id, first.id],
+      [
+        [size, 0, true],
+        [name, 1, false],
+      ],
+    ];
+    expect(shown(made)).toEqual(kept);
+    const path = `/v1/products/${made.id}`;
+    const wrong = [...unfit.map(({ id }) => id), nothing];
+    expect(await refused("PATCH", path, { medias: [first.id, ...wrong] })).toEqual(
+      wrong.map((_, index) => `medias.${index + 1} value_error`),
+    );
+    const twice = [ask(size), ask(foreign), ask(nothing), ask(size.toUpperCase())];
+    expect(await refused("PATCH", path, { medias: [first.id], attached_custom_fields: twice })).toEqual(
+      [1, 2, 3].map((index) => `attached_custom_fields.${index}.custom_field_id value_error`),
+    );
+    expect(shown(await update(made.id, { name: "Book" }))).toEqual(kept);
+    const swapped = await update(made.id, { medias: [first.id], attached_custom_fields: [ask(name, true), ask(size)] });
+    expect(shown(swapped)).toEqual([
+      [first.id],
+      [
+        [name, 0, true],
+        [size, 1, false],
+      ],
+    ]);
+    expect(shown(await update(made.id, { medias: [], attached_custom_fields: [] }))).toEqual([[], []]);
+  });
+
   test("PRD-04, PRD-25: the interval stays; a one-time product has no trial", async () => {
     const monthly = await create({ recurring_interval: "month" });
     expect(
@@ -283,7 +403,8 @@ describe("changing products", () => {
     await update(made.id, {});
     await send("PATCH", `/v1/products/${made.id}`, { name: "x" });
     await send("POST", "/v1/products/", { name: "Book", prices: [usd(1)] });
-    expect((await told()).slice(before)).toEqual(["product.created", "product.updated"]);
+    await seller.client.products.setBenefits({ params: { id: made.id }, body: { benefits: [] } });
+    expect((await told()).slice(before)).toEqual(["product.created", "product.updated", "product.updated"]);
   });
 
   test("PRD-37: another organization's product is not there", async () => {

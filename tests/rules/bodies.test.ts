@@ -37,9 +37,10 @@ describe("product bodies", () => {
     expect(update.parse({ is_archived: null, prices: null, metadata: null })).toEqual({});
   });
   test("half a trial is refused at the missing half", () => {
-    expect(pathsOf(create.safeParse({ name: "Pro", prices: [fixed], trial_interval: "day" }))).toEqual([
-      "trial_interval_count",
-    ]);
+    const monthly = { name: "Pro", prices: [fixed], recurring_interval: "month" };
+    expect(pathsOf(create.safeParse({ ...monthly, trial_interval: "day" }))).toEqual(["trial_interval_count"]);
+    // A one-time purchase has no use for one, and is told nothing of it (PRD-03).
+    expect(pathsOf(create.safeParse({ name: "Pro", prices: [fixed], trial_interval: "day" }))).toEqual([]);
     expect(pathsOf(update.safeParse({ trial_interval_count: 7 }))).toEqual(["trial_interval"]);
     expect(update.parse({ trial_interval: null, trial_interval_count: null })).toEqual({
       trial_interval: null,
