@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { Contract, Operation, Resource } from "../shared/contract.ts";
 import type { FlagEntry, GroupEntry, Kind, Manifest, OperationEntry } from "./manifest.ts";
-import { type Look, looks as standardLooks } from "./resources.ts";
+import { type Look, references, looks as standardLooks } from "./resources.ts";
 
 type Schema = {
   type?: string | string[];
@@ -116,7 +116,7 @@ function mapOf(schema: Schema, root: Schema): Pick<FlagEntry, "keys" | "whole"> 
   return { keys, ...(whole && { whole }) };
 }
 
-function flagsOf(schema: z.ZodType, shorthands: Record<string, string> = {}): FlagEntry[] {
+function flagsOf(schema: z.ZodType, shorthands: Look["shorthands"] = {}): FlagEntry[] {
   const root = wire(schema);
   return (
     [...fieldsOf(root)]
@@ -141,7 +141,8 @@ function flagsOf(schema: z.ZodType, shorthands: Record<string, string> = {}): Fl
           ...(kind.kind === "map" && mapOf(field.schema, root)),
           ...(description && { description }),
           ...(field.required && { required: true as const }),
-          ...(shorthands[name] && { shorthand: shorthands[name] }),
+          ...(shorthands[name] && { shorthands: [shorthands[name]].flat() }),
+          ...(references[name] && ["text", "list"].includes(kind.kind) && { refers: references[name] }),
         };
       })
   );
@@ -173,7 +174,20 @@ const answerOf = (op: Operation): { schema: Schema; root: Schema; list: boolean 
     : { schema: root, root, list: false };
 };
 
-function operationEntry(key: string, name: string, op: Operation, look: Look): OperationEntry {
+/** The fields of a further command that are sent after this one, as its own. */
+function sentAfter(resource: Resource, look: Look): FlagEntry[] {
+  return Object.entries(look.sentBy ?? {}).flatMap(([field, operation]) => {
+    const body = resource[operation]?.body;
+    return (body ? flagsOf(body) : [])
+      .filter(({ name }) => name === field)
+      .map(({ required: _, ...entry }) => ({ ...entry, sentBy: nameOf(operation, look) || operation }));
+  });
+}
+
+const nameOf = (operation: string, look: Look): string | false => look.names?.[operation] ?? kebab(operation);
+
+function operationEntry(resource: Resource, key: string, name: string, op: Operation, look: Look): OperationEntry {
+  const isMain = /^(create|update)/.test(key);
   const examples = look.examples?.[name];
   const confirm =
     op.confirm ?? (op.method === "DELETE" ? `Delete this ${look.noun}? This cannot be undone.` : undefined);
@@ -184,7 +198,9 @@ function operationEntry(key: string, name: string, op: Operation, look: Look): O
     path: op.path,
     params: look.current ? [] : Object.keys(op.params?.shape ?? {}),
     query: op.query ? flagsOf(op.query) : [],
-    ...(op.body && { body: flagsOf(op.body, key === "create" || key === "update" ? look.shorthands : undefined) }),
+    ...(op.body && {
+      body: [...flagsOf(op.body, isMain ? look.shorthands : undefined), ...(isMain ? sentAfter(resource, look) : [])],
+    }),
     ...(confirm && { confirm }),
     ...(op.method === "DELETE" && { done: `Deleted the ${look.noun}.` }),
     ...(answerOf(op)?.list && { list: true as const }),
@@ -222,9 +238,9 @@ function groupOf(key: string, resource: Resource, look: Look): Group {
   const operations: OperationEntry[] = [];
   const fields: Record<string, string[]> = {};
   for (const [operation, op] of Object.entries(resource)) {
-    const name = look.names?.[operation] ?? kebab(operation);
+    const name = nameOf(operation, look);
     if (name === false) continue;
-    const entry = operationEntry(operation, name, op, look);
+    const entry = operationEntry(resource, operation, name, op, look);
     const answer = answerOf(op);
     if (answer) fields[name] = answerFields(answer.schema, answer.root);
     operations.push(entry);
@@ -242,6 +258,7 @@ function groupOf(key: string, resource: Resource, look: Look): Group {
       noun: look.noun,
       columns: look.columns,
       ...(look.columnsOf && { columnsOf: look.columnsOf }),
+      ...(look.namedBy && { namedBy: look.namedBy }),
       operations,
     },
     fields,

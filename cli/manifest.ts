@@ -16,8 +16,12 @@ export type FlagEntry = {
   keys?: Record<string, Kind>;
   /** Of a map: the server takes it whole, so what a flag does not say is said as it is. */
   whole?: true;
-  /** The name of the shorthand (`cli/resource/shorthands.ts`) that writes this field instead. */
-  shorthand?: string;
+  /** The names of the shorthands (`cli/resource/shorthands.ts`) that write this field, or parts of it. */
+  shorthands?: string[];
+  /** It holds ids of things of this group of commands; names of them are taken too. */
+  refers?: string;
+  /** Not a field of this command: it is sent afterwards, by this other command of the group. */
+  sentBy?: string;
 };
 
 /** One command made from one operation of the contract. */
@@ -50,6 +54,8 @@ export type GroupEntry = {
   noun: string;
   columns: string[];
   columnsOf?: Record<string, string[]>;
+  /** The fields by which people call one of them, where it can be named in place of its id. */
+  namedBy?: string[];
   operations: OperationEntry[];
 };
 

@@ -13,14 +13,30 @@ export type Look = {
   archiveMeans?: string;
   /** Other names for operations of the contract; `false` leaves one out. */
   names?: Record<string, string | false>;
-  /** Field of the wire → shorthand that writes it. */
-  shorthands?: Record<string, string>;
+  /** Field of the wire → shorthands that write it, or parts of it. */
+  shorthands?: Record<string, string | string[]>;
+  /** Fields by which people call one of them, in place of its id. */
+  namedBy?: string[];
+  /** Field of another operation that is taken by create and update too → that operation, which is called afterwards. */
+  sentBy?: Record<string, string>;
   /** Columns of an operation whose rows are something else. */
   columnsOf?: Record<string, string[]>;
   /** There is one of it, the one in use: no command takes an id. */
   current?: true;
   /** By command. */
   examples?: Record<string, string[]>;
+};
+
+/** Fields of the wire that hold ids → the commands that know the things by name. */
+export const references: Record<string, string> = {
+  products: "products",
+  product_id: "products",
+  benefits: "benefits",
+  benefit_id: "benefits",
+  meter_id: "meters",
+  discount_id: "discounts",
+  customer_id: "customers",
+  medias: "files",
 };
 
 /** The resources in the order of `floe --help`; `false` has no commands. */
@@ -31,32 +47,65 @@ export const looks: Record<string, Look | false> = {
     columns: ["id:id", "name", "prices:price", "is_archived:flag", "created_at:date"],
     archive: "is_archived",
     names: { setBenefits: "set-benefits" },
-    shorthands: { prices: "price", trial_interval: "trial" },
+    namedBy: ["name"],
+    shorthands: {
+      prices: ["price", "seats"],
+      trial_interval: "trial",
+      attached_custom_fields: "attached_custom_fields",
+    },
+    sentBy: { benefits: "setBenefits" },
     examples: {
       list: ["floe products list", "floe products list --json id,name", "floe products list --all --is-archived false"],
       create: [
         "floe products create --name Pro --price 19.00",
         'floe products create --name "Tip jar" --price 5+        # pay what you want, from 5.00',
         "floe products create --name Sample --price free",
+        'floe products create --name Team --seats 1-9:9.00,10-:8.00/month --benefits "API key" --trial 14days',
+        "floe products create --name API --price 19.00/month --price metered:api-calls:0.002 --custom-fields vat_note,size!",
       ],
-      update: ['floe products update ID --name "Pro 2"', "floe products update ID --price 25eur"],
+      update: ['floe products update Pro --name "Pro 2"', "floe products update ID --price 25eur --benefits a,b"],
     },
   },
   benefits: {
     summary: "What products give",
     noun: "benefit",
     columns: ["id:id", "type", "description", "visibility", "created_at:date"],
+    namedBy: ["description"],
+    shorthands: {
+      properties: [
+        ...["note", "prefix", "expires", "activations", "customer_admin", "limit_usage", "files", "meter", "units"],
+        ...["rollover", "guild_token", "role_id", "kick_member", "repository", "permission"],
+      ],
+    },
+    examples: {
+      create: [
+        'floe benefits create --type license_keys --description "API key" --prefix ACME --expires 1year --activations 3',
+        'floe benefits create --type downloadables --description "The book" --files book.pdf',
+        'floe benefits create --type meter_credit --description "1000 calls" --meter api-calls --units 1000 --rollover',
+        'floe benefits create --type github_repository --description "The sources" --repository acme/book --permission pull',
+        'floe benefits create --type custom --description "Our thanks" --note "Come to the forum"',
+        'floe benefits create --type discord --description "The club" --guild-token TOKEN --role-id 1234567890',
+      ],
+    },
   },
   discounts: {
     summary: "Prices taken off",
     noun: "discount",
     columns: ["id:id", "name", "code", "type", "duration", "redemptions_count", "ends_at:date"],
-    shorthands: { basis_points: "percent", amount: "amount_off", duration: "for" },
+    namedBy: ["code", "name"],
+    shorthands: {
+      basis_points: "percent",
+      amount: "amount_off",
+      duration: "for",
+      starts_at: "starts",
+      ends_at: "ends",
+    },
     examples: {
       list: ["floe discounts list --query launch"],
       create: [
         "floe discounts create --name Launch --code LAUNCH20 --percent 20 --for 3months",
         "floe discounts create --name Fiver --amount-off 5.00eur --for forever",
+        "floe discounts create --name Advent --percent 24 --for once --starts 2026-12-01 --ends 2026-12-24T18:00 --products Pro",
       ],
     },
   },
@@ -64,14 +113,31 @@ export const looks: Record<string, Look | false> = {
     summary: "Addresses that open a checkout",
     noun: "checkout link",
     columns: ["id:id", "label", "products", "url", "created_at:date"],
-    examples: { create: ["floe checkout-links create --products PRODUCT_ID --label newsletter --json url"] },
+    namedBy: ["label"],
+    shorthands: { discount_id: "discount" },
+    examples: {
+      create: ["floe checkout-links create --products Pro,Team --discount LAUNCH20 --label newsletter --json url"],
+    },
   },
   customFields: {
     summary: "Questions that the checkout asks",
     noun: "custom field",
     columns: ["id:id", "slug", "type", "name", "created_at:date"],
     examples: {
-      create: ['floe custom-fields create --type text --slug vat_note --name "Note on the invoice"'],
+      create: [
+        'floe custom-fields create --type text --slug vat_note --name "Note on the invoice" --max-length 80',
+        "floe custom-fields create --type select --slug size --name Size --options s=Small,m=Large",
+        "floe custom-fields create --type number --slug age --name Age --min 18",
+        'floe custom-fields create --type date --slug start --name "First day" --min 2026-12-01',
+        'floe custom-fields create --type checkbox --slug terms --name "I have read the terms"',
+      ],
+    },
+    namedBy: ["slug", "name"],
+    shorthands: {
+      properties: [
+        ...["options", "min_length", "max_length", "textarea", "min", "max"],
+        ...["form_label", "form_help_text", "form_placeholder"],
+      ],
     },
   },
   meters: {
@@ -80,6 +146,14 @@ export const looks: Record<string, Look | false> = {
     columns: ["id:id", "name", "aggregation.func", "archived_at:date", "created_at:date"],
     archive: "is_archived",
     archiveMeans: "It then counts nothing.",
+    namedBy: ["name"],
+    shorthands: { filter: "filter", aggregation: "aggregation" },
+    examples: {
+      create: [
+        `floe meters create --name "API calls" --filter 'name eq "api_call"' --aggregation count`,
+        `floe meters create --name Tokens --filter 'name eq "completion" and tokens gt 100' --aggregation "sum tokens"`,
+      ],
+    },
   },
   files: {
     summary: "What buyers download, and pictures",
@@ -87,6 +161,7 @@ export const looks: Record<string, Look | false> = {
     columns: ["id:id", "name", "service", "size_readable", "is_uploaded:flag", "created_at:date"],
     // Both are parts of floe files upload.
     names: { create: false, uploaded: false },
+    namedBy: ["name"],
     shorthands: { version: "file_version" },
   },
   customers: {
@@ -94,9 +169,17 @@ export const looks: Record<string, Look | false> = {
     noun: "customer",
     columns: ["id:id", "email", "name", "external_id", "created_at:date"],
     names: { getState: "state", getStateExternal: "state-external" },
+    namedBy: ["email", "external_id", "name"],
+    shorthands: {
+      billing_address: ["line1", "line2", "postal_code", "city", "state", "country"],
+      tax_id: "tax_id",
+    },
     examples: {
       list: ["floe customers list --query ada"],
-      create: ["floe customers create --email ada@example.com --name Ada --external-id user_1"],
+      create: [
+        "floe customers create --email ada@example.com --name Ada --external-id user_1",
+        'floe customers create --email vat@example.com --line1 "Am Tor 1" --city Berlin --country DE --tax-id DE123456788',
+      ],
     },
   },
   checkouts: {
@@ -104,7 +187,7 @@ export const looks: Record<string, Look | false> = {
     noun: "checkout",
     columns: ["id:id", "status", "product.name", "customer_email", "total_amount:money", "created_at:date"],
     examples: {
-      create: ["floe checkouts create --products PRODUCT_ID", "floe checkouts create --products PRODUCT_ID --json url"],
+      create: ["floe checkouts create --products Pro", "floe checkouts create --products PRODUCT_ID --json url"],
     },
   },
   orders: {

@@ -1,4 +1,5 @@
-import { type Filter, type FilterClause, filterOperators } from "./api/meters.ts";
+import type { Filter, FilterClause } from "./api/meters.ts";
+import { filterOperators } from "./meter-operators.ts";
 
 /** A filter that cannot be read: what is wrong, and at which character. */
 export class FilterError extends Error {

@@ -3,8 +3,8 @@ import { type Command, InvalidArgumentError } from "commander";
 import { urlOf } from "../../shared/client.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { readJson, readValue } from "../resource/flags.ts";
 import { pick } from "../resource/show.ts";
+import { readJson, readValue } from "../resource/values.ts";
 
 type Options = { field?: Record<string, unknown>; data?: unknown; idempotencyKey?: string; dryRun?: boolean };
 const methods = ["GET", "POST", "PATCH", "PUT", "DELETE"];

@@ -4,9 +4,13 @@ import { urlOf } from "../../shared/client.ts";
 import { confirm } from "../ask.ts";
 import { type Context, currentOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";
-import type { FlagEntry, GroupEntry, OperationEntry } from "../manifest.ts";
-import { addFlags, flagName, laidOver, readFlags, readJson } from "./flags.ts";
+import type { GroupEntry, OperationEntry } from "../manifest.ts";
+import { type Further, missingFault, readBody } from "./body.ts";
+import { addFlags, flagName, readTyped } from "./flags.ts";
+import { idOf, resolveNames } from "./names.ts";
+import { idOrName } from "./shorthand.ts";
 import { askedFields, showList, showOne } from "./show.ts";
+import { readJson } from "./values.ts";
 
 type Options = Record<string, unknown> & {
   yes?: boolean;
@@ -62,20 +66,23 @@ async function runOperation(
   values: string[],
   options: Options,
 ): Promise<void> {
-  const params = op.current
-    ? { id: await currentOrganization(context) }
-    : Object.fromEntries(op.params.map((param, index) => [param, values[index]]));
   const asked = context.globals.json;
   const fields =
     typeof asked === "string" ? askedFields(asked, context.manifest.fields(group.name, op.name)) : undefined;
-  const query = readFlags(op.query, options);
-  requireFlags(op, op.query, query);
+  const { said } = readTyped(op.query, options);
+  const missing = op.query.filter(({ name, required }) => required && said[name] === undefined);
+  if (missing.length > 0) throw missingFault(op, missing.map(flagName));
+  const params = await paramsOf(context, group, op, values);
+  const query = await resolveNames(context, said);
   const columns = group.columnsOf?.[op.name] ?? group.columns;
   if (op.list) return list(context, op, params, query, options, { columns, ...(fields && { fields }) });
-  const said = await readBody(context, op, options);
-  const body = op.current && said ? await completed(context, op, params, said) : said;
-  if (options.dryRun) return dryRun(context, op, params, query, body);
-  if (op.confirm) await confirm(context, op.confirm, options.yes);
+  const { body, further, told } = await readBody(context, group, op, params, options);
+  if (options.dryRun) return dryRun(context, op, params, query, body, further);
+  if (op.confirm) {
+    const [named] = op.params.filter((param, index) => params[param] !== values[index]);
+    const which = named ? `${values[op.params.indexOf(named)]} is ${params[named]}. ` : "";
+    await confirm(context, which + op.confirm, options.yes);
+  }
   const made = {
     method: op.method,
     path: op.path,
@@ -85,80 +92,68 @@ async function runOperation(
     organization: !op.anyOrganization,
     ...(options.idempotencyKey && { idempotencyKey: options.idempotencyKey }),
   };
-  const answer = await context.call(made).catch((error: unknown) => {
-    throw error instanceof Fault ? told(asTyped(error, op), group, values) : error;
-  });
+  // An update of nothing but what is sent afterwards is no update.
+  const isEmpty = further.length > 0 && op.method === "PATCH" && Object.keys(body as object).length === 0;
+  let answer = isEmpty
+    ? params
+    : await context.call(made).catch((error: unknown) => {
+        throw error instanceof Fault ? notThere(told(error), group, values) : error;
+      });
+  for (const one of further) {
+    const made = { group, id: String((answer as { id?: unknown }).id), changed: !isEmpty, done: op.name };
+    answer = await callFurther(context, made, one, told, options.idempotencyKey);
+  }
   if (answer === undefined || answer === null) return context.say(`${op.done ?? "Done."}\n`);
   showOne(context, answer, fields);
 }
 
+/** The parameters of the path; what is not an id is looked up by name, where things of the group have one. */
+async function paramsOf(
+  context: Context,
+  group: GroupEntry,
+  op: OperationEntry,
+  values: string[],
+): Promise<Record<string, string>> {
+  if (op.current) return { id: await currentOrganization(context) };
+  const params: Record<string, string> = {};
+  for (const [index, param] of op.params.entries()) {
+    const value = values[index] ?? "";
+    const named = param === "id" && group.namedBy ? idOrName(group.name, value) : value;
+    params[param] = typeof named === "string" ? named : await idOf(context, named);
+  }
+  return params;
+}
+
+/** What is sent when the first request is done. If it fails, the first is not undone: say what there is and how to go on. */
+async function callFurther(
+  context: Context,
+  { group, id, changed, done }: { group: GroupEntry; id: string; changed: boolean; done: string },
+  { operation, body }: Further,
+  told: (fault: Fault) => Fault,
+  key: string | undefined,
+): Promise<unknown> {
+  const { method, path, name } = operation;
+  const call = { method, path, params: { id }, body, ...(key && { idempotencyKey: `${key}-${name}` }) };
+  return context.call(call).catch((error: unknown) => {
+    if (!(error instanceof Fault)) throw error;
+    const fault = told(error);
+    if (!changed) throw notThere(fault, group, [id]);
+    const flags = Object.entries(body).map(
+      ([field, value]) => `--${field.replaceAll("_", "-")} ${[value].flat().join(",")}`,
+    );
+    throw new Fault(
+      fault.kind,
+      `the ${group.noun} is ${done}d (${id}), but ${Object.keys(body).join(" and ")} could not be set: ${fault.message}`,
+      { ...fault.parts, hint: `Go on with: floe ${group.name} ${name} ${id} ${flags.join(" ")}` },
+    );
+  });
+}
+
 /** "Not found", with what was not found. */
-function told(fault: Fault, group: GroupEntry, [id]: string[]): Fault {
+function notThere(fault: Fault, group: GroupEntry, [id]: string[]): Fault {
   if (fault.parts.status !== 404 || id === undefined) return fault;
   const hint = group.operations.some(({ name }) => name === "list") ? { hint: `See: floe ${group.name} list` } : {};
   return new Fault("not_found", `there is no ${group.noun} ${id} in this organization`, { ...fault.parts, ...hint });
-}
-
-/** A fault that names flags as they are typed: what is wrong with `prices` was said by `--price`. */
-function asTyped(fault: Fault, op: OperationEntry): Fault {
-  const { faults } = fault.parts;
-  const short = (op.body ?? []).filter(({ shorthand }) => shorthand);
-  if (!faults || short.length === 0) return fault;
-  const typed = faults.map((one) => {
-    const [flag = "", ...where] = one.flag.split(" ");
-    const entry = short.find(({ name }) => flag === `--${name.replaceAll("_", "-")}`);
-    return entry ? { ...one, flag: [flagName(entry), ...where].join(" ") } : one;
-  });
-  return new Fault(fault.kind, fault.message, { ...fault.parts, faults: typed });
-}
-
-function missingFault(op: OperationEntry, missing: FlagEntry[]): Fault {
-  const names = missing.map(flagName).join(", ");
-  return new Fault("usage", `${missing.length === 1 ? "a flag is" : "flags are"} missing: ${names}`, {
-    ...(op.examples?.[0] && { hint: `For example: ${op.examples[0]}` }),
-  });
-}
-
-function requireFlags(op: OperationEntry, entries: FlagEntry[], given: Record<string, unknown>): void {
-  const missing = entries.filter(({ name, required }) => required && given[name] === undefined);
-  if (missing.length > 0) throw missingFault(op, missing);
-}
-
-/** The body from `--data` and the flags; a flag wins. What is required and missing is asked for on a terminal. */
-async function readBody(context: Context, op: OperationEntry, options: Options): Promise<unknown> {
-  if (op.preset) return op.preset;
-  const { body: entries } = op;
-  if (!entries) return undefined;
-  const flags = readFlags(entries, options);
-  if (Array.isArray(options.data) || (options.data !== undefined && typeof options.data !== "object")) {
-    if (Object.keys(flags).length > 0) throw new Fault("usage", "--data that is no object cannot be joined with flags");
-    return options.data;
-  }
-  const given: Record<string, unknown> = { ...(options.data as object | undefined), ...flags };
-  const missing = entries.filter(({ name, required }) => required && given[name] === undefined);
-  if (missing.length > 0) {
-    if (!context.interactive) throw missingFault(op, missing);
-    const { askFields } = await import("./form.ts");
-    Object.assign(given, await askFields(context, op.summary, missing));
-  }
-  if (op.method === "PATCH" && entries.length > 0 && Object.keys(given).length === 0) {
-    throw new Fault("usage", "nothing to change was given", { hint: `Flags: ${entries.map(flagName).join(", ")}` });
-  }
-  return given;
-}
-
-/** A group of settings that the server takes whole, with those of it that were not said as they are. */
-async function completed(
-  context: Context,
-  { path, body = [] }: OperationEntry,
-  params: Record<string, unknown>,
-  said: unknown,
-): Promise<unknown> {
-  const given = said as Record<string, unknown>;
-  const wholes = body.filter(({ whole, name }) => whole && given[name]);
-  if (wholes.length === 0) return said;
-  const there = (await context.call({ method: "GET", path, params })) as Record<string, unknown>;
-  return { ...given, ...Object.fromEntries(wholes.map(({ name }) => [name, laidOver(there[name], given[name])])) };
 }
 
 function dryRun(
@@ -167,9 +162,22 @@ function dryRun(
   params: Record<string, unknown>,
   query: Record<string, unknown>,
   body: unknown,
+  further: Further[],
 ): void {
-  const url = context.settings().server + urlOf(op.path, { params, query });
-  context.print(`${JSON.stringify({ method: op.method, url, ...(body !== undefined && { body }) }, null, 2)}\n`);
+  const { server } = context.settings();
+  const url = server + urlOf(op.path, { params, query });
+  const afterwards = further.map(({ operation: { method, path }, body }) => ({
+    method,
+    url: server + (params.id === undefined ? path : urlOf(path, { params })),
+    body,
+  }));
+  const request = {
+    method: op.method,
+    url,
+    ...(body !== undefined && { body }),
+    ...(afterwards.length > 0 && { afterwards }),
+  };
+  context.print(`${JSON.stringify(request, null, 2)}\n`);
 }
 
 type View = { columns: string[]; fields?: string[] };

@@ -1,79 +1,20 @@
 /** Fields of the wire as flags, and back. */
-import { readFileSync } from "node:fs";
-import { type Command, InvalidArgumentError, Option } from "commander";
-import type { FlagEntry } from "../manifest.ts";
+import { type Command, Option } from "commander";
+import { Fault } from "../fault.ts";
+import type { FlagEntry, Kind, OperationEntry } from "../manifest.ts";
+import { idOrName, type Shorthand } from "./shorthand.ts";
 import { shorthands } from "./shorthands.ts";
+import { join, placesOf, type Typed } from "./typed.ts";
+import { nested, readValue } from "./values.ts";
 
 const kebab = (name: string): string => name.replaceAll("_", "-");
-/** The flag of a field, as it is typed. */
+
+/** The shorthands of a field. */
+const shortsOf = (entry: FlagEntry): Shorthand[] => (entry.shorthands ?? []).flatMap((name) => shorthands[name] ?? []);
+
+/** The flag of a field, as it is typed: the first shorthand that always writes it, or its own. */
 export const flagName = (entry: FlagEntry): string =>
-  `--${entry.shorthand ? (shorthands[entry.shorthand]?.flag ?? entry.name) : kebab(entry.name)}`;
-
-/** Text, the content of `@file`, or of standard input (`-`), as JSON. */
-export function readJson(text: string, readStdin: () => string = () => readFileSync(0, "utf8")): unknown {
-  let source = text;
-  try {
-    if (text === "-") source = readStdin();
-    else if (text.startsWith("@")) source = readFileSync(text.slice(1), "utf8");
-  } catch (error) {
-    throw new InvalidArgumentError(`cannot read ${text} (${(error as NodeJS.ErrnoException).code}).`);
-  }
-  try {
-    return JSON.parse(source) as unknown;
-  } catch (error) {
-    throw new InvalidArgumentError(`is not JSON: ${(error as Error).message}.`);
-  }
-}
-
-const scalar = (text: string): unknown =>
-  /^(true|false|-?\d{1,15}(\.\d+)?)$/.test(text) ? (JSON.parse(text) as unknown) : text;
-
-/** Two objects, the second over the first at every depth. */
-export function laidOver(below: unknown, above: unknown): unknown {
-  const isMap = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
-  if (!isMap(below) || !isMap(above)) return above;
-  const whole: Record<string, unknown> = { ...(below as object) };
-  for (const [key, value] of Object.entries(above as object)) whole[key] = laidOver(whole[key], value);
-  return whole;
-}
-
-/** `key=value`, several of them, or one JSON object. */
-function readMap({ keys }: FlagEntry, text: string, before: Record<string, unknown> = {}): Record<string, unknown> {
-  if (text.startsWith("{") || text.startsWith("@")) {
-    const value = readJson(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...before, ...value };
-    throw new InvalidArgumentError("is not a JSON object.");
-  }
-  const at = text.indexOf("=");
-  if (at < 1) throw new InvalidArgumentError("is written as key=value, or as a JSON object.");
-  const [key, value] = [text.slice(0, at), text.slice(at + 1)];
-  if (!keys) return { ...before, [key]: scalar(value) };
-  const kind = keys[key];
-  if (!kind) throw new InvalidArgumentError(`has no ${key}. There are: ${Object.keys(keys).join(", ")}.`);
-  const read = readValue({ name: key, kind: kind === "map" ? "json" : kind }, value);
-  // From the inside out: subscription.pause=true is { subscription: { pause: true } }.
-  const nested = key.split(".").reduceRight<unknown>((inner, name) => ({ [name]: inner }), read);
-  return laidOver(before, nested) as Record<string, unknown>;
-}
-
-function readNumber(text: string, integer: boolean): number {
-  if (!(integer ? /^-?\d{1,15}$/ : /^-?\d+(\.\d+)?$/).test(text)) {
-    throw new InvalidArgumentError(integer ? "is not a whole number." : "is not a number.");
-  }
-  return Number(text);
-}
-
-function readChoice(text: string, choices: string[] | undefined): string {
-  if (!choices || choices.includes(text)) return text;
-  const shown = choices.length > 20 ? `${choices.slice(0, 20).join(", ")}, …` : choices.join(", ");
-  throw new InvalidArgumentError(`is none of ${shown}.`);
-}
-
-function readBoolean(text: string): boolean {
-  if (text === "" || text === "true") return true;
-  if (text === "false") return false;
-  throw new InvalidArgumentError("is true or false.");
-}
+  `--${shortsOf(entry).find(({ writes }) => writes[0] === entry.name)?.flag ?? kebab(entry.name)}`;
 
 const placeholders: Record<FlagEntry["kind"], string> = {
   text: "<text>",
@@ -85,74 +26,120 @@ const placeholders: Record<FlagEntry["kind"], string> = {
   json: "<json>",
 };
 
-/** One value of a flag as it goes on the wire; `before` is what the same flag said earlier on the line. */
-export function readValue(entry: FlagEntry, text: string, before?: unknown): unknown {
-  switch (entry.kind) {
-    case "integer":
-    case "number":
-      return readNumber(text, entry.kind === "integer");
-    case "boolean":
-      return readBoolean(text);
-    case "list":
-      return [
-        ...((before as string[] | undefined) ?? []),
-        ...text
-          .split(",")
-          .filter(Boolean)
-          .map((one) => readChoice(one, entry.choices)),
-      ];
-    case "map":
-      return readMap(entry, text, before as Record<string, unknown> | undefined);
-    case "json":
-      return readJson(text);
-    default:
-      return readChoice(text, entry.choices);
-  }
+/** What one text of a shorthand says, under the wire's own names. */
+function readShort(short: Shorthand, text: string): Record<string, unknown> {
+  if (short.read) return short.read(text);
+  const [place] = short.writes;
+  const { kind = "text", choices, refers } = short;
+  const value = readValue({ name: place, kind, ...(choices && { choices }) }, text);
+  return nested(place.split("."), named(value, refers));
 }
 
-function optionOf(entry: FlagEntry): Option {
-  const few = entry.choices && entry.choices.length <= 8 ? `<${entry.choices.join("|")}>` : placeholders[entry.kind];
-  const keys = entry.keys && `Keys: ${Object.keys(entry.keys).join(", ")}; may be repeated.`;
+const named = (value: unknown, group: string | undefined): unknown => {
+  if (!group) return value;
+  if (Array.isArray(value)) return value.map((one) => named(one, group));
+  return typeof value === "string" ? idOrName(group, value) : value;
+};
+
+/** A flag of a command, by what it is called. */
+export type Flag = {
+  entry: FlagEntry;
+  short?: Shorthand;
+  kind: Kind;
+  choices?: string[];
+  description?: string;
+  /** Where it writes. */
+  place: string[];
+};
+
+/** Every flag that writes a field: the shorthands and its own. */
+function flagsOf(entry: FlagEntry): [name: string, flag: Flag][] {
+  const { name, kind, choices, description } = entry;
+  const own: Flag = { entry, kind, place: [name], ...(choices && { choices }), ...(description && { description }) };
+  return [
+    ...shortsOf(entry).map((short): [string, Flag] => {
+      const { flag, kind = "text", choices, description, writes } = short;
+      return [flag, { entry, short, kind, place: writes[0].split("."), description, ...(choices && { choices }) }];
+    }),
+    [kebab(name), own],
+  ];
+}
+
+/** The flag of this name, which the command has. */
+export function flagNamed(op: OperationEntry, name: string): Flag {
+  const flag = (op.body ?? []).flatMap(flagsOf).find(([one]) => one === name)?.[1];
+  if (!flag) throw new Error(`There is no flag --${name}.`);
+  return flag;
+}
+
+/** What one text of a flag says. */
+export const readFlag = ({ entry, short }: Flag, text: string): Record<string, unknown> =>
+  short ? readShort(short, text) : { [entry.name]: named(readValue(entry, text), entry.refers) };
+
+const shown = (kind: Kind, choices: string[] | undefined): string =>
+  kind !== "list" && choices && choices.length <= 8 ? `<${choices.join("|")}>` : placeholders[kind];
+
+function addShort(command: Command, short: Shorthand, heading: string): void {
+  const { flag, kind = "text", choices, of } = short;
+  const description = of ? `${of.join(", ")}: ${short.description}` : short.description;
   const option = new Option(
-    `--${kebab(entry.name)} ${entry.kind === "list" ? placeholders.list : few}`,
-    [entry.description, keys].filter(Boolean).join(" "),
-  );
-  return option.argParser((text: string, before: unknown) => readValue(entry, text, before));
+    `--${flag} ${short.placeholder ? `<${short.placeholder}>` : shown(kind, choices)}`,
+    description,
+  ).helpGroup(heading);
+  option.argParser((text: string, before: string[] | undefined) => {
+    try {
+      readShort(short, text);
+    } catch (error) {
+      throw error instanceof Fault ? new Fault(error.kind, `--${flag}: ${error.message}`, error.parts) : error;
+    }
+    return [...(before ?? []), text];
+  });
+  command.addOption(option);
 }
 
-/** Give a command one flag per field, and the shorthands. */
+/** Give a command one flag per field, and the shorthands; one that is named as its field stands for it. */
 export function addFlags(command: Command, entries: FlagEntry[], heading: string): void {
   for (const entry of entries) {
-    const short = entry.shorthand ? shorthands[entry.shorthand] : undefined;
-    if (short) {
-      const option = new Option(`--${short.flag} <${short.placeholder}>`, short.description).helpGroup(heading);
-      command.addOption(
-        option.argParser((text: string, before: string[] | undefined) => {
-          short.read([text]);
-          return [...(before ?? []), text];
-        }),
-      );
-    }
-    const required = entry.required && !short ? " (required)" : "";
-    const option = optionOf(entry).helpGroup(heading);
-    option.description = `${option.description ?? ""}${required}`.trim();
-    command.addOption(option);
+    const shorts = shortsOf(entry);
+    for (const short of shorts) addShort(command, short, heading);
+    if (shorts.some(({ flag }) => flag === kebab(entry.name))) continue;
+    const required = entry.required && shorts.length === 0 ? "(required)" : "";
+    const description = [entry.description, required].filter(Boolean).join(" ");
+    const option = new Option(`--${kebab(entry.name)} ${shown(entry.kind, entry.choices)}`, description);
+    option.helpGroup(heading);
+    command.addOption(option.argParser((text: string, before: unknown) => readValue(entry, text, before)));
   }
 }
 
 const attribute = (flag: string): string => flag.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
-/** What the flags of `entries` say, under the wire's own names. */
-export function readFlags(entries: FlagEntry[], options: Record<string, unknown>): Record<string, unknown> {
-  const said: Record<string, unknown> = {};
+/** What the flags of `entries` say, under the wire's own names, and which flag said what. */
+export function readTyped(
+  entries: FlagEntry[],
+  options: Record<string, unknown>,
+): { said: Record<string, unknown>; typed: Typed[] } {
+  let said: Record<string, unknown> = {};
+  const typed: Typed[] = [];
+  const take = (flag: string, text: string | undefined, fields: Record<string, unknown>, short?: Shorthand): void => {
+    const one = { flag, places: placesOf(fields, said), ...(text !== undefined && { text }), ...(short && { short }) };
+    said = join(said, fields, one);
+    typed.push(one);
+  };
   for (const entry of entries) {
+    const shorts = shortsOf(entry);
     const value = options[attribute(kebab(entry.name))];
-    if (value !== undefined) said[entry.name] = value;
-    const short = entry.shorthand ? shorthands[entry.shorthand] : undefined;
-    const texts = short && (options[attribute(short.flag)] as string[] | undefined);
-    if (short && texts) Object.assign(said, short.read(texts));
+    if (value !== undefined && !shorts.some(({ flag }) => flag === kebab(entry.name)))
+      take(`--${kebab(entry.name)}`, undefined, { [entry.name]: named(value, entry.refers) });
+    for (const short of shorts) {
+      const given = options[attribute(short.flag)];
+      if (given === undefined) continue;
+      // A flag without a value is one that may stand without.
+      const texts = Array.isArray(given) ? (given as string[]) : [""];
+      for (const text of short.many ? texts : texts.slice(-1))
+        take(`--${short.flag}`, text, readShort(short, text), short);
+    }
   }
-  return said;
+  return { said, typed };
 }
 
 /** The flags that may stand without a value, each with what a value of it looks like. */
@@ -161,8 +148,9 @@ export function optionalValues(entries: FlagEntry[]): Map<string, RegExp> {
     // A list of fields has no dash in it; an id has. `get --json ID` therefore means what it says.
     ["--json", /^[a-z_][a-z0-9_.*]*(,[a-z_][a-z0-9_.*]*)*$/i],
     ...entries
+      .flatMap((entry) => [{ flag: kebab(entry.name), kind: entry.kind }, ...shortsOf(entry)])
       .filter(({ kind }) => kind === "boolean")
-      .map(({ name }): [string, RegExp] => [`--${kebab(name)}`, /^(true|false)$/]),
+      .map(({ flag }): [string, RegExp] => [`--${flag}`, /^(true|false)$/]),
   ]);
 }
 

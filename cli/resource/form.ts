@@ -1,46 +1,100 @@
-/** Asking for the required fields that were not given, from the same description that the flags are made of. */
+/** Asking for what was not given, from the same descriptions that the flags are made of. */
 import { InvalidArgumentError } from "commander";
-import { askForm } from "../ask.ts";
+import { askChoice, askForm } from "../ask.ts";
 import type { Context } from "../context.ts";
-import { Fault } from "../fault.ts";
-import type { FlagEntry } from "../manifest.ts";
-import { readValue } from "./flags.ts";
-import { shorthands } from "./shorthands.ts";
+import { Fault, renderFault } from "../fault.ts";
+import type { OperationEntry } from "../manifest.ts";
+import type { Question } from "../ui/questions.ts";
+import { type Flag, flagNamed, readFlag } from "./flags.ts";
+import type { Ask } from "./forms.ts";
+import { resolveNames } from "./names.ts";
+import { join, placesOf, type Typed } from "./typed.ts";
 
-const read = (entry: FlagEntry, text: string): Record<string, unknown> => {
-  const short = entry.shorthand ? shorthands[entry.shorthand] : undefined;
-  return short ? short.read(text.split(/\s*,\s*/).filter(Boolean)) : { [entry.name]: readValue(entry, text) };
-};
+type Body = { given: Record<string, unknown>; typed: Typed[] };
 
-/** Ask for these fields; the answer is under the wire's names. */
-export async function askFields(
+/** What a text means for the body, and that it goes with what is there; throws what is wrong with it. */
+function taken({ given, typed }: Body, ask: Ask, flag: Flag, text: string): Body {
+  const fields = ask.means ? ask.means(text) : readFlag(flag, text);
+  const { short } = flag;
+  const one: Typed = { flag: `--${ask.flag}`, text, places: placesOf(fields, given), ...(short && { short }) };
+  return { given: join(given, fields, one), typed: [...typed, one] };
+}
+
+/** What is wrong with a text, in a line. */
+function wrongWith(read: () => unknown): string | undefined {
+  try {
+    read();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Fault) return [error.message, error.parts.hint].filter(Boolean).join(". ");
+    if (error instanceof InvalidArgumentError) return error.message;
+    throw error;
+  }
+}
+
+function questionOf(body: Body, ask: Ask, flag: Flag): Question {
+  const { description = "", kind, choices } = flag;
+  const first = ask.optional && kind === "boolean" ? ["false", "true"] : ["true", "false"];
+  return {
+    name: ask.flag,
+    label: ask.flag.replaceAll("-", " "),
+    hint: ask.optional && kind !== "boolean" ? `${description} (enter leaves it out)` : description,
+    ...(choices && kind === "text" && { choices }),
+    ...(kind === "boolean" && { choices: first }),
+    check: (text) => {
+      if (text.trim() === "") return ask.optional ? undefined : "is required";
+      return wrongWith(() => taken(body, ask, flag, text));
+    },
+  };
+}
+
+/** The same with ids in place of names; undefined, and said why, where a name is not known. */
+async function known(context: Context, given: Body["given"]): Promise<Body["given"] | undefined> {
+  try {
+    return await resolveNames(context, given);
+  } catch (error) {
+    if (!(error instanceof Fault) || (error.kind !== "not_found" && error.kind !== "usage")) throw error;
+    context.say(renderFault(error, false, context.paint.err().bad));
+    return undefined;
+  }
+}
+
+/** Ask until nothing is left to ask: what `asksOf` says is needed, which may depend on the answers so far. */
+export async function askMissing(
   context: Context,
-  title: string,
-  entries: FlagEntry[],
-): Promise<Record<string, unknown>> {
-  const answers = await askForm(
-    context,
-    title,
-    entries.map((entry) => ({
-      name: entry.name,
-      label: (entry.shorthand ? shorthands[entry.shorthand]?.flag : undefined) ?? entry.name.replaceAll("_", " "),
-      hint: (entry.shorthand ? shorthands[entry.shorthand]?.description : undefined) ?? entry.description ?? "",
-      ...(entry.choices && entry.kind === "text" && { choices: entry.choices }),
-      ...(entry.kind === "boolean" && { choices: ["true", "false"] }),
-      check: (text: string) => {
-        if (text.trim() === "") return "is required";
-        try {
-          read(entry, text);
-          return undefined;
-        } catch (error) {
-          if (error instanceof InvalidArgumentError || error instanceof Fault) return error.message;
-          throw error;
-        }
-      },
-    })),
-  );
-  return Object.assign({}, ...entries.map((entry) => read(entry, answers[entry.name] ?? ""))) as Record<
-    string,
-    unknown
-  >;
+  op: OperationEntry,
+  start: Body,
+  asksOf: (given: Record<string, unknown>) => Ask[],
+): Promise<Body> {
+  let body = start;
+  const asked = new Set<string>();
+  for (;;) {
+    const [ask, ...more] = asksOf(body.given).filter(({ flag }) => !asked.has(flag));
+    if (!ask) return body;
+    if (ask.pick) {
+      asked.add(ask.flag);
+      const choices = ask.pick.choices.map(([value, label]) => ({ value, label }));
+      body = taken(body, ask, flagNamed(op, ask.flag), await askChoice(context, ask.pick.title, choices));
+      continue;
+    }
+    const next = more.findIndex(({ pick }) => pick);
+    const together = [ask, ...(next < 0 ? more : more.slice(0, next))];
+    const before = body;
+    const answers = await askForm(
+      context,
+      op.summary,
+      together.map((one) => questionOf(before, one, flagNamed(op, one.flag))),
+    );
+    for (const one of together) {
+      const text = answers[one.flag] ?? "";
+      if (text.trim() !== "") {
+        const next = taken(body, one, flagNamed(op, one.flag), text);
+        const given = await known(context, next.given);
+        // What has no such name is asked for again; the other answers stay.
+        if (!given) continue;
+        body = { ...next, given };
+      }
+      asked.add(one.flag);
+    }
+  }
 }

@@ -34,8 +34,10 @@ async function show<T>(
   } finally {
     io.signal.removeEventListener("abort", stop);
     if (!stays) instance?.clear();
+    // Waited for from before the end: asked afterwards, Ink leaves a listener behind for each screen.
+    const exited = instance?.waitUntilExit();
     instance?.unmount();
-    await instance?.waitUntilExit().catch(() => undefined);
+    await exited?.catch(() => undefined);
   }
 }
 

@@ -12,9 +12,8 @@ import {
   type Resource,
   sorting,
 } from "../contract.ts";
+import { filterOperators } from "../meter-operators.ts";
 import { blankToNull, organizationOf, stored, unlessNull } from "./fields.ts";
-
-export const filterOperators = ["eq", "ne", "gt", "gte", "lt", "lte", "like", "not_like"] as const;
 
 /** One condition on an event: on a built-in property, or on one of its metadata by a dotted path (MTR-14). */
 export type FilterClause = {

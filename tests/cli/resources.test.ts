@@ -12,6 +12,7 @@ const product = (number: number) => ({
   prices: [{ id: `p${number}`, amount_type: "fixed", price_amount: 1900, price_currency: "usd" }],
 });
 
+const { id } = product(1);
 let answer: (request: Received) => { status?: number; json?: unknown; text?: string; headers?: Record<string, string> };
 const server = await standIn((request) => answer(request));
 const env = { FLOE_SERVER: server.url, FLOE_API_KEY: "floe_key" };
@@ -222,17 +223,17 @@ describe("writing", () => {
   });
 
   test("an update without a change is refused", async () => {
-    const { code, err } = await floe(["products", "update", "x"], { env });
+    const { code, err } = await floe(["products", "update", id], { env });
     expect(code).toBe(64);
     expect(err).toContain("--name");
   });
 
   test("a boolean flag before the id does not swallow it, and false is sent as false", async () => {
-    await floe(["products", "update", "--is-archived", "x"], { env });
-    await floe(["products", "update", "x", "--is-archived", "false"], { env });
+    await floe(["products", "update", "--is-archived", id], { env });
+    await floe(["products", "update", id, "--is-archived", "false"], { env });
     expect(server.received.map(({ path, body }) => [path, body])).toEqual([
-      ["/v1/products/x", { is_archived: true }],
-      ["/v1/products/x", { is_archived: false }],
+      [`/v1/products/${id}`, { is_archived: true }],
+      [`/v1/products/${id}`, { is_archived: false }],
     ]);
   });
 
@@ -266,7 +267,7 @@ describe("what cannot be undone", () => {
     ["products", "archive"],
     ["webhooks", "delete"],
   ])("%s %s needs --yes where nobody can be asked", async (group, verb) => {
-    const { code, err } = await floe([group, verb, "x"], { env });
+    const { code, err } = await floe([group, verb, id], { env });
     expect(code).toBe(64);
     expect(err).toContain("--yes");
     expect(server.received).toHaveLength(0);
@@ -274,15 +275,15 @@ describe("what cannot be undone", () => {
 
   test("with --yes it is done, and stdout stays empty", async () => {
     answer = () => ({ status: 204 });
-    const { code, out, err } = await floe(["customers", "delete", "x", "--yes"], { env });
+    const { code, out, err } = await floe(["customers", "delete", id, "--yes"], { env });
     expect([code, out, err]).toEqual([0, "", "Deleted the customer.\n"]);
     expect(server.received[0]?.method).toBe("DELETE");
   });
 
   test("archive is an update of one field", async () => {
     answer = () => ({ json: product(1) });
-    await floe(["products", "archive", "x", "-y"], { env });
-    await floe(["products", "unarchive", "x"], { env });
+    await floe(["products", "archive", id, "-y"], { env });
+    await floe(["products", "unarchive", id], { env });
     expect(server.received.map(({ method, body }) => [method, body])).toEqual([
       ["PATCH", { is_archived: true }],
       ["PATCH", { is_archived: false }],
@@ -295,7 +296,7 @@ describe("faults", () => {
     [400, { error: "PaymentError", detail: "Declined." }, 1, "Declined."],
     [401, { error: "invalid_token", detail: "Expired." }, 4, "floe login"],
     [403, { error: "NotPermitted", detail: "Not permitted" }, 5, "Not permitted"],
-    [404, { error: "ResourceNotFound", detail: "Not found" }, 6, "there is no product x in this organization"],
+    [404, { error: "ResourceNotFound", detail: "Not found" }, 6, `there is no product ${id} in this organization`],
     [409, { error: "ResourceAlreadyExists", detail: "There is one." }, 7, "There is one."],
     [
       422,
@@ -306,7 +307,7 @@ describe("faults", () => {
   ];
   test.each(cases)("an answer of %i", async (status, json, exit, text) => {
     answer = () => ({ status, json });
-    const { code, out, err } = await floe(["products", "update", "x", "--name", "ab"], { env });
+    const { code, out, err } = await floe(["products", "update", id, "--name", "ab"], { env });
     expect(code).toBe(exit);
     expect(out).toBe("");
     expect(err).toContain(text);
@@ -322,16 +323,16 @@ describe("faults", () => {
       },
     });
     const { err } = await floe(["products", "create", "--name", "Pro", "--price", "0.01"], { env });
-    expect(err).toContain("--price (0.price_amount): Too small");
+    expect(err).toContain("--price 0.01: Too small");
   });
 
   test("with --json a fault is one JSON object on stderr", async () => {
     answer = () => ({ status: 404, json: { error: "ResourceNotFound", detail: "Not found" } });
-    const { out, err } = await floe(["products", "get", "x", "--json"], { env });
+    const { out, err } = await floe(["products", "get", id, "--json"], { env });
     expect(out).toBe("");
     expect(JSON.parse(err)).toEqual({
       error: "ResourceNotFound",
-      message: "there is no product x in this organization",
+      message: `there is no product ${id} in this organization`,
       exit_code: 6,
       status: 404,
       hint: "See: floe products list",
@@ -340,7 +341,7 @@ describe("faults", () => {
 
   test("a message of the server does not steer the terminal", async () => {
     answer = () => ({ status: 400, json: { error: "PaymentError", detail: "No\u001b[2Jo\u0007." } });
-    const { err } = await floe(["products", "get", "x"], { env, tty: true });
+    const { err } = await floe(["products", "get", id], { env, tty: true });
     expect(err).toContain("No�[2Jo�.");
   });
 
@@ -379,7 +380,7 @@ describe("faults", () => {
 
   test("an update is not repeated: it has no key", async () => {
     answer = () => ({ status: 502, text: "" });
-    const { code } = await floe(["products", "update", "x", "--name", "Pro"], { env });
+    const { code } = await floe(["products", "update", id, "--name", "Pro"], { env });
     expect(code).toBe(9);
     expect(server.received).toHaveLength(1);
   });

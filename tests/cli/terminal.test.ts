@@ -9,6 +9,7 @@ const server = await standIn((request) => {
   return answer(request);
 });
 const env = { FLOE_SERVER: server.url, FLOE_API_KEY: "k" };
+const id = "0193a000-0000-7000-8000-000000000001";
 const enter = "\r";
 const leave = "\u001b";
 
@@ -40,6 +41,7 @@ describe("a form", () => {
     const { code, out, err } = await type(
       ["products", "create"],
       [
+        ["How often is it paid?", enter],
         ["? name", "Pro"],
         ["Pro", enter],
         ["? price", "abc"],
@@ -62,23 +64,24 @@ describe("a form", () => {
     const { code } = await type(
       ["products", "create"],
       [
+        ["How often is it paid?", "Mon\bnth\r"],
         ["? name", "Prx\u007fo\r"],
         ["? price", "1\b9.00\rignored"],
       ],
     );
     expect(code).toBe(0);
-    expect(bodies).toMatchObject([{ name: "Pro", prices: [{ price_amount: 900 }] }]);
+    expect(bodies).toMatchObject([{ name: "Pro", recurring_interval: "month", prices: [{ price_amount: 900 }] }]);
   });
 
   test("Escape leaves it: exit 2, nothing is sent", async () => {
-    const { code, err } = await type(["products", "create"], [["? name", leave]]);
+    const { code, err } = await type(["products", "create", "--price", "9"], [["? name", leave]]);
     expect(code).toBe(2);
     expect(err).toContain("nothing was changed");
     expect(bodies).toEqual([]);
   });
 
   test("Ctrl-C leaves it: exit 130", async () => {
-    const { code } = await type(["products", "create"], [["? name", "\u0003"]]);
+    const { code } = await type(["products", "create", "--price", "9"], [["? name", "\u0003"]]);
     expect(code).toBe(130);
   });
 
@@ -89,16 +92,125 @@ describe("a form", () => {
   });
 });
 
+/** The name that something is looked up by, and what there is. */
+const listOf = (...items: object[]) => ({ json: { items, pagination: { total_count: items.length, max_page: 1 } } });
+
+describe("a form asks what decides the rest first, and then only what that needs", () => {
+  const down = "\u001b[B";
+  const cases: [argv: string[], keys: [string, string][], body: object][] = [
+    [
+      ["benefits", "create"],
+      [
+        ["What does it give?", down],
+        ["❯ License keys", enter],
+        ["? description", "API key\r"],
+        ["? prefix", "ACME\r"],
+        ["? expires", "soon\r"],
+        ["is not a time. Write 30days", "\u00151year\r"],
+        ["? activations", enter],
+        ["? limit usage", enter],
+      ],
+      {
+        type: "license_keys",
+        description: "API key",
+        properties: { prefix: "ACME", expires: { ttl: 1, timeframe: "year" } },
+      },
+    ],
+    [
+      ["benefits", "create", "--type", "github_repository", "--description", "Sources"],
+      [
+        ["? repository", "acme/book\r"],
+        ["? permission ‹ pull ›", "\u001b[C"],
+        ["‹ triage ›", enter],
+      ],
+      {
+        type: "github_repository",
+        description: "Sources",
+        properties: { repository_owner: "acme", repository_name: "book", permission: "triage" },
+      },
+    ],
+    [
+      ["custom-fields", "create", "--slug", "size"],
+      [
+        ["What does it ask for?", "several\r"],
+        ["? name", "Size\r"],
+        ["? options", "s=Small,m=Large\r"],
+      ],
+      {
+        type: "select",
+        slug: "size",
+        name: "Size",
+        properties: {
+          options: [
+            { value: "s", label: "Small" },
+            { value: "m", label: "Large" },
+          ],
+        },
+      },
+    ],
+    [
+      ["discounts", "create", "--name", "Launch"],
+      [
+        ["What is taken off?", down],
+        ["❯ An amount", enter],
+        ["? amount off", "5eur\r"],
+        ["of which invoices?", "months\r"],
+        ["? duration in months", "3\r"],
+        ["? code", enter],
+      ],
+      { type: "fixed", name: "Launch", amount: 500, currency: "eur", duration: "repeating", duration_in_months: 3 },
+    ],
+    [
+      ["products", "create", "--name", "Pro"],
+      [
+        ["How often is it paid?", "year\r"],
+        ["? price", "9/month\r"],
+        ["says month for the recurring interval, where year was said before", "\u00159\r"],
+      ],
+      {
+        name: "Pro",
+        recurring_interval: "year",
+        prices: [{ amount_type: "fixed", price_amount: 900, price_currency: "usd" }],
+      },
+    ],
+  ];
+  test.each(cases)("%j", async (argv, keys, body) => {
+    const { code } = await type(argv, keys);
+    expect([code, bodies]).toEqual([0, [body]]);
+  });
+
+  test("a name that is not known is asked for again, and the other answers stay", async () => {
+    const meter = { id, name: "API calls" };
+    answer = ({ method, query }) =>
+      method === "GET" ? listOf(...("api calls".includes(query.get("query") ?? "") ? [meter] : [])) : { json: { id } };
+    const { code, err } = await type(
+      ["benefits", "create", "--type", "meter_credit", "--description", "Units"],
+      [
+        ["? meter", "cals\r"],
+        ["? units", "5\r"],
+        ["? rollover", enter],
+        ["Did you mean", "api-calls\r"],
+      ],
+    );
+    expect([code, err]).toEqual([0, expect.stringContaining('there is no meter "cals" in this organization')]);
+    expect(bodies.at(-1)).toEqual({
+      type: "meter_credit",
+      description: "Units",
+      properties: { meter_id: id, units: 5, rollover: false },
+    });
+  });
+});
+
 describe("a question before what cannot be undone", () => {
   test("yes", async () => {
     answer = () => ({ status: 204 });
-    const { code } = await type(["customers", "delete", "x"], [["[y/N]", "y\n"]]);
+    const { code } = await type(["customers", "delete", id], [["[y/N]", "y\n"]]);
     expect(code).toBe(0);
     expect(server.received).toHaveLength(1);
   });
 
   test.each(["n\n", "\n", "yess\n"])("anything else is exit 2: %j", async (typed) => {
-    const { code, err } = await type(["customers", "delete", "x"], [["[y/N]", typed]]);
+    const { code, err } = await type(["customers", "delete", id], [["[y/N]", typed]]);
     expect(code).toBe(2);
     expect(err).toContain("nothing was changed");
     expect(server.received).toHaveLength(0);
@@ -107,7 +219,7 @@ describe("a question before what cannot be undone", () => {
 
 describe("colour", () => {
   const paints = async (argv: string[], set: Record<string, string | undefined>) =>
-    (await type(["products", "get", "x", ...argv], [], { env: { NO_COLOR: undefined, ...set } })).out.includes(
+    (await type(["products", "get", id, ...argv], [], { env: { NO_COLOR: undefined, ...set } })).out.includes(
       "\u001b[",
     );
   test("follows flag, NO_COLOR, FORCE_COLOR and the terminal, in this order", async () => {

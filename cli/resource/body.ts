@@ -1,0 +1,140 @@
+/** The body of a request, from what was typed, what was asked, and what is there. */
+import type { Context } from "../context.ts";
+import { Fault } from "../fault.ts";
+import type { FlagEntry, GroupEntry, OperationEntry } from "../manifest.ts";
+import { flagName, flagNamed, readTyped } from "./flags.ts";
+import { type Ask, forms } from "./forms.ts";
+import { resolveNames } from "./names.ts";
+import { asTyped, type Typed, valueAt } from "./typed.ts";
+import { isMap, laidOver, nested } from "./values.ts";
+
+type Given = Record<string, unknown>;
+/** A further request, sent when the first is done. */
+export type Further = { operation: OperationEntry; body: Given };
+export type Body = {
+  body: unknown;
+  further: Further[];
+  /** A fault of the server, told by what was typed. */
+  told(fault: Fault): Fault;
+};
+
+/** A fault for flags that are missing where nobody can be asked, with the example that is nearest to what is meant. */
+export function missingFault(op: OperationEntry, names: string[], given: Given = {}): Fault {
+  const { examples = [] } = op;
+  const example = examples.find((line) => line.includes(`--type ${String(given.type)} `)) ?? examples[0];
+  return new Fault("usage", `${names.length === 1 ? "a flag is" : "flags are"} missing: ${names.join(", ")}`, {
+    ...(example && { hint: `For example: ${example}` }),
+  });
+}
+
+/** What a command needs to know and was not told. */
+function asksOf(group: GroupEntry, op: OperationEntry): (given: Given) => Ask[] {
+  const required = (op.body ?? []).filter((entry) => entry.required).map((entry) => flagName(entry).slice(2));
+  const all = forms[`${group.name} ${op.name}`] ?? (() => required.map((flag) => ({ flag })));
+  return (given) => all(given).filter(({ flag }) => valueAt(given, flagNamed(op, flag).place) === undefined);
+}
+
+const missingOf = (asks: Ask[]): string[] =>
+  asks.filter(({ optional }) => !optional).map(({ flag, missing }) => missing ?? `--${flag}`);
+
+/** The parts of a field that shorthands wrote, whose rest is not to be lost. */
+const partlyWritten = (typed: Typed[]): Set<string> =>
+  new Set(typed.flatMap(({ short }) => (short?.writes[0].includes(".") ? [short.writes[0].split(".")[0] ?? ""] : [])));
+
+/** The type that was said, or that only one of the flags given belongs to. */
+function typeOf(op: OperationEntry, given: Given, typed: Typed[]): Given {
+  if (op.method !== "POST" || given.type !== undefined) return given;
+  const types = new Set(typed.flatMap(({ short }) => (short?.of?.length === 1 ? short.of : [])));
+  const [type, ...others] = types;
+  return type !== undefined && others.length === 0 ? { ...given, type } : given;
+}
+
+/** A flag of another type would be dropped without a word. */
+function checkTypes(type: unknown, typed: Typed[]): void {
+  const stranger = typed.find(({ short }) => short?.of && typeof type === "string" && !short.of.includes(type));
+  if (stranger)
+    throw new Fault("usage", `${stranger.flag} is for ${stranger.short?.of?.join(" and ")}, not for ${String(type)}`);
+}
+
+/** What follows from the flags that were given, where nothing else was said. */
+function filled(given: Given, typed: Typed[]): Given {
+  let whole = given;
+  for (const { short } of typed) {
+    for (const [place, value] of Object.entries(short?.fills ?? {})) {
+      const path = place.split(".");
+      const isThere = isMap(valueAt(whole, path.slice(0, -1)));
+      if (isThere && valueAt(whole, path) === undefined) whole = laidOver(whole, nested(path, value)) as Given;
+    }
+  }
+  return whole;
+}
+
+/** What the server takes whole and only a part was said of, with the rest as it is. */
+async function completed(
+  context: Context,
+  op: OperationEntry,
+  params: Record<string, unknown>,
+  given: Given,
+  typed: Typed[],
+): Promise<Given> {
+  if (op.method !== "PATCH") return given;
+  const parts = partlyWritten(typed);
+  for (const { name, whole } of op.body ?? []) if (op.current && whole) parts.add(name);
+  const wanted = [...parts].filter((name) => isMap(given[name]));
+  if (wanted.length === 0) return given;
+  const there = (await context.call({ method: "GET", path: op.path, params })) as Given;
+  checkTypes(there.type, typed);
+  return { ...given, ...Object.fromEntries(wanted.map((name) => [name, laidOver(there[name], given[name])])) };
+}
+
+/** The body from `--data` and the flags; a flag wins. What is needed and missing is asked for on a terminal. */
+export async function readBody(
+  context: Context,
+  group: GroupEntry,
+  op: OperationEntry,
+  params: Record<string, unknown>,
+  options: Record<string, unknown> & { data?: unknown },
+): Promise<Body> {
+  const none = { further: [], told: (fault: Fault) => fault };
+  const { body: entries } = op;
+  if (op.preset || !entries) return { ...none, body: op.preset };
+  const { said, typed: flags } = readTyped(entries, options);
+  if (options.data !== undefined && !isMap(options.data)) {
+    if (flags.length > 0) throw new Fault("usage", "--data that is no object cannot be joined with flags");
+    return { ...none, body: options.data };
+  }
+  const parts = partlyWritten(flags);
+  const data = options.data ?? {};
+  let given: Given = { ...data };
+  for (const [name, value] of Object.entries(said)) given[name] = parts.has(name) ? laidOver(data[name], value) : value;
+  let typed = flags;
+  given = typeOf(op, given, typed);
+  if (op.method === "POST") checkTypes(given.type, typed);
+  const asks = asksOf(group, op);
+  if (missingOf(asks(given)).length > 0 && context.interactive) {
+    const { askMissing } = await import("./form.ts");
+    // What was typed wrongly is said before anything is asked.
+    const start = { given: await resolveNames(context, given), typed };
+    ({ given, typed } = await askMissing(context, op, start, asks));
+  }
+  const missing = missingOf(asks(given));
+  if (missing.length > 0) throw missingFault(op, missing, given);
+  if (op.method === "PATCH" && entries.length > 0 && Object.keys(given).length === 0) {
+    throw new Fault("usage", "nothing to change was given", { hint: `Flags: ${entries.map(flagName).join(", ")}` });
+  }
+  const whole = filled(await completed(context, op, params, await resolveNames(context, given), typed), typed);
+  const { body, further } = apart(group, entries, whole);
+  return { body, further, told: (fault) => asTyped(fault, op, typed) };
+}
+
+/** The fields of this request, and those that are sent after it. */
+function apart(group: GroupEntry, entries: FlagEntry[], whole: Given): { body: Given; further: Further[] } {
+  const body = { ...whole };
+  const further = entries.flatMap(({ name, sentBy }): Further[] => {
+    const operation = group.operations.find((one) => sentBy !== undefined && one.name === sentBy);
+    if (!operation || whole[name] === undefined) return [];
+    delete body[name];
+    return [{ operation, body: { [name]: whole[name] } }];
+  });
+  return { body, further };
+}

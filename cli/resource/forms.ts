@@ -1,0 +1,118 @@
+/** What a command needs to know, one question after the other: first what decides the rest, then only what that needs. */
+import { valueAt } from "./typed.ts";
+
+/** A question by the flag that answers it. */
+export type Ask = {
+  flag: string;
+  /** Nothing may be answered. */
+  optional?: true;
+  /** One of these is picked from a list. */
+  pick?: { title: string; choices: [value: string, label: string][] };
+  /** What the answer means, where it is not what the flag says. */
+  means?(answer: string): Record<string, unknown>;
+  /** How it is named where it is missing and nobody can be asked. */
+  missing?: string;
+};
+type Given = Record<string, unknown>;
+
+const need = (...flags: string[]): Ask[] =>
+  flags.map((flag) => (flag.endsWith("?") ? { flag: flag.slice(0, -1), optional: true } : { flag }));
+
+const benefitFlags: Record<string, string[]> = {
+  custom: ["note?"],
+  license_keys: ["prefix?", "expires?", "activations?", "limit-usage?"],
+  downloadables: ["files"],
+  meter_credit: ["meter", "units", "rollover?"],
+  discord: ["guild-token", "role-id", "kick-member?"],
+  github_repository: ["repository", "permission?"],
+};
+
+function benefit({ type }: Given): Ask[] {
+  if (typeof type === "string") return need("description", ...(benefitFlags[type] ?? []));
+  const choices: [string, string][] = [
+    ["custom", "A note to the buyer"],
+    ["license_keys", "License keys"],
+    ["downloadables", "Files to download"],
+    ["meter_credit", "Units of a meter"],
+    ["discord", "A role on a Discord server"],
+    ["github_repository", "Access to a GitHub repository"],
+  ];
+  return [{ flag: "type", pick: { title: "What does it give?", choices } }, ...need("description")];
+}
+
+const fieldFlags: Record<string, string[]> = {
+  text: ["min-length?", "max-length?"],
+  number: ["min?", "max?"],
+  date: ["min?", "max?"],
+  select: ["options"],
+};
+
+function customField({ type }: Given): Ask[] {
+  const common = need("slug", "name");
+  if (typeof type === "string") return [...common, ...need(...(fieldFlags[type] ?? []))];
+  const choices: [string, string][] = [
+    ["text", "Text"],
+    ["number", "A number"],
+    ["date", "A date"],
+    ["checkbox", "A box to tick"],
+    ["select", "One of several options"],
+  ];
+  return [{ flag: "type", pick: { title: "What does it ask for?", choices } }, ...common];
+}
+
+function discount(given: Given): Ask[] {
+  const asks: Ask[] = need("name");
+  const isSaid = ["amount", "amounts", "basis_points"].some((name) => given[name] !== undefined);
+  if (!isSaid && given.type === undefined) {
+    const choices: [string, string][] = [
+      ["percentage", "A percentage"],
+      ["fixed", "An amount"],
+    ];
+    const pick = { title: "What is taken off?", choices };
+    asks.unshift({ flag: "type", pick, missing: "--percent or --amount-off" });
+  } else if (!isSaid) asks.push(...need(given.type === "fixed" ? "amount-off" : "percent"));
+  const months: [string, string][] = [
+    ["once", "Only of the first invoice"],
+    ["forever", "Of every invoice"],
+    ["repeating", "Of those of the first months"],
+  ];
+  asks.push({ flag: "for", pick: { title: "On a subscription, of which invoices?", choices: months }, means });
+  if (given.duration === "repeating") asks.push(...need("duration-in-months"));
+  return [...asks, ...need("code?")];
+}
+
+// The months of a repeating one are a question of their own.
+const means = (duration: string): Record<string, unknown> => ({ duration });
+
+function product(given: Given): Ask[] {
+  const { prices } = given;
+  const isMetered = Array.isArray(prices) && prices.some((one) => valueAt(one, ["amount_type"]) === "metered_unit");
+  const choices: [string, string][] = [
+    ["once", "Once"],
+    ["month", "Every month"],
+    ["year", "Every year"],
+    ["week", "Every week"],
+    ["day", "Every day"],
+  ];
+  const interval: Ask = {
+    flag: "recurring-interval",
+    pick: { title: "How often is it paid?", choices: isMetered ? choices.slice(1) : choices },
+    means: (answer) => (answer === "once" ? {} : { recurring_interval: answer }),
+  };
+  const rest = need("name", "price");
+  if (isMetered)
+    return [{ ...interval, missing: "an interval for the metered price, as in metered:METER:0.002/month" }, ...rest];
+  return prices === undefined ? [{ ...interval, optional: true }, ...rest] : rest;
+}
+
+const checkoutLink = ({ product_id, product_price_id }: Given): Ask[] =>
+  product_id === undefined && product_price_id === undefined ? need("products") : [];
+
+/** The questions of a command, from what is known; those of other commands are the fields that are required. */
+export const forms: Record<string, (given: Given) => Ask[]> = {
+  "benefits create": benefit,
+  "custom-fields create": customField,
+  "discounts create": discount,
+  "products create": product,
+  "checkout-links create": checkoutLink,
+};

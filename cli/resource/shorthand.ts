@@ -1,0 +1,46 @@
+/** A flag that people type in place of fields that are hard to write. */
+import { Fault } from "../fault.ts";
+import type { Kind } from "../manifest.ts";
+
+/** Either `read` says what a text means, or it is one value of a `kind` for the first place in `writes`. */
+export type Shorthand = {
+  flag: string;
+  placeholder?: string;
+  description: string;
+  /** The fields it may write, dotted; the first one it always does. */
+  writes: [string, ...string[]];
+  read?(text: string): Record<string, unknown>;
+  kind?: Kind;
+  choices?: string[];
+  /** Of which commands a value is a name or id, as `Named` has it. */
+  refers?: string;
+  /** Repeated, it adds; otherwise the last one counts. */
+  many?: true;
+  /** The types that have such a field. */
+  of?: string[];
+  /** What else is so, where nothing else was said: place → value. */
+  fills?: Record<string, unknown>;
+  /** Which part of the text a place inside of what it wrote comes from; of a list, it begins with the item. */
+  part?(text: string, place: (string | number)[]): string | undefined;
+};
+
+/** A thing named by what a person calls it, until its id is known. */
+export class Named {
+  readonly group: string;
+  readonly name: string;
+  constructor(group: string, name: string) {
+    this.group = group;
+    this.name = name;
+  }
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** An id as it is; anything else is a name of something in this group of commands. */
+export const idOrName = (group: string, text: string): string | Named =>
+  uuid.test(text) ? text : new Named(group, text);
+
+/** A usage error about what was typed: what is wrong, and how it is written. */
+export const unreadable = (text: string, why: string, how: string): never => {
+  throw new Fault("usage", `"${text}" ${why}`, { hint: how });
+};

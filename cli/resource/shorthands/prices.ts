@@ -1,0 +1,171 @@
+/** Prices as people write them. */
+import { currencies } from "../../../shared/currencies.ts";
+import { currencyDigits, decimalText, parseMoney } from "../../../shared/money.ts";
+import { idOrName, type Shorthand, unreadable } from "../shorthand.ts";
+
+const symbols: Record<string, string> = { $: "usd", "€": "eur", "£": "gbp" };
+const isCurrency = (code: string): boolean => (currencies as readonly string[]).includes(code);
+
+const howToPrice =
+  "Write 19.00, 19.00eur, 19.00/month, 5+ (pay what you want, from 5.00), free, or metered:METER:0.002/month.";
+const howToMeter =
+  "Write metered:METER:0.002/month with the name or id of the meter; also 0.002eur, and :cap=50.00 for the most a period costs.";
+const howToSeats =
+  "Write 1-9:9.00,10-:8.00 (seats:price of one), also with /month, in 9.00eur, or after graduated: where each tier has its own price.";
+
+/** An interval as it stands behind a price: `month`, or `3months`. */
+function readInterval(text: string | undefined, wrong: (why: string) => never): Record<string, unknown> {
+  if (text === undefined) return {};
+  const [, count, recurring_interval] = /^([1-9]\d{0,2})?\s*(day|week|month|year)s?$/.exec(text.trim()) ?? [];
+  if (!recurring_interval) return wrong(`names no interval after the slash (day, week, month or year, or 3months)`);
+  return { recurring_interval, ...(count && { recurring_interval_count: Number(count) }) };
+}
+
+function currencyOf(symbol: string | undefined, code: string | undefined, wrong: (why: string) => never): string {
+  const found = symbols[symbol ?? ""] ?? code ?? "usd";
+  if (code && symbol && code !== found) return wrong(`names two currencies, ${found} and ${code}`);
+  return isCurrency(found) ? found : wrong(`names no currency: ${found}`);
+}
+
+/** One price as typed: `19.00`, `19eur`, `€19`, `free`, `5+` (pay what you want, from 5.00), `19/month`. */
+function readPrice(typed: string): Record<string, unknown> {
+  const wrong = (why: string): never => unreadable(typed, why, howToPrice);
+  const [, symbol, amountText = "", plus, code, every] =
+    /^([$€£])?\s*(free|[\d.]+)(\+)?\s*([a-z]{3})?\s*(?:\/(.+))?$/.exec(typed.trim().toLowerCase()) ?? [];
+  if (!amountText) return wrong("is not a price");
+  const interval = readInterval(every, wrong);
+  const price_currency = currencyOf(symbol, code, wrong);
+  if (amountText === "free") return { prices: [{ amount_type: "free", price_currency }], ...interval };
+  const amount = parseMoney(amountText, price_currency);
+  if (amount === undefined) return wrong(`is not an amount in ${price_currency}`);
+  const price = plus
+    ? { amount_type: "custom", minimum_amount: amount, price_currency }
+    : { amount_type: "fixed", price_amount: amount, price_currency };
+  return { prices: [price], ...interval };
+}
+
+/** `metered:METER:0.002` or `…:0.002eur:cap=50.00/month`: so much per unit, in the currency and not in its minor unit. */
+function readMetered(typed: string): Record<string, unknown> {
+  const wrong = (why: string): never => unreadable(typed, why, howToMeter);
+  const [, meter, symbol, amount = "", code, cap, every] =
+    /^metered:(.+?):([$€£])?(\d+(?:\.\d+)?)([a-z]{3})?(?::cap=([^/:]+))?(?:\/([^:]+))?$/i.exec(typed.trim()) ?? [];
+  if (!meter) return wrong("is not a metered price");
+  const interval = readInterval(every?.toLowerCase(), wrong);
+  const price_currency = currencyOf(symbol, code?.toLowerCase(), wrong);
+  // Shifting the point by an exponent keeps every digit that was typed.
+  const unit_amount = decimalText(`${amount}e${currencyDigits(price_currency)}`);
+  const cap_amount = cap === undefined ? undefined : parseMoney(cap, price_currency);
+  if (cap !== undefined && cap_amount === undefined)
+    return wrong(`has a cap that is not an amount in ${price_currency}: ${cap}`);
+  const price = {
+    amount_type: "metered_unit",
+    meter_id: idOrName("meters", meter.trim()),
+    unit_amount,
+    price_currency,
+    ...(cap_amount !== undefined && { cap_amount }),
+  };
+  return { prices: [price], ...interval };
+}
+
+const seatsForm = /^(?:(volume|graduated):)?([^/]+?)(?:\/(.+))?$/;
+const tiersOf = (typed: string): string[] =>
+  (seatsForm.exec(typed.trim().toLowerCase())?.[2] ?? "").split(",").map((tier) => tier.trim());
+
+/** A price by the number of seats: tiers that follow each other, the last of which may be open. */
+function readSeats(typed: string): Record<string, unknown> {
+  const wrong = (why: string): never => unreadable(typed, why, howToSeats);
+  const [, seat_tier_type, , every] = seatsForm.exec(typed.trim().toLowerCase()) ?? [];
+  const interval = readInterval(every, wrong);
+  const texts = tiersOf(typed);
+  const read = texts.map((tier) => {
+    const [, from, to, symbol, amount = "", code] =
+      /^(\d{1,9})(?:\+|-(\d{1,9})?):([$€£])?([\d.]+)\s*([a-z]{3})?$/.exec(tier) ?? [];
+    if (!from) return wrong(`has a tier that cannot be read: "${tier}"`);
+    const said = symbol || code ? currencyOf(symbol, code, wrong) : undefined;
+    return { tier, min_seats: Number(from), max_seats: to ? Number(to) : null, amount, said };
+  });
+  const said = [...new Set(read.flatMap((one) => one.said ?? []))];
+  if (said.length > 1) return wrong(`has tiers in several currencies: ${said.join(", ")}`);
+  const [price_currency = "usd"] = said;
+  for (const [index, { tier, min_seats, max_seats }] of read.entries()) {
+    const before = read[index - 1];
+    if (min_seats < 1) return wrong(`begins below one seat: "${tier}"`);
+    if (max_seats !== null && max_seats < min_seats) return wrong(`has a tier that ends before it begins: "${tier}"`);
+    if (before?.max_seats === null) return wrong(`has a tier after the open one "${before.tier}": "${tier}"`);
+    if (before && min_seats !== before.max_seats + 1)
+      return wrong(`has a tier that does not follow "${before.tier}", which ends at ${before.max_seats}: "${tier}"`);
+  }
+  const tiers = read.map(({ tier, min_seats, max_seats, amount }) => {
+    const price_per_seat = parseMoney(amount, price_currency);
+    return price_per_seat === undefined
+      ? wrong(`has a tier whose price is not an amount in ${price_currency}: "${tier}"`)
+      : { min_seats, max_seats, price_per_seat };
+  });
+  const price = {
+    amount_type: "seat_based",
+    price_currency,
+    seat_tiers: { ...(seat_tier_type && { seat_tier_type }), tiers },
+  };
+  return { prices: [price], ...interval };
+}
+
+function readTrial(text: string): Record<string, unknown> {
+  if (text === "none") return { trial_interval: null, trial_interval_count: null };
+  const [, count, trial_interval] = /^([1-9]\d{0,2})\s*(day|week|month|year)s?$/.exec(text.trim().toLowerCase()) ?? [];
+  if (!trial_interval)
+    return unreadable(
+      text,
+      "is not a time",
+      "Write a number of days, weeks, months or years, such as 14days; or none.",
+    );
+  return { trial_interval, trial_interval_count: Number(count) };
+}
+
+/** What is typed for the prices of a product. */
+export const prices: Record<string, Shorthand> = {
+  price: {
+    flag: "price",
+    placeholder: "amount",
+    description:
+      "a price: 19.00, 19.00eur, 19.00/month, 5+ (pay what you want), free, or metered:METER:0.002/month (0.002 of the currency per unit, :cap=50.00 at most); may be repeated",
+    writes: ["prices", "recurring_interval", "recurring_interval_count"],
+    many: true,
+    read: (text) => (/^metered:/i.test(text.trim()) ? readMetered(text) : readPrice(text)),
+  },
+  seats: {
+    flag: "seats",
+    placeholder: "tiers",
+    description:
+      "a price by the number of seats: 1-9:9.00,10-:8.00/month; every seat costs what the tier of their number says, or after graduated: what its own tier says",
+    writes: ["prices", "recurring_interval", "recurring_interval_count"],
+    many: true,
+    read: readSeats,
+    part: (text, [, , list, index]) =>
+      list === "tiers" && typeof index === "number" ? tiersOf(text)[index] : undefined,
+  },
+  trial: {
+    flag: "trial",
+    placeholder: "14days",
+    description: "a free time before the first charge: 14days, 2weeks, 1month, or none",
+    writes: ["trial_interval", "trial_interval_count"],
+    read: readTrial,
+  },
+  attached_custom_fields: {
+    flag: "custom-fields",
+    placeholder: "slug,slug!",
+    description: "custom fields the checkout asks for, in order, by slug or id; ! behind those that must be answered",
+    writes: ["attached_custom_fields"],
+    many: true,
+    read: (text) => ({
+      attached_custom_fields: text
+        .split(",")
+        .map((one) => one.trim())
+        .filter(Boolean)
+        .map((one) => ({
+          custom_field_id: idOrName("custom-fields", one.replace(/!$/, "").trim()),
+          required: one.endsWith("!"),
+        })),
+    }),
+    part: (text, [index]) => (typeof index === "number" ? text.split(",")[index]?.trim() : undefined),
+  },
+};

@@ -1,0 +1,100 @@
+/** Texts as values of the wire. */
+import { readFileSync } from "node:fs";
+import { InvalidArgumentError } from "commander";
+import type { FlagEntry } from "../manifest.ts";
+
+/** Text, the content of `@file`, or of standard input (`-`), as JSON. */
+export function readJson(text: string, readStdin: () => string = () => readFileSync(0, "utf8")): unknown {
+  let source = text;
+  try {
+    if (text === "-") source = readStdin();
+    else if (text.startsWith("@")) source = readFileSync(text.slice(1), "utf8");
+  } catch (error) {
+    throw new InvalidArgumentError(`cannot read ${text} (${(error as NodeJS.ErrnoException).code}).`);
+  }
+  try {
+    return JSON.parse(source) as unknown;
+  } catch (error) {
+    throw new InvalidArgumentError(`is not JSON: ${(error as Error).message}.`);
+  }
+}
+
+const scalar = (text: string): unknown =>
+  /^(true|false|-?\d{1,15}(\.\d+)?)$/.test(text) ? (JSON.parse(text) as unknown) : text;
+
+/** Whether a value has keys. */
+export const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+
+/** Two objects, the second over the first at every depth. */
+export function laidOver(below: unknown, above: unknown): unknown {
+  if (!isMap(below) || !isMap(above)) return above;
+  const whole: Record<string, unknown> = { ...below };
+  for (const [key, value] of Object.entries(above)) whole[key] = laidOver(whole[key], value);
+  return whole;
+}
+
+/** A value at a place, from the inside out: `subscription.pause` is `{ subscription: { pause } }`. */
+export const nested = (place: string[], value: unknown): Record<string, unknown> =>
+  place.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as Record<string, unknown>;
+
+/** `key=value`, several of them, or one JSON object. */
+function readMap({ keys }: FlagEntry, text: string, before: Record<string, unknown> = {}): Record<string, unknown> {
+  if (text.startsWith("{") || text.startsWith("@")) {
+    const value = readJson(text);
+    if (isMap(value)) return { ...before, ...value };
+    throw new InvalidArgumentError("is not a JSON object.");
+  }
+  const at = text.indexOf("=");
+  if (at < 1) throw new InvalidArgumentError("is written as key=value, or as a JSON object.");
+  const [key, value] = [text.slice(0, at), text.slice(at + 1)];
+  if (!keys) return { ...before, [key]: scalar(value) };
+  const kind = keys[key];
+  if (!kind) throw new InvalidArgumentError(`has no ${key}. There are: ${Object.keys(keys).join(", ")}.`);
+  const read = readValue({ name: key, kind: kind === "map" ? "json" : kind }, value);
+  return laidOver(before, nested(key.split("."), read)) as Record<string, unknown>;
+}
+
+function readNumber(text: string, integer: boolean): number {
+  if (!(integer ? /^-?\d{1,15}$/ : /^-?\d+(\.\d+)?$/).test(text)) {
+    throw new InvalidArgumentError(integer ? "is not a whole number." : "is not a number.");
+  }
+  return Number(text);
+}
+
+function readChoice(text: string, choices: string[] | undefined): string {
+  if (!choices || choices.includes(text)) return text;
+  const shown = choices.length > 20 ? `${choices.slice(0, 20).join(", ")}, …` : choices.join(", ");
+  throw new InvalidArgumentError(`is none of ${shown}.`);
+}
+
+function readBoolean(text: string): boolean {
+  if (text === "" || text === "true") return true;
+  if (text === "false") return false;
+  throw new InvalidArgumentError("is true or false.");
+}
+
+/** One value of a flag as it goes on the wire; `before` is what the same flag said earlier on the line. */
+export function readValue(entry: FlagEntry, text: string, before?: unknown): unknown {
+  switch (entry.kind) {
+    case "integer":
+    case "number":
+      return readNumber(text, entry.kind === "integer");
+    case "boolean":
+      return readBoolean(text);
+    case "list":
+      return [
+        ...((before as string[] | undefined) ?? []),
+        ...text
+          .split(",")
+          .filter(Boolean)
+          .map((one) => readChoice(one, entry.choices)),
+      ];
+    case "map":
+      return readMap(entry, text, before as Record<string, unknown> | undefined);
+    case "json":
+      return readJson(text);
+    default:
+      return readChoice(text, entry.choices);
+  }
+}
