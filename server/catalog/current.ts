@@ -59,50 +59,44 @@ function fileNames(document: Catalog): string[] {
   return [...new Set([...pictures, ...downloads])];
 }
 
-/** What the server has of a catalogue, and what could be taken for what the file asks for. */
-export async function currentOf(db: Database, ctx: Ctx, document: Catalog): Promise<Current> {
-  const organization_id = organizationOf(ctx);
-  const entries = await store.entriesOf(db, organization_id, document.catalog);
-  const rows = {} as Record<Kind, unknown[]>;
-  for (const kind of kinds) {
-    const items = (document[kind] ?? {}) as Record<string, unknown>;
-    const keyed = entries.filter((entry) => entry.kind === kind);
-    const here = await readers[kind](
-      db,
-      ctx,
-      organization_id,
-      keyed.map(({ id }) => id),
-    );
-    // What was deleted by hand may have been made anew by hand, so a key without its thing looks around as a new one does.
-    const alive = new Set(keyed.filter(({ id }) => here.some((row) => row.id === id)).map(({ key }) => key));
-    const fresh = Object.fromEntries(Object.entries(items).filter(([key]) => !alive.has(key)));
-    const like = await store.findUnmanaged(db, organization_id, kind, marksOf(kind, fresh));
-    rows[kind] = like.length === 0 ? here : [...here, ...(await readers[kind](db, ctx, organization_id, like))];
-  }
-  const owner = await findOrganization(db, organization_id);
-  return {
-    currency: owner?.default_presentment_currency ?? "usd",
-    entries,
-    rows: rows as Current["rows"],
-    files: [...(await store.filesOf(db, organization_id, fileNames(document)))],
-  };
-}
+/** What of a kind counts besides what has a key of the catalogue, by its ids; `alive` are the keys whose things are there. */
+type Others = (kind: Kind, alive: ReadonlySet<string>) => Promise<string[]>;
 
-/** Everything of the catalogue that has a key, and with `all` also what has none. */
-export async function everything(db: Database, ctx: Ctx, catalog: string, all: boolean): Promise<Current> {
+async function gather(
+  db: Database,
+  ctx: Ctx,
+  catalog: string,
+  names: readonly string[] | undefined,
+  others: Others,
+): Promise<Current> {
   const organization_id = organizationOf(ctx);
   const entries = await store.entriesOf(db, organization_id, catalog);
   const rows = {} as Record<Kind, unknown[]>;
   for (const kind of kinds) {
-    const keyed = entries.filter((entry) => entry.kind === kind).map(({ id }) => id);
-    const rest = all ? await store.findUnmanaged(db, organization_id, kind) : [];
-    rows[kind] = await readers[kind](db, ctx, organization_id, [...keyed, ...rest]);
+    const keyed = entries.filter((entry) => entry.kind === kind);
+    const found = (ids: string[]) => (ids.length === 0 ? [] : readers[kind](db, ctx, organization_id, ids));
+    const here = await found(keyed.map(({ id }) => id));
+    const present = new Set(here.map(({ id }) => id));
+    const alive = new Set(keyed.filter(({ id }) => present.has(id)).map(({ key }) => key));
+    rows[kind] = [...here, ...(await found(await others(kind, alive)))];
   }
   const owner = await findOrganization(db, organization_id);
   return {
     currency: owner?.default_presentment_currency ?? "usd",
     entries,
     rows: rows as Current["rows"],
-    files: [...(await store.filesOf(db, organization_id, undefined))],
+    files: [...(await store.filesOf(db, organization_id, names))],
   };
 }
+
+/** What the server has of a catalogue, and what could be taken for what the file asks for. */
+export const currentOf = (db: Database, ctx: Ctx, document: Catalog): Promise<Current> =>
+  gather(db, ctx, document.catalog, fileNames(document), (kind, alive) => {
+    // What was deleted by hand may have been made anew by hand, so a key without its thing looks around as a new one does.
+    const fresh = Object.entries(document[kind] ?? {}).filter(([key]) => !alive.has(key));
+    return store.findUnmanaged(db, organizationOf(ctx), kind, marksOf(kind, Object.fromEntries(fresh)));
+  });
+
+/** Everything of the catalogue that has a key, and with `all` also what has none. */
+export const everything = (db: Database, ctx: Ctx, catalog: string, all: boolean): Promise<Current> =>
+  gather(db, ctx, catalog, undefined, async (kind) => (all ? store.findUnmanaged(db, organizationOf(ctx), kind) : []));

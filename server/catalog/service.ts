@@ -52,37 +52,32 @@ function fingerprintOf({ document, prune }: Asked, current: Current, organizatio
 const byPlace = (a: { kind: string; key: string }, b: { kind: string; key: string }): number =>
   `${a.kind} ${a.key}`.localeCompare(`${b.kind} ${b.key}`);
 
-/** Who else is concerned by a step, counted. */
-async function impactOf(db: Database, organization_id: string, step: Step): Promise<Step["impact"]> {
-  const { id } = step;
-  if (id === null) return [];
-  const counted: Step["impact"] = [];
-  const note = (what: string, count: number) => {
-    if (count > 0) counted.push({ what, count });
-  };
-  const prices = step.changes.find(({ field }) => field === "prices");
-  const isRepriced = priceChanges(prices?.from, prices?.to).removed.length > 0;
-  const gone = step.action === "archive" || step.changes.some(({ field, to }) => field === "archived" && to === true);
-  if (step.kind === "products") {
-    if (isRepriced)
-      note(
-        "customers keep what they bought at the old price",
-        await store.buyersOf(db, organization_id, { product_id: id }),
-      );
-    if (gone || isRepriced)
-      note("open checkouts were made before this", await store.openCheckouts(db, organization_id, id));
-    if (step.changes.some(({ field }) => field === "benefits"))
-      note(
-        "customers of the product gain or lose benefits",
-        await store.buyersOf(db, organization_id, { product_id: id }),
-      );
+const isRepriced = ({ changes }: Step): boolean => {
+  const prices = changes.find(({ field }) => field === "prices");
+  return priceChanges(prices?.from, prices?.to).removed.length > 0;
+};
+const changed = ({ changes }: Step, field: string): boolean => changes.some((change) => change.field === field);
+
+/** Write into the steps who else is concerned by them, counted; in as many statements for one step as for a thousand. */
+async function countConcerned(db: Database, organization_id: string, steps: readonly Step[]): Promise<void> {
+  const idsOf = (kind: Kind) => steps.flatMap((step) => (step.kind === kind && step.id !== null ? [step.id] : []));
+  const [products, benefits] = [idsOf("products"), idsOf("benefits")];
+  const buyers = await store.buyersOfProducts(db, organization_id, products);
+  const open = await store.openCheckouts(db, organization_id, products);
+  const holders = await store.buyersOfBenefits(db, organization_id, benefits);
+  for (const step of steps) {
+    const { kind, id } = step;
+    if (id === null) continue;
+    const note = (what: string, count = 0) => {
+      if (count > 0) step.impact.push({ what, count });
+    };
+    const gone = step.action === "archive" || step.changes.some(({ field, to }) => field === "archived" && to === true);
+    if (kind === "benefits") note("customers have this benefit through a product", holders.get(id));
+    if (kind !== "products") continue;
+    if (isRepriced(step)) note("customers keep what they bought at the old price", buyers.get(id));
+    if (gone || isRepriced(step)) note("open checkouts were made before this", open.get(id));
+    if (changed(step, "benefits")) note("customers of the product gain or lose benefits", buyers.get(id));
   }
-  if (step.kind === "benefits")
-    note(
-      "customers have this benefit through a product",
-      await store.buyersOf(db, organization_id, { benefit_id: id }),
-    );
-  return counted;
 }
 
 async function planned(
@@ -92,7 +87,7 @@ async function planned(
 ): Promise<{ plan: Plan; current: Current; fingerprint: string }> {
   const current = await currentOf(db, ctx, asked.document);
   const plan = planCatalog(asked.document, current, asked.prune);
-  for (const step of plan.steps) step.impact = await impactOf(db, organizationOf(ctx), step);
+  await countConcerned(db, organizationOf(ctx), plan.steps);
   return { plan, current, fingerprint: fingerprintOf(asked, current, organizationOf(ctx)) };
 }
 
@@ -219,8 +214,7 @@ async function run(
     const made = await create(tx, ctx, read(shapes.create, body, step));
     step.id = made.id;
     ids.set(`${kind} ${key}`, made.id);
-    await store.deleteEntry(tx, place);
-    await store.insertEntry(tx, { ...place, subject_id: made.id, created_at: ctx.clock.now() });
+    await store.putEntry(tx, { ...place, subject_id: made.id, created_at: ctx.clock.now() });
   } else if (step.id !== null && Object.keys(body).length > 0) {
     await update(tx, ctx, step.id, read(shapes.update, body, step));
   }

@@ -140,6 +140,16 @@ export async function insertEntry(
   return row;
 }
 
+/** Give a thing a key, in place of what had it. */
+export const putEntry = (tx: Tx, values: typeof catalogEntries.$inferInsert) =>
+  tx
+    .insert(catalogEntries)
+    .values(values)
+    .onConflictDoUpdate({
+      target: [catalogEntries.organization_id, catalogEntries.catalog, catalogEntries.kind, catalogEntries.key],
+      set: { subject_id: values.subject_id, created_at: values.created_at },
+    });
+
 type Place = { organization_id: string; catalog: string; kind: Kind; key: string };
 const at = ({ organization_id, catalog, kind, key }: Place) =>
   and(
@@ -170,40 +180,38 @@ export const filesOf = (db: Database, organization_id: string, names: readonly s
       ),
     );
 
-/** How many open checkouts offer each of these products at the price that goes. */
-export async function openCheckouts(db: Database, organization_id: string, product_id: string): Promise<number> {
-  const [row] = await db
-    .select({ total: count() })
-    .from(checkouts)
-    .where(
-      and(
-        eq(checkouts.organization_id, organization_id),
-        eq(checkouts.product_id, product_id),
-        eq(checkouts.status, "open"),
-      ),
-    );
-  return row?.total ?? 0;
+type Counts = ReadonlyMap<string, number>;
+const countsOf = (rows: { id: string; total: number }[]): Counts => new Map(rows.map(({ id, total }) => [id, total]));
+const customersOf = sql<number>`count(distinct ${orders.customer_id})::int`;
+
+/** How many open checkouts each of these products was chosen in. */
+export async function openCheckouts(db: Database, organization_id: string, ids: string[]): Promise<Counts> {
+  if (ids.length === 0) return new Map();
+  const { product_id, status } = checkouts;
+  const where = and(eq(checkouts.organization_id, organization_id), inArray(product_id, ids), eq(status, "open"));
+  return countsOf(await db.select({ id: product_id, total: count() }).from(checkouts).where(where).groupBy(product_id));
 }
 
-/** How many customers bought a product, or one that gives a benefit. */
-export async function buyersOf(
-  db: Database,
-  organization_id: string,
-  of: { product_id: string } | { benefit_id: string },
-): Promise<number> {
-  const bought =
-    "product_id" in of
-      ? eq(orders.product_id, of.product_id)
-      : inArray(
-          orders.product_id,
-          db
-            .select({ id: productBenefits.product_id })
-            .from(productBenefits)
-            .where(eq(productBenefits.benefit_id, of.benefit_id)),
-        );
-  const [row] = await db
-    .select({ total: sql<number>`count(distinct ${orders.customer_id})::int` })
-    .from(orders)
-    .where(and(eq(orders.organization_id, organization_id), bought));
-  return row?.total ?? 0;
+/** How many customers bought each of these products. */
+export async function buyersOfProducts(db: Database, organization_id: string, ids: string[]): Promise<Counts> {
+  if (ids.length === 0) return new Map();
+  const { product_id } = orders;
+  const where = and(eq(orders.organization_id, organization_id), inArray(product_id, ids));
+  return countsOf(
+    await db.select({ id: product_id, total: customersOf }).from(orders).where(where).groupBy(product_id),
+  );
+}
+
+/** How many customers bought a product that gives each of these benefits. */
+export async function buyersOfBenefits(db: Database, organization_id: string, ids: string[]): Promise<Counts> {
+  if (ids.length === 0) return new Map();
+  const { benefit_id, product_id } = productBenefits;
+  return countsOf(
+    await db
+      .select({ id: benefit_id, total: customersOf })
+      .from(productBenefits)
+      .innerJoin(orders, and(eq(orders.product_id, product_id), eq(orders.organization_id, organization_id)))
+      .where(inArray(benefit_id, ids))
+      .groupBy(benefit_id),
+  );
 }
