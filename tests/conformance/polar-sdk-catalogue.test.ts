@@ -1,6 +1,7 @@
 /** What a seller defines besides products, through the official SDKs of three generations. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { benefits } from "../../server/benefits/tables.ts";
+import { files } from "../../server/files/tables.ts";
 import { newId } from "../../server/lib/ids.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
@@ -145,6 +146,71 @@ describe.each(sdks.map((sdk) => [sdk.name, sdk] as const))("official SDK %s", (_
     await expect(call.setBenefits({ id: product.id, benefits: [newId()] })).rejects.toThrow();
     for (const benefit of [id, note.id, credit_id]) await gone("benefits", benefit);
     expect((await products["products.get"]({ id: product.id })).benefits).toHaveLength(3);
+  });
+
+  test("defines products of every interval and kind of price, with trial, pictures and custom fields", async () => {
+    await seller.client.organizations.update({
+      params: { id: seller.organization_id },
+      body: { feature_settings: { seat_based_pricing_enabled: true } },
+    });
+    const { id: meter_id } = await call.meters.create(meter);
+    const usd = { price_currency: "usd" };
+    const fixed = { ...usd, amount_type: "fixed", price_amount: 1900 };
+    const metered = { ...usd, amount_type: "metered_unit", meter_id, unit_amount: "0.25", cap_amount: 0 };
+    const custom = { ...usd, amount_type: "custom", minimum_amount: 100, preset_amount: 500 };
+    const tiers = [
+      { min_seats: 1, max_seats: 9, price_per_seat: 900 },
+      { min_seats: 10, max_seats: null, price_per_seat: 800 },
+    ];
+    const seats = { ...usd, amount_type: "seat_based", seat_tiers: { tiers } };
+    const free = sdk.freePrice ? { amount_type: "free" } : { ...fixed, price_amount: 0 };
+    const { id: custom_field_id } = await call.customFields.create({
+      type: "text",
+      slug: "engraving",
+      name: "Engraving",
+      properties: {},
+    });
+    const medium = newId();
+    await floe.deps.db.insert(files).values({
+      id: medium,
+      organization_id: seller.organization_id,
+      created_at: new Date(),
+      service: "product_media",
+      name: "book.png",
+      path: medium,
+      mime_type: "image/png",
+      size: 1,
+      is_uploaded: true,
+    });
+    const trial = { trial_interval: "day", trial_interval_count: 14 };
+    const attached_custom_fields = [{ custom_field_id, required: true }];
+    const more = { ...trial, medias: [medium], attached_custom_fields, metadata: { tier: "pro" } };
+    const sold: [string | null, Wire[], Wire][] = [
+      ["month", [fixed, metered], more],
+      ["year", [custom, metered], {}],
+      ["week", [free], trial],
+      ["day", [fixed, seats], {}],
+      [null, [seats], {}],
+    ];
+    const made: Wire[] = [];
+    for (const [recurring_interval, prices, over] of sold) {
+      const product = await products["products.create"]({ name: "Plan", recurring_interval, prices, ...over });
+      const { medias: _, ...kept } = over;
+      expect(product).toMatchObject({ ...kept, recurring_interval, prices, is_recurring: recurring_interval !== null });
+      expect(await products["products.get"]({ id: product.id })).toEqual(product);
+      made.push(product);
+    }
+    expect(made[0].medias).toMatchObject([{ id: medium, service: "product_media" }]);
+    expect(made[0].attached_custom_fields[0].custom_field).toMatchObject({ slug: "engraving", type: "text" });
+    const listed = await products["products.list"]({
+      id: made.map(({ id }) => id),
+      sorting: ["created_at"],
+      limit: 10,
+    });
+    expect(listed.items).toEqual(made);
+    const prices = [{ id: made[0].prices[1].id }, { ...fixed, price_amount: 2900 }];
+    const repriced = await products["products.update"]({ id: made[0].id, prices });
+    expect(repriced.prices).toMatchObject([{ price_amount: 2900 }, { id: prices[0]?.id }]);
   });
 
   test("defines discounts of every type and duration", async () => {

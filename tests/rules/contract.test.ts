@@ -210,6 +210,25 @@ describe("any answer", () => {
   });
 });
 
+test("recurring prices from before products had an interval are read by us and by every client (PRD-36)", () => {
+  const id = "0197a1f0-4b1c-7c3e-8a11-5d1f6b0c9e21";
+  const old = { legacy: true, type: "recurring", recurring_interval: "month", source: "catalog", is_archived: false };
+  const common = { ...old, id, product_id: id, created_at: "2024-01-01T00:00:00.000Z", modified_at: null };
+  const paid = { ...common, price_currency: "usd", tax_behavior: null };
+  const prices = [
+    { ...paid, amount_type: "fixed", price_amount: 900 },
+    { ...paid, amount_type: "custom", minimum_amount: 50, maximum_amount: null, preset_amount: null },
+    { ...paid, amount_type: "free" },
+  ];
+  const [product] = fc.sample(wireValue(Product), 1);
+  const wire = { ...(product as object), prices };
+  expect(z.encode(Product, z.decode(Product, wire as never)).prices).toEqual(prices);
+  const read38 = readers38.Product.parse(adapt(profile38, wire)) as { prices: object[] };
+  expect(read38.prices).toMatchObject(prices.map(() => ({ legacy: true, recurringInterval: "month" })));
+  const read49 = readers49.Product.parse(adapt(profile49, wire)) as { prices: object[] };
+  expect(read49.prices).toMatchObject(prices.map(() => ({ legacy: true, recurringInterval: "month" })));
+});
+
 /** What the current client is promised, once the values it does not know have been adapted. */
 test("answers have the types that the current client 1.0.1 declares", () => {
   type Sent<S extends z.ZodType> = z.input<S>;
