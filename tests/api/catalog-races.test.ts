@@ -1,4 +1,6 @@
 /** Catalogues applied where others write too, on a real PostgreSQL: one connection would hide it. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
@@ -101,6 +103,29 @@ test("an apply that breaks in the middle leaves nothing, and the next one does a
   const sql = postgres(url, { max: 1 });
   await sql`delete from discounts where organization_id = ${seller.organization_id}`;
   await sql.end();
+  expect(await totals()).toEqual([0, 0, 0]);
+  expect((await apply(document)).steps).toHaveLength(3);
+  expect(await totals()).toEqual([1, 1, 1]);
+});
+
+test("a server killed in the middle of an apply leaves nothing of it; the next apply does all of it", async () => {
+  seller = await floe.seller("killed");
+  const child = spawn(process.execPath, ["tests/support/mortal.ts", url, "while a catalogue is applied"], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = once(child, "exit");
+  const [line] = (await Promise.race([once(child.stdout, "data"), ended.then(() => [""])])) as [unknown];
+  const answer = fetch(`${String(line).trim()}/v1/catalog/apply`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${seller.key}`, "content-type": "application/json" },
+    body: JSON.stringify({ document }),
+  });
+  const outcome = await answer.then(
+    () => "answered",
+    () => "cut off",
+  );
+  if (outcome === "answered") child.kill();
+  expect([outcome, (await ended)[1]]).toEqual(["cut off", "SIGKILL"]);
   expect(await totals()).toEqual([0, 0, 0]);
   expect((await apply(document)).steps).toHaveLength(3);
   expect(await totals()).toEqual([1, 1, 1]);

@@ -1,3 +1,5 @@
+import type { PGlite } from "@electric-sql/pglite";
+import { drizzle } from "drizzle-orm/pglite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CatalogPlan } from "../../shared/api/catalog.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
@@ -6,8 +8,12 @@ import { type Floe, type Seller, start } from "../support/floe.ts";
 
 let floe: Floe;
 let seller: Seller;
+const queries: string[] = [];
 beforeAll(async () => {
-  floe = await start();
+  const logger = { logQuery: (query: string) => void queries.push(query) };
+  floe = await start({
+    replace: ({ db }) => ({ db: drizzle({ client: (db as unknown as { $client: PGlite }).$client, logger }) }),
+  });
 });
 afterAll(() => floe.close());
 
@@ -408,6 +414,25 @@ test("what was deleted by hand is made anew and the plan says so, or its key goe
   // A key that the file no longer has, and whose thing is gone, is no longer spoken of.
   await seller.client.discounts.delete({ params: { id } });
   expect((await plan({ version: 1, catalog: "acme" })).missing).toEqual([]);
+});
+
+test("a plan takes as many statements for many changes as for one, who is concerned by them included", async () => {
+  seller = await floe.seller("many");
+  const of = (count: number, amount: number): CatalogInput => ({
+    version: 1,
+    catalog: "acme",
+    products: Object.fromEntries(
+      Array.from({ length: count }, (_, n) => [`p${n}`, { name: `P ${n}`, prices: [{ fixed: amount }] }]),
+    ),
+  });
+  await apply(of(12, 900));
+  const statements = async (count: number) => {
+    queries.length = 0;
+    expect((await plan(of(count, 1900))).steps).toHaveLength(count);
+    // When a key was last used is noted now and then.
+    return queries.filter((query) => !query.includes('"apikey"')).length;
+  };
+  expect(await statements(12)).toBe(await statements(1));
 });
 
 test("webhooks keep their secrets, are known by name or address, and a benefit keeps the properties that the file does not name", async () => {

@@ -1,4 +1,4 @@
-/** A floe in a process of its own that is killed in the middle of a payment: `node mortal.ts DATABASE_URL STEP`. */
+/** A floe in a process of its own that is killed in the middle of its work: `node mortal.ts DATABASE_URL STEP`. */
 import type { Deps } from "../../server/lib/context.ts";
 import { start } from "./floe.ts";
 
@@ -28,7 +28,8 @@ const mortal = ({ processor, jobs }: Deps): Partial<Deps> => {
       async send(tx, name, payload) {
         await jobs.send(tx, name, payload);
         if (step === "before the payment is written" && !charged) die();
-        if (charged) sent += 1;
+        if (charged || step === "while a catalogue is applied") sent += 1;
+        if (step === "while a catalogue is applied" && sent === 2) die();
         if (step === "while the order is written" && sent === 2) die();
         if (step === "before the order is committed" && sent === 4) die();
       },
