@@ -4,6 +4,7 @@ import { type Document, isNode, LineCounter, parseDocument, visit } from "yaml";
 import type { z } from "zod";
 import { Catalog, type CatalogInput } from "../../shared/catalog/document.ts";
 import { Fault } from "../fault.ts";
+import { isMap, laidOver } from "../resource/maps.ts";
 import { hideText, type Secrets } from "./secrets.ts";
 
 type Path = (string | number)[];
@@ -78,17 +79,6 @@ function filler(env: Env, { filled, values }: Secrets) {
   return { fill, missing };
 }
 
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** What an environment says instead: maps field by field, everything else as a whole. */
-export function overlay(base: unknown, over: unknown): unknown {
-  if (!isMap(base) || !isMap(over)) return over;
-  const merged: Record<string, unknown> = { ...base };
-  for (const [key, value] of Object.entries(over)) merged[key] = key in base ? overlay(base[key], value) : value;
-  return merged;
-}
-
 /** Read a file. What cannot be read, or is not a catalogue, is told with all its flaws, each at its line. */
 export function readCatalog(name: string, text: string, env: Env, environment: string | undefined): CatalogFile {
   const lines = new LineCounter();
@@ -112,7 +102,8 @@ export function readCatalog(name: string, text: string, env: Env, environment: s
     throw new Fault("usage", `${name} has no environment "${environment}"`, {
       hint: `There are: ${Object.keys(environments).join(", ")}`,
     });
-  const written = (over === undefined ? base : overlay(base, over)) as Record<string, unknown>;
+  // Maps field by field, everything else as a whole.
+  const written = (over === undefined ? base : laidOver(base, over)) as Record<string, unknown>;
   const secrets: Secrets = { written, filled: new Map(), values: new Map() };
   const { fill, missing } = filler(env, secrets);
   const catalog = fill(written, []);

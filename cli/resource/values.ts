@@ -2,6 +2,9 @@
 import { readFileSync } from "node:fs";
 import { InvalidArgumentError } from "commander";
 import type { FlagEntry } from "../manifest.ts";
+import { isMap, laidOver, nested } from "./maps.ts";
+
+export { isMap, laidOver, nested };
 
 /** Text, the content of `@file`, or of standard input (`-`), as JSON. */
 export function readJson(text: string, readStdin: () => string = () => readFileSync(0, "utf8")): unknown {
@@ -21,22 +24,6 @@ export function readJson(text: string, readStdin: () => string = () => readFileS
 
 const scalar = (text: string): unknown =>
   /^(true|false|-?\d{1,15}(\.\d+)?)$/.test(text) ? (JSON.parse(text) as unknown) : text;
-
-/** Whether a value has keys. */
-export const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
-
-/** Two objects, the second over the first at every depth. */
-export function laidOver(below: unknown, above: unknown): unknown {
-  if (!isMap(below) || !isMap(above)) return above;
-  const whole: Record<string, unknown> = { ...below };
-  for (const [key, value] of Object.entries(above)) whole[key] = laidOver(whole[key], value);
-  return whole;
-}
-
-/** A value at a place, from the inside out: `subscription.pause` is `{ subscription: { pause } }`. */
-export const nested = (place: string[], value: unknown): Record<string, unknown> =>
-  place.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as Record<string, unknown>;
 
 /** `key=value`, several of them, or one JSON object. */
 function readMap({ keys }: FlagEntry, text: string, before: Record<string, unknown> = {}): Record<string, unknown> {
