@@ -1,13 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type IncomingHttpHeaders } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import S3rver from "@20minutes/s3rver";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { readSettings } from "../../server/config.ts";
 import { sweepFiles } from "../../server/files/jobs.ts";
 import { files } from "../../server/files/tables.ts";
+import { s3Storage } from "../../server/storage/s3.ts";
+import type { Storage } from "../../server/storage/storage.ts";
 import { begin, finish, put, sha256, upload } from "../support/files.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { freePort } from "../support/free-port.ts";
@@ -125,4 +129,81 @@ test("a bucket that cannot be reached is 503, and no setting of it alone is acce
   for (const name of Object.keys(settings))
     expect(() => readSettings({ ...settings, [name]: "" }, {})).toThrow("go together");
   expect(() => readSettings({ S3_ENDPOINT: "https://s3.example" }, {})).toThrow("go together");
+});
+
+describe("what a store is asked, where the stand-in above knows less than S3 does", () => {
+  type Asked = { method: string; query: string; headers: IncomingHttpHeaders; body: string };
+  let asked: Asked[] = [];
+  let refuse: (request: Asked) => [status: number, code: string] | undefined = () => undefined;
+  const store = createServer(async (request, response) => {
+    const said = { method: request.method ?? "", query: new URL(request.url ?? "", "http://s3").search };
+    const one = { ...said, headers: request.headers, body: await text(request) };
+    asked.push(one);
+    const [status, code] = refuse(one) ?? [request.method === "DELETE" ? 204 : 200, undefined];
+    response.writeHead(status, { etag: '"whole"', ...(request.method === "HEAD" ? { "content-length": 20 } : {}) });
+    if (code) return response.end(`<Error><Code>${code}</Code><Message>No.</Message></Error>`);
+    return response.end(one.query.startsWith("?uploads") ? "<R><UploadId>u1</UploadId></R>" : "<R><ETag>e</ETag></R>");
+  });
+  let storage: Storage;
+  beforeAll(async () => {
+    const port = await freePort();
+    await new Promise<void>((done) => store.listen(port, "127.0.0.1", done));
+    storage = s3Storage({
+      bucket: "shop",
+      region: "us-east-1",
+      endpoint: `http://127.0.0.1:${port}`,
+      access_key_id: "a",
+      secret_access_key: "b",
+      clock: { now: () => new Date() },
+    });
+  });
+  afterAll(() => new Promise((done) => store.close(done)));
+  beforeEach(() => {
+    asked = [];
+    refuse = () => undefined;
+  });
+  const file = { path: "downloadable/o/f/a", name: "a", mime_type: "a/b", size: 20 };
+  const [one, two] = [sha256(Buffer.from("1")), sha256(Buffer.from("2"))];
+  const parts = [
+    { number: 1, chunk_start: 0, chunk_end: 10, checksum_sha256_base64: one },
+    { number: 2, chunk_start: 10, chunk_end: 20, checksum_sha256_base64: two },
+  ];
+  const sent = parts.map(({ number }) => ({ number, checksum_etag: `"e${number}"` }));
+  const complete = (of = parts.map((part) => ({ ...part }))) =>
+    storage.complete(file, { upload_id: "u1", parts: of, sent, checksum_sha256_base64: null });
+
+  test("checksums of all parts are begun with, signed into each address and named at the end, so that the store checks them", async () => {
+    expect(await storage.begin(file, parts)).toBe("u1");
+    expect(asked[0]?.headers["x-amz-checksum-algorithm"]).toBe("SHA256");
+    const [target] = await storage.targets(file, "u1", parts);
+    expect(new URL(target?.url ?? "").searchParams.get("X-Amz-SignedHeaders")).toBe("host;x-amz-checksum-sha256");
+    expect(target?.headers).toEqual({ "x-amz-checksum-sha256": one });
+    expect(await complete()).toMatchObject({ etag: "whole" });
+    const { body = "" } = asked.find(({ query }) => query.includes("uploadId")) ?? {};
+    expect([...body.matchAll(/<ChecksumSHA256>(.*?)</g)].map(([, sum]) => sum)).toEqual([one, two]);
+    refuse = ({ method }) => (method === "POST" ? [400, "BadDigest"] : undefined);
+    expect(await complete()).toEqual({ refused: "The store refused the parts: BadDigest." });
+  });
+
+  test("where one part has none, the store is asked for none: it would refuse the others", async () => {
+    const mixed = parts.map((part, index) => ({ ...part, checksum_sha256_base64: index === 0 ? one : "" }));
+    await storage.begin(file, mixed);
+    await complete(mixed);
+    expect(asked.map(({ headers, body }) => [headers["x-amz-checksum-algorithm"], /Checksum/.test(body)])).toEqual(
+      asked.map(() => [undefined, false]),
+    );
+  });
+
+  test("removing gives up the upload before the file; one that is gone is no fault, a store that fails is tried again", async () => {
+    const calls = () => asked.map(({ method, query }) => `${method} ${/uploadId=\w+/.exec(query)?.[0] ?? ""}`);
+    await storage.remove(file.path, "u1");
+    expect(calls()).toEqual(["DELETE uploadId=u1", "DELETE "]);
+    refuse = ({ query }) => (query.includes("uploadId") ? [404, "NoSuchUpload"] : undefined);
+    await storage.remove(file.path, "u1");
+    expect(calls().slice(2)).toEqual(["DELETE uploadId=u1", "DELETE "]);
+    await storage.remove(file.path, null);
+    expect(calls().slice(4)).toEqual(["DELETE "]);
+    refuse = ({ query }) => (query.includes("uploadId") ? [403, "AccessDenied"] : undefined);
+    await expect(storage.remove(file.path, "u1")).rejects.toThrow();
+  });
 });
