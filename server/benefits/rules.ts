@@ -4,6 +4,7 @@ import { type Benefit, type BenefitPublic, type BenefitUpdate, readProperties } 
 import { type Fault, fault } from "../../shared/errors.ts";
 import type { Actor } from "../lib/context.ts";
 import { faultsOf } from "../lib/faults.ts";
+import { changesOf } from "../lib/rows.ts";
 import type { benefits } from "./tables.ts";
 
 export type BenefitRow = typeof benefits.$inferSelect;
@@ -45,9 +46,7 @@ export function planUpdate(row: BenefitRow, body: Update): { patch: Partial<Bene
   const faults: Fault[] = [];
   if (body.type !== undefined && body.type !== row.type)
     faults.push(fault(["type"], "The type of a benefit can't be changed.", "value_error", body.type));
-  const patch: Partial<BenefitRow> = {};
-  for (const field of ["description", "visibility", "metadata"] as const)
-    if (body[field] !== undefined && body[field] !== row[field]) Object.assign(patch, { [field]: body[field] });
+  const patch = changesOf(row, body, ["description", "visibility", "metadata"]);
   if (body.properties !== undefined) {
     const result = readProperties(row.type, body.properties);
     if (!result.success) faults.push(...faultsOf(["body", "properties"], result.error.issues, body.properties));

@@ -1,8 +1,8 @@
-import { and, count, eq, ilike, inArray, isNull, notInArray } from "drizzle-orm";
+import { and, eq, ilike, inArray, isNull, notInArray } from "drizzle-orm";
 import { account } from "../auth/tables.ts";
 import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { among, contains, metadataMatches, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { among, contains, listRows, metadataMatches, orderBy, type Paging } from "../lib/page.ts";
 import { holdMeters } from "../meters/store.ts";
 import { productBenefits } from "../products/tables.ts";
 import type { BenefitRow } from "./rules.ts";
@@ -40,15 +40,7 @@ export async function listBenefits(db: Database, organization_id: string, filter
     query === undefined ? undefined : ilike(benefits.description, contains(query)),
     metadataMatches(benefits.metadata, filter.metadata),
   );
-  const items = await db
-    .select()
-    .from(benefits)
-    .where(where)
-    .orderBy(...orderBy(filter.sorting, sortable, benefits.id))
-    .limit(filter.limit)
-    .offset(offsetOf(filter));
-  const [row] = await db.select({ total: count() }).from(benefits).where(where);
-  return { items, total: row?.total ?? 0 };
+  return listRows(db, benefits, { where, order: orderBy(filter.sorting, sortable, benefits.id), paging: filter });
 }
 
 /** These benefits of an organization that were not deleted, in no order. */

@@ -3,6 +3,7 @@ import { type CustomField, type CustomFieldUpdate, readProperties } from "../../
 import type { customFieldData } from "../../shared/api/fields.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
 import { faultsOf } from "../lib/faults.ts";
+import { changesOf } from "../lib/rows.ts";
 import type { customFields } from "./tables.ts";
 
 export type CustomFieldRow = typeof customFields.$inferSelect;
@@ -27,13 +28,10 @@ export function planUpdate(
   const faults: Fault[] = [];
   if (body.type !== undefined && body.type !== row.type)
     faults.push(fault(["type"], "The type of a custom field can't be changed.", "value_error", body.type));
-  const patch: Partial<CustomFieldRow> = {};
-  if (body.slug !== undefined && body.slug !== row.slug) patch.slug = body.slug;
-  if (body.name !== undefined && body.name !== row.name) patch.name = body.name;
-  if (body.metadata !== undefined) patch.metadata = body.metadata;
+  const patch = changesOf(row, body, ["slug", "name", "metadata"]);
   if (body.properties !== undefined) {
     const result = readProperties(row.type, body.properties);
-    if (result.success) patch.properties = result.data;
+    if (result.success) Object.assign(patch, changesOf(row, { properties: result.data }, ["properties"]));
     else faults.push(...faultsOf(["body", "properties"], result.error.issues, body.properties));
   }
   return { patch: Object.keys(patch).length === 0 ? {} : { ...patch, modified_at: now }, faults };

@@ -1,7 +1,7 @@
-import { and, count, eq, ilike, inArray, isNull, ne, or, sql } from "drizzle-orm";
+import { and, eq, ilike, inArray, isNull, ne, or, sql } from "drizzle-orm";
 import { checkouts } from "../checkouts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { among, contains, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { among, contains, listRows, orderBy, type Paging } from "../lib/page.ts";
 import { orders } from "../orders/tables.ts";
 import { productCustomFields } from "../products/tables.ts";
 import type { CustomFieldRow } from "./rules.ts";
@@ -33,15 +33,11 @@ export async function listCustomFields(db: Database, organization_id: string, fi
       : or(ilike(customFields.name, contains(query)), ilike(customFields.slug, contains(query))),
     among(customFields.type, filter.type),
   );
-  const items = await db
-    .select()
-    .from(customFields)
-    .where(where)
-    .orderBy(...orderBy(filter.sorting, sortable, customFields.id))
-    .limit(filter.limit)
-    .offset(offsetOf(filter));
-  const [row] = await db.select({ total: count() }).from(customFields).where(where);
-  return { items, total: row?.total ?? 0 };
+  return listRows(db, customFields, {
+    where,
+    order: orderBy(filter.sorting, sortable, customFields.id),
+    paging: filter,
+  });
 }
 
 /** These fields of an organization that were not deleted, in no order. */

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Discount, DiscountBase, DiscountCreate, DiscountUpdate } from "../../shared/api/discounts.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
+import { changesOf } from "../lib/rows.ts";
 import { orderProductOut, type ProductRow } from "../products/rules.ts";
 import type { discounts } from "./tables.ts";
 
@@ -69,14 +70,12 @@ export function planUpdate(
   standard: string,
 ): { patch: Partial<DiscountRow>; faults: Fault[] } {
   const faults: Fault[] = [];
-  const patch: Partial<DiscountRow> = {};
   for (const field of ["type", "duration"] as const)
     if (body[field] !== undefined && body[field] !== row[field])
       faults.push(fault([field], `The ${field} of a discount can't be changed.`, "value_error", body[field]));
-  for (const field of ["name", "metadata"] as const)
-    if (body[field] !== undefined) Object.assign(patch, { [field]: body[field] });
-  for (const field of ["code", "starts_at", "ends_at", "max_redemptions", "max_redemptions_per_customer"] as const)
-    if (body[field] !== undefined) Object.assign(patch, { [field]: body[field] });
+  const dated = ["starts_at", "ends_at"] as const;
+  const free = ["name", "code", "max_redemptions", "max_redemptions_per_customer", "metadata"] as const;
+  const patch = changesOf(row, body, [...dated, ...free]);
   const [starts_at, ends_at] = [
     patch.starts_at === undefined ? row.starts_at : patch.starts_at,
     patch.ends_at === undefined ? row.ends_at : patch.ends_at,

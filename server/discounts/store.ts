@@ -1,4 +1,4 @@
-import { and, count, eq, getTableColumns, ilike, inArray, isNull, ne, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, ilike, inArray, isNull, ne, or, type SQL, sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, offsetOf, orderBy, type Paging } from "../lib/page.ts";
 import { rowsFromJson } from "../lib/rows.ts";
@@ -53,8 +53,7 @@ export async function listDiscounts(db: Database, organization_id: string, filte
     .from(discounts)
     .where(inArray(discounts.id, ids))
     .orderBy(...order);
-  const [row] = await db.select({ total: count() }).from(discounts).where(where);
-  return { items, total: row?.total ?? 0 };
+  return { items, total: await db.$count(discounts, where) };
 }
 
 /** These discounts that were not deleted, with their products, in no order. */

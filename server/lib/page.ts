@@ -1,6 +1,7 @@
 import type { SQL } from "drizzle-orm";
 import { and, asc, desc, inArray, or, sql } from "drizzle-orm";
-import type { PgColumn } from "drizzle-orm/pg-core";
+import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+import type { Database } from "./transaction.ts";
 
 export type Paging = { page: number; limit: number };
 
@@ -24,6 +25,22 @@ export function orderBy<K extends string>(
     return down ? desc(column) : asc(column);
   });
   return [...order, sorting[0]?.startsWith("-") ? desc(id) : asc(id)];
+}
+
+/** One page of a table's rows, and how many there are in all. */
+export async function listRows<T extends PgTable>(
+  db: Database,
+  table: T,
+  { where, order, paging }: { where: SQL | undefined; order: SQL[]; paging: Paging },
+): Promise<{ items: T["$inferSelect"][]; total: number }> {
+  const items = await db
+    .select()
+    .from(table as PgTable)
+    .where(where)
+    .orderBy(...order)
+    .limit(paging.limit)
+    .offset(offsetOf(paging));
+  return { items: items as T["$inferSelect"][], total: await db.$count(table, where) };
 }
 
 /** The text as a case-insensitive substring pattern; `%`, `_` and `\` are literal (API-16). */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { getTableColumns } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 
@@ -14,3 +15,13 @@ export function rowFromJson<T extends PgTable>(table: T, json: object): T["$infe
 /** Rows that came inside another as a JSON array. */
 export const rowsFromJson = <T extends PgTable>(table: T, json: unknown): T["$inferSelect"][] =>
   (json as object[]).map((row) => rowFromJson(table, row));
+
+/** What an update sends of these fields otherwise than the row has it. */
+export function changesOf<R extends object, K extends keyof R>(
+  row: R,
+  sent: { [F in K]?: R[F] | undefined },
+  fields: readonly K[],
+): Partial<R> {
+  const changed = fields.filter((field) => sent[field] !== undefined && !isDeepStrictEqual(sent[field], row[field]));
+  return Object.fromEntries(changed.map((field) => [field, sent[field]])) as Partial<R>;
+}

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Meter, MeterUpdate } from "../../shared/api/meters.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
+import { changesOf } from "../lib/rows.ts";
 import type { meters } from "./tables.ts";
 
 export type MeterRow = typeof meters.$inferSelect;
@@ -32,12 +33,9 @@ export function checkUpdate(row: MeterRow, body: Update, use: MeterUse): Fault[]
 
 /** The columns that an update changes. */
 export function planUpdate(row: MeterRow, body: Update, now: Date): Partial<MeterRow> {
-  const { is_archived, ...plain } = body;
-  const patch: Partial<MeterRow> = Object.fromEntries(
-    Object.entries(plain).filter(
-      ([key, value]) => value !== undefined && JSON.stringify(value) !== JSON.stringify(row[key as keyof MeterRow]),
-    ),
-  );
+  const { is_archived } = body;
+  const fields = ["name", "unit", "custom_label", "custom_multiplier", "filter", "aggregation", "metadata"] as const;
+  const patch = changesOf(row, body, fields);
   if (is_archived !== undefined && is_archived !== (row.archived_at !== null))
     patch.archived_at = is_archived ? now : null;
   return Object.keys(patch).length === 0 ? {} : { ...patch, modified_at: now };

@@ -1,7 +1,7 @@
-import { and, count, eq, ilike, inArray, isNotNull, isNull, sql } from "drizzle-orm";
+import { and, eq, ilike, inArray, isNotNull, isNull, sql } from "drizzle-orm";
 import { benefits } from "../benefits/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { among, contains, metadataMatches, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { among, contains, listRows, metadataMatches, orderBy, type Paging } from "../lib/page.ts";
 import { productPrices, products } from "../products/tables.ts";
 import type { MeterRow, MeterUse } from "./rules.ts";
 import { meters } from "./tables.ts";
@@ -25,15 +25,7 @@ export async function listMeters(db: Database, organization_id: string, filter: 
     is_archived === undefined ? undefined : is_archived ? isNotNull(meters.archived_at) : isNull(meters.archived_at),
     metadataMatches(meters.metadata, filter.metadata),
   );
-  const items = await db
-    .select()
-    .from(meters)
-    .where(where)
-    .orderBy(...orderBy(filter.sorting, sortable, meters.id))
-    .limit(filter.limit)
-    .offset(offsetOf(filter));
-  const [row] = await db.select({ total: count() }).from(meters).where(where);
-  return { items, total: row?.total ?? 0 };
+  return listRows(db, meters, { where, order: orderBy(filter.sorting, sortable, meters.id), paging: filter });
 }
 
 /** These meters of an organization, in no order. */

@@ -1,8 +1,11 @@
+import type { z } from "zod";
 import type { ProductPrice, ProductPriceCreate } from "../../shared/api/prices.ts";
-import type { CheckoutProduct, OrderProduct, Product } from "../../shared/api/products.ts";
+import type { CheckoutProduct, OrderProduct, Product, ProductUpdate } from "../../shared/api/products.ts";
+import { type Fault, fault } from "../../shared/errors.ts";
 import { type BenefitRow, benefitOut, benefitPublicOut } from "../benefits/rules.ts";
 import { type CustomFieldRow, customFieldOut } from "../custom-fields/rules.ts";
 import { type FileRow, mediaOut } from "../files/rules.ts";
+import { changesOf } from "../lib/rows.ts";
 import type { MeterRow } from "../meters/rules.ts";
 import type { productPrices, products } from "./tables.ts";
 
@@ -185,4 +188,49 @@ export function planTiers({ seat_tier_type, tiers }: TiersCreate): NonNullable<P
     minimum_seats: sorted[0]?.min_seats ?? 1,
     maximum_seats: sorted.at(-1)?.max_seats ?? null,
   };
+}
+
+type Update = z.output<typeof ProductUpdate>;
+
+/** The columns that an update changes, or every fault of it; its prices and what is attached are checked apart. */
+export function planUpdate(row: ProductRow, body: Update): { patch: Partial<ProductRow>; faults: Fault[] } {
+  const faults: Fault[] = [];
+  for (const field of ["recurring_interval", "recurring_interval_count"] as const) {
+    const sent = body[field];
+    if (sent !== undefined && sent !== row[field])
+      faults.push(fault([field], "Recurring interval cannot be changed.", "value_error", sent));
+  }
+  for (const field of ["trial_interval", "trial_interval_count"] as const) {
+    if (body[field] && row.recurring_interval === null)
+      faults.push(fault([field], "Trials are only for subscription products.", "value_error", body[field]));
+  }
+  const plain = ["name", "description", "visibility", "is_archived", "metadata"] as const;
+  const patch = changesOf(row, { ...body, ...trialOf(body) }, [...plain, "trial_interval", "trial_interval_count"]);
+  return { patch, faults };
+}
+
+/** Both halves of a trial change together; a null of either is none (PRD-04). */
+function trialOf({ trial_interval, trial_interval_count }: Update): Partial<ProductRow> {
+  if (trial_interval === undefined && trial_interval_count === undefined) return {};
+  if (trial_interval && trial_interval_count) return { trial_interval, trial_interval_count };
+  return { trial_interval: null, trial_interval_count: null };
+}
+
+/** A fault for each wanted benefit that is unknown or there twice, and for each that may be neither added nor removed (PRD-32). */
+export function checkBenefits(
+  wanted: readonly string[],
+  found: readonly BenefitRow[],
+  had: readonly BenefitRow[],
+): Fault[] {
+  const byId = new Map(found.map((one) => [one.id, one]));
+  const before = new Set(had.map(({ id }) => id));
+  const faults = wanted.flatMap((id, index) => {
+    const benefit = byId.get(id);
+    const at = ["benefits", index];
+    if (!benefit) return [fault(at, "Benefit does not exist.", "value_error", id)];
+    if (wanted.indexOf(id) !== index) return [fault(at, "Benefit is already in the list.", "value_error", id)];
+    return benefit.selectable || before.has(id) ? [] : [fault(at, "Benefit is not selectable.", "value_error", id)];
+  });
+  const removed = had.filter(({ id, selectable }) => !selectable && !wanted.includes(id));
+  return [...faults, ...removed.map(({ id }) => fault(["benefits"], "Benefit is not selectable.", "value_error", id))];
 }

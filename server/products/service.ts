@@ -4,7 +4,6 @@ import type { products } from "../../shared/api/products.ts";
 import type { Service } from "../../shared/contract.ts";
 import { type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
 import { minimumAmount } from "../../shared/money.ts";
-import type { BenefitRow } from "../benefits/rules.ts";
 import { findBenefits } from "../benefits/store.ts";
 import { findCustomFields } from "../custom-fields/store.ts";
 import { type Ctx, type Database, organizationOf, type Tx } from "../lib/context.ts";
@@ -15,7 +14,15 @@ import { holdMeters } from "../meters/store.ts";
 import { organizationOut } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import { checkPrices, checkReturn, type PriceGround, type PriceWanted } from "./price-rules.ts";
-import { type PricedProduct, type PriceInsert, planPrice, productOut, sortColumns } from "./rules.ts";
+import {
+  checkBenefits,
+  type PricedProduct,
+  type PriceInsert,
+  planPrice,
+  planUpdate,
+  productOut,
+  sortColumns,
+} from "./rules.ts";
 import * as store from "./store.ts";
 
 /** The meters that new prices name. */
@@ -169,16 +176,7 @@ export const productService: Service<typeof products, Ctx> = {
       const named = returns ? kept.flatMap(({ meter_id }) => meter_id ?? []) : [];
       const ground = await groundOf(tx, organization_id, [...metersOf(wanted), ...named]);
       const recurring = row.recurring_interval !== null;
-      const faults: Fault[] = [];
-      for (const field of ["recurring_interval", "recurring_interval_count"] as const) {
-        const sent = body[field];
-        if (sent !== undefined && sent !== row[field])
-          faults.push(fault([field], "Recurring interval cannot be changed.", "value_error", sent));
-      }
-      for (const field of ["trial_interval", "trial_interval_count"] as const) {
-        if (body[field] && !recurring)
-          faults.push(fault([field], "Trials are only for subscription products.", "value_error", body[field]));
-      }
+      const { patch, faults } = planUpdate(row, body);
       if (returns) faults.push(...checkReturn(kept, ground.meter_ids));
       if (body.prices) faults.push(...checkPrices(body.prices, { ...ground, recurring, active }));
       const { medias, attached_custom_fields: attached } = body;
@@ -193,15 +191,9 @@ export const productService: Service<typeof products, Ctx> = {
       if (body.is_archived && !row.is_archived) await store.dropFromLinks(tx, id);
       if (medias) await store.setMedias(tx, id, medias);
       if (attached) await store.setFields(tx, id, attached);
-      const { name, description, visibility, is_archived, metadata } = body;
-      const isRepriced = gone.length + added.length > 0;
-      const sent = Object.entries({ name, description, visibility, is_archived, metadata, ...trialOf(body) }).filter(
-        ([, value]) => value !== undefined,
-      );
-      if (sent.length > 0 || isRepriced || medias || attached) {
-        const sorted = isRepriced ? sortColumns([...kept, ...added]) : {};
-        await store.updateProduct(tx, id, { ...Object.fromEntries(sent), ...sorted, modified_at: now });
-      }
+      if (gone.length + added.length > 0) Object.assign(patch, sortColumns([...kept, ...added]));
+      if (Object.keys(patch).length > 0 || medias || attached)
+        await store.updateProduct(tx, id, { ...patch, modified_at: now });
       const out = productOut(await reread(tx, organization_id, id), ctx.config.media_url);
       await emit(tx, ctx, organization_id, "product.updated", out);
       return out;
@@ -225,31 +217,3 @@ export const productService: Service<typeof products, Ctx> = {
       return out;
     }),
 };
-
-/** A fault for each wanted benefit that is unknown or there twice, and for each that may be neither added nor removed (PRD-32). */
-function checkBenefits(wanted: readonly string[], found: readonly BenefitRow[], had: readonly BenefitRow[]): Fault[] {
-  const byId = new Map(found.map((one) => [one.id, one]));
-  const before = new Set(had.map(({ id }) => id));
-  const faults = wanted.flatMap((id, index) => {
-    const benefit = byId.get(id);
-    const at = ["benefits", index];
-    if (!benefit) return [fault(at, "Benefit does not exist.", "value_error", id)];
-    if (wanted.indexOf(id) !== index) return [fault(at, "Benefit is already in the list.", "value_error", id)];
-    return benefit.selectable || before.has(id) ? [] : [fault(at, "Benefit is not selectable.", "value_error", id)];
-  });
-  const removed = had.filter(({ id, selectable }) => !selectable && !wanted.includes(id));
-  return [...faults, ...removed.map(({ id }) => fault(["benefits"], "Benefit is not selectable.", "value_error", id))];
-}
-
-/** Both halves of a trial change together; a null of either is none (PRD-04). */
-function trialOf({
-  trial_interval,
-  trial_interval_count,
-}: {
-  trial_interval?: unknown;
-  trial_interval_count?: unknown;
-}) {
-  if (trial_interval === undefined && trial_interval_count === undefined) return {};
-  if (trial_interval && trial_interval_count) return { trial_interval, trial_interval_count };
-  return { trial_interval: null, trial_interval_count: null };
-}

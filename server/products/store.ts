@@ -103,14 +103,13 @@ function pageAt(
     .where(inArray(products.id, ids))
     .orderBy(...order);
 }
-const total = (db: Database, where: SQL | undefined) => db.select({ total: count() }).from(products).where(where);
 
 const whole = eq(products.organization_id, sql.placeholder("organization_id"));
 const prepareWhole = (db: Database, sorting: readonly string[]) => ({
   page: pageAt(db, whole, sorting, sql.placeholder("limit"), sql.placeholder("offset")).prepare(
     `products_page_${sorting.join("_")}`,
   ),
-  total: total(db, whole).prepare("products_total"),
+  total: db.select({ total: count() }).from(products).where(whole).prepare("products_total"),
 });
 /** The unfiltered list is asked for most, so its statements are made once for each database and order of one key. */
 const statements = new WeakMap<Database, Map<string, ReturnType<typeof prepareWhole>>>();
@@ -163,8 +162,7 @@ export async function listProducts(
     metadataMatches(products.metadata, filters.metadata),
   );
   const items = await pageAt(db, where, sorting, limit, offset);
-  const [row] = await total(db, where);
-  return { items, total: row?.total ?? 0 };
+  return { items, total: await db.$count(products, where) };
 }
 
 /** These products of an organization with their prices on sale, archived products too, in no order. */

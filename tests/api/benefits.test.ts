@@ -109,7 +109,9 @@ test("BEN-02, BEN-04, PRD-32: a deleted benefit is off every product and found b
   expect(await given()).toEqual([kept, id]);
   await set([id, kept]);
   expect(await given()).toEqual([id, kept]);
-  expect((await set([kept, newId()])).json.detail).toMatchObject([{ loc: ["body", "benefits", 1] }]);
+  const theirs = await (await floe.seller("bob")).client.benefits.create({ body: custom() as never });
+  for (const unknown of [newId(), theirs.id, kept.toUpperCase()])
+    expect((await set([kept, unknown])).json.detail).toMatchObject([{ loc: ["body", "benefits", 1] }]);
   const own = await floe.deps.db
     .update(benefits)
     .set({ selectable: false, deletable: false })

@@ -213,7 +213,7 @@ describe("answering custom fields", () => {
     expect(empty.faults).toContain("body.custom_field_data.count missing");
   });
 
-  test("CUF-07: an answer that does not fit is refused at its place on create and on both sides' updates", async () => {
+  test("CUF-07, CUF-10: an answer that does not fit is refused at its place on create and on both sides' updates", async () => {
     const wrong = { size: "xl", count: "10", terms: "maybe" };
     const faults = ["size literal_error", "count less_than_equal", "terms bool_type"].map(
       (fault) => `body.custom_field_data.${fault}`,

@@ -152,7 +152,7 @@ describe("making products", () => {
     expect(custom.prices).toMatchObject([{ minimum_amount: 50, maximum_amount: null, preset_amount: 500 }]);
   });
 
-  test("PRD-06, PRD-21: shape faults come first and alone, rule faults all together", async () => {
+  test("PRD-06, PRD-21, API-23, API-28: shape faults come first and alone, rule faults all together", async () => {
     expect(await refused("POST", "/v1/products/", { name: "Book", prices: [] })).toEqual(["prices too_short"]);
     const media = "00000000-0000-7000-8000-000000000001";
     expect(
@@ -199,7 +199,7 @@ describe("making products", () => {
     ]);
   });
 
-  test("PRD-20: prices that name no currency take the organization's default", async () => {
+  test("PRD-14, PRD-20: prices that name no currency take the organization's default", async () => {
     const euro = await floe.seller("euro");
     await euro.client.organizations.update({
       params: { id: euro.organization_id },

@@ -159,7 +159,7 @@ describe("prices together", () => {
     expect(check(prices).filter(({ at }) => at === "prices")).toHaveLength(faults);
   });
 
-  test("PRD-11: metered prices need a subscription and a meter that exists", () => {
+  test("PRD-11, PRD-19: metered prices need a subscription and a meter that exists", () => {
     expect(check([metered()])[0]).toEqual({
       at: "prices.0",
       type: "value_error",
