@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nextInvoiceNumber } from "../../server/organizations/store.ts";
+import { callsOf } from "../support/calls.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { type Postgres, startPostgres } from "../support/postgres.ts";
 
@@ -61,6 +62,68 @@ describe("at the same time", () => {
     expect(moved.map(({ status }) => status).sort()).toEqual([200, ...Array(5).fill(422)]);
     for (const { status, places } of [...made, ...moved]) expect(places).toEqual(status === 422 ? ["body.slug"] : []);
     expect(floe.logged.filter((line) => line.startsWith("error"))).toEqual([]);
+  });
+
+  test("DSC-01: of creates and updates to one code one wins, the others get its 422; never a 500", async () => {
+    const path = "/v1/discounts/";
+    const discount = (over: object = {}) => ({ name: "Sale", duration: "once", basis_points: 1000, ...over });
+    const { send } = callsOf(floe, await floe.seller("racer"));
+    const idle = await Promise.all([1, 2, 3].map(async () => (await send("POST", path, discount())).json.id));
+    for (let round = 0; round < 5; round += 1) {
+      const code = `RACE${round}`;
+      const answers = await Promise.all([
+        ...[1, 2, 3].map(() => send("POST", path, discount({ code }))),
+        ...idle.map((id) => send("PATCH", `${path}${id}`, { code: code.toLowerCase() })),
+      ]);
+      const won = answers.filter(({ status }) => status < 300);
+      const lost = answers.filter(({ status }) => status === 422);
+      expect([won.length, lost.length]).toEqual([1, 5]);
+      for (const { json } of lost) expect(json.detail).toMatchObject([{ loc: ["body", "code"] }]);
+    }
+    expect(floe.logged.filter((line) => line.startsWith("error"))).toEqual([]);
+  });
+
+  test("MTR-13, BEN-50: a meter is never archived and taken for a benefit or a price at once", async () => {
+    const { send } = callsOf(floe, await floe.seller("meters"));
+    for (let round = 0; round < 8; round += 1) {
+      const body = { name: "Race", filter: { conjunction: "and", clauses: [] }, aggregation: { func: "count" } };
+      const { id } = (await send("POST", "/v1/meters/", body)).json;
+      const prices = [{ amount_type: "metered_unit", meter_id: id, unit_amount: "1", price_currency: "usd" }];
+      const [archived, credited, priced] = await Promise.all([
+        send("PATCH", `/v1/meters/${id}`, { is_archived: true }),
+        send("POST", "/v1/benefits/", {
+          type: "meter_credit",
+          description: "Race",
+          properties: { meter_id: id, units: 1 },
+        }),
+        send("POST", "/v1/products/", { name: "Plan", recurring_interval: "month", prices }),
+      ]);
+      // Either it is in use and stays, or it is put away and neither can have it.
+      const outcome = [archived.status, credited.status, priced.status];
+      expect([
+        [200, 422, 422],
+        [422, 201, 201],
+      ]).toContainEqual(outcome);
+    }
+  });
+
+  test("MTR-13, PRD-28: a meter is never archived while a product that it counts for goes back on sale", async () => {
+    const { send } = callsOf(floe, await floe.seller("returns"));
+    const body = { name: "Race", filter: { conjunction: "and", clauses: [] }, aggregation: { func: "count" } };
+    for (let round = 0; round < 8; round += 1) {
+      const { id: meter_id } = (await send("POST", "/v1/meters/", body)).json;
+      const prices = [{ amount_type: "metered_unit", meter_id, unit_amount: "1", price_currency: "usd" }];
+      const { id } = (await send("POST", "/v1/products/", { name: "Plan", recurring_interval: "month", prices })).json;
+      await send("PATCH", `/v1/products/${id}`, { is_archived: true });
+      const [archived, returned] = await Promise.all([
+        send("PATCH", `/v1/meters/${meter_id}`, { is_archived: true }),
+        send("PATCH", `/v1/products/${id}`, { is_archived: false }),
+      ]);
+      expect([
+        [200, 422],
+        [422, 200],
+      ]).toContainEqual([archived.status, returned.status]);
+    }
   });
 
   test("CUS-16: of deletes of one customer one answers 204, the others 404", async () => {

@@ -1,10 +1,9 @@
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { discounts } from "../../server/discounts/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { callsOf } from "../support/calls.ts";
-import { type Floe, type Seller, start } from "../support/floe.ts";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
+import type { Seller } from "../support/floe.ts";
 
 let floe: Accounts;
 let seller: Seller;
@@ -152,58 +151,4 @@ test("DSC-25: a list has each filter and sort, with its products in one statemen
   await ids(path);
   expect(floe.queries.filter((query) => query.includes('"discounts"'))).toHaveLength(2);
   expect(floe.queries.filter((query) => query.includes('"products"'))).toHaveLength(1);
-});
-
-describe("at the same time", () => {
-  let postgres: Postgres;
-  let real: Floe;
-  beforeAll(async () => {
-    postgres = await startPostgres();
-    real = await start({ databaseUrl: await postgres.database() });
-  });
-  afterAll(async () => {
-    await real?.close();
-    await postgres?.stop();
-  });
-
-  test("DSC-01: of creates and updates to one code one wins, the others get its 422; never a 500", async () => {
-    const { send } = callsOf(real, await real.seller("racer"));
-    const idle = await Promise.all([1, 2, 3].map(async () => (await send("POST", path, discount())).json.id));
-    for (let round = 0; round < 5; round += 1) {
-      const code = `RACE${round}`;
-      const answers = await Promise.all([
-        ...[1, 2, 3].map(() => send("POST", path, discount({ code }))),
-        ...idle.map((id) => send("PATCH", `${path}${id}`, { code: code.toLowerCase() })),
-      ]);
-      const won = answers.filter(({ status }) => status < 300);
-      const lost = answers.filter(({ status }) => status === 422);
-      expect([won.length, lost.length]).toEqual([1, 5]);
-      for (const { json } of lost) expect(json.detail).toMatchObject([{ loc: ["body", "code"] }]);
-    }
-    expect(real.logged.filter((line) => line.startsWith("error"))).toEqual([]);
-  });
-
-  test("MTR-13, BEN-50: a meter is never archived and taken for a benefit or a price at once", async () => {
-    const { send } = callsOf(real, await real.seller("meters"));
-    for (let round = 0; round < 8; round += 1) {
-      const body = { name: "Race", filter: { conjunction: "and", clauses: [] }, aggregation: { func: "count" } };
-      const { id } = (await send("POST", "/v1/meters/", body)).json;
-      const prices = [{ amount_type: "metered_unit", meter_id: id, unit_amount: "1", price_currency: "usd" }];
-      const [archived, credited, priced] = await Promise.all([
-        send("PATCH", `/v1/meters/${id}`, { is_archived: true }),
-        send("POST", "/v1/benefits/", {
-          type: "meter_credit",
-          description: "Race",
-          properties: { meter_id: id, units: 1 },
-        }),
-        send("POST", "/v1/products/", { name: "Plan", recurring_interval: "month", prices }),
-      ]);
-      // Either it is in use and stays, or it is put away and neither can have it.
-      const outcome = [archived.status, credited.status, priced.status];
-      expect([
-        [200, 422, 422],
-        [422, 201, 201],
-      ]).toContainEqual(outcome);
-    }
-  });
 });
