@@ -10,6 +10,7 @@ import { newId } from "../lib/ids.ts";
 import { sameText, seal, unseal } from "../lib/secrets.ts";
 import {
   type Completed,
+  type CompleteUpload,
   download_ms,
   type PartRefusal,
   type Refusal,
@@ -93,30 +94,14 @@ export function diskStorage({ root, url, secrets, clock }: Options): Storage {
       });
     },
     async complete(file, upload) {
-      const folder = uploadAt(upload.upload_id);
-      const object = objectAt(file.path);
-      const data = join(folder, "data");
-      // Moved before a crash, or by somebody who completed it at the same time.
-      if (!(await exists(data))) return (await exists(object)) ? completed(object) : { refused: "The upload is gone." };
-      for (const { number } of upload.parts) {
-        const etag = await readFile(join(folder, String(number)), "utf8").catch(() => undefined);
-        if (etag === undefined) return { refused: "This part has not arrived.", part: number };
-        const said = upload.sent.find((one) => one.number === number)?.checksum_etag.replaceAll('"', "");
-        if (said === undefined || !sameText(said, etag))
-          return { refused: "This part arrived with another ETag.", part: number };
-      }
-      const checked = await check(data, folder, upload.parts);
-      if ("refused" in checked) return checked;
-      const sha256 = checked.toString("base64");
-      if (upload.checksum_sha256_base64 !== null && upload.checksum_sha256_base64 !== sha256)
-        return { refused: "The file does not have the SHA-256 that it was begun with." };
-      await mkdir(dirname(object), { recursive: true, mode: 0o700 });
-      await rename(data, object).catch(async (error: unknown) => {
-        if (!missing(error) || !(await exists(object))) throw error;
+      const [folder, object] = [uploadAt(upload.upload_id), objectAt(file.path)];
+      const made = await assemble(folder, object, upload).catch((error: unknown) => {
+        if (missing(error)) return gone;
+        throw error;
       });
-      await sync(dirname(object));
-      await rm(folder, { recursive: true, force: true });
-      return { etag: checked.toString("hex"), sha256: checked, version: null };
+      // Done before a crash, or by somebody at the same time, who takes away what was being read.
+      const isDone = "refused" in made && !(await exists(join(folder, "data"))) && (await exists(object));
+      return isDone ? completed(object) : made;
     },
     async download(file) {
       const expires_at = new Date(clock.now().getTime() + download_ms);
@@ -198,6 +183,31 @@ async function take(
     throw error;
   }
   return { etag };
+}
+
+const gone: Refusal = { refused: "The upload is gone." };
+
+/** Put the parts of an upload together: whole and in its place, or not at all. */
+async function assemble(folder: string, object: string, upload: CompleteUpload): Promise<Completed | Refusal> {
+  const data = join(folder, "data");
+  if (!(await exists(data))) return gone;
+  for (const { number } of upload.parts) {
+    const etag = await readFile(join(folder, String(number)), "utf8").catch(() => undefined);
+    if (etag === undefined) return { refused: "This part has not arrived.", part: number };
+    const said = upload.sent.find((one) => one.number === number)?.checksum_etag.replaceAll('"', "");
+    if (said === undefined || !sameText(said, etag))
+      return { refused: "This part arrived with another ETag.", part: number };
+  }
+  const checked = await check(data, folder, upload.parts);
+  if ("refused" in checked) return checked;
+  const sha256 = checked.toString("base64");
+  if (upload.checksum_sha256_base64 !== null && upload.checksum_sha256_base64 !== sha256)
+    return { refused: "The file does not have the SHA-256 that it was begun with." };
+  await mkdir(dirname(object), { recursive: true, mode: 0o700 });
+  await rename(data, object);
+  await sync(dirname(object));
+  await rm(folder, { recursive: true, force: true });
+  return { etag: checked.toString("hex"), sha256: checked, version: null };
 }
 
 /** Read what was sent once: each part is still what it was when it arrived, and this is the whole's SHA-256. */

@@ -350,4 +350,28 @@ describe("what is swept", () => {
     expect(await sweepFiles(floe.deps)).toBe(0);
     expect((await floe.request("DELETE", `/v1/files/${half.id}`, { token: seller.key })).status).toBe(404);
   });
+
+  test("an old upload that is completed while it is swept is either a file with its bytes, or none at all", async () => {
+    const bytes = randomBytes(50);
+    const begun = await Promise.all(Array.from({ length: 6 }, () => begin(seller.client, bytes)));
+    for (const { upload } of begun) await put(floe, upload.parts[0] as never, bytes);
+    const bystander = await upload(floe, seller.client, bytes);
+    floe.clock.advance(2 * day_ms + 1);
+    const parts = [{ number: 1, checksum_etag: createHash("sha256").update(bytes).digest("hex") }];
+    const complete = ({ id, upload: { id: upload_id, path } }: (typeof begun)[number]) =>
+      floe.request("POST", `/v1/files/${id}/uploaded`, { token: seller.key, body: { id: upload_id, path, parts } });
+    const first = begun.slice(0, 3).map(complete);
+    const swept = sweepFiles(floe.deps);
+    const outcomes = await Promise.all([...first, ...begun.slice(3).map(complete)]);
+    await swept;
+    await sweepFiles(floe.deps);
+    for (const [index, { id, path }] of begun.entries()) {
+      const { status } = outcomes[index] ?? {};
+      expect([200, 404, 422]).toContain(status);
+      const kept = status === 200;
+      const row = await rowOf(id);
+      expect([row?.is_uploaded, row?.deleted_at === null, existsSync(objectOf(path))]).toEqual([kept, kept, kept]);
+    }
+    expect(existsSync(objectOf(bystander.path))).toBe(true);
+  });
 });
