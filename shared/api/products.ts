@@ -39,7 +39,7 @@ export const productFields = {
 
 export const Product = z.object({
   ...productFields,
-  /** False once something was sold: such a product can only be archived. */
+  /** Whether it can be deleted, which newer clients ask: no operation does that, so never (PRD-28). */
   is_deletable: z.boolean(),
   metadata: metadataOut,
   prices: z.array(ProductPrice),
