@@ -2,7 +2,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Contract, Operation, Resource } from "../shared/contract.ts";
-import type { FlagEntry, GroupEntry, Kind, Manifest, OperationEntry } from "./manifest.ts";
+import type { FlagEntry, GroupEntry, Manifest, OperationEntry } from "./manifest.ts";
+import type { Kind } from "./resource/shorthand.ts";
 import { type Look, references, looks as standardLooks } from "./resources.ts";
 
 type Schema = {

@@ -1,8 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-
-/** How the text of a flag becomes a value of the wire. */
-export type Kind = "text" | "integer" | "number" | "boolean" | "list" | "map" | "json";
+import type { Kind, Shorthand } from "./resource/shorthand.ts";
 
 /** One field of a request, as a flag. */
 export type FlagEntry = {
@@ -18,6 +16,8 @@ export type FlagEntry = {
   whole?: true;
   /** The names of the shorthands (`cli/resource/shorthands.ts`) that write this field, or parts of it. */
   shorthands?: string[];
+  /** The same, as `withShorthands` put them there. */
+  shorts?: Shorthand[];
   /** It holds ids of things of this group of commands; names of them are taken too. */
   refers?: string;
   /** Not a field of this command: it is sent afterwards, by this other command of the group. */

@@ -137,8 +137,9 @@ async function addCalled(
   const parent = root.command(group.name).description(group.summary).helpCommand(false);
   const op = group.operations.find((one) => one.name === verb);
   if (!op) for (const load of Object.values(verbs[name] ?? {})) (await load()).add(parent, contextOf);
-  for (const one of op ? [op] : group.operations) addOperation(parent, group, one, contextOf);
-  return optionalValues(op ? [...op.query, ...(op.body ?? [])] : []);
+  if (op) return optionalValues(await addOperation(parent, group, op, contextOf));
+  for (const one of group.operations) await addOperation(parent, group, one, contextOf);
+  return optionalValues([]);
 }
 
 /** Help that was asked for is data; help that stands for an answer is a usage error. */

@@ -2,11 +2,11 @@
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import type { FlagEntry, GroupEntry, OperationEntry } from "../manifest.ts";
-import { flagName, flagNamed, readTyped } from "./flags.ts";
+import { flagName, flagNamed, missingFault, readTyped } from "./flags.ts";
 import { type Ask, forms } from "./forms.ts";
+import { isMap, laidOver, nested } from "./maps.ts";
 import { resolveNames } from "./names.ts";
 import { asTyped, type Typed, valueAt } from "./typed.ts";
-import { isMap, laidOver, nested } from "./values.ts";
 
 type Given = Record<string, unknown>;
 /** A further request, sent when the first is done. */
@@ -17,15 +17,6 @@ export type Body = {
   /** A fault of the server, told by what was typed. */
   told(fault: Fault): Fault;
 };
-
-/** A fault for flags that are missing where nobody can be asked, with the example that is nearest to what is meant. */
-export function missingFault(op: OperationEntry, names: string[], given: Given = {}): Fault {
-  const { examples = [] } = op;
-  const example = examples.find((line) => line.includes(`--type ${String(given.type)} `)) ?? examples[0];
-  return new Fault("usage", `${names.length === 1 ? "a flag is" : "flags are"} missing: ${names.join(", ")}`, {
-    ...(example && { hint: `For example: ${example}` }),
-  });
-}
 
 /** What a command needs to know and was not told. */
 function asksOf(group: GroupEntry, op: OperationEntry): (given: Given) => Ask[] {
@@ -95,13 +86,11 @@ export async function readBody(
   params: Record<string, unknown>,
   options: Record<string, unknown> & { data?: unknown },
 ): Promise<Body> {
-  const none = { further: [], told: (fault: Fault) => fault };
-  const { body: entries } = op;
-  if (op.preset || !entries) return { ...none, body: op.preset };
+  const { body: entries = [] } = op;
   const { said, typed: flags } = readTyped(entries, options);
   if (options.data !== undefined && !isMap(options.data)) {
     if (flags.length > 0) throw new Fault("usage", "--data that is no object cannot be joined with flags");
-    return { ...none, body: options.data };
+    return { body: options.data, further: [], told: (fault) => fault };
   }
   const parts = partlyWritten(flags);
   const data = options.data ?? {};

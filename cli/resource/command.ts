@@ -4,11 +4,10 @@ import { urlOf } from "../../shared/client.ts";
 import { confirm } from "../ask.ts";
 import { type Context, currentOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";
-import type { GroupEntry, OperationEntry } from "../manifest.ts";
-import { type Further, missingFault, readBody } from "./body.ts";
-import { addFlags, flagName, readTyped } from "./flags.ts";
-import { idOf, resolveNames } from "./names.ts";
-import { idOrName } from "./shorthand.ts";
+import type { FlagEntry, GroupEntry, OperationEntry } from "../manifest.ts";
+import type { Body, Further } from "./body.ts";
+import { addFlags, flagName, missingFault, readTyped } from "./flags.ts";
+import { idOrName, namesIn } from "./shorthand.ts";
 import { askedFields, showList, showOne } from "./show.ts";
 import { readJson } from "./values.ts";
 
@@ -23,14 +22,23 @@ type Options = Record<string, unknown> & {
 type Page = { items?: unknown[]; pagination?: { total_count?: number; max_page?: number } };
 
 const pageSizeMax = 100;
+const withoutBody: Body = { body: undefined, further: [], told: (fault) => fault };
 
-/** Make the command of an operation; `makeContext` is called when it runs, with the flags that were given. */
-export function addOperation(
+/** An operation with what people type for its fields, which is loaded only where there is such. */
+async function complete(op: OperationEntry): Promise<OperationEntry> {
+  if (!op.body?.some(({ shorthands }) => shorthands)) return op;
+  const { withShorthands } = await import("./shorthands.ts");
+  return { ...op, body: withShorthands(op.body) };
+}
+
+/** Make the command of an operation, and answer its flags; `makeContext` is called when it runs, with those that were given. */
+export async function addOperation(
   parent: Command,
   group: GroupEntry,
-  op: OperationEntry,
+  entry: OperationEntry,
   makeContext: (command: Command) => Context,
-): Command {
+): Promise<FlagEntry[]> {
+  const op = await complete(entry);
   const command = parent.command(op.name).description(op.summary);
   for (const param of op.params) command.argument(`<${param}>`);
   const writes = op.method !== "GET";
@@ -53,10 +61,11 @@ export function addOperation(
   if (op.method === "POST") command.option("--idempotency-key <key>", "repeat an earlier request safely");
   if (op.confirm) command.option("-y, --yes", "do not ask");
   if (op.examples) command.addHelpText("after", `\nExamples:\n${op.examples.map((line) => `  ${line}`).join("\n")}`);
-  return command.action(async (...args: unknown[]) => {
+  command.action(async (...args: unknown[]) => {
     const values = args.slice(0, op.params.length) as string[];
     await runOperation(makeContext(command), group, op, values, command.opts<Options>());
   });
+  return [...op.query, ...(op.body ?? [])];
 }
 
 async function runOperation(
@@ -73,10 +82,13 @@ async function runOperation(
   const missing = op.query.filter(({ name, required }) => required && said[name] === undefined);
   if (missing.length > 0) throw missingFault(op, missing.map(flagName));
   const params = await paramsOf(context, group, op, values);
-  const query = await resolveNames(context, said);
+  // What only some commands need is loaded by them: a list starts without it.
+  const query = namesIn(said).length > 0 ? await (await import("./names.ts")).resolveNames(context, said) : said;
   const columns = group.columnsOf?.[op.name] ?? group.columns;
   if (op.list) return list(context, op, params, query, options, { columns, ...(fields && { fields }) });
-  const { body, further, told } = await readBody(context, group, op, params, options);
+  const { body, further, told } = op.body
+    ? await (await import("./body.ts")).readBody(context, group, op, params, options)
+    : { ...withoutBody, body: op.preset };
   if (options.dryRun) return dryRun(context, op, params, query, body, further);
   if (op.confirm) {
     const [named] = op.params.filter((param, index) => params[param] !== values[index]);
@@ -119,7 +131,7 @@ async function paramsOf(
   for (const [index, param] of op.params.entries()) {
     const value = values[index] ?? "";
     const named = param === "id" && group.namedBy ? idOrName(group.name, value) : value;
-    params[param] = typeof named === "string" ? named : await idOf(context, named);
+    params[param] = typeof named === "string" ? named : await (await import("./names.ts")).idOf(context, named);
   }
   return params;
 }

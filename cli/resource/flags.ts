@@ -1,20 +1,17 @@
 /** Fields of the wire as flags, and back. */
 import { type Command, Option } from "commander";
 import { Fault } from "../fault.ts";
-import type { FlagEntry, Kind, OperationEntry } from "../manifest.ts";
-import { idOrName, type Shorthand } from "./shorthand.ts";
-import { shorthands } from "./shorthands.ts";
+import type { FlagEntry, OperationEntry } from "../manifest.ts";
+import { nested } from "./maps.ts";
+import { idOrName, type Kind, type Shorthand } from "./shorthand.ts";
 import { join, placesOf, type Typed } from "./typed.ts";
-import { nested, readValue } from "./values.ts";
+import { readValue } from "./values.ts";
 
 const kebab = (name: string): string => name.replaceAll("_", "-");
 
-/** The shorthands of a field. */
-const shortsOf = (entry: FlagEntry): Shorthand[] => (entry.shorthands ?? []).flatMap((name) => shorthands[name] ?? []);
-
 /** The flag of a field, as it is typed: the first shorthand that always writes it, or its own. */
 export const flagName = (entry: FlagEntry): string =>
-  `--${shortsOf(entry).find(({ writes }) => writes[0] === entry.name)?.flag ?? kebab(entry.name)}`;
+  `--${entry.shorts?.find(({ writes }) => writes[0] === entry.name)?.flag ?? kebab(entry.name)}`;
 
 const placeholders: Record<FlagEntry["kind"], string> = {
   text: "<text>",
@@ -57,7 +54,7 @@ function flagsOf(entry: FlagEntry): [name: string, flag: Flag][] {
   const { name, kind, choices, description } = entry;
   const own: Flag = { entry, kind, place: [name], ...(choices && { choices }), ...(description && { description }) };
   return [
-    ...shortsOf(entry).map((short): [string, Flag] => {
+    ...(entry.shorts ?? []).map((short): [string, Flag] => {
       const { flag, kind = "text", choices, description, writes } = short;
       return [flag, { entry, short, kind, place: writes[0].split("."), description, ...(choices && { choices }) }];
     }),
@@ -100,7 +97,7 @@ function addShort(command: Command, short: Shorthand, heading: string): void {
 /** Give a command one flag per field, and the shorthands; one that is named as its field stands for it. */
 export function addFlags(command: Command, entries: FlagEntry[], heading: string): void {
   for (const entry of entries) {
-    const shorts = shortsOf(entry);
+    const shorts = entry.shorts ?? [];
     for (const short of shorts) addShort(command, short, heading);
     if (shorts.some(({ flag }) => flag === kebab(entry.name))) continue;
     const required = entry.required && shorts.length === 0 ? "(required)" : "";
@@ -126,7 +123,7 @@ export function readTyped(
     typed.push(one);
   };
   for (const entry of entries) {
-    const shorts = shortsOf(entry);
+    const shorts = entry.shorts ?? [];
     const value = options[attribute(kebab(entry.name))];
     if (value !== undefined && !shorts.some(({ flag }) => flag === kebab(entry.name)))
       take(`--${kebab(entry.name)}`, undefined, { [entry.name]: named(value, entry.refers) });
@@ -142,13 +139,22 @@ export function readTyped(
   return { said, typed };
 }
 
+/** A fault for flags that are missing where nobody can be asked, with the example that is nearest to what is meant. */
+export function missingFault(op: OperationEntry, names: string[], given: Record<string, unknown> = {}): Fault {
+  const { examples = [] } = op;
+  const example = examples.find((line) => line.includes(`--type ${String(given.type)} `)) ?? examples[0];
+  return new Fault("usage", `${names.length === 1 ? "a flag is" : "flags are"} missing: ${names.join(", ")}`, {
+    ...(example && { hint: `For example: ${example}` }),
+  });
+}
+
 /** The flags that may stand without a value, each with what a value of it looks like. */
 export function optionalValues(entries: FlagEntry[]): Map<string, RegExp> {
   return new Map([
     // A list of fields has no dash in it; an id has. `get --json ID` therefore means what it says.
     ["--json", /^[a-z_][a-z0-9_.*]*(,[a-z_][a-z0-9_.*]*)*$/i],
     ...entries
-      .flatMap((entry) => [{ flag: kebab(entry.name), kind: entry.kind }, ...shortsOf(entry)])
+      .flatMap((entry) => [{ flag: kebab(entry.name), kind: entry.kind }, ...(entry.shorts ?? [])])
       .filter(({ kind }) => kind === "boolean")
       .map(({ flag }): [string, RegExp] => [`--${flag}`, /^(true|false)$/]),
   ]);

@@ -2,8 +2,8 @@
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import type { GroupEntry } from "../manifest.ts";
-import { Named } from "./shorthand.ts";
-import { isMap } from "./values.ts";
+import { isMap } from "./maps.ts";
+import { Named, namesIn } from "./shorthand.ts";
 
 type Row = Record<string, unknown> & { id: string };
 type Page = { items?: Row[]; pagination?: { max_page?: number } };
@@ -163,13 +163,6 @@ export async function idOf(context: Context, { group, name }: Named): Promise<st
   const found = (await thingsOf(context, group).ids([name], true)).get(name);
   if (!found || found instanceof Fault) throw found ?? new Error(`No answer for ${name}.`);
   return found.id;
-}
-
-/** Every name in what is to be sent. */
-function namesIn(value: unknown): Named[] {
-  if (value instanceof Named) return [value];
-  if (Array.isArray(value)) return value.flatMap(namesIn);
-  return isMap(value) ? Object.values(value).flatMap(namesIn) : [];
 }
 
 function withIds(value: unknown, idFor: (one: Named) => string): unknown {

@@ -1,6 +1,9 @@
 /** A flag that people type in place of fields that are hard to write. */
 import { Fault } from "../fault.ts";
-import type { Kind } from "../manifest.ts";
+import { isMap } from "./maps.ts";
+
+/** How the text of a flag becomes a value of the wire. */
+export type Kind = "text" | "integer" | "number" | "boolean" | "list" | "map" | "json";
 
 /** Either `read` says what a text means, or it is one value of a `kind` for the first place in `writes`. */
 export type Shorthand = {
@@ -44,3 +47,10 @@ export const idOrName = (group: string, text: string): string | Named =>
 export const unreadable = (text: string, why: string, how: string): never => {
   throw new Fault("usage", `"${text}" ${why}`, { hint: how });
 };
+
+/** Every name in what is to be sent. */
+export function namesIn(value: unknown): Named[] {
+  if (value instanceof Named) return [value];
+  if (Array.isArray(value)) return value.flatMap(namesIn);
+  return isMap(value) ? Object.values(value).flatMap(namesIn) : [];
+}

@@ -1,4 +1,5 @@
-/** The shorthands by the name that `cli/resources.ts` gives them. */
+/** What people type in place of fields: loaded by those commands alone that have such flags. */
+import type { FlagEntry } from "../manifest.ts";
 import type { Shorthand } from "./shorthand.ts";
 import { benefits } from "./shorthands/benefits.ts";
 import { customFields } from "./shorthands/custom-fields.ts";
@@ -8,6 +9,7 @@ import { files } from "./shorthands/files.ts";
 import { meters } from "./shorthands/meters.ts";
 import { prices } from "./shorthands/prices.ts";
 
+/** The shorthands by the name that `cli/resources.ts` gives them. */
 export const shorthands: Record<string, Shorthand> = {
   ...prices,
   ...discounts,
@@ -17,3 +19,7 @@ export const shorthands: Record<string, Shorthand> = {
   ...customers,
   ...files,
 };
+
+/** Fields with the shorthands that write them. */
+export const withShorthands = (entries: FlagEntry[]): FlagEntry[] =>
+  entries.map((entry) => ({ ...entry, shorts: (entry.shorthands ?? []).flatMap((name) => shorthands[name] ?? []) }));

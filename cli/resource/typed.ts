@@ -1,9 +1,8 @@
 /** What was typed, where in the request it went, and back: a fault of the server is told by what was typed. */
 import { Fault } from "../fault.ts";
 import type { OperationEntry } from "../manifest.ts";
+import { isMap } from "./maps.ts";
 import type { Shorthand } from "./shorthand.ts";
-import { shorthands } from "./shorthands.ts";
-import { isMap } from "./values.ts";
 
 type Place = (string | number)[];
 /** One flag as it was typed, and the places of the body that it wrote; `text` where it is a shorthand. */
@@ -70,8 +69,7 @@ function flagOf(place: Place, op: OperationEntry, typed: Typed[]): string | unde
   // Nothing wrote it, so it is missing, or is about all that the field holds.
   const written = new Set(typed.map(({ flag }) => flag));
   const could = (op.body ?? [])
-    .flatMap((entry) => entry.shorthands ?? [])
-    .flatMap((name) => shorthands[name] ?? [])
+    .flatMap(({ shorts }) => shorts ?? [])
     .filter(({ writes }) => begins(writes[0].split("."), place) || begins(place, writes[0].split(".")));
   const short = could.find(({ flag }) => written.has(`--${flag}`)) ?? could[0];
   return short && (could.length === 1 || begins(short.writes[0].split("."), place)) ? `--${short.flag}` : undefined;

@@ -4,8 +4,6 @@ import { InvalidArgumentError } from "commander";
 import type { FlagEntry } from "../manifest.ts";
 import { isMap, laidOver, nested } from "./maps.ts";
 
-export { isMap, laidOver, nested };
-
 /** Text, the content of `@file`, or of standard input (`-`), as JSON. */
 export function readJson(text: string, readStdin: () => string = () => readFileSync(0, "utf8")): unknown {
   let source = text;
