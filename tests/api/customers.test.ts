@@ -206,6 +206,23 @@ describe("deleting customers", () => {
     expect((await send("DELETE", "/v1/customers/external/reused")).status).toBe(404);
   });
 
+  test("CUS-18, CUS-21: who has bought can be deleted; the order goes on and shows who it was", async () => {
+    const prices = [{ amount_type: "free" as const }];
+    const { id } = await seller.client.products.create({ body: { name: "Gift", prices } });
+    const { client_secret } = await seller.client.checkouts.create({ body: { products: [id] } });
+    const body = { customer_email: address(), customer_name: "Ada Bought" };
+    await floe.request("POST", `/v1/checkouts/client/${client_secret}/confirm`, { body });
+    await floe.runJobs();
+    const [order] = (await seller.client.orders.list({ query: { product_id: id } })).items;
+    expect((await send("DELETE", `/v1/customers/${order?.customer_id}`)).status).toBe(204);
+    const after = await seller.client.orders.get({ params: { id: order?.id ?? "" } });
+    const { deleted_at, ...shown } = after.customer;
+    expect(shown).toMatchObject({ id: order?.customer_id, email: body.customer_email, name: "Ada Bought" });
+    expect(deleted_at).toEqual(floe.clock.now());
+    // The address is free again, and what its next owner buys is theirs alone.
+    expect((await create({ email: body.customer_email })).id).not.toBe(order?.customer_id);
+  });
+
   test("CUS-20: anonymize makes the person unreadable everywhere in the row, again is fine, and also later", async () => {
     const one = await create({ name: "Ada Secret", billing_address: { country: "FR", line1: "1 Secret Way" } });
     expect((await send("DELETE", `/v1/customers/${one.id}?anonymize=true`)).status).toBe(204);
@@ -320,7 +337,7 @@ describe("how many customers there are", () => {
 });
 
 describe("events of customers", () => {
-  test("CUS-25, WHK-42: each change is told, then the state; nothing of what was refused", async () => {
+  test("CUS-25, CUS-29, WHK-42: each change is told, then the state; nothing of what was refused", async () => {
     const before = (await told()).length;
     const one = await create();
     await seller.client.customers.update({ params: { id: one.id }, body: { name: "New" } });

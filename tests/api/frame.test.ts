@@ -158,7 +158,7 @@ describe("the organization a request speaks for", () => {
     expect(sneaky.status).toBe(403);
   });
 
-  test("a key may repeat its own organization, and no other", async () => {
+  test("CUS-06, API-09: a key may repeat its own organization, and no other", async () => {
     const other = await floe.seller();
     const post = (organization_id: string) =>
       floe.request("POST", "/v1/products/", { token: seller.key, body: { ...named("Own"), organization_id } });

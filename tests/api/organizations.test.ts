@@ -1,6 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { events } from "../../server/lib/tables.ts";
+import { organizationOut } from "../../server/organizations/rules.ts";
 import { nextInvoiceNumber } from "../../server/organizations/store.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -182,6 +183,24 @@ describe("updating an organization", () => {
     await patch({ name: "x" });
     expect((await eventsOf(seller.organization_id)).length).toBe(told + 1);
   });
+});
+
+test("ORG-05 to ORG-07: blocked, an organization can do nothing any more, and sells nothing through its links", async () => {
+  const blocked = await floe.seller("blocked");
+  const product = await blocked.client.products.create({ body: { name: "Gift", prices: [{ amount_type: "free" }] } });
+  const link = await blocked.client.checkoutLinks.create({ body: { products: [product.id] } as never });
+  const [row] = await floe.deps.db
+    .update(organization)
+    .set({ blocked_at: floe.clock.now() })
+    .where(eq(organization.id, blocked.organization_id))
+    .returning();
+  if (!row) throw new Error("There is no such organization.");
+  expect(new Set(Object.values(organizationOut(row).capabilities))).toEqual(new Set([false]));
+  expect(new Set(Object.values((await get()).capabilities))).toEqual(new Set([true]));
+  const asked = await floe.request("GET", "/v1/products/", { token: blocked.key });
+  expect([asked.status, asked.json]).toMatchObject([401, { error: "invalid_token" }]);
+  const opened = await floe.request("GET", `/buy/${link.client_secret}`);
+  expect([opened.status, opened.json]).toMatchObject([403, { error: "NotPermitted" }]);
 });
 
 describe("invoice numbers", () => {

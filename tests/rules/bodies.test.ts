@@ -80,7 +80,7 @@ describe("addresses", () => {
     ["us", "ny"],
     ["US", "US-NY"],
     ["us", " us-ny "],
-  ])("%s %s is US-NY", (country, state) => {
+  ])("API-10: %s %s is US-NY", (country, state) => {
     expect(parsed({ country, state })).toMatchObject({ country: "US", state: "US-NY" });
   });
   test("Canada keeps its own California", () => {
@@ -88,7 +88,7 @@ describe("addresses", () => {
     expect(pathsOf(AddressInput.safeParse({ country: "CA", state: "CA" }))).toEqual(["state"]);
     expect(parsed({ country: "US", state: "CA" }).state).toBe("US-CA");
   });
-  test("an unknown state is refused where states are known, and free text elsewhere", () => {
+  test("API-10: an unknown state is refused where states are known, and free text elsewhere", () => {
     expect(pathsOf(AddressInput.safeParse({ country: "US", state: "XX" }))).toEqual(["state"]);
     expect(pathsOf(AddressInput.safeParse({ country: "US", state: "constructor" }))).toEqual(["state"]);
     expect(parsed({ country: "DE", state: "Bayern" }).state).toBe("Bayern");
@@ -141,6 +141,30 @@ describe("checkout bodies", () => {
   test("a buyer can decline a trial, never grant one", () => {
     expect(api.checkoutClient.update.body.parse({ allow_trial: false })).toEqual({ allow_trial: false });
     expect(pathsOf(api.checkoutClient.update.body.safeParse({ allow_trial: true }))).toEqual(["allow_trial"]);
+  });
+});
+
+describe("metadata (API-17)", () => {
+  const read = (metadata: unknown) => api.customers.create.body.safeParse({ email: "a@b.example", metadata });
+  const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n]));
+  test.each<[string, unknown]>([
+    ["text, numbers and booleans as they are", { a: "1", b: 1, c: 1.5, d: true }],
+    ["50 keys", keys(50)],
+    ["a key of 40 letters and a value of 500", { ["k".repeat(40)]: "v".repeat(500) }],
+  ])("takes %s", (_, metadata) => {
+    expect(read(metadata).data?.metadata).toEqual(metadata);
+  });
+  test.each<[string, unknown]>([
+    ["51 keys", keys(51)],
+    ["a key of 41 letters", { ["k".repeat(41)]: 1 }],
+    ["a key of none", { "": 1 }],
+    ["a value of 501", { a: "v".repeat(501) }],
+    ["an empty value", { a: "" }],
+    ["null", { a: null }],
+    ["a list", { a: [1] }],
+    ["a map", { a: { b: 1 } }],
+  ])("refuses %s", (_, metadata) => {
+    expect(pathsOf(read(metadata))[0]).toMatch(/^metadata/);
   });
 });
 

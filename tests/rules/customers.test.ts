@@ -9,7 +9,7 @@ import {
   planUpdate,
 } from "../../server/customers/rules.ts";
 import { readTaxId } from "../../server/customers/tax-ids.ts";
-import { CustomerUpdate } from "../../shared/api/customers.ts";
+import { CustomerCreate, CustomerUpdate } from "../../shared/api/customers.ts";
 
 const address = (country: string) =>
   ({ line1: "1 Way", line2: null, postal_code: "1", city: "Town", state: null, country }) as never;
@@ -55,6 +55,22 @@ describe("what is unique", () => {
     expect(checkUnique({ external_id: null }, [row()])).toEqual([]);
   });
 });
+
+test.each([
+  "nobody",
+  "a@b",
+  "a b@example.com",
+  "ada@",
+  "Ä@example.com",
+  "ada@müller.example",
+  `${"x".repeat(250)}@b.co`,
+])(
+  "CUS-01, CUS-04: %s is no address, so that letters outside ASCII, whose case databases disagree on, are in none",
+  (email) => {
+    expect(CustomerCreate.safeParse({ email }).error?.issues[0]?.path).toEqual(["email"]);
+    expect(CustomerUpdate.safeParse({ email }).success).toBe(false);
+  },
+);
 
 describe("update", () => {
   test("CUS-07: absent is untouched, a null e-mail is ignored", () => {
