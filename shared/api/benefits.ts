@@ -201,6 +201,9 @@ export const BenefitUpdate = z.object({
   metadata: unlessNull(metadata).describe("Your own keys and values; replaces all of them."),
 });
 
+/** Types to look for. Newer clients know two more, of which there are none: to ask for them is no fault. */
+const askedTypes = z.enum([...benefitTypes, "feature_flag", "slack_shared_channel"]);
+
 export const benefits = {
   list: {
     method: "GET",
@@ -210,7 +213,7 @@ export const benefits = {
     query: z.object({
       ...paging.shape,
       organization_id: ids.describe("Only of these organizations."),
-      type: many(z.enum(benefitTypes)).describe("Only of these types."),
+      type: many(askedTypes).describe("Only of these types."),
       id: ids.describe("Only these benefits."),
       exclude_id: ids.describe("All but these benefits."),
       query: z.string().optional().describe("Part of the description."),

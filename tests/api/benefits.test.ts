@@ -151,6 +151,7 @@ test("BEN-05: a list has each filter and sort, in one statement for the page and
   for (const [sorting, wanted] of sorted)
     expect([sorting, await ids(`${path}?sorting=${sorting}`)]).toEqual([sorting, wanted]);
   expect(await ids(`${path}?type=license_keys`)).toEqual([b]);
+  expect(await ids(`${path}?type=feature_flag`)).toEqual([]);
   expect(await ids(`${path}?type=license_keys&type=custom&limit=1&page=3`)).toEqual([a]);
   expect(await ids(`${path}?id=${a}&id=${c}`)).toEqual([c, a]);
   expect(await ids(`${path}?exclude_id=${a}`)).toEqual([c, b]);
@@ -348,16 +349,14 @@ describe("BEN-70: GitHub", () => {
       expect(said.json.detail).toMatchObject([{ msg: expect.stringContaining("GITHUB_APP_ID") }]);
       const who = await away.seller("di");
       const now = new Date();
-      await away.deps.db
-        .insert(account)
-        .values({
-          id: newId(),
-          accountId: "1",
-          providerId: "github",
-          userId: who.user_id,
-          createdAt: now,
-          updatedAt: now,
-        });
+      await away.deps.db.insert(account).values({
+        id: newId(),
+        accountId: "1",
+        providerId: "github",
+        userId: who.user_id,
+        createdAt: now,
+        updatedAt: now,
+      });
       expect(await callsOf(away, who).send("POST", path, body(), who.session)).toMatchObject({
         status: 503,
         json: { error: "ServiceUnavailable", detail: "GitHub does not answer. Try again in a moment." },
