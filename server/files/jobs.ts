@@ -9,15 +9,19 @@ const batch_size = 100;
 export async function sweepFiles(deps: Deps): Promise<number> {
   const now = deps.clock.now();
   await store.abandon(deps.db, new Date(now.getTime() - unfinished_ms), now);
-  const purged: string[] = [];
-  for (const row of await store.findUnpurged(deps.db, batch_size)) {
-    try {
-      await deps.storage.remove(row.path, row.upload_id);
-      purged.push(row.id);
-    } catch (error) {
-      deps.log.warn({ err: error, file_id: row.id }, "A file could not be removed; it will be tried again.");
+  for (let total = 0; ; ) {
+    const purged: string[] = [];
+    for (const row of await store.findUnpurged(deps.db, batch_size)) {
+      try {
+        await deps.storage.remove(row.path, row.upload_id);
+        purged.push(row.id);
+      } catch (error) {
+        deps.log.warn({ err: error, file_id: row.id }, "A file could not be removed; it will be tried again.");
+      }
     }
+    if (purged.length > 0) await store.markPurged(deps.db, purged, now);
+    total += purged.length;
+    // One that cannot be removed leaves a gap, and would be met again at once.
+    if (purged.length < batch_size) return total;
   }
-  if (purged.length > 0) await store.markPurged(deps.db, purged, now);
-  return purged.length;
 }
