@@ -88,13 +88,14 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
   const { config } = deps;
   const limits = limiter(deps);
   const { note, noting, answering } = failures();
-  const { db, here, mail } = outbox(deps, note);
+  const mails = outbox(deps, note);
+  const { db, here, mail } = mails;
   const refused = refusedSignIns(deps);
   const storage = (options: BetterAuthOptions) =>
     noting(
       auditedStorage({ ...deps, db }, (on) =>
         protectedStorage(
-          organizationStorage(drizzleAdapter(on, { provider: "pg", schema })(options), on),
+          organizationStorage(drizzleAdapter(on, { provider: "pg", schema })(options), on, deps.clock),
           config.secrets,
         ),
       ),
@@ -171,7 +172,7 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
     },
     // Ours hold across servers, and by account too (limits.ts).
     rateLimit: { enabled: false },
-    plugins: [...pluginsOf(deps, options, mail), refused.plugin],
+    plugins: [...pluginsOf(deps, options, mails), refused.plugin],
   });
   const identifier = createIdentifier(deps);
 

@@ -29,7 +29,7 @@ export function outbox(deps: Deps, note: (error: unknown) => void) {
   return {
     db,
     /** The transaction that better-auth has open, or the database: a second connection may not be to be had meanwhile. */
-    here: (): Database | Tx => open.getStore()?.tx ?? deps.db,
+    here: (): Database => open.getStore()?.tx ?? deps.db,
     async mail(mail: Mail): Promise<void> {
       const within = open.getStore();
       try {
@@ -44,6 +44,8 @@ export function outbox(deps: Deps, note: (error: unknown) => void) {
     },
   };
 }
+
+export type Outbox = ReturnType<typeof outbox>;
 
 /** Asking for a mail to somebody's address takes this long at least, so that its time does not tell whether there is one. */
 const even_ms = 500;

@@ -1,31 +1,70 @@
 import type { BetterAuthOptions } from "better-auth";
 import type { DBAdapter } from "better-auth/adapters";
 import { APIError } from "better-auth/api";
-import { and, eq, ne, sql } from "drizzle-orm";
+import { and, eq, gt, ne, sql } from "drizzle-orm";
 import { rolesIn } from "../../shared/permissions.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { Database } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { organization } from "../organizations/tables.ts";
-import { invitation, member, teamMember } from "./tables.ts";
+import { invitation, member, organizationRole, team, teamMember } from "./tables.ts";
 
 type Adapter = DBAdapter<BetterAuthOptions>;
 type Where = NonNullable<Parameters<Adapter["findMany"]>[0]["where"]>;
 
 /** better-auth reads a hundred rows of a kind at most, so nothing that it must see whole may be more. */
 export const members_max = 100;
+export const pending_invitations_max = 100;
+export const teams_max = 100;
+export const roles_max = 50;
+
+/** How many of a kind an organization has, how many it may have, and what one too many is told. */
+const rooms = {
+  member: {
+    taken: (db: Database, id: string) => db.$count(member, eq(member.organizationId, id)),
+    max: members_max,
+    full: ["FORBIDDEN", "ORGANIZATION_MEMBERSHIP_LIMIT_REACHED", "Organization membership limit reached"],
+  },
+  invitation: {
+    taken: (db: Database, id: string, now: Date) =>
+      db.$count(
+        invitation,
+        and(eq(invitation.organizationId, id), eq(invitation.status, "pending"), gt(invitation.expiresAt, now)),
+      ),
+    max: pending_invitations_max,
+    full: ["FORBIDDEN", "INVITATION_LIMIT_REACHED", "Invitation limit reached"],
+  },
+  team: {
+    taken: (db: Database, id: string) => db.$count(team, eq(team.organizationId, id)),
+    max: teams_max,
+    full: [
+      "BAD_REQUEST",
+      "YOU_HAVE_REACHED_THE_MAXIMUM_NUMBER_OF_TEAMS",
+      "You have reached the maximum number of teams",
+    ],
+  },
+  organizationRole: {
+    taken: (db: Database, id: string) => db.$count(organizationRole, eq(organizationRole.organizationId, id)),
+    max: roles_max,
+    full: ["BAD_REQUEST", "TOO_MANY_ROLES", "This organization has too many roles"],
+  },
+} as const;
 
 const wanted = (where: Where | undefined, field: string): unknown => where?.find((one) => one.field === field)?.value;
 const isOwner = (role: unknown): boolean => typeof role === "string" && rolesIn(role).includes("owner");
 
 /**
  * The account side's storage on one connection or transaction, exact where better-auth looks first and writes afterwards,
- * while others may have done the same in between: an invitation is settled once, an owner remains, nobody joins beyond
- * the limit, and who is added to a team twice is in it once.
+ * while others may have done the same in between: an invitation is settled once, an owner remains, there is no more of
+ * anything than the limit, and who is added to a team twice is in it once.
  */
-export function organizationStorage(adapter: Adapter, db: Database): Adapter {
-  /** Look at an organization's members with its row locked, so that nobody joins or leaves meanwhile. */
+export function organizationStorage(adapter: Adapter, db: Database, clock: Clock): Adapter {
+  /**
+   * Look at what an organization has with its row locked, so that nobody joins or leaves meanwhile. Not for update: two
+   * who both refer to the row already, as an entry of the audit log does, would wait for each other.
+   */
   const hold = (id: string) =>
-    db.select({ id: organization.id }).from(organization).where(eq(organization.id, id)).for("update");
+    db.select({ id: organization.id }).from(organization).where(eq(organization.id, id)).for("no key update");
 
   /** Refuse to take the last owner away: two at once would each leave it to the other. */
   async function keepOwner(where: Where | undefined): Promise<void> {
@@ -69,14 +108,21 @@ export function organizationStorage(adapter: Adapter, db: Database): Adapter {
     return moved ?? null;
   }
 
-  async function checkRoom(organizationId: unknown): Promise<void> {
-    if (typeof organizationId !== "string") return;
+  /** better-auth counts first and writes afterwards; here the count is still right when the row is written. */
+  async function checkRoom(model: string, organizationId: unknown): Promise<void> {
+    if (typeof organizationId !== "string" || !(model in rooms)) return;
+    const { taken, max, full } = rooms[model as keyof typeof rooms];
     await hold(organizationId);
-    if ((await db.$count(member, eq(member.organizationId, organizationId))) < members_max) return;
-    throw new APIError("FORBIDDEN", {
-      code: "ORGANIZATION_MEMBERSHIP_LIMIT_REACHED",
-      message: "Organization membership limit reached",
-    });
+    if ((await taken(db, organizationId, clock.now())) < max) return;
+    const [status, code, message] = full;
+    throw new APIError(status, { code, message });
+  }
+
+  /** Told here, because what the database would say of it ends the transaction. */
+  async function checkNew({ organizationId, userId }: Record<string, unknown>): Promise<void> {
+    const same = and(eq(member.organizationId, String(organizationId)), eq(member.userId, String(userId)));
+    if ((await db.$count(member, same)) > 0)
+      throw new APIError("CONFLICT", { code: "ALREADY_EXISTS", message: "Already exists" });
   }
 
   async function addToTeam(data: Record<string, unknown>) {
@@ -92,7 +138,8 @@ export function organizationStorage(adapter: Adapter, db: Database): Adapter {
   return {
     ...adapter,
     create: async (given) => {
-      if (given.model === "member") await checkRoom(given.data.organizationId);
+      await checkRoom(given.model, given.data.organizationId);
+      if (given.model === "member") await checkNew(given.data);
       return (given.model === "teamMember" ? addToTeam(given.data) : adapter.create(given)) as never;
     },
     incrementOne: async (given) =>

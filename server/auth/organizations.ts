@@ -4,18 +4,15 @@ import { createAccessControl } from "better-auth/plugins/access";
 import { and, eq } from "drizzle-orm";
 import { organizationRoles, statements } from "../../shared/permissions.ts";
 import type { Deps } from "../lib/context.ts";
-import type { Mail } from "../lib/mail.ts";
-import { deleteOrganization, type KeepsBooks, leaveActive } from "./deletion.ts";
+import { deleteOrganization as deleteWithAll, type KeepsBooks, leaveActive } from "./deletion.ts";
 import { invitationMail } from "./mails.ts";
+import type { Outbox } from "./mails-outbox.ts";
 import { membershipOf, organizationEndpoints, rolesHere } from "./organizations-access.ts";
-import { members_max } from "./organizations-storage.ts";
+import { members_max, pending_invitations_max, roles_max, teams_max } from "./organizations-storage.ts";
 import { missingFrom } from "./permissions-guard.ts";
 import { session } from "./tables.ts";
+import { inTransaction } from "./transactions.ts";
 
-/** As with members: better-auth reads a hundred at most. */
-const pending_invitations_max = 100;
-const teams_max = 100;
-const roles_max = 50;
 const invitation_lifetime_seconds = 48 * 60 * 60;
 
 const mutable = <T extends Record<string, readonly string[]>>(permissions: T) =>
@@ -41,16 +38,31 @@ export function checkInvitation({ status, expiresAt }: { status: string; expires
 }
 
 /** better-auth's organizations: their members, invitations, teams and roles, with what it leaves open closed. */
-export function organizations(deps: Deps, keepsBooks: KeepsBooks, sendMail: (mail: Mail) => Promise<void>) {
-  const plugin = organization(organizationOptions(deps, keepsBooks, sendMail));
+export function organizations(deps: Deps, keepsBooks: KeepsBooks, { here, mail }: Pick<Outbox, "here" | "mail">) {
+  const plugin = organization(organizationOptions(deps, keepsBooks, here, mail));
+  const { createOrganization, createInvitation, acceptInvitation, removeMember, deleteOrganization } = plugin.endpoints;
   // An endpoint under the name of one of the plugin's takes its place.
-  return { ...plugin, endpoints: { ...plugin.endpoints, ...organizationEndpoints(deps.db) } };
+  return {
+    ...plugin,
+    endpoints: {
+      ...plugin.endpoints,
+      ...organizationEndpoints(deps.db),
+      // An organization has its owner, an invitation its mail, and an accepted one its member, or neither exists.
+      createOrganization: inTransaction(createOrganization),
+      createInvitation: inTransaction(createInvitation),
+      acceptInvitation: inTransaction(acceptInvitation),
+      removeMember: inTransaction(removeMember),
+      deleteOrganization: inTransaction(deleteOrganization),
+    },
+  };
 }
 
+/** What is done beside better-auth's own writes is done `here`, in the transaction that it has open. */
 function organizationOptions(
-  { db, config, clock }: Deps,
+  { config, clock }: Deps,
   keepsBooks: KeepsBooks,
-  sendMail: (mail: Mail) => Promise<void>,
+  here: Outbox["here"],
+  sendMail: Outbox["mail"],
 ) {
   return {
     ac: access,
@@ -75,29 +87,29 @@ function organizationOptions(
       },
       // What somebody may not give any more, the invitation that they sent while they could does not give either.
       beforeAcceptInvitation: async ({ invitation: { inviterId, organizationId, role } }) => {
-        const inviter = await membershipOf(db, organizationId, inviterId);
+        const inviter = await membershipOf(here(), organizationId, inviterId);
         if (!inviter)
           throw new APIError("BAD_REQUEST", {
             code: "INVITER_IS_NO_LONGER_A_MEMBER_OF_THE_ORGANIZATION",
             message: "Inviter is no longer a member of the organization",
           });
-        const { permissions, unknown } = await rolesHere(db, organizationId, role);
+        const { permissions, unknown } = await rolesHere(here(), organizationId, role);
         if (unknown.length > 0 || missingFrom(inviter.permissions, permissions).length > 0)
           throw new APIError("BAD_REQUEST", {
             code: "INVITATION_ROLE_NOT_AVAILABLE",
             message: "The role of this invitation can no longer be given. Ask for a new one.",
           });
       },
-      beforeDeleteOrganization: ({ organization: { id } }) => deleteOrganization({ db, clock }, keepsBooks, id),
+      beforeDeleteOrganization: ({ organization: { id } }) => deleteWithAll({ db: here(), clock }, keepsBooks, id),
       afterDeleteTeam: async ({ team: { id } }) => {
-        await db.update(session).set({ activeTeamId: null }).where(eq(session.activeTeamId, id));
+        await here().update(session).set({ activeTeamId: null }).where(eq(session.activeTeamId, id));
       },
       afterRemoveTeamMember: async ({ teamMember: { teamId, userId } }) => {
         const theirs = and(eq(session.activeTeamId, teamId), eq(session.userId, userId));
-        await db.update(session).set({ activeTeamId: null }).where(theirs);
+        await here().update(session).set({ activeTeamId: null }).where(theirs);
       },
       beforeRejectInvitation: async ({ invitation }) => checkInvitation(invitation, clock.now()),
-      afterRemoveMember: ({ member: { organizationId, userId } }) => leaveActive(db, organizationId, userId),
+      afterRemoveMember: ({ member: { organizationId, userId } }) => leaveActive(here(), organizationId, userId),
     },
   } satisfies OrganizationOptions;
 }

@@ -1,12 +1,12 @@
 import { admin } from "better-auth/plugins";
 import type { Deps } from "../lib/context.ts";
-import type { Mail } from "../lib/mail.ts";
 import { guardedBearer } from "./bearer.ts";
 import { compat } from "./compat.ts";
 import type { KeepsBooks } from "./deletion.ts";
 import { devices } from "./device-plugin.ts";
 import { guests, type MovePurchases } from "./guests.ts";
 import { guessingLimits } from "./limits-guessing.ts";
+import type { Outbox } from "./mails-outbox.ts";
 import { organizations } from "./organizations.ts";
 import { organizationGuards } from "./organizations-guards.ts";
 import { passwordGuard } from "./passwords-guard.ts";
@@ -18,11 +18,7 @@ import { usernames } from "./usernames.ts";
 export type AuthOptions = { keepsBooks: KeepsBooks; movePurchases: MovePurchases };
 
 /** What better-auth is asked to do beyond e-mail and password. The order matters: guards come first. */
-export const pluginsOf = (
-  deps: Deps,
-  { keepsBooks, movePurchases }: AuthOptions,
-  sendMail: (mail: Mail) => Promise<void>,
-) => {
+export const pluginsOf = (deps: Deps, { keepsBooks, movePurchases }: AuthOptions, outbox: Outbox) => {
   const { config } = deps;
   return [
     guardedBearer(),
@@ -36,6 +32,6 @@ export const pluginsOf = (
     usernames(),
     guests(deps, movePurchases),
     admin({ ...platformRoles, adminUserIds: config.admin_user_ids }),
-    organizations(deps, keepsBooks, sendMail),
+    organizations(deps, keepsBooks, outbox),
   ];
 };

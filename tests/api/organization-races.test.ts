@@ -1,6 +1,6 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { invitation, member, organizationRole, teamMember, user } from "../../server/auth/tables.ts";
+import { invitation, member, organizationRole, team, teamMember, user } from "../../server/auth/tables.ts";
 import { newId } from "../../server/lib/ids.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { payments } from "../../server/payments/tables.ts";
@@ -109,6 +109,34 @@ test("of many who accept at once, no more join than there is room for", async ()
     .from(invitation)
     .where(eq(invitation.organizationId, id));
   expect(states.filter(({ status }) => status === "pending")).toHaveLength(3);
+});
+
+test("of many who invite, make teams or make roles at once, no more is made than there is room for", async () => {
+  const first = await person(floe, "first");
+  const id = await organizationOf(floe, first, "full");
+  const createdAt = new Date();
+  const rows = (taken: number) =>
+    Array.from({ length: taken }, (_, n) => ({ id: newId(), organizationId: id, createdAt, name: `x${n}` }));
+  const open = { status: "pending", role: "member", inviterId: first.user_id, expiresAt: new Date(Date.now() + 3.6e6) };
+  const { db } = floe.deps;
+  await db.insert(invitation).values(rows(98).map((row) => ({ ...row, ...open, email: `${row.id}@example.com` })));
+  await db.insert(team).values(rows(98));
+  await db.insert(organizationRole).values(rows(48).map((row) => ({ ...row, role: row.name, permission: "{}" })));
+  const calls = [
+    ["/organization/invite-member", (n: number) => ({ email: `${newId()}-${n}@example.com`, role: "member" })],
+    ["/organization/create-team", (n: number) => ({ name: `Team ${n}` })],
+    ["/organization/create-role", (n: number) => ({ role: `role-${n}`, permission: { orders: ["read"] } })],
+  ] as const;
+  for (const [path, bodyOf] of calls) {
+    const answers = await together((n) => call(first, "POST", path, { organizationId: id, ...bodyOf(n) }), 8);
+    expect(count(answers), path).toEqual({ done: 2, failed: 0, unclear: 0 });
+  }
+  for (const [table, max] of [
+    [invitation, 100],
+    [team, 100],
+    [organizationRole, 50],
+  ] as const)
+    expect(await db.$count(table, eq(table.organizationId, id))).toBe(max);
 });
 
 test("one person added 50 times at once to a team is in it once", async () => {
