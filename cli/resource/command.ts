@@ -40,7 +40,9 @@ export async function addOperation(
 ): Promise<FlagEntry[]> {
   const op = await complete(entry);
   const command = parent.command(op.name).description(op.summary);
-  for (const param of op.params) command.argument(`<${param}>`);
+  const names = group.namedBy?.map((name) => name.replaceAll("_", " ")).join(", ");
+  for (const param of op.params)
+    command.argument(`<${param}>`, param === "id" && names ? `its id, or its ${names}` : undefined);
   const writes = op.method !== "GET";
   if (op.query.length > 0) addFlags(command, op.query, op.list ? "Filters:" : "Options:");
   if (op.body) {

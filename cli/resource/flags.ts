@@ -44,15 +44,15 @@ export type Flag = {
   short?: Shorthand;
   kind: Kind;
   choices?: string[];
-  description?: string;
+  description: string;
   /** Where it writes. */
   place: string[];
 };
 
 /** Every flag that writes a field: the shorthands and its own. */
 function flagsOf(entry: FlagEntry): [name: string, flag: Flag][] {
-  const { name, kind, choices, description } = entry;
-  const own: Flag = { entry, kind, place: [name], ...(choices && { choices }), ...(description && { description }) };
+  const { name, kind, choices } = entry;
+  const own: Flag = { entry, kind, place: [name], description: about(entry), ...(choices && { choices }) };
   return [
     ...(entry.shorts ?? []).map((short): [string, Flag] => {
       const { flag, kind = "text", choices, description, writes } = short;
@@ -73,8 +73,25 @@ export function flagNamed(op: OperationEntry, name: string): Flag {
 export const readFlag = ({ entry, short }: Flag, text: string): Record<string, unknown> =>
   short ? readShort(short, text) : { [entry.name]: named(readValue(entry, text), entry.refers) };
 
+/** Choices stand where the value does, unless that would push the descriptions off the screen. */
+const isShort = (choices: string[]): boolean => choices.join("|").length <= 45;
 const shown = (kind: Kind, choices: string[] | undefined): string =>
-  kind !== "list" && choices && choices.length <= 8 ? `<${choices.join("|")}>` : placeholders[kind];
+  kind !== "list" && choices && isShort(choices) ? `<${choices.join("|")}>` : placeholders[kind];
+
+/** What is said of a field wherever it is asked for. */
+const about = ({ kind, description, refers }: FlagEntry): string =>
+  [description, refers && (kind === "list" ? "By name or id, several with commas." : "By name or id.")]
+    .filter(Boolean)
+    .join(" ");
+
+/** What help says of a flag. */
+const helpOf = (entry: FlagEntry): string => {
+  const { kind, choices, required, shorts } = entry;
+  const isWide = kind === "text" && choices && choices.length <= 8 && !isShort(choices);
+  return [about(entry), isWide && `One of ${choices.join(", ")}.`, required && !shorts?.length && "(required)"]
+    .filter(Boolean)
+    .join(" ");
+};
 
 function addShort(command: Command, short: Shorthand, heading: string): void {
   const { flag, kind = "text", choices, of } = short;
@@ -100,9 +117,7 @@ export function addFlags(command: Command, entries: FlagEntry[], heading: string
     const shorts = entry.shorts ?? [];
     for (const short of shorts) addShort(command, short, heading);
     if (shorts.some(({ flag }) => flag === kebab(entry.name))) continue;
-    const required = entry.required && shorts.length === 0 ? "(required)" : "";
-    const description = [entry.description, required].filter(Boolean).join(" ");
-    const option = new Option(`--${kebab(entry.name)} ${shown(entry.kind, entry.choices)}`, description);
+    const option = new Option(`--${kebab(entry.name)} ${shown(entry.kind, entry.choices)}`, helpOf(entry));
     option.helpGroup(heading);
     command.addOption(option.argParser((text: string, before: unknown) => readValue(entry, text, before)));
   }

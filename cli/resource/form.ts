@@ -33,7 +33,7 @@ function wrongWith(read: () => unknown): string | undefined {
 }
 
 function questionOf(body: Body, ask: Ask, flag: Flag): Question {
-  const { description = "", kind, choices } = flag;
+  const { description, kind, choices } = flag;
   const first = ask.optional && kind === "boolean" ? ["false", "true"] : ["true", "false"];
   return {
     name: ask.flag,
