@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { pg_trgm } from "@electric-sql/pglite/contrib/pg_trgm";
 import { sql } from "drizzle-orm";
-import { drizzle as drizzlePostgres } from "drizzle-orm/node-postgres";
-import { migrate as migratePostgres } from "drizzle-orm/node-postgres/migrator";
 import { drizzle as drizzlePglite } from "drizzle-orm/pglite";
 import { migrate as migratePglite } from "drizzle-orm/pglite/migrator";
-import pg from "pg";
+import { drizzle as drizzlePostgres } from "drizzle-orm/postgres-js";
+import { migrate as migratePostgres } from "drizzle-orm/postgres-js/migrator";
 import { type ConstructorOptions, fromPglite } from "pg-boss";
-import type { Database, Tx } from "./transaction.ts";
-import { Unconnected } from "./unreachable.ts";
+import postgres from "postgres";
+import { openPool } from "./pool.ts";
+import type { Database } from "./transaction.ts";
 
 export type OpenDatabase = {
   db: Database;
@@ -47,36 +47,12 @@ export async function openEmbedded(folder: string | PGlite): Promise<OpenDatabas
 
 const connections_max = 10;
 const queue_connections_max = 4;
-const connect_ms_max = 10_000;
 const migration_lock = 4455;
 
 /** PostgreSQL over the network. */
 export async function openPostgres(url: string): Promise<OpenDatabase> {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: connections_max,
-    connectionTimeoutMillis: connect_ms_max,
-    idleTimeoutMillis: 0,
-    keepAlive: true,
-  });
-  // Without these a connection that breaks while nobody waits for it would end the process. Its query, or the next one,
-  // says what is to be said.
-  pool.on("error", () => {});
-  pool.on("connect", (client) => client.on("error", () => {}));
+  const pool = openPool(url, connections_max);
   const db = drizzlePostgres({ client: pool });
-  /** drizzle's own keeps a connection for ever on which a transaction could not begin. */
-  async function transaction<T>(work: (tx: Tx) => Promise<T>, ...options: [never?]): Promise<T> {
-    const client = await pool.connect().catch((cause: Error) => {
-      throw new Unconnected("No connection to the database.", { cause });
-    });
-    try {
-      return await drizzlePostgres({ client }).transaction(work, ...options);
-    } finally {
-      // A broken one is not used again.
-      client.release();
-    }
-  }
-  Object.assign(db, { transaction });
   try {
     await db.execute(sql`select 1`);
   } catch (error) {
@@ -92,13 +68,12 @@ export async function openPostgres(url: string): Promise<OpenDatabase> {
     queue: { connectionString: url, max: queue_connections_max },
     async migrate(migrationsFolder) {
       // Several servers may start at once: one migrates, the others wait for it.
-      const one = new pg.Client({ connectionString: url, connectionTimeoutMillis: connect_ms_max });
-      await one.connect();
+      const one = postgres(url, { max: 1, onnotice: () => {} });
       try {
-        await one.query("select pg_advisory_lock($1)", [migration_lock]);
+        await one`select pg_advisory_lock(${migration_lock})`;
         await migratePostgres(drizzlePostgres({ client: one }), { migrationsFolder });
       } finally {
-        await one.end();
+        await one.end({ timeout: 5 });
       }
     },
     close: () => pool.end(),

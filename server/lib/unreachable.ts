@@ -1,11 +1,12 @@
 import { DrizzleQueryError } from "drizzle-orm";
 import { stateOf } from "./loggable.ts";
 
-/** How the driver says that there is no connection, or none any more: in words. */
-const unconnected =
-  /^(Connection terminated|Client (has encountered a connection error|was closed)|timeout (expired|exceeded when trying to connect))/;
-/** How the system says so. */
+/** How the driver and the system say that there is no connection, or none any more. */
 const unconnected_codes = new Set([
+  "CONNECTION_CLOSED",
+  "CONNECTION_DESTROYED",
+  "CONNECTION_ENDED",
+  "CONNECT_TIMEOUT",
   "ECONNREFUSED",
   "ECONNRESET",
   "EPIPE",
@@ -18,7 +19,7 @@ const unconnected_codes = new Set([
 /** How the database does: a broken connection, ended by its keeper, starting or stopping, no place for one more. */
 const gone_states = /^(08...|57P0[1-3]|53300)$/;
 
-/** No connection was to be had for a transaction. */
+/** There was no connection to be had, or the transaction's has ended. */
 export class Unconnected extends Error {
   override readonly name = "Unconnected";
 }
@@ -33,8 +34,8 @@ export function isUnreachable(error: unknown): boolean {
     if (!(inner instanceof DrizzleQueryError)) continue;
     const state = stateOf(inner);
     if (state !== undefined && gone_states.test(state)) return true;
-    const cause = inner.cause as { message?: string; code?: unknown } | undefined;
-    return unconnected.test(cause?.message ?? "") || unconnected_codes.has(String(cause?.code));
+    const code = (inner.cause as { code?: unknown } | undefined)?.code;
+    if (typeof code === "string" && unconnected_codes.has(code)) return true;
   }
   return false;
 }

@@ -1,0 +1,156 @@
+import postgres, { type Sql } from "postgres";
+import { Unconnected } from "./unreachable.ts";
+
+/** A client of one connection, in use by one asker at a time. */
+type Connection = { sql: Sql; isGone: boolean };
+type Ask = <T>(query: (sql: Sql) => PromiseLike<T>) => Promise<T>;
+
+const connect_seconds_max = 10;
+const close_seconds_max = 5;
+
+/** One statement. A connection that fails otherwise than by the database's word, or by its last word, is not used again. */
+async function run<T>(connection: Connection, query: (sql: Sql) => PromiseLike<T>): Promise<T> {
+  try {
+    return await query(connection.sql);
+  } catch (error) {
+    if (!(error instanceof postgres.PostgresError && error.severity === "ERROR")) connection.isGone = true;
+    throw error;
+  }
+}
+
+/** What drizzle takes of a client: `unsafe`, whose rows are asked for as arrays before it runs. */
+const unsafeOf =
+  (ask: Ask): Sql["unsafe"] =>
+  (...query: Parameters<Sql["unsafe"]>) => {
+    let asArrays = false;
+    const result = Promise.resolve().then(() =>
+      ask<unknown>((sql) => (asArrays ? sql.unsafe(...query).values() : sql.unsafe(...query))),
+    );
+    const pending = Object.assign(result, {
+      values: () => {
+        asArrays = true;
+        return result;
+      },
+    });
+    return pending as never;
+  };
+
+/**
+ * Connections to PostgreSQL, as one client for drizzle. The driver's own pool writes to a connection that has ended under a
+ * transaction, which ends the process, or sends what was left of the transaction over another, outside of it. Here each
+ * connection has a client of its own, which is thrown away once its connection has ended, and a transaction that has lost its
+ * connection asks nothing more.
+ */
+export function openPool(url: string, max: number): Sql {
+  const free: Connection[] = [];
+  const waiting: PromiseWithResolvers<Connection>[] = [];
+  const open = new Set<Connection>();
+  let isOver = false;
+  // Never connected: it has the options that drizzle sets, and the shape that it wants.
+  const client = postgres(url);
+
+  function connect(): Connection {
+    const sql = postgres(url, {
+      max: 1,
+      connect_timeout: connect_seconds_max,
+      // Else it would end connections by age, also under a transaction.
+      max_lifetime: null,
+      onnotice: () => {},
+      onclose: () => {
+        connection.isGone = true;
+      },
+    });
+    Object.assign(sql.options.parsers, client.options.parsers);
+    Object.assign(sql.options.serializers, client.options.serializers);
+    const connection: Connection = { sql, isGone: false };
+    open.add(connection);
+    return connection;
+  }
+  function discard(connection: Connection): void {
+    open.delete(connection);
+    void connection.sql.end({ timeout: 0 });
+  }
+  function take(): Connection | Promise<Connection> {
+    if (isOver) throw new Unconnected("The connections to the database are closed.");
+    for (let one = free.pop(); one; one = free.pop()) {
+      if (!one.isGone) return one;
+      discard(one);
+    }
+    if (open.size < max) return connect();
+    const turn = Promise.withResolvers<Connection>();
+    waiting.push(turn);
+    return turn.promise;
+  }
+  function give(connection: Connection): void {
+    if (connection.isGone) discard(connection);
+    const next = waiting.shift();
+    if (next) next.resolve(connection.isGone ? connect() : connection);
+    else if (!connection.isGone) free.push(connection);
+  }
+
+  async function begin<T>(work: (client: object) => Promise<T>): Promise<T> {
+    const connection = await take();
+    let last: Promise<unknown> = Promise.resolve();
+    let isEnded = false;
+    let savepoints = 0;
+    // One statement after the other, so that none waits in the driver for a connection that may be another by then.
+    const ask: Ask = (query) => {
+      const result = last.then(() => {
+        if (isEnded) throw new Error("A statement came after the end of its transaction.");
+        if (connection.isGone) throw new Unconnected("The connection of the transaction has ended.");
+        return run(connection, query);
+      });
+      last = result.catch(() => {});
+      return result;
+    };
+    const control = (statement: string) => ask((sql) => sql.unsafe(statement));
+    const unsafe = unsafeOf(ask);
+    async function savepoint<S>(inner: (client: object) => Promise<S>): Promise<S> {
+      savepoints += 1;
+      const name = `s${savepoints}`;
+      await control(`savepoint ${name}`);
+      try {
+        const result = await inner({ unsafe, savepoint });
+        await control(`release savepoint ${name}`);
+        return result;
+      } catch (error) {
+        if (!connection.isGone) await control(`rollback to savepoint ${name}`);
+        throw error;
+      }
+    }
+    try {
+      await control("begin");
+      const result = await work({ unsafe, savepoint });
+      // PostgreSQL answers the commit of a transaction in which a statement has failed by undoing it, without an error.
+      const { command } = await control("commit");
+      if (command !== "COMMIT") throw new Error("A transaction was undone: one of its statements had failed.");
+      return result;
+    } catch (error) {
+      if (connection.isGone) throw new Unconnected("The connection of a transaction has ended.", { cause: error });
+      // Where nothing can be undone the connection is not used again; its end undoes everything.
+      await control("rollback").catch(() => {
+        connection.isGone = true;
+      });
+      throw error;
+    } finally {
+      isEnded = true;
+      give(connection);
+    }
+  }
+
+  async function ask<T>(query: (sql: Sql) => PromiseLike<T>): Promise<T> {
+    const connection = await take();
+    try {
+      return await run(connection, query);
+    } finally {
+      give(connection);
+    }
+  }
+
+  async function end(): Promise<void> {
+    isOver = true;
+    for (const turn of waiting) turn.reject(new Unconnected("The connections to the database are closed."));
+    await Promise.all([...open].map(({ sql }) => sql.end({ timeout: close_seconds_max })));
+  }
+  return Object.assign(client, { unsafe: unsafeOf(ask), begin, end });
+}
