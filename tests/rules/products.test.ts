@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { checkPrices, type PriceGround, type PriceWanted } from "../../server/products/price-rules.ts";
-import { type PriceRow, planPrice, priceOut } from "../../server/products/rules.ts";
+import { type PriceRow, planPrice, priceOut, sortColumns } from "../../server/products/rules.ts";
 import { ProductPriceCreate } from "../../shared/api/prices.ts";
 import { currencies } from "../../shared/currencies.ts";
 import { maximumAmount, minimumAmount } from "../../shared/money.ts";
@@ -204,6 +204,27 @@ describe("prices together", () => {
     expect(places([{ id: kept.id }, fixed(2000)], { active: [kept] })).toEqual(["prices value_error"]);
     expect(check([{ id: kept.id }])[0]?.msg).toBe("Price does not exist.");
   });
+});
+
+test("PRD-35: a product is sorted by its oldest price on sale: free before all, custom by its least, seats by the first", () => {
+  const at = (day: number, values: Partial<PriceRow>) => row({ created_at: new Date(day), id: String(day), ...values });
+  const none = { price_amount: null };
+  const tier = { min_seats: 1, max_seats: null, price_per_seat: 700 };
+  const seat_tiers = { seat_tier_type: "volume" as const, tiers: [tier], minimum_seats: 1, maximum_seats: null };
+  const kinds: [Partial<PriceRow>, number][] = [
+    [{ price_amount: 900 }, 900],
+    [{ ...none, amount_type: "free" }, -2],
+    [{ ...none, amount_type: "custom", minimum_amount: 0 }, 0],
+    [{ ...none, amount_type: "metered_unit" }, 0],
+    [{ ...none, amount_type: "seat_based", seat_tiers }, 700],
+  ];
+  for (const [values, sort_amount] of kinds) {
+    const sort_amount_type = values.amount_type ?? "fixed";
+    expect(sortColumns([at(2, { price_amount: 5 }), at(1, values)])).toEqual({ sort_amount_type, sort_amount });
+  }
+  // Of prices made at once, the first.
+  const together = [row({ id: "b", price_amount: 2 }), row({ id: "a", price_amount: 1 })];
+  expect(sortColumns(together).sort_amount).toBe(1);
 });
 
 describe("prices as they are answered", () => {
