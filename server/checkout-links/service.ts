@@ -124,10 +124,7 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
       const trial =
         trial_interval === undefined && trial_interval_count === undefined && !isOnce
           ? {}
-          : {
-              trial_interval: isOnce ? null : (trial_interval ?? null),
-              trial_interval_count: isOnce ? null : (trial_interval_count ?? null),
-            };
+          : { trial_interval: trial_interval ?? null, trial_interval_count: trial_interval_count ?? null };
       const patch = Object.fromEntries(
         Object.entries({ ...plain, ...trial }).filter(([, value]) => value !== undefined),
       );
