@@ -205,7 +205,9 @@ export function renderDetail(row: unknown, paint: Paint, terminal: number): stri
     if (!isRow(value)) return;
     for (const [key, inner] of Object.entries(value)) {
       const path = `${prefix}${key}`;
-      if (isRow(inner) && depth > 0 && Object.keys(inner).length > 0) walk(inner, `${path}.`, depth - 1);
+      // Settings are read one by one, under the keys by which they are set.
+      const isDeep = depth > 0 || (isRow(inner) && Object.values(inner).every((one) => typeof one === "boolean"));
+      if (isRow(inner) && isDeep && Object.keys(inner).length > 0) walk(inner, `${path}.`, depth - 1);
       else if (isRow(inner) && Object.keys(inner).length === 0) continue;
       else {
         const kind = key === "prices" ? "price" : /(^|_)amount$/.test(key) ? "money" : undefined;

@@ -1,6 +1,6 @@
 /** Tables as they stand on terminals of different widths. */
 import { describe, expect, test } from "vitest";
-import { renderTable } from "../../cli/ui/table.ts";
+import { renderDetail, renderTable } from "../../cli/ui/table.ts";
 import { painter } from "../../cli/ui/theme.ts";
 
 const paint = painter({ NO_COLOR: "1" }, undefined, {});
@@ -18,6 +18,16 @@ const prices = [
 const row = { id, name: "Pro", prices, is_archived: false, created_at: new Date(2026, 0, 15, 10, 5).toISOString() };
 const linesAt = (width: number, cells = columns, rows = [row]) =>
   renderTable(rows, cells, paint, width).trimEnd().split("\n");
+
+test("one thing is told field by field, settings under the keys by which they are set", () => {
+  const settings = { usage: { show: true }, subscription: { pause: false } };
+  expect(renderDetail({ name: "Acme", customer_portal_settings: settings }, paint, 80).split("\n")).toEqual([
+    "name                                         Acme",
+    "customer_portal_settings.usage.show          yes",
+    "customer_portal_settings.subscription.pause  no",
+    "",
+  ]);
+});
 
 describe("a table", () => {
   test("says every kind of price as people do", () => {
