@@ -1,4 +1,8 @@
+import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sweepTallies } from "../../server/customers/jobs.ts";
+import { listCustomers } from "../../server/customers/store.ts";
+import { customers } from "../../server/customers/tables.ts";
 import { nextInvoiceNumber } from "../../server/organizations/store.ts";
 import { callsOf } from "../support/calls.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -41,14 +45,45 @@ describe("at the same time", () => {
   });
 
   test("CUS-03, CUS-08: of updates to one address one wins, the others get 422", async () => {
-    const customers = await many(8, (index) =>
+    const movers = await many(8, (index) =>
       seller.client.customers.create({ body: { email: `move-${index}@example.com` } }),
     );
     const answers = await Promise.all(
-      customers.map(({ id }) => send("PATCH", `/v1/customers/${id}`, { email: "moved@example.com" })),
+      movers.map(({ id }) => send("PATCH", `/v1/customers/${id}`, { email: "moved@example.com" })),
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(422)]);
     expect(floe.logged.filter((line) => line.startsWith("error"))).toEqual([]);
+  });
+
+  test("whenever it is looked, a list of all customers counts those that there are", async () => {
+    const { organization_id, client } = await floe.seller("counted");
+    const living = and(eq(customers.organization_id, organization_id), isNull(customers.deleted_at));
+    const looked: [number, number][] = [];
+    let isBusy = true;
+    const look = async () => {
+      while (isBusy)
+        await floe.deps.db.transaction(
+          async (db) => {
+            const filter = { page: 1, limit: 1, sorting: [] };
+            looked.push([(await listCustomers(db, organization_id, filter)).total, await db.$count(customers, living)]);
+            await sweepTallies(floe.deps);
+          },
+          { isolationLevel: "repeatable read" },
+        );
+    };
+    const looking = [look(), look()];
+    await many(8, async (index) => {
+      for (let round = 0; round < 6; round += 1) {
+        const body = { email: `counted-${index}-${round}@example.com` };
+        const { id } = await client.customers.create({ body });
+        if (round % 2 === 1) await client.customers.delete({ params: { id }, query: {} });
+      }
+    });
+    isBusy = false;
+    await Promise.all(looking);
+    expect(looked.length).toBeGreaterThan(5);
+    expect(looked.filter(([told, there]) => told !== there)).toEqual([]);
+    expect((await client.customers.list({ query: {} })).pagination.total_count).toBe(24);
   });
 
   test("CUF-02: of custom fields with one slug one is made, and one renamed; the others get 422", async () => {
