@@ -40,7 +40,7 @@ async function serveFloe(databaseUrl, { products, limit, rich }) {
   const columns = (table, left) =>
     `(select string_agg(quote_ident(column_name), ',' order by ordinal_position) from information_schema.columns
       where table_name = '${table}' and column_name not in (${left.map((name) => `'${name}'`).join(",")}))`;
-  const copied = async (table, left) => (await run(`select ${columns(table, left)} as list`)).rows[0].list;
+  const copied = async (table, left) => (await run(`select ${columns(table, left)} as list`))[0].list;
   const product_columns = await copied("products", ["id", "name", "created_at"]);
   const price_columns = await copied("product_prices", ["id", "product_id"]);
   await run(`insert into products (id, name, created_at, ${product_columns})

@@ -1,8 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import { sql as statement } from "drizzle-orm";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { openPostgres } from "../../server/lib/database.ts";
+import { isUnreachable } from "../../server/lib/unreachable.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Postgres, startPostgres } from "../support/postgres.ts";
 import { openStream, type Stream } from "../support/sse.ts";
@@ -54,6 +57,11 @@ const endConnections = () =>
     (sql) =>
       sql`select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()`,
   );
+const failureOf = (work: Promise<unknown>) =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
 const isReady = async () => ((await asked("GET", "/readyz")).status === 200 ? true : undefined);
 const answerOf = async (answer: Response) => ({
   status: answer.status,
@@ -61,6 +69,58 @@ const answerOf = async (answer: Response) => ({
   json: await answer.json(),
 });
 const detail = "The database cannot be reached. Try again in a moment.";
+
+test("a transaction whose connection has ended does nothing more, one with a failed statement is never taken for done", async () => {
+  const { db, close } = await openPostgres(await database.database());
+  try {
+    await db.execute(statement`create table things (name text primary key)`);
+    const add = (on: Pick<typeof db, "execute">, name: string) =>
+      on.execute(statement`insert into things values (${name})`);
+    const names = async () => (await db.execute(statement`select name from things order by 1`)) as unknown;
+
+    const lost = await failureOf(
+      db.transaction(async (tx) => {
+        await add(tx, "before");
+        const ended = failureOf(tx.execute(statement`select pg_terminate_backend(pg_backend_pid())`));
+        // Asked at the same time, asked after it, and asked by somebody who took the failure for no matter.
+        const [, also] = await Promise.all([ended, failureOf(add(tx, "beside"))]);
+        expect(isUnreachable(also)).toBe(true);
+        expect(isUnreachable(await failureOf(add(tx, "after")))).toBe(true);
+      }),
+    );
+    expect(isUnreachable(lost)).toBe(true);
+    expect(await names()).toEqual([]);
+
+    const undone = db.transaction(async (tx) => {
+      await add(tx, "one");
+      await failureOf(add(tx, "one"));
+    });
+    await expect(undone).rejects.toThrow("A transaction was undone");
+    let late: (() => Promise<unknown>) | undefined;
+    await db.transaction(async (tx) => {
+      await add(tx, "kept");
+      await failureOf(tx.transaction((inner) => add(inner, "kept")));
+      await tx.transaction((inner) => add(inner, "kept too"));
+      late = () => add(tx, "late");
+    });
+    await expect(late?.()).rejects.toThrow("late");
+    // More than there are connections, while some of them end.
+    const many = await Promise.all(
+      Array.from({ length: 60 }, (_, at) =>
+        failureOf(
+          at % 7 === 0
+            ? db.execute(statement`select pg_terminate_backend(pg_backend_pid())`)
+            : db.transaction((tx) => add(tx, `many ${at}`)),
+        ),
+      ),
+    );
+    expect(many.map((failure) => isUnreachable(failure))).toEqual(many.map((_, at) => at % 7 === 0));
+    expect(await names()).toHaveLength(2 + many.filter((_, at) => at % 7 !== 0).length);
+  } finally {
+    await close();
+  }
+  expect(isUnreachable(await failureOf(Promise.resolve(db.execute(statement`select 1`))))).toBe(true);
+});
 
 test("a database that ends its connections, dies and comes back: 503 meanwhile, and nothing is lost or done twice", {
   timeout: 120_000,
