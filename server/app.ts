@@ -1,6 +1,7 @@
 import cors from "@fastify/cors";
-import Fastify, { type FastifyInstance } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { api } from "../shared/api/index.ts";
+import { notFound } from "../shared/errors.ts";
 import type { Auth } from "./auth/auth.ts";
 import { openLink } from "./checkout-links/service.ts";
 import { createForUser } from "./checkouts/service.ts";
@@ -53,6 +54,9 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     trustProxy: deps.config.TRUST_PROXY ?? false,
     genReqId: newId,
     routerOptions: { ignoreTrailingSlash: true, querystringParser: parseQuery, maxParamLength: 500 },
+    // An address that is none, as one with half of an escape, leads nowhere; the framework's own answer has another shape.
+    frameworkErrors: (_error, request, reply) =>
+      answerError(deps.log)(notFound(), request as FastifyRequest, reply as FastifyReply),
   });
   app.setErrorHandler(answerError(deps.log));
   app.addHook("onSend", async (request, reply) => void reply.header("X-Request-Id", request.id));

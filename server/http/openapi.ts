@@ -88,8 +88,12 @@ function describe(resource: string, key: string, op: Operation): Json {
   });
   const errors: ErrorName[] = [
     ...(op.errors ?? []),
+    "invalid_token",
     ...(op.scopes.length > 0 ? (["Unauthorized", "insufficient_scope"] as const) : []),
   ];
+  // A path whose parameters are any text has no fault: there is such a thing, or there is not.
+  const refusable =
+    op.method === "POST" || op.body || op.query || parameters.some(({ schema: { format } }) => format !== undefined);
   const byStatus = Map.groupBy(errors, (name) => statusOf[name]);
   return {
     operationId: `${resource}.${key}`,
@@ -106,7 +110,14 @@ function describe(resource: string, key: string, op: Operation): Json {
           { description: names.join(", "), content: content(refTo("Error")) },
         ]),
       ),
-      422: { description: "The request has faults; each with its place.", content: content(refTo("ValidationError")) },
+      ...(refusable
+        ? {
+            422: {
+              description: "The request has faults; each with its place.",
+              content: content(refTo("ValidationError")),
+            },
+          }
+        : {}),
     },
   };
 }

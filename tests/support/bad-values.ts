@@ -80,6 +80,49 @@ export const badTexts: readonly string[] = [
   "[object Object]",
 ];
 
+/** JSON that no JavaScript value becomes: what stands for it is put in its place by `withRaw`. */
+const raw: Record<string, string> = {
+  "raw:infinite": "1e999",
+  "raw:tiny": "-1e-999",
+  "raw:digits": "9".repeat(400),
+  "raw:fraction": `0.${"1".repeat(400)}`,
+  "raw:twice": '{"name":1,"name":"x","type":"custom","type":2}',
+  "raw:deep": `${"[".repeat(2000)}${"]".repeat(2000)}`,
+  "raw:deeper": `${'{"a":'.repeat(2000)}1${"}".repeat(2000)}`,
+  "raw:prototype": '{"__proto__":{"x":1},"constructor":{"prototype":{"x":1}},"toString":1,"hasOwnProperty":null}',
+};
+export const badRaw: readonly string[] = Object.keys(raw);
+
+/** A body as text, with the raw values in their places. */
+export const withRaw = (body: unknown): string =>
+  JSON.stringify(body ?? null).replace(/"(raw:\w+)"/g, (whole, name: string) => raw[name] ?? whole);
+
+/** Whole bodies that are hardly JSON, or are so in an odd way. */
+export const rawBodies: readonly string[] = [
+  "",
+  " ",
+  "null",
+  "\ufeff{}",
+  '"\\ud800"',
+  '{"\\ud800":1}',
+  '{"\\u0000":"\\u0000"}',
+  '{"name":"a","name":null,"":1}',
+  ...Object.values(raw),
+  `{"name":${"[".repeat(20_000)}${"]".repeat(20_000)}}`,
+  `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`,
+];
+/** Types that a body of JSON does not have. */
+export const rawTypes: readonly string[] = [
+  "text/plain",
+  "application/xml",
+  "application/x-www-form-urlencoded",
+  "multipart/form-data; boundary=x",
+  "application/json; charset=utf-16",
+  "application/octet-stream",
+  "nonsense",
+  "application/",
+];
+
 type Schema = {
   properties?: Record<string, Schema>;
   items?: Schema;

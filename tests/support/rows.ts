@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Api } from "../../shared/api/index.ts";
-import { upload } from "./files.ts";
+import { begin, put, upload } from "./files.ts";
 import type { Floe, Seller } from "./floe.ts";
 
 /** Where a row of a resource is found: its path parameters, and those of single operations that name another thing. */
@@ -30,16 +30,20 @@ async function openCheckout({ client }: Seller) {
   return client.checkouts.create({ body: { products: [product.id], customer_email: "buyer@example.com" } });
 }
 
-/** A sale from end to end. */
-export async function sell(floe: Floe, seller: Seller): Promise<void> {
-  const { client_secret } = await openCheckout(seller);
-  const body = {
-    confirmation_token_id: "pm_card_visa",
-    customer_name: "Buyer",
-    customer_billing_address: { country: "FR" },
-  };
-  await floe.client().checkoutClient.confirm({ params: { client_secret }, body });
+/** What buys a book. */
+export const payment = {
+  confirmation_token_id: "pm_card_visa",
+  customer_name: "Buyer",
+  customer_billing_address: { country: "FR" },
+};
+
+/** A sale from end to end; answers its checkout. */
+export async function sell(floe: Floe, seller: Seller) {
+  const checkout = await openCheckout(seller);
+  const { client_secret } = checkout;
+  await floe.client().checkoutClient.confirm({ params: { client_secret }, body: payment });
   await floe.runJobs();
+  return checkout;
 }
 
 /** Makes one row of each resource. A resource without an entry does not compile, so each gets its baseline tests. */
@@ -207,4 +211,32 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
     id: product_id,
   }),
   "webhooks.createEndpoint": () => ({ url: nobody, events: ["order.paid"], name: "Sample" }),
+};
+
+/** Of what the usual row and body are no good for, a request that is accepted: by the seller, whose first it may be. */
+export const freshOf: Record<
+  string,
+  (
+    floe: Floe,
+    seller: Seller,
+  ) => Promise<{ params?: Record<string, string>; query?: Record<string, string>; body?: object }>
+> = {
+  "catalog.pull": async () => ({ query: { catalog: "sample" } }),
+  // What the usual document describes looks like what other tests have made.
+  "catalog.apply": async () => ({ body: { document: { version: 1, catalog: "fresh" } } }),
+  "checkoutClient.confirm": async (_, seller) => ({
+    params: { client_secret: (await openCheckout(seller)).client_secret },
+    body: payment,
+  }),
+  "catalog.import": async (floe, seller) => ({
+    body: { catalog: "fresh", kind: "products", key: "fresh", id: (await rowOf.products(floe, seller)).params.id },
+  }),
+  "files.uploaded": async (floe, { client }) => {
+    const bytes = Buffer.from("A fresh file.");
+    const begun = await begin(client, bytes);
+    const { id, path, parts } = begun.upload;
+    const sent = await Promise.all(parts.map((part) => put(floe, part, bytes)));
+    const received = sent.map(({ etag }, index) => ({ number: index + 1, checksum_etag: etag }));
+    return { params: { id: begun.id }, body: { id, path, parts: received } };
+  },
 };

@@ -32,6 +32,10 @@ export function wireValue(schema: z.ZodType, avoid: ReadonlySet<unknown> = new S
   return fromJson(wireSchema(schema), avoid);
 }
 
+/** A body as its schema has it: of the right shape, and mostly of no sense. */
+export const bodyValue = (schema: z.ZodType): fc.Arbitrary<unknown> =>
+  fromJson(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as Json, new Set());
+
 function fromJson(schema: Json, avoid: ReadonlySet<unknown>): fc.Arbitrary<unknown> {
   const { type } = schema;
   const choices =
@@ -69,5 +73,5 @@ function scalarFrom(schema: Json): fc.Arbitrary<unknown> {
   if (schema.format === "date-time") {
     return fc.date({ min: new Date(0), max: new Date(4e12), noInvalidDate: true }).map((date) => date.toISOString());
   }
-  return fc.string({ minLength: schema.minLength ?? 0, maxLength: 12 });
+  return fc.string({ minLength: schema.minLength ?? 0, maxLength: Math.max(12, schema.minLength ?? 0) });
 }

@@ -1,0 +1,96 @@
+/** Every operation of the contract, and a floe to call them on: what tests need that hold for all of them. */
+import { sql } from "drizzle-orm";
+import { newId } from "../../server/lib/ids.ts";
+import { type Api, api } from "../../shared/api/index.ts";
+import { urlOf } from "../../shared/client.ts";
+import type { Operation } from "../../shared/contract.ts";
+import { type Floe, start } from "./floe.ts";
+import { bodyOf, type Row, rowOf } from "./rows.ts";
+
+export type Entry = { title: string; resource: keyof Api; name: string; op: Operation };
+export type Operations = Awaited<ReturnType<typeof startOperations>>;
+/** Where nothing is said: the usual row, a body that is accepted. `as` is a token; without one nobody asks. */
+export type Sent = {
+  as?: string;
+  body?: unknown;
+  query?: Record<string, unknown>;
+  params?: Record<string, string>;
+  headers?: Record<string, string>;
+};
+type Said = { error?: string; detail?: { loc: unknown[]; type: string; msg: string }[]; items?: unknown[] };
+
+export const operations: Entry[] = Object.entries(api).flatMap(([resource, ops]) =>
+  Object.entries(ops).map(([name, op]) => ({
+    title: `${resource}.${name}`,
+    resource: resource as keyof Api,
+    name,
+    op: op as Operation,
+  })),
+);
+export const withParams = operations.filter(({ op }) => op.params);
+export const withBody = operations.filter(({ op }) => op.body);
+
+/** Start one, with a row of each resource. */
+export async function startOperations() {
+  const floe = await start();
+  const seller = await floe.seller("ada");
+  const rows = new Map<keyof Api, Row>();
+  for (const resource of Object.keys(api) as (keyof Api)[]) rows.set(resource, await rowOf[resource](floe, seller));
+  const product_id = rows.get("products")?.params.id ?? "";
+  /** The statuses that each operation has answered with. */
+  const seen = new Map<string, Set<number>>(operations.map(({ title }) => [title, new Set()]));
+  let number = 0;
+
+  /** A body that the operation accepts. */
+  function sampleOf({ title, op }: Entry): unknown {
+    if (!op.body) return undefined;
+    if (op.method === "PATCH") return {};
+    const sample = bodyOf[title];
+    if (!sample) throw new Error(`Add a sample body for ${title} to tests/support/rows.ts.`);
+    number += 1;
+    return sample(product_id, number);
+  }
+  const paramsOf = ({ resource, name }: Entry, row = rows.get(resource)): Record<string, string> =>
+    row?.of?.[name] ?? row?.params ?? {};
+
+  async function call(entry: Entry, sent: Sent = {}, at: Floe = floe) {
+    const body = "body" in sent ? sent.body : sampleOf(entry);
+    const url = urlOf(entry.op.path, { params: sent.params ?? paramsOf(entry), query: sent.query ?? {} });
+    const answer = await at.request(entry.op.method, url, {
+      ...(sent.as === undefined ? {} : { token: sent.as }),
+      ...(body === undefined ? {} : { body }),
+      ...(sent.headers ? { headers: sent.headers } : {}),
+    });
+    seen.get(entry.title)?.add(answer.status);
+    return { ...answer, json: answer.json as Said };
+  }
+
+  return {
+    floe,
+    seller,
+    other: await floe.seller("bob"),
+    seen,
+    call,
+    sampleOf,
+    paramsOf,
+    /** Who may: the seller's key, or nobody where everybody may. */
+    may: ({ op }: Entry): Sent => (op.scopes.length > 0 ? { as: seller.key } : {}),
+    /** Where there is nothing. */
+    unknownParams: ({ op }: Entry): Record<string, string> =>
+      Object.fromEntries(
+        Object.entries(op.params?.shape ?? {}).map(([key]) => [key, key === "id" ? newId() : "nobody"]),
+      ),
+    async errorOf(entry: Entry, sent: Sent = {}): Promise<string> {
+      const { status, json } = await call(entry, sent);
+      return `${status} ${json?.error ?? ""}`;
+    },
+    async eventCount(): Promise<number> {
+      const result = (await floe.deps.db.execute(sql`select count(*)::int as total from events`)) as unknown as {
+        rows: { total: number }[];
+      };
+      return result.rows[0]?.total ?? -1;
+    },
+    /** What the server itself failed at. */
+    faultsLogged: (): string[] => floe.logged.filter((line) => line.startsWith("error")),
+  };
+}
