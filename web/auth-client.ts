@@ -156,4 +156,6 @@ export type Methods = {
   username: boolean;
   anonymous: boolean;
   providers: { id: string; name: string }[];
+  /** By which of them a new account can be made. */
+  signUp: { password: boolean; providers: boolean };
 };

@@ -160,17 +160,6 @@ function role({ kind, before, given }: Change): Told {
 
 const permissionOf = (stored: unknown): unknown => (typeof stored === "string" ? JSON.parse(stored) : stored);
 
-function device({ kind, before, given }: Change): Told | undefined {
-  const decided = given.status === "approved" || given.status === "denied";
-  if (kind !== "update" || !decided || given.status === before.status) return undefined;
-  return {
-    action: `device.${given.status}`,
-    subject: { type: "device", id: text(before.id) },
-    details: { clientId: before.clientId, scope: before.scope ?? null },
-    self: text(before.userId),
-  };
-}
-
 const tellers: Record<string, (change: Change) => Told | undefined> = {
   user,
   session,
@@ -181,7 +170,6 @@ const tellers: Record<string, (change: Change) => Told | undefined> = {
   team,
   teamMember,
   organizationRole: role,
-  deviceCode: device,
 };
 
 /** Fields whose change is never told: those of a request's ordinary course. */
@@ -203,13 +191,12 @@ const quiet: Record<string, ReadonlySet<string>> = {
     "refreshTokenExpiresAt",
     "scope",
   ]),
-  deviceCode: new Set(["lastPolledAt", "pollingInterval", "userId", "sessionId"]),
   team: new Set(["memberCount"]),
 };
 
 /** Whether a write may have to be told, as far as its fields say, so that the others cost nothing. */
 export function isTold(model: string, kind: Change["kind"], given: Row): boolean {
-  if (!(model in tellers) || (model === "deviceCode" && kind !== "update")) return false;
+  if (!(model in tellers)) return false;
   return kind !== "update" || !fieldsOf(given).every((name) => quiet[model]?.has(name) ?? false);
 }
 

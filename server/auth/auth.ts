@@ -28,7 +28,6 @@ import { type AuthOptions, pluginsOf } from "./plugins.ts";
 import { protectedStorage } from "./storage.ts";
 import {
   account,
-  deviceCode,
   invitation,
   member,
   organizationRole,
@@ -58,7 +57,6 @@ const schema = {
   team,
   teamMember,
   organizationRole,
-  deviceCode,
 };
 
 /** A number for a secret that stays its own, wherever it stands in the list: encrypted values name it. */

@@ -14,7 +14,7 @@ export function devices(deps: Deps) {
   const plugin = deviceAuthorization();
   return {
     ...plugin,
-    schema: { ...plugin.schema, session: { fields: { clientId: text, scope: text } } },
+    schema: { session: { fields: { clientId: text, scope: text } } },
     endpoints: { ...grantEndpoints(deps), ...approvalEndpoints(deps), ...deviceSessionEndpoints(deps) },
     hooks: { before: [limitedSessionsGuard] },
     // Wrong codes are counted by ourselves, across servers and by account.

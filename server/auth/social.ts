@@ -23,6 +23,10 @@ export const social = (deps: Parts) => {
     username: config.FLOE_PASSWORD_SIGN_IN,
     anonymous: config.FLOE_ANONYMOUS_SIGN_IN,
     providers: providers.map(({ id, name }) => ({ id, name })),
+    signUp: {
+      password: config.FLOE_PASSWORD_SIGN_IN && config.FLOE_SIGN_UP === "open",
+      providers: providers.length > 0 && config.FLOE_SOCIAL_SIGN_UP !== "closed",
+    },
   };
   return {
     id: "floe-social",

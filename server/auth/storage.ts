@@ -9,7 +9,7 @@ type Where = NonNullable<Parameters<Adapter["findMany"]>[0]["where"]>;
 type Row = Record<string, unknown>;
 
 /** What a bearer could use, kept as a hash: by model, the field. */
-const hashed: Readonly<Record<string, string>> = { session: "token", deviceCode: "deviceCode" };
+const hashed: Readonly<Record<string, string>> = { session: "token" };
 /** What the server itself must read again, and better-auth would keep in clear. */
 const sealed: Readonly<Record<string, string>> = { account: "idToken" };
 const hash_prefix = "sha256:";

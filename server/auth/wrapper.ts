@@ -93,7 +93,9 @@ export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): 
       const response = await handle(toRequest(request, config, path));
       const renewed = path === "/get-session" ? await renewedCookie(request, response, config) : undefined;
       if (renewed !== undefined) reply.header("set-cookie", renewed);
-      return answer(reply, path, path.startsWith("/callback/") ? onErrorPage(response, url) : response);
+      if (path.startsWith("/callback/")) return answer(reply, path, onErrorPage(response, url));
+      if (path === "/delete-user/callback" && isPage(request)) return answer(reply, path, await onPage(response, url));
+      return answer(reply, path, response);
     },
   });
 }
@@ -103,6 +105,16 @@ function onErrorPage(response: Response, url: string): Response {
   if (response.status < 400 || response.status === 429) return response;
   const code = response.status < 500 ? "invalid_callback_request" : "internal_server_error";
   return Response.redirect(`${url}/error?error=${code}`, 302);
+}
+
+/** Whether a browser wants to show what is answered. */
+const isPage = (request: FastifyRequest): boolean => request.headers.accept?.includes("text/html") ?? false;
+
+/** A mailed link is opened by a person: that it is refused is said on a page too, with the reason's code. */
+async function onPage(response: Response, url: string): Promise<Response> {
+  if (response.status < 400 || response.status === 429) return response;
+  const { code } = mapError(response.status, parsed(await response.text()));
+  return Response.redirect(`${url}/error?error=${encodeURIComponent(String(code).toLowerCase())}`, 302);
 }
 
 /** Whether a provider sent the browser back with anything that there is to read. */

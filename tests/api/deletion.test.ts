@@ -163,6 +163,12 @@ describe("by mail", () => {
     expect((await follow()).status).toBe(302);
     expect([await exists(user, two.user_id), await exists(organization, two.organizationId)]).toEqual([false, false]);
     expect((await follow()).status).toBe(404);
+    // A browser shows it as a page.
+    const shown = await floe.request("GET", `${pathname}${search}`, {
+      token: one.session,
+      headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" },
+    });
+    expect([shown.status, shown.headers.location]).toEqual([302, `${floe.url}/error?error=invalid_token`]);
 
     const other = await person(floe, "other");
     await join(floe, { owner: one, organizationId: one.organizationId, guest: other, role: "member" });

@@ -31,7 +31,7 @@ function postedPaths(): string[] {
   const { api } = betterAuth({
     secret: floe.deps.config.secret,
     baseURL: floe.url,
-    plugins: pluginsOf(floe.deps, {} as never, async () => {}),
+    plugins: pluginsOf(floe.deps, {} as never, {} as never),
   });
   type Endpoint = { path?: string; options?: { method?: string | string[] } };
   const theirs = (Object.values(api) as Endpoint[]).flatMap(({ path, options }) =>

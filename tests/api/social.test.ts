@@ -90,6 +90,7 @@ test("a page learns which ways of signing in are on", async () => {
         { id: "acme", name: "Acme" },
         { id: "lost-one", name: "lost-one" },
       ],
+      signUp: { password: true, providers: true },
     },
   });
 });
@@ -98,7 +99,13 @@ test("what is switched off is not offered, and refused", async () => {
   const strict = await startAccounts({ FLOE_ANONYMOUS_SIGN_IN: "off", FLOE_PASSWORD_SIGN_IN: "off" });
   try {
     const { json } = await strict.request("GET", "/api/auth/methods");
-    expect(json).toEqual({ password: false, username: false, anonymous: false, providers: [] });
+    expect(json).toEqual({
+      password: false,
+      username: false,
+      anonymous: false,
+      providers: [],
+      signUp: { password: false, providers: false },
+    });
     const post = (path: string, body: unknown) =>
       strict.request("POST", `/api/auth/${path}`, { body, headers: { origin: strict.url } });
     expect(await post("sign-in/anonymous", {})).toMatchObject({

@@ -1,7 +1,13 @@
 import { useEffect, useState } from "react";
 import { type Methods, signing } from "../auth-client.ts";
 
-const usual: Methods = { password: true, username: false, anonymous: false, providers: [] };
+const usual: Methods = {
+  password: true,
+  username: false,
+  anonymous: false,
+  providers: [],
+  signUp: { password: true, providers: false },
+};
 
 /** Which ways of signing in there are; undefined until it is known. A server that does not say has the usual one. */
 export function useMethods(): Methods | undefined {

@@ -139,9 +139,11 @@ function SignInForm({ next, methods, left }: FormProps) {
         </form>
       )}
       <Ways methods={methods} next={target} guests />
-      <p className="small soft">
-        No account yet? <Link href={withNext("/sign-up", next)}>Sign up</Link>
-      </p>
+      {(methods.signUp.password || methods.signUp.providers) && (
+        <p className="small soft">
+          No account yet? <Link href={withNext("/sign-up", next)}>Sign up</Link>
+        </p>
+      )}
     </div>
   );
 }

@@ -46,6 +46,7 @@ export default function SignUpPage() {
     },
   );
   if (!methods) return <Frame />;
+  const { password, providers } = methods.signUp;
   return (
     <Shell title="Sign up">
       {written ? (
@@ -62,7 +63,8 @@ export default function SignUpPage() {
         <div className="card stack">
           <h1>Sign up</h1>
           {form.faults.form && <Notice tone="fault">{form.faults.form}</Notice>}
-          {methods.password && (
+          {!password && !providers && <Notice>New accounts are made by an administrator here.</Notice>}
+          {password && (
             <form ref={form.ref} className="stack" noValidate onSubmit={(event) => void submit(event)}>
               <div className="fields">
                 <Field label="Name" autoComplete="name" required {...form.field("name")} />
@@ -81,7 +83,7 @@ export default function SignUpPage() {
               </Button>
             </form>
           )}
-          <Ways methods={methods} next={target} guests={false} />
+          {providers && <Ways methods={{ ...methods, password }} next={target} guests={false} />}
           <p className="small soft">
             You have one? <Link href={withNext("/sign-in", next)}>Sign in</Link>
           </p>

@@ -43,6 +43,7 @@ const answers: Record<string, unknown> = {
       { id: "github", name: "GitHub" },
       { id: "google", name: "Google" },
     ],
+    signUp: { password: true, providers: true },
   },
   "/list-accounts": [
     { id: "a1", providerId: "credential", accountId: "u1", createdAt: at },
