@@ -29,7 +29,7 @@ export const meterService: Service<typeof meters, Ctx> = {
     ctx.db.transaction(async (tx) => {
       const row = await store.lockMeter(tx, organizationOf(ctx), params.id);
       if (!row) throw notFound();
-      const use = body.is_archived ? await store.useOf(tx, row) : { priced: false, credited: false };
+      const use = body.is_archived ? await store.usesOf(tx, row) : { priced: false, credited: false };
       const faults = checkUpdate(row, body, use);
       if (faults.length > 0) throw invalid(...faults);
       const patch = planUpdate(row, body, ctx.clock.now());

@@ -60,7 +60,7 @@ export async function lockMeter(tx: Tx, organization_id: string, id: string): Pr
 }
 
 /** What keeps a meter from being archived (MTR-13). */
-export async function useOf(tx: Tx, { id, organization_id }: MeterRow): Promise<MeterUse> {
+export async function usesOf(tx: Tx, { id, organization_id }: MeterRow): Promise<MeterUse> {
   const [price] = await tx
     .select({ id: productPrices.id })
     .from(productPrices)
