@@ -125,7 +125,7 @@ function changeLines({ action, name, changes }: Step): string[] {
 }
 
 const noteLines = ({ impact, note }: Step): string[] => [
-  ...impact.map(({ what, count }) => `${count} ${what}`),
+  ...impact.map(({ what, count }) => `${what}: ${count}`),
   ...(note ? [plain(note)] : []),
 ];
 

@@ -24,6 +24,8 @@ export const settings: Setting[] = [
   { name: "POLAR_URL", flag: "--polar-url <url>", about: "the address of Polar's API" },
   { name: "GITHUB_CLIENT_ID", flag: "--github-client-id <id>", about: "sign-in with GitHub" },
   { name: "GITHUB_CLIENT_SECRET", flag: "--github-client-secret <secret>", about: "its secret" },
+  { name: "GITHUB_APP_ID", flag: "--github-app-id <id>", about: "its GitHub app, which lets buyers into repositories" },
+  { name: "GITHUB_APP_PRIVATE_KEY", flag: "--github-app-private-key <pem>", about: "the app's key" },
   { name: "GOOGLE_CLIENT_ID", flag: "--google-client-id <id>", about: "sign-in with Google" },
   { name: "GOOGLE_CLIENT_SECRET", flag: "--google-client-secret <secret>", about: "its secret" },
   { name: "DISCORD_CLIENT_ID", flag: "--discord-client-id <id>", about: "sign-in with Discord" },

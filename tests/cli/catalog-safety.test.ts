@@ -45,6 +45,27 @@ test("a plan says filters, periods, shares and prices as the file does, and a de
   expect(second.out).not.toMatch(/\{"/);
 });
 
+test("a plan says how many are concerned: who keeps the old price, and who loses a benefit", async () => {
+  const sold = `version: 1
+catalog: shop
+benefits:
+  thanks: { type: custom, description: Our thanks }
+products:
+  tip: { name: Tip, prices: [{ custom: { minimum: 0 } }], benefits: [thanks] }
+`;
+  write(sold);
+  expect((await run("apply", "--yes")).code).toBe(0);
+  const [tip] = (await seller.client.products.list({ query: {} })).items;
+  const { client_secret } = await seller.client.checkouts.create({ body: { products: [tip?.id ?? ""], amount: 0 } });
+  const body = { customer_email: "ada@example.com", customer_name: "Ada" };
+  await server.client().checkoutClient.confirm({ params: { client_secret }, body });
+  await server.runJobs();
+  write(sold.replace("minimum: 0", "minimum: 500").replace(", benefits: [thanks]", ", benefits: []"));
+  const { out } = await floe(["plan", "-f", file], { env, tty: true });
+  expect(out).toContain("    ! customers keep what they bought at the old price: 1\n");
+  expect(out).toContain("    ! customers of the product gain or lose benefits: 1\n");
+});
+
 test("in Markdown no name makes a row, a tag, code or a mention", async () => {
   write(text);
   const { out } = await run("plan", "--format", "markdown");
