@@ -64,7 +64,9 @@ test("a file in parts goes to the bucket past our server, and is downloaded from
   const answer = await fetch(url);
   expect(answer.headers.get("content-disposition")).toBe('attachment; filename="Manual 1.bin"');
   expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).toBe(true);
-  expect((await fetch(url.replace(/Signature=(.)/, (_, sign) => `Signature=${sign === "0" ? 1 : 0}`))).status).toBe(403);
+  expect((await fetch(url.replace(/Signature=(.)/, (_, sign) => `Signature=${sign === "0" ? 1 : 0}`))).status).toBe(
+    403,
+  );
 });
 
 test("bytes of another size or SHA-256 than were begun are refused, and do not stay", async () => {
