@@ -55,6 +55,8 @@ export function openPool(url: string, max: number): Sql {
       connect_timeout: connect_seconds_max,
       // Else it would end connections by age, also under a transaction.
       max_lifetime: null,
+      // Else each connection first asks for the types of arrays, whose failure nobody would hear of: it ends the process.
+      fetch_types: false,
       onnotice: () => {},
       onclose: () => {
         connection.isGone = true;
