@@ -8,7 +8,7 @@ import { patience_ms } from "../../support/eventually.ts";
 
 const packed = "node_modules/@sparticuz/chromium";
 const cache = "node_modules/.cache/floe-chromium";
-const unpack = `import chromium from "@sparticuz/chromium"; await chromium.executablePath();`;
+const unpack = "tests/web/support/unpack.ts";
 
 /** The browser that is packed in a package, unpacked once for each version of it. */
 async function unpacked(): Promise<string> {
@@ -19,7 +19,7 @@ async function unpacked(): Promise<string> {
   // neither may start what the other has written only half of.
   const partial = `${folder}.${process.pid}`;
   mkdirSync(partial, { recursive: true });
-  execFileSync(process.execPath, ["--input-type=module", "--eval", unpack], {
+  execFileSync(process.execPath, [unpack], {
     env: { ...process.env, TMPDIR: partial },
     stdio: "inherit",
   });
