@@ -29,22 +29,34 @@ export const CountryInput = z
   .pipe(z.enum(sellableCountries as [Country, ...Country[]]))
   .describe("Country, as its two-letter ISO 3166-1 code.");
 
-/** An address as it is sent (CHK-14): empty lines are null, states of the US and Canada are checked and written `US-NY`. */
-export const AddressInput = z
-  .object({
-    line1: line("Street and number."),
-    line2: line("Second line of the street address."),
-    postal_code: line("Postal code."),
-    city: line("City."),
-    state: line("State or province; for the US and Canada its ISO 3166-2 code, as NY or US-NY."),
-    country: CountryInput,
-  })
-  .superRefine(({ country, state }, issues) => {
-    if (state && hasStates(country) && !normalState(country, state)) {
-      issues.addIssue({ code: "custom", path: ["state"], message: `Unknown state of ${country}.`, input: state });
-    }
-  })
-  .transform(({ line1 = null, line2 = null, postal_code = null, city = null, state = null, country }): Address => {
-    const known = state && hasStates(country) ? (normalState(country, state) ?? null) : state;
-    return { line1, line2, postal_code, city, state: known, country };
-  });
+const fields = z.object({
+  line1: line("Street and number."),
+  line2: line("Second line of the street address."),
+  postal_code: line("Postal code."),
+  city: line("City."),
+  state: line("State or province; for the US and Canada its ISO 3166-2 code, as NY or US-NY."),
+  country: CountryInput,
+});
+
+const read = (isComplete: boolean) =>
+  fields
+    .superRefine(({ country, state }, issues) => {
+      if (!hasStates(country)) return;
+      if (state && !normalState(country, state))
+        issues.addIssue({ code: "custom", path: ["state"], message: `Unknown state of ${country}.`, input: state });
+      if (isComplete && !state)
+        issues.addIssue({ code: "custom", path: ["state"], message: "Field required", params: { type: "missing" } });
+    })
+    .transform(({ line1 = null, line2 = null, postal_code = null, city = null, state = null, country }): Address => {
+      const known = state && hasStates(country) ? (normalState(country, state) ?? null) : state;
+      return { line1, line2, postal_code, city, state: known, country };
+    });
+
+/**
+ * An address as a buyer sends it, who may complete it later (CHK-14): empty lines are null, states of the US and Canada are
+ * checked and written `US-NY`.
+ */
+export const AddressInput = read(false);
+
+/** The same where nobody asks for the rest: an address in the US or Canada has its state (API-10). */
+export const CompleteAddressInput = read(true);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Address, AddressInput } from "../addresses.ts";
+import { Address, CompleteAddressInput } from "../addresses.ts";
 import {
   byId,
   flag,
@@ -85,7 +85,7 @@ export type CustomerState = z.output<typeof CustomerState>;
 
 const name = z.string().max(256).nullish().describe("Name of the customer.");
 const locale = z.string().max(64).nullish().describe("Language of the customer, as en or pt-BR.");
-const billingAddress = AddressInput.nullish().describe("Billing address.");
+const billingAddress = CompleteAddressInput.nullish().describe("Billing address.");
 /** The seller's own id of the customer. Bounded because it stands in a unique index. */
 const externalId = z
   .string()

@@ -105,6 +105,20 @@ describe("making customers", () => {
     });
     expect(placesOf(bad.json)).toEqual(["body.tax_id invalid"]);
   });
+
+  test("API-10: in the US and Canada a state is needed; it is kept as US-CA, however it was written", async () => {
+    for (const state of ["ca", "US-CA"])
+      expect((await create({ billing_address: { country: "us", state } })).billing_address?.state).toBe("US-CA");
+    const { id } = await create();
+    for (const [method, path] of [
+      ["POST", ""],
+      ["PATCH", id],
+    ] as const) {
+      const body = { ...(method === "POST" && { email: address() }), billing_address: { country: "CA" } };
+      const { status, json } = await send(method, `/v1/customers/${path}`, body);
+      expect([status, placesOf(json)]).toEqual([422, ["body.billing_address.state missing"]]);
+    }
+  });
 });
 
 describe("changing customers", () => {

@@ -11,7 +11,7 @@ import { CustomerCreate$outboundSchema as CustomerCreate49 } from "polar-sdk-0.4
 import { ProductCreate$outboundSchema as ProductCreate49 } from "polar-sdk-0.49/models/components/productcreate.js";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import type { z } from "zod";
-import { AddressInput } from "../../shared/addresses.ts";
+import { AddressInput, CompleteAddressInput } from "../../shared/addresses.ts";
 import { api } from "../../shared/api/index.ts";
 
 const id = "0197a1f0-4b1c-7c3e-8a11-5d1f6b0c9e21";
@@ -82,6 +82,7 @@ describe("addresses", () => {
     ["us", " us-ny "],
   ])("API-10: %s %s is US-NY", (country, state) => {
     expect(parsed({ country, state })).toMatchObject({ country: "US", state: "US-NY" });
+    expect(CompleteAddressInput.parse({ country, state })).toEqual(parsed({ country, state }));
   });
   test("Canada keeps its own California", () => {
     expect(parsed({ country: "CA", state: "QC" }).state).toBe("CA-QC");
@@ -93,6 +94,15 @@ describe("addresses", () => {
     expect(pathsOf(AddressInput.safeParse({ country: "US", state: "constructor" }))).toEqual(["state"]);
     expect(parsed({ country: "DE", state: "Bayern" }).state).toBe("Bayern");
   });
+  test.each([{}, { state: null }, { state: " " }, { state: "XX" }, { state: "CA-NY" }])(
+    "API-10: a customer in the US or Canada has a state that is there, not %j; a buyer who is still at it may have none yet",
+    (sent) => {
+      for (const country of ["US", "ca"])
+        expect(pathsOf(CompleteAddressInput.safeParse({ country, ...sent }))).toEqual(["state"]);
+      expect(AddressInput.safeParse({ country: "US", ...sent }).success).toBe(!sent.state?.trim());
+      expect(CompleteAddressInput.safeParse({ country: "DE", ...sent }).success).toBe(true);
+    },
+  );
   test.each(["CU", "IR", "KP", "SY", "RU", "XX", "D", "Germany"])("%s is refused as a country", (country) => {
     expect(pathsOf(AddressInput.safeParse({ country }))).toEqual(["country"]);
   });

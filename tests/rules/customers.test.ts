@@ -105,7 +105,7 @@ describe("update", () => {
     const held = row({ ...french, tax_id: ["FR61954506077", "eu_vat"] });
     expect(plan(held, { tax_id: "" }).patch).toEqual({ tax_id: null });
     expect(plan(held, { tax_id: null }).patch).toEqual({ tax_id: null });
-    expect(plan(held, { billing_address: { country: "US" } }).faults).toEqual(["tax_id invalid"]);
+    expect(plan(held, { billing_address: { country: "US", state: "NY" } }).faults).toEqual(["tax_id invalid"]);
     expect(plan(held, { billing_address: { country: "DE" }, tax_id: "DE136695976" }).faults).toEqual([]);
   });
   test("CUS-13: metadata is replaced", () => {
