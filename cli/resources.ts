@@ -228,8 +228,8 @@ export const looks: Record<string, Look | false> = {
     summary: "Your store: its name, features and settings",
     noun: "organization",
     columns: ["id:id", "slug", "name"],
-    // Which there are, and which is in use, is the matter of floe orgs.
-    names: { list: false },
+    // Which there are, which is in use, and further ones are the matter of floe orgs.
+    names: { list: false, create: false },
     examples: {
       get: ["floe organization get", "floe organization get --json name,feature_settings"],
       update: [

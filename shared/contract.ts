@@ -19,7 +19,7 @@ export type Operation = {
   status?: 200 | 201 | 202 | 204;
   /** Names of the errors it may answer besides 401, 403 and 422. */
   errors?: readonly ErrorName[];
-  /** True where a signed-in user needs no organization for it (list of organizations). */
+  /** True where a signed-in user needs no organization for it (list and create organizations). */
   anyOrganization?: true;
   /** True where the handler calls the outside world, so it cannot run inside one transaction with its idempotency record. */
   external?: true;

@@ -4,6 +4,7 @@ export const statusOf = {
   Unauthorized: 401,
   invalid_token: 401,
   NotPermitted: 403,
+  CannotCreateOrganizationError: 403,
   insufficient_scope: 403,
   CheckoutForbiddenError: 403,
   EmbedHostNotAllowed: 403,

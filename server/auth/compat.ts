@@ -1,5 +1,6 @@
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
+import { Slug } from "../../shared/api/organizations.ts";
 import type { Clock } from "../lib/clock.ts";
 import {
   deleteAtOnce,
@@ -89,17 +90,13 @@ export const compat = (clock: Clock) =>
     },
   }) satisfies BetterAuthPlugin;
 
-const slugShape = /^[a-z0-9]+(-[a-z0-9]+)*$/;
-const slug_length_max = 64;
-
 function organizationFault(given: unknown): string | undefined {
   if (typeof given !== "object" || given === null) return undefined;
   const { name, slug }: { name?: unknown; slug?: unknown } = given;
   if (typeof name === "string" && (name.trim() === "" || name.length > text_length_max))
     return `name: between 1 and ${text_length_max} characters`;
   if (slug === undefined || slug === null) return undefined;
-  if (typeof slug === "string" && slug.length <= slug_length_max && slugShape.test(slug)) return undefined;
-  return `slug: lower-case letters, digits and single dashes, at most ${slug_length_max}`;
+  return Slug.safeParse(slug).success ? undefined : "slug: lower-case letters, digits and single dashes, 3 to 64";
 }
 
 /** An organization's metadata is an object, also where none was sent (product.md 3.2). */

@@ -57,6 +57,7 @@ export function actorOf(identity: Identity, asked: Asked): Actor {
     user_id: identity.user_id,
     key_id: identity.kind === "user" ? null : identity.key_id,
     impersonated_by: identity.kind === "user" ? identity.impersonated_by : null,
+    limited: identity.kind !== "user" || identity.limited,
   });
   const as = (found: Membership) => speakFor(found.organization_id, found.scopes);
   const everywhere = () => new Set(memberships.flatMap(({ scopes }) => [...scopes]));
@@ -105,8 +106,10 @@ export function admit(actor: Actor, scopes: readonly Scope[], anyOrganization: b
       },
     ]);
   }
-  // A user without any membership has no scope, and still sees an empty list of organizations.
-  if (!(anyOrganization && actor.kind === "user") && !scopes.some((scope) => actor.scopes.has(scope))) {
+  // A user without any membership has no scope, and still sees an empty list of organizations, and may create the first:
+  // but with a sign-in that is limited to scopes, only if they say so.
+  const isFree = anyOrganization && actor.kind === "user" && (method === "GET" || actor.limited !== true);
+  if (!isFree && !scopes.some((scope) => actor.scopes.has(scope))) {
     throw new ApiError("insufficient_scope", `This needs one of the scopes: ${scopes.join(", ")}.`, {
       "WWW-Authenticate": `Bearer realm="floe", error="insufficient_scope", scope="${scopes.join(" ")}"`,
     });

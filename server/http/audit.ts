@@ -32,16 +32,20 @@ export async function withEntry<T>(
   work: (ctx: Ctx) => Promise<T>,
 ): Promise<T> {
   let written = false;
-  const write = (db: Database, result: unknown) =>
-    record(db, ctx, {
+  const write = (db: Database, result: unknown) => {
+    const subject = { type: actionOf(named).split(".")[0] ?? "", id: idIn(input.params) ?? idIn(result) ?? null };
+    return record(db, ctx, {
       action: actionOf(named),
       actor: ctx.actor,
-      subject: { type: actionOf(named).split(".")[0] ?? "", id: idIn(input.params) ?? idIn(result) ?? null },
-      organization_id: ctx.actor.organization_id,
+      subject,
+      // What speaks for no organization makes one: it stands in the log of that. One made elsewhere has none here.
+      organization_id:
+        named.op.anyOrganization && !(result instanceof Relayed) ? subject.id : ctx.actor.organization_id,
       details: detailsOf(input),
       ip_address: ctx.ip,
       user_agent: request.headers["user-agent"] ?? null,
     });
+  };
   const transaction: Database["transaction"] = async (inner, config) => {
     const mine = !written;
     written = true;

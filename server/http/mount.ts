@@ -94,7 +94,9 @@ async function answer(
     return send(reply, made.status, made.body);
   }
   const keyed = {
-    subject: actor.organization_id ?? actor.user_id ?? `public:${request.url}`,
+    // Which organization a person stands in may change by making a further one.
+    subject:
+      (op.anyOrganization ? actor.user_id : null) ?? actor.organization_id ?? actor.user_id ?? `public:${request.url}`,
     key: checkKey(key),
     request: `${request.method} ${request.url}\n${JSON.stringify(request.body ?? null)}`,
   };

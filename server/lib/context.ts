@@ -17,6 +17,8 @@ export type Actor = {
   scopes: ReadonlySet<Scope>;
   user_id: string | null;
   key_id: string | null;
+  /** Whether the user signed in for some scopes alone. */
+  limited?: boolean;
   /** The platform admin who acts in the user's name. */
   impersonated_by?: string | null;
 };

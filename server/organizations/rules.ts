@@ -129,6 +129,10 @@ export const isReadyForPayment = (row: Pick<OrganizationRow, "blocked_at">): boo
 export const invoiceNumber = (slug: string, number: number): string =>
   `${slug.toUpperCase()}-${String(number).padStart(4, "0")}`;
 
+/** Another organization has the slug (ORG-02). */
+export const slugTaken = (slug: string): Fault =>
+  fault(["slug"], "An organization with this slug already exists.", "value_error", slug);
+
 /** Every fault of an update of this organization. */
 export function checkUpdate(row: OrganizationRow, body: Update): Fault[] {
   const faults: Fault[] = [];
@@ -144,8 +148,11 @@ export function checkUpdate(row: OrganizationRow, body: Update): Fault[] {
   return faults;
 }
 
-/** The columns that an update changes: absent stays, a group of settings keeps what it does not name (ORG-01). */
-export function planUpdate(row: OrganizationRow, body: Update, now: Date): Partial<OrganizationRow> {
+/**
+ * The columns that an update changes: absent stays, a group of settings keeps what it does not name (ORG-01). Of an
+ * organization that is only being made there is nothing yet to keep.
+ */
+export function planUpdate(row: Partial<OrganizationRow>, body: Partial<Update>, now: Date): Partial<OrganizationRow> {
   const { avatar_url, details, dispute_settings: _, customer_portal_settings: portal, ...plain } = body;
   const patch: Partial<OrganizationRow> = { ...defined(plain) };
   if (avatar_url !== undefined) patch.logo = avatar_url;

@@ -1,19 +1,53 @@
 import type { organizations } from "../../shared/api/organizations.ts";
 import type { Service } from "../../shared/contract.ts";
-import { invalid, notFound, notPermitted } from "../../shared/errors.ts";
+import { ApiError, invalid, notFound, notPermitted } from "../../shared/errors.ts";
+import { record } from "../lib/audit.ts";
 import { type Ctx, organizationOf } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
+import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
-import { checkUpdate, organizationOut, planUpdate } from "./rules.ts";
-import { findOrganization, listOrganizations, lockOrganization, updateOrganization } from "./store.ts";
+import { checkUpdate, organizationOut, planUpdate, slugTaken } from "./rules.ts";
+import {
+  findOrganization,
+  insertOrganization,
+  listOrganizations,
+  lockOrganization,
+  updateOrganization,
+} from "./store.ts";
 
-/** The organizations of the API. They are made on the account side, so there is no create. */
+/** The organizations of the API. The account side makes and deletes them too. */
 export const organizationService: Service<typeof organizations, Ctx> = {
   async list(ctx, { query }) {
     const { user_id } = ctx.actor;
     const whose = user_id === null ? { organization_id: organizationOf(ctx) } : { user_id };
     const { items, total } = await listOrganizations(ctx.db, whose, query);
     return pageOf(items.map(organizationOut), total, query);
+  },
+  create: (ctx, { body }) => {
+    const { user_id } = ctx.actor;
+    if (user_id === null)
+      throw new ApiError(
+        "CannotCreateOrganizationError",
+        "An organization's key cannot create organizations. Sign in, or use a personal key.",
+      );
+    const now = ctx.clock.now();
+    const { name, slug, ...settings } = body;
+    return ctx.db.transaction(async (tx) => {
+      const values = { ...planUpdate({}, settings, now), id: newId(), name, slug, createdAt: now };
+      const made = await insertOrganization(tx, values, user_id);
+      if (!made) throw invalid(slugTaken(slug));
+      const { row, owner } = made;
+      await record(tx, ctx, {
+        action: "member.added",
+        actor: ctx.actor,
+        subject: { type: "member", id: owner.id },
+        organization_id: row.id,
+        details: { userId: user_id, role: owner.role },
+        ip_address: ctx.ip,
+        user_agent: null,
+      });
+      return organizationOut(row);
+    });
   },
   async get(ctx, { params }) {
     const row = await findOrganization(ctx.db, ownId(ctx, params.id));

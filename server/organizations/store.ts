@@ -1,6 +1,7 @@
 import { and, asc, count, eq, inArray, type SQL, sql } from "drizzle-orm";
 import { member } from "../auth/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
+import { newId } from "../lib/ids.ts";
 import { offsetOf, orderBy, type Paging } from "../lib/page.ts";
 import { invoiceNumber, type OrganizationRow } from "./rules.ts";
 import { organization } from "./tables.ts";
@@ -55,6 +56,19 @@ export async function lockOrganization(tx: Tx, id: string): Promise<Organization
     .orderBy(asc(organization.id))
     .for("update");
   return row;
+}
+
+/** Add an organization and the member who owns it; undefined when another has the slug. */
+export async function insertOrganization(
+  tx: Tx,
+  values: typeof organization.$inferInsert,
+  userId: string,
+): Promise<{ row: OrganizationRow; owner: typeof member.$inferSelect } | undefined> {
+  const [row] = await tx.insert(organization).values(values).onConflictDoNothing().returning();
+  if (!row) return undefined;
+  const place = { id: newId(), organizationId: row.id, userId, role: "owner", createdAt: values.createdAt };
+  const [owner] = await tx.insert(member).values(place).returning();
+  return owner && { row, owner };
 }
 
 /** Change columns of an organization. */

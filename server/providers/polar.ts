@@ -26,6 +26,7 @@ export function polarProvider(config: Config): Provider {
   return {
     organizations: {
       list: (ctx, { query }) => relay(ctx, () => polar.organizations.list({ ...query, sorting: undefined })),
+      create: (ctx, { body }) => relay(ctx, () => polar.organizations.create(body as never)),
       get: (ctx, { params }) => relay(ctx, () => polar.organizations.get(params.id)),
       update: (ctx, { params, body }) => relay(ctx, () => polar.organizations.update(params.id, body as never)),
     },

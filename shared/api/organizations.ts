@@ -211,6 +211,21 @@ export const OrganizationUpdate = z.object({
   sso_enforced: unlessNull(z.boolean()).describe("Whether members must sign in through single sign-on."),
 });
 
+/** What stands in addresses for an organization: the one rule for the API and the account side (ORG-02). */
+export const Slug = z
+  .string()
+  .min(3)
+  .max(64)
+  .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "Lower-case letters, digits and single dashes.");
+
+const { sso_enforced: _, dispute_settings: __, embed_hosts: ___, ...settable } = OrganizationUpdate.shape;
+
+export const OrganizationCreate = z.object({
+  ...settable,
+  name: z.string().min(3).max(256).trim().min(1).describe("Name shown to buyers."),
+  slug: z.string().toLowerCase().pipe(Slug).describe("Its name in addresses; cannot be changed."),
+});
+
 export const organizations = {
   list: {
     method: "GET",
@@ -224,6 +239,17 @@ export const organizations = {
       sorting: sorting(["created_at", "slug", "name", "next_review_threshold", "days_in_status"], ["created_at"]),
     }),
     response: page(Organization),
+  },
+  create: {
+    method: "POST",
+    path: "/v1/organizations/",
+    summary: "Create an organization",
+    scopes: ["organizations:write"],
+    anyOrganization: true,
+    body: OrganizationCreate,
+    response: Organization,
+    status: 201,
+    errors: ["CannotCreateOrganizationError"],
   },
   get: {
     method: "GET",

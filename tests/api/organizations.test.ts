@@ -1,6 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { events } from "../../server/lib/tables.ts";
+import { member, session } from "../../server/auth/tables.ts";
+import { auditLog, events } from "../../server/lib/tables.ts";
 import { organizationOut } from "../../server/organizations/rules.ts";
 import { nextInvoiceNumber } from "../../server/organizations/store.ts";
 import { organization } from "../../server/organizations/tables.ts";
@@ -75,6 +76,72 @@ describe("reading organizations", () => {
       expect([status, (json as { error: string }).error]).toEqual([404, "ResourceNotFound"]);
     }
   });
+});
+
+describe("creating an organization", () => {
+  const create = (token: string, body: object) =>
+    floe.request("POST", "/v1/organizations/", { token, body }) as Promise<{ status: number; json: never }>;
+
+  test("ORG-12: it has its creator as owner, what was sent, and its beginning in its own log; the slug in small letters", async () => {
+    const founder = await floe.seller("founder");
+    const sent = { name: "Second Store", website: "https://second.example/", country: "de" };
+    const made = await floe.client(founder.session).organizations.create({
+      body: { ...sent, slug: "Second-Store", feature_settings: { member_model_enabled: true } },
+    });
+    expect(made).toMatchObject({ ...sent, slug: "second-store", country: "DE", status: "created", modified_at: null });
+    expect(made.feature_settings).toMatchObject({ member_model_enabled: true, seat_based_pricing_enabled: false });
+    expect(await floe.client(founder.session).organizations.get({ params: { id: made.id } })).toEqual(made);
+    const members = await floe.deps.db.select().from(member).where(eq(member.organizationId, made.id));
+    expect(members).toMatchObject([{ userId: founder.user_id, role: "owner" }]);
+    const log = await floe.deps.db.select().from(auditLog).where(eq(auditLog.organization_id, made.id));
+    expect(log.map(({ action, user_id, subject_id }) => [action, user_id, subject_id])).toEqual([
+      ["member.added", founder.user_id, members[0]?.id],
+      ["organization.created", founder.user_id, made.id],
+    ]);
+    const listed = await floe.client(founder.session).organizations.list({ query: {} });
+    expect(listed.items.map(({ id }) => id).sort()).toEqual([founder.organization_id, made.id].sort());
+  });
+
+  test("ORG-12: people make them, by session or personal key, also their first; an organization's key never does", async () => {
+    const refused = await create(seller.key, { name: "By a key", slug: "by-a-key" });
+    expect([refused.status, refused.json]).toMatchObject([403, { error: "CannotCreateOrganizationError" }]);
+    const founder = await floe.seller("person");
+    const key = await floe.request("POST", "/api/auth/api-key/create", {
+      token: founder.session,
+      body: { configId: "default", name: "mine", scopes: ["organizations:write"] },
+    });
+    const { key: personal } = key.json as { key: string };
+    expect((await create(personal, { name: "By a person", slug: "by-a-person" })).status).toBe(201);
+    await floe.deps.db.delete(member).where(eq(member.userId, founder.user_id));
+    expect((await create(founder.session, { name: "The first", slug: "the-first" })).status).toBe(201);
+    // A device that may only read products founds nothing in its person's name.
+    await floe.deps.db.update(session).set({ scope: "products:read" }).where(eq(session.userId, founder.user_id));
+    const limited = await create(founder.session, { name: "By a device", slug: "by-a-device" });
+    expect([limited.status, limited.json]).toMatchObject([403, { error: "insufficient_scope" }]);
+  });
+
+  test("ORG-02: a slug is one organization's, in any case; of many at once one is made, with one owner", async () => {
+    const answers = await Promise.all(
+      ["one-slug", "ONE-SLUG", "one-slug", "One-Slug"].map((slug) => create(other.session, { name: "Race", slug })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 422, 422, 422]);
+    const taken = answers.find(({ status }) => status === 422);
+    expect(taken?.json).toMatchObject({
+      detail: [{ loc: ["body", "slug"], msg: "An organization with this slug already exists.", type: "value_error" }],
+    });
+    expect(await floe.deps.db.$count(member, eq(member.userId, other.user_id))).toBe(2);
+  });
+
+  test.each(["ab", "x".repeat(65), "a b", "-ab", "ab-", "a--b", "ä-store", "a/b"])(
+    "ORG-02, ORG-03: %j is no slug, here and on the account side; a short name is refused with it",
+    async (slug) => {
+      const { status, json } = await create(other.session, { name: "ab", slug });
+      expect([status, placesOf(json)]).toEqual([422, ["body.name", "body.slug"]]);
+      const body = { name: "Account side", slug };
+      const there = await floe.request("POST", "/api/auth/organization/create", { token: other.session, body });
+      expect(there.status).toBe(400);
+    },
+  );
 });
 
 describe("updating an organization", () => {

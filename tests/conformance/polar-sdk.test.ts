@@ -56,6 +56,11 @@ describe.each(sdks.map((sdk) => [sdk.name, sdk] as const))("official SDK %s", (_
     expect(got.slug).toBe(list.items[0].slug);
     const changed = await call["organizations.update"]({ id: seller.organization_id, name: "New name" });
     expect(changed.name).toBe("New name");
+    const slug = `further-${newId().slice(-12)}`;
+    const made = await opened(seller.session)["organizations.create"]({ name: "Further", slug });
+    expect(made).toMatchObject({ name: "Further", slug });
+    const refused = call["organizations.create"]({ name: "Further", slug: `${slug}-2` });
+    await expect(refused).rejects.toMatchObject({ statusCode: 403 });
   });
 
   test("creates, lists, gets, changes and archives products, the free one too", async () => {

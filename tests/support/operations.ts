@@ -73,8 +73,9 @@ export async function startOperations() {
     call,
     sampleOf,
     paramsOf,
-    /** Who may: the seller's key, or nobody where everybody may. */
-    may: ({ op }: Entry): Sent => (op.scopes.length > 0 ? { as: seller.key } : {}),
+    /** Who may: the seller's key (for what only people may, the session), or nobody where everybody may. */
+    may: ({ op, title }: Entry): Sent =>
+      op.scopes.length > 0 ? { as: title === "organizations.create" ? seller.session : seller.key } : {},
     /** Where there is nothing. */
     unknownParams: ({ op }: Entry): Record<string, string> =>
       Object.fromEntries(

@@ -122,6 +122,12 @@ const document = {
 
 /** A body that each creating operation accepts, given a product and a fresh number. */
 export const bodyOf: Record<string, (product_id: string, number: number) => object> = {
+  "organizations.create": (_, number) => ({
+    name: "Sample",
+    slug: `sample-${number}`,
+    website: "https://sample.example/",
+    socials: [{ platform: "github", url: "https://github.com/sample" }],
+  }),
   "products.create": () => ({
     name: "Book",
     description: "A book.",

@@ -16,6 +16,7 @@ type Call = (input: Wire) => Promise<Wire>;
 /** Every operation that is driven through the SDKs. */
 export const operations = [
   "organizations.list",
+  "organizations.create",
   "organizations.get",
   "organizations.update",
   "products.list",
@@ -107,6 +108,7 @@ function speakeasy(sdk: Wire, listOrganizations: string): Record<SdkOperation, C
   const { organizations, products, customers, checkouts, orders, payments, webhooks } = sdk;
   return {
     "organizations.list": plain((input) => organizations[listOrganizations](input)),
+    "organizations.create": plain((input) => organizations.create(input)),
     "organizations.get": plain((input) => organizations.get(input)),
     "organizations.update": change((input) => organizations.update(input), "organizationUpdate"),
     "products.list": plain((input) => products.list(input)),
@@ -192,6 +194,7 @@ function versioned(sdk: Wire): Record<SdkOperation, Call> {
   const { organizations, products, customers, checkouts, orders, payments, webhooks } = sdk;
   return {
     "organizations.list": (query) => organizations.list(query),
+    "organizations.create": (body) => organizations.create(body),
     "organizations.get": ({ id }) => organizations.get(id),
     "organizations.update": ({ id, ...body }) => organizations.update(id, body),
     "products.list": (query) => products.list(query),
