@@ -16,6 +16,7 @@ import { answerError } from "./http/errors.ts";
 import { mediaRoute, storageRoutes } from "./http/files.ts";
 import { health } from "./http/health.ts";
 import { processorNotices } from "./http/inbound.ts";
+import { limitRequests } from "./http/limits.ts";
 import { listenStream } from "./http/listen.ts";
 import { mount } from "./http/mount.ts";
 import { openapiOf } from "./http/openapi.ts";
@@ -73,15 +74,16 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     await scope.register(cors, {
       origin: "*",
       methods: ["GET", "POST", "PATCH", "DELETE"],
-      exposedHeaders: ["X-Request-Id", "Polar-Version"],
+      exposedHeaders: ["X-Request-Id", "Polar-Version", "Retry-After"],
     });
     parseRequests(scope);
+    const identify = limitRequests(scope, deps, auth);
     const opening = limitOpening(deps);
-    checkoutSession(scope, deps, auth.identify, createForUser, opening);
-    mount(scope, api, provider, deps, auth.identify);
+    checkoutSession(scope, deps, identify, createForUser, opening);
+    mount(scope, api, provider, deps, identify);
     buyRoute(scope, deps, openLink, opening);
-    discordBot(scope, deps, auth.identify);
-    const streams = { deps, tail, identify: auth.identify };
+    discordBot(scope, deps, identify);
+    const streams = { deps, tail, identify };
     checkoutStream(scope, {
       ...streams,
       find: (ctx, client_secret) => provider.checkoutClient.get(ctx, { params: { client_secret } }),

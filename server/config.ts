@@ -82,6 +82,7 @@ const Settings = z.object({
   TRUST_PROXY: optional(
     z.string().refine((text) => items(text).every(isProxy), "must be addresses or ranges, as 10.0.0.0/8, by commas"),
   ),
+  FLOE_REQUESTS_PER_MINUTE: optional(z.coerce.number().int().min(0)),
   FLOE_MEDIA_URL: optional(url),
   FLOE_FILES_DIR: optional(z.string()),
   S3_BUCKET: optional(z.string()),
@@ -169,6 +170,8 @@ export type Config = Settings & {
   embedded: boolean;
   /** True when only this machine can reach the server. */
   loopback: boolean;
+  /** How often whoever calls /v1 may do so; 0 for as often as they like. */
+  requests_per_minute: number;
 };
 
 /** A setting that cannot be used: one line for the person who starts the server. */
@@ -176,6 +179,8 @@ export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
+/** Of production (API-01). While developing there is no limit. */
+const requests_per_minute_standard = 500;
 const loopbackHosts = ["127.0.0.1", "localhost", "::1"];
 
 /** Read and check every setting; flags (`given`) win over the environment. The only reader of the environment. */
@@ -252,6 +257,7 @@ export function completeConfig(settings: Settings, generatedSecret?: string): Co
   const secret = settings.FLOE_SECRET ?? (embedded ? generatedSecret : undefined);
   if (!secret)
     throw new ConfigError("FLOE_SECRET is required with DATABASE_URL: at least 32 random characters, kept secret.");
+  const loopback = loopbackHosts.includes(settings.HOST);
   const host = settings.HOST.includes(":") ? `[${settings.HOST}]` : settings.HOST;
   const shown =
     settings.HOST === "0.0.0.0" || settings.HOST === "127.0.0.1" || settings.HOST === "::" ? "localhost" : host;
@@ -264,6 +270,7 @@ export function completeConfig(settings: Settings, generatedSecret?: string): Co
     admin_user_ids: items(settings.FLOE_ADMIN_USER_IDS),
     embedded,
     url: address,
-    loopback: loopbackHosts.includes(settings.HOST),
+    loopback,
+    requests_per_minute: settings.FLOE_REQUESTS_PER_MINUTE ?? (embedded && loopback ? 0 : requests_per_minute_standard),
   };
 }

@@ -15,6 +15,11 @@ export const settings: Setting[] = [
   { name: "FLOE_SECRET_PREVIOUS", flag: "--secret-previous <texts>", about: "earlier secrets, while they are changed" },
   { name: "FLOE_BILLING", flag: "--billing <how>", about: "who keeps the books", choices: ["embedded", "polar"] },
   { name: "TRUST_PROXY", flag: "--trust-proxy <addresses>", about: "proxies whose X-Forwarded-* headers are believed" },
+  {
+    name: "FLOE_REQUESTS_PER_MINUTE",
+    flag: "--requests-per-minute <number>",
+    about: "how often one caller may ask /v1; 0 for no limit (500)",
+  },
   { name: "SMTP_URL", flag: "--smtp-url <url>", about: "where mail is sent" },
   { name: "MAIL_FROM", flag: "--mail-from <address>", about: "who mail is from" },
   { name: "STRIPE_SECRET_KEY", flag: "--stripe-secret-key <key>", about: "take payments through Stripe" },

@@ -2,7 +2,7 @@ import { type BetterAuthOptions, betterAuth } from "better-auth";
 import { drizzleAdapter } from "better-auth/adapters/drizzle";
 import { eq } from "drizzle-orm";
 import type { FastifyInstance } from "fastify";
-import type { Deps, Identity } from "../lib/context.ts";
+import type { Deps } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { hashToken } from "../lib/secrets.ts";
 import { organization } from "../organizations/tables.ts";
@@ -13,7 +13,7 @@ import { auditedStorage } from "./audit-storage.ts";
 import { changeLink } from "./compat-accounts.ts";
 import { deletePerson } from "./deletion.ts";
 import { answerUnexpected, failures, relayLog } from "./faults.ts";
-import { cookie_prefix, createIdentifier } from "./identify.ts";
+import { cookie_prefix, createIdentifier, type Identifier } from "./identify.ts";
 import { limiter } from "./limits.ts";
 import { passwordKey } from "./limits-guessing.ts";
 import { limitAddresses } from "./limits-rules.ts";
@@ -64,10 +64,9 @@ const versionOf = (secret: string): number => Number.parseInt(hashToken(secret, 
 
 type SellerSignUp = { email: string; password: string; name: string; organizationName: string; slug: string };
 
-export type Auth = {
+export type Auth = Pick<Identifier, "credentialOf" | "whoIs" | "identify"> & {
   /** Register everything under /api/auth and /.well-known in a scope of its own. */
   routes(scope: FastifyInstance): Promise<void>;
-  identify(headers: Parameters<ReturnType<typeof createIdentifier>["identify"]>[0]): Promise<Identity>;
   /** An account, its organization and a session token; run again for the same address it finds what is there. */
   signUpSeller(seller: SellerSignUp): Promise<{ user_id: string; organization_id: string; session: string }>;
   /** Calls for this process alone. Setting a first password is not to be had over HTTP. */
@@ -175,6 +174,8 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
   const identifier = createIdentifier(deps);
 
   return {
+    credentialOf: identifier.credentialOf,
+    whoIs: identifier.whoIs,
     identify: identifier.identify,
     api: { setPassword: mapped(auth.api.setPassword), getSession: mapped(auth.api.getSession) },
     async flush() {

@@ -41,7 +41,15 @@ function cookieToken(headers: IncomingHttpHeaders, { secrets, url }: Config, ori
   return undefined;
 }
 
+/** What a request shows to say who it is: a token that it names, or the session of its cookie, known to be signed by us. */
+export type Credential = { from: "header" | "cookie"; text: string };
+
 export type Identifier = {
+  /** What there is to ask about, without asking. */
+  credentialOf(headers: IncomingHttpHeaders): Credential | undefined;
+  /** Who that is, in one query. */
+  whoIs(credential: Credential | undefined): Promise<Identity>;
+  /** Both. */
   identify(headers: IncomingHttpHeaders): Promise<Identity>;
   /** Write down which keys were used since the last time. */
   flush(): Promise<void>;
@@ -86,23 +94,33 @@ export function createIdentifier(deps: Deps): Identifier {
     return { kind: "user", ...person, limited: true, memberships: limitedTo(all, scopeNames(scope)) };
   }
 
+  function credentialOf(headers: IncomingHttpHeaders): Credential | undefined {
+    const bearer = bearerOf(headers) ?? (typeof headers["x-api-key"] === "string" ? headers["x-api-key"] : undefined);
+    if (bearer !== undefined) return { from: "header", text: bearer };
+    const token = cookieToken(headers, deps.config, origins);
+    return token === undefined ? undefined : { from: "cookie", text: token };
+  }
+
+  async function whoIs(credential: Credential | undefined): Promise<Identity> {
+    if (!credential) return { kind: "anonymous" };
+    const { from, text } = credential;
+    if (from === "header") {
+      if (!tokenShape.test(text)) return { kind: "invalid" };
+      const byKey = keys.identify(text);
+      if (byKey) return byKey;
+      // Signing in answers the token bare in its body, and signed in the header `set-auth-token`; either is sent back.
+      const token = text.includes(".") ? signedText(deps.config.secrets, decodeText(text)) : text;
+      return token === undefined ? { kind: "invalid" } : bySession(token);
+    }
+    const identity = await bySession(text);
+    // A cookie that has run out is what a visitor of a public page may still carry: nobody, not an intruder.
+    return identity.kind === "invalid" ? { kind: "anonymous" } : identity;
+  }
+
   return {
-    async identify(headers) {
-      const bearer = bearerOf(headers) ?? (typeof headers["x-api-key"] === "string" ? headers["x-api-key"] : undefined);
-      if (bearer !== undefined) {
-        if (!tokenShape.test(bearer)) return { kind: "invalid" };
-        const byKey = keys.identify(bearer);
-        if (byKey) return byKey;
-        // Signing in answers the token bare in its body, and signed in the header `set-auth-token`; either is sent back.
-        const token = bearer.includes(".") ? signedText(deps.config.secrets, decodeText(bearer)) : bearer;
-        return token === undefined ? { kind: "invalid" } : bySession(token);
-      }
-      const token = cookieToken(headers, deps.config, origins);
-      if (token === undefined) return { kind: "anonymous" };
-      const identity = await bySession(token);
-      // A cookie that has run out is what a visitor of a public page may still carry: nobody, not an intruder.
-      return identity.kind === "invalid" ? { kind: "anonymous" } : identity;
-    },
+    credentialOf,
+    whoIs,
+    identify: (headers) => whoIs(credentialOf(headers)),
     flush: keys.flush,
     async stop() {
       clearInterval(timer);

@@ -3,7 +3,8 @@ import { ApiError, fault, invalid, notFound } from "../../shared/errors.ts";
 import { expandScopes, type Scope } from "../../shared/scopes.ts";
 import { type Actor, anonymous, type Identity, type Membership } from "../lib/context.ts";
 
-export type Identify = (headers: FastifyRequest["headers"]) => Promise<Identity>;
+/** Says who makes a request, or refuses who asks too often. */
+export type Identify = (request: FastifyRequest) => Promise<Identity>;
 type Asked = Pick<FastifyRequest, "headers" | "query" | "body" | "params"> & { organizationInPath: boolean };
 
 /** Matches no organization: a filter by a foreign one answers an empty list, not an error (API-11). */

@@ -45,7 +45,7 @@ export function checkoutSession(
       const body = CheckoutRequest.safeParse(request.body);
       if (!body.success)
         throw new ApiError("RequestValidationError", faultsOf(["body"], body.error.issues, request.body));
-      const identity = await identify(request.headers);
+      const identity = await identify(request);
       checkIdentity(identity);
       const user = identity.kind === "user" ? identity : null;
       count(request, user?.user_id);

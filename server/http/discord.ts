@@ -68,7 +68,7 @@ export function discordBot(app: FastifyInstance, deps: Deps, identify: Identify)
     if (!state || state.until < clock.now().getTime())
       throw notPermitted("This way back from Discord is not known here, or too old. Begin again.");
     // Whoever comes back must be who was sent: nobody's guild is joined to somebody else's organization.
-    const identity = await identify(request.headers);
+    const identity = await identify(request);
     const member =
       identity.kind === "user" && identity.user_id === state.user_id
         ? identity.memberships.find(({ organization_id }) => organization_id === state.organization_id)

@@ -26,7 +26,7 @@ export async function authenticate(
   identify: Identify,
   op: Pick<Operation, "scopes" | "anyOrganization" | "path">,
 ): Promise<Actor> {
-  const identity = await identify(request.headers);
+  const identity = await identify(request);
   checkIdentity(identity);
   const { headers, query, body, params } = request;
   const organizationInPath = op.path.startsWith("/v1/organizations/:id");

@@ -2,10 +2,8 @@ import type { FastifyRequest } from "fastify";
 import { ApiError } from "../../shared/errors.ts";
 import { bucketOf } from "../lib/addresses.ts";
 import type { Deps } from "../lib/context.ts";
-import { countInMemory, type Limit } from "../lib/limits.ts";
-
-/** Enough for an office behind one address on the day of a campaign. */
-const opening: Limit = { max: 60, window_seconds: 60 };
+import { countInMemory } from "../lib/limits.ts";
+import { limits } from "./limits.ts";
 
 /** Counts a checkout that somebody wants to open without a key. */
 export type CountOpening = (request: FastifyRequest, user_id?: string | null) => void;
@@ -18,7 +16,7 @@ export type CountOpening = (request: FastifyRequest, user_id?: string | null) =>
 export function limitOpening({ clock }: Pick<Deps, "clock">): CountOpening {
   const count = countInMemory(clock);
   return (request, user_id = null) => {
-    const wait = count(user_id === null ? `address:${bucketOf(request.ip)}` : `user:${user_id}`, opening);
+    const wait = count(user_id === null ? `address:${bucketOf(request.ip)}` : `user:${user_id}`, limits.opening);
     if (wait === 0) return;
     const detail = `Too many checkouts were opened from here. Try again in ${wait} s.`;
     throw new ApiError("TooManyRequests", detail, { "Retry-After": String(wait) });

@@ -46,7 +46,7 @@ export function checkoutStream(app: FastifyInstance, options: StreamOptions): vo
   app.get<{ Params: { client_secret: string } }>(
     "/v1/checkouts/client/:client_secret/stream",
     async (request, reply) => {
-      checkIdentity(await identify(request.headers));
+      checkIdentity(await identify(request));
       // The place is taken before the checkout is read: what happens in between is said twice rather than not at all.
       const from = await tail.now();
       const checkout = await options.find(contextOf(deps, request, anonymous), request.params.client_secret);

@@ -1,6 +1,7 @@
 /** A listening floe for tests of accounts: really fetched from, with cookies, its queries counted. */
 import type { PGlite } from "@electric-sql/pglite";
 import { drizzle } from "drizzle-orm/pglite";
+import type { Deps } from "../../server/lib/context.ts";
 import { sendMail } from "../../server/lib/mail.ts";
 import { handlers } from "../../server/worker.ts";
 import { type Seller, start } from "./floe.ts";
@@ -16,15 +17,15 @@ export function newAddress(): string {
   return `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`;
 }
 
-/** Start it. `settings` are environment variables. */
-export async function startAccounts(settings: Record<string, string> = {}) {
+/** Start it. `settings` are environment variables; `more` replaces shared parts, such as the clock. */
+export async function startAccounts(settings: Record<string, string> = {}, more: Partial<Deps> = {}) {
   const queries: string[] = [];
   const logger = { logQuery: (query: string) => void queries.push(query) };
   const floe = await start({
     listen: true,
     realTime: true,
     settings,
-    replace: ({ db }) => ({ db: drizzle({ client: (db as unknown as { $client: PGlite }).$client, logger }) }),
+    replace: ({ db }) => ({ db: drizzle({ client: (db as unknown as { $client: PGlite }).$client, logger }), ...more }),
   });
   const { deps, url } = floe;
 

@@ -1,0 +1,149 @@
+import { createHash } from "node:crypto";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { ApiError } from "../../shared/errors.ts";
+import { bucketOf } from "../lib/addresses.ts";
+import type { Deps, Identity } from "../lib/context.ts";
+import { countInMemory, type Limit } from "../lib/limits.ts";
+import type { Identify } from "./actor.ts";
+
+const minute_seconds = 60;
+const hour_seconds = 3600;
+const block_seconds = 1800;
+
+/**
+ * Every limit outside the account side, in one place (API-01, API-02). Each is counted in this process, so that to refuse
+ * costs the database nothing.
+ */
+export const limits = {
+  /** An organization's keys together, a person's tokens together, or an address that shows none. */
+  ordinary: (requests_per_minute: number): Limit => ({ max: requests_per_minute, window_seconds: minute_seconds }),
+  /** A person in a browser. */
+  web: { max: 100, window_seconds: 1 },
+  /** Tokens of an address that are not known to be good, so that guessing is slow. */
+  unknown: { max: 60, window_seconds: minute_seconds },
+  /** Checkouts opened without a key: enough for an office behind one address on the day of a campaign. */
+  opening: { max: 60, window_seconds: minute_seconds },
+  /** Operations that an address may call less often. They count by themselves, whatever token is shown (API-04). */
+  zones: {
+    "POST /v1/checkouts/client/:client_secret/confirm": [
+      { max: 6, window_seconds: minute_seconds, block_seconds },
+      { max: 20, window_seconds: hour_seconds, block_seconds },
+    ],
+  },
+};
+
+const known_max = 50_000;
+
+/** Seen from here, the account side reads a credential and says whose it is. */
+type Accounts<C extends { from: "header" | "cookie"; text: string }> = {
+  credentialOf(headers: FastifyRequest["headers"]): C | undefined;
+  whoIs(credential: C | undefined): Promise<Identity>;
+};
+type Subject = { key: string; isWeb: boolean };
+
+/** Whom requests are counted for; nobody that we know of for those of a stranger. */
+function subjectOf(identity: Identity, from: "header" | "cookie"): Subject | undefined {
+  if (identity.kind === "key") return { key: `organization:${identity.organization_id}`, isWeb: false };
+  if (identity.kind === "personal_key") return { key: `user:${identity.user_id}`, isWeb: false };
+  if (identity.kind === "user") return { key: `user:${identity.user_id}`, isWeb: from === "cookie" };
+  return undefined;
+}
+
+const digestOf = (text: string): string => createHash("sha256").update(text).digest("base64");
+
+function refuse(wait: number): void {
+  if (wait === 0) return;
+  const detail = `Too many requests. Try again in ${wait} s.`;
+  throw new ApiError("TooManyRequests", detail, { "Retry-After": String(wait) });
+}
+
+/**
+ * Refuse who asks too often, and answer who asks. Requests to /v1 are counted before their body is read: a token that was
+ * good before counts for whom it was, and any other as a guess of its address, which is taken back once it turns out to be
+ * good. With no limit set, nothing is counted.
+ */
+export function limitRequests<C extends { from: "header" | "cookie"; text: string }>(
+  app: FastifyInstance,
+  { clock, config, log }: Pick<Deps, "clock" | "config" | "log">,
+  { credentialOf, whoIs }: Accounts<C>,
+): Identify {
+  if (config.requests_per_minute === 0) return (request) => whoIs(credentialOf(request.headers));
+  const ordinary = limits.ordinary(config.requests_per_minute);
+  const [requests, web, guesses] = [countInMemory(clock), countInMemory(clock), countInMemory(clock)];
+  const zones = new Map(
+    Object.entries(limits.zones).map(([route, all]) => [
+      route,
+      all.map((limit) => ({ limit, count: countInMemory(clock) })),
+    ]),
+  );
+  const countFor = ({ key, isWeb }: Subject) => (isWeb ? web(key, limits.web) : requests(key, ordinary));
+  /** Whose the tokens are that were good when they were last asked after, by their digests; the longest unused go first. */
+  const known = new Map<string, Subject>();
+  type Entry = {
+    credential: C | undefined;
+    digest: string;
+    address: string;
+    counted: "zone" | "guess" | "yes" | "not";
+  };
+  const entries = new WeakMap<FastifyRequest, Entry>();
+  let isToldOfProxy = false;
+
+  function enter(request: FastifyRequest): Entry {
+    const entered = entries.get(request);
+    if (entered) return entered;
+    const { headers, method, routeOptions, ip } = request;
+    if (!isToldOfProxy && config.TRUST_PROXY === undefined && headers["x-forwarded-for"] !== undefined) {
+      isToldOfProxy = true;
+      log.warn({ address: ip }, "A proxy that TRUST_PROXY does not name: everybody behind it is counted as one.");
+    }
+    const address = bucketOf(ip);
+    const credential = credentialOf(headers);
+    const digest = credential ? digestOf(credential.text) : "";
+    const entry: Entry = { credential, digest, address, counted: "not" };
+    entries.set(request, entry);
+    const zone = zones.get(`${method} ${routeOptions.url}`);
+    const subject = known.get(digest);
+    if (zone) {
+      entry.counted = "zone";
+      for (const { limit, count } of zone) refuse(count(address, limit));
+    } else if (subject) {
+      entry.counted = "yes";
+      refuse(countFor(subject));
+    } else if (credential?.from === "header") {
+      entry.counted = "guess";
+      refuse(guesses(address, limits.unknown));
+    } else {
+      refuse(requests(`address:${address}`, ordinary));
+    }
+    return entry;
+  }
+
+  app.addHook("onRequest", async (request) => {
+    if (request.routeOptions.url?.startsWith("/v1/")) enter(request);
+  });
+
+  return async (request) => {
+    const entry = enter(request);
+    const { credential, digest, address, counted } = entry;
+    // A stream asks again and again who listens.
+    entry.counted = "yes";
+    const takeBack = () => counted === "guess" && guesses(address, limits.unknown, -1);
+    const identity = await whoIs(credential).catch((error: unknown) => {
+      // The database is away: that says nothing about the token.
+      takeBack();
+      throw error;
+    });
+    if (!credential) return identity;
+    if (identity.kind !== "invalid") takeBack();
+    known.delete(digest);
+    const subject = subjectOf(identity, credential.from);
+    if (!subject) return identity;
+    known.set(digest, subject);
+    for (const [oldest] of known) {
+      if (known.size <= known_max) break;
+      known.delete(oldest);
+    }
+    if (counted === "guess" || counted === "not") refuse(countFor(subject));
+    return identity;
+  };
+}

@@ -1,0 +1,149 @@
+import Fastify from "fastify";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { completeConfig, readSettings } from "../../server/config.ts";
+import { limitRequests } from "../../server/http/limits.ts";
+import { type Accounts, newAddress, startAccounts } from "../support/accounts.ts";
+import { type Seller, TestClock } from "../support/floe.ts";
+
+const max = 5;
+const clock = new TestClock(new Date());
+let floe: Accounts;
+let seller: Seller;
+
+beforeAll(async () => {
+  floe = await startAccounts({ FLOE_REQUESTS_PER_MINUTE: String(max), TRUST_PROXY: "127.0.0.1" }, { clock });
+  seller = await floe.seller();
+});
+afterAll(() => floe.close());
+/** Whatever was counted is over. */
+afterEach(() => clock.advance(3600_000));
+
+type Given = Parameters<Accounts["request"]>[2];
+const list = (given: Given) => floe.request("GET", "/v1/products/", given);
+const statuses = async (times: number, ask: (n: number) => Promise<{ status: number }>): Promise<number[]> => {
+  const seen: number[] = [];
+  for (let n = 0; n < times; n += 1) seen.push((await ask(n)).status);
+  return seen;
+};
+const from = (address: string) => ({ "x-forwarded-for": address });
+
+test("API-01: the keys of an organization are counted together, whatever the address, and others by themselves", async () => {
+  const second = await floe.keyOf(seller, ["products:read"]);
+  const asked = (token: string) => list({ token, headers: from(newAddress()) });
+  expect(await statuses(max, (n) => asked(n % 2 ? second : seller.key))).toEqual(Array(max).fill(200));
+  const refused = await asked(second);
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "61"]);
+  expect(refused.json).toEqual({ error: "TooManyRequests", detail: "Too many requests. Try again in 61 s." });
+  expect(refused.headers.get("access-control-allow-origin"), "a page elsewhere can read it").toBe("*");
+  const other = await floe.seller("other");
+  expect((await asked(other.key)).status).toBe(200);
+  expect((await asked(seller.session)).status, "a person is not their organization").toBe(200);
+  clock.advance(60_000);
+  expect((await asked(seller.key)).status).toBe(200);
+});
+
+test("API-01: who is beyond it is refused before the body is read and without asking the database", async () => {
+  await statuses(max, () => list({ token: seller.key }));
+  floe.queries.length = 0;
+  const headers = { "content-type": "application/json" };
+  const refused = await floe.request("POST", "/v1/products/", { token: seller.key, body: "{not JSON", headers });
+  expect([refused.status, floe.queries]).toEqual([429, []]);
+});
+
+test("API-01: who shows no token counts by address, an IPv6 network as one", async () => {
+  const ask = (address: string) => floe.request("GET", "/v1/checkouts/client/nothing", { headers: from(address) });
+  expect(await statuses(max + 1, (n) => ask(`2001:db8:0:1::${n + 1}`))).toEqual([...Array(max).fill(404), 429]);
+  expect((await ask("2001:db8:0:2::1")).status).toBe(404);
+});
+
+test("API-01: a browser may ask a hundred times a second", async () => {
+  const cookie = await floe.browser(seller);
+  expect(new Set(await statuses(100, () => list({ cookie })))).toEqual(new Set([200]));
+  expect((await list({ cookie })).status).toBe(429);
+  expect((await list({ token: seller.session })).status, "the same session as a token counts apart").toBe(200);
+  clock.advance(1000);
+  expect((await list({ cookie })).status).toBe(200);
+});
+
+test("API-01: an address guesses sixty tokens a minute; one that is good is not a guess, and goes on", async () => {
+  const headers = from(newAddress());
+  const guess = (token: string) => list({ token, headers });
+  expect((await guess(seller.key)).status).toBe(200);
+  const wrong = await statuses(60, (n) => guess(n % 2 ? `floe_oat_${n}` : `floe_pat_${n}`));
+  expect(new Set(wrong)).toEqual(new Set([401]));
+  floe.queries.length = 0;
+  expect([(await guess("floe_oat_more")).status, floe.queries]).toEqual([429, []]);
+  const session = await floe.request("POST", "/api/auth/checkout", { token: "x", body: { slug: "a" }, headers });
+  expect([session.status, session.json], "no other door").toMatchObject([429, { code: "TOO_MANY_REQUESTS" }]);
+  expect((await guess(seller.key)).status, "known to be good").toBe(200);
+  expect((await list({ token: "floe_oat_more", headers: from(newAddress()) })).status).toBe(401);
+});
+
+test("API-01: a token that is no longer good is a guess again", async () => {
+  const key = await floe.keyOf(seller, ["products:read"]);
+  const headers = from(newAddress());
+  expect((await list({ token: key, headers })).status).toBe(200);
+  const { json } = await floe.request("GET", `/api/auth/api-key/list?organizationId=${seller.organization_id}`, {
+    token: seller.session,
+  });
+  const keys = (json as { apiKeys: { id: string; start: string }[] }).apiKeys;
+  const keyId = keys.find(({ start }) => key.startsWith(start))?.id;
+  await floe.request("POST", "/api/auth/api-key/delete", { token: seller.session, body: { keyId } });
+  expect(new Set(await statuses(61, () => list({ token: key, headers })))).toEqual(new Set([401]));
+  expect((await list({ token: key, headers })).status).toBe(429);
+});
+
+test("API-02, API-04: confirming is counted apart, by address, whatever token is shown: 6 a minute, 20 an hour, then half an hour none", async () => {
+  const address = newAddress();
+  const confirm = (token?: string) =>
+    floe.request("POST", `/v1/checkouts/client/nothing/confirm${token ? "/" : ""}`, {
+      ...(token && { token }),
+      body: {},
+      headers: from(address),
+    });
+  const tokens = [undefined, "floe_oat_wrong", seller.key];
+  expect(await statuses(6, (n) => confirm(tokens[n % 3]))).toEqual([404, 401, 404, 404, 401, 404]);
+  const refused = await confirm(seller.key);
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1801"]);
+  clock.advance(1_799_000);
+  expect((await confirm()).status, "API-03").toBe(429);
+  expect(await statuses(max, () => list({ token: seller.key, headers: from(address) })), "the rest goes on").toEqual(
+    Array(max).fill(200),
+  );
+  clock.advance(2_601_000);
+  for (let n = 0; n < 20; n += 1) {
+    if (n % 5 === 0) clock.advance(60_000);
+    expect((await confirm()).status).toBe(404);
+  }
+  clock.advance(60_000);
+  expect((await confirm()).headers.get("retry-after")).toBe("1801");
+});
+
+test("API-01: by default 500 a minute, none where only this machine reaches an embedded floe; it can be set", () => {
+  const of = (given: Record<string, string>) =>
+    completeConfig(readSettings({ FLOE_SECRET: "9f3a1c77e2b84d06a5c1f0de4b7799aa31", ...given }, {}))
+      .requests_per_minute;
+  expect(of({})).toBe(0);
+  expect(of({ HOST: "0.0.0.0" })).toBe(500);
+  expect(of({ DATABASE_URL: "postgres://localhost/floe" })).toBe(500);
+  expect(of({ HOST: "0.0.0.0", FLOE_REQUESTS_PER_MINUTE: "0" })).toBe(0);
+  expect(of({ FLOE_REQUESTS_PER_MINUTE: "90" })).toBe(90);
+  expect(() => of({ FLOE_REQUESTS_PER_MINUTE: "many" })).toThrow("FLOE_REQUESTS_PER_MINUTE");
+});
+
+test("a proxy that is not trusted is told of once: everybody behind it is one", async () => {
+  const said: string[] = [];
+  const log = { info: () => {}, warn: (_: object, text = "") => void said.push(text), error: () => {} };
+  const app = Fastify();
+  const config = { ...floe.deps.config, TRUST_PROXY: undefined };
+  limitRequests(app, { clock, config, log }, floe.auth);
+  app.get("/v1/here", () => "here");
+  const ask = async (n: number) => {
+    const { statusCode } = await app.inject({ url: "/v1/here", headers: from(`192.0.2.${n}`) });
+    return { status: statusCode };
+  };
+  expect(await statuses(max, ask)).toEqual(Array(max).fill(200));
+  expect((await ask(9)).status).toBeGreaterThanOrEqual(400);
+  expect(said).toEqual([expect.stringContaining("TRUST_PROXY")]);
+  await app.close();
+});
