@@ -1,12 +1,15 @@
 /** Calls to the server: who asks, for which organization, and when to try again. */
 import { urlOf } from "../shared/client.ts";
-import type { Call, Context } from "./context.ts";
+import { type Call, type Context, otherKey } from "./context.ts";
 import { Fault, kindOfStatus } from "./fault.ts";
 import { type Answer, send, Unreachable } from "./http.ts";
 import { pause } from "./pause.ts";
 
 const attemptsMax = 3;
-const waitMsMax = 60_000;
+/** A limit that counts by the minute is waited out; a block of half an hour is not. */
+const waitMsMax = 90_000;
+/** Longer than this nobody waits without being told why. */
+const waitMsSilent = 1000;
 
 const parse = (text: string): unknown => {
   if (text.trim() === "") return undefined;
@@ -63,6 +66,8 @@ export function faultOf(answer: Answer, server: string): Fault {
   };
   const parts = { status, ...(name && { name }), ...(hints[kind] && { hint: hints[kind] }) };
   if (Array.isArray(body.detail)) {
+    const other = (body.detail as Place[]).find(({ loc = [] }) => loc.join(".") === "header.polar-organization");
+    if (other) return new Fault("usage", `--org (FLOE_ORG) is refused: ${other.msg}`, { ...parts, hint: otherKey });
     const faults = (body.detail as Place[]).map((one) => ({ flag: flagOf(one.loc ?? []), message: one.msg ?? "" }));
     return new Fault(
       kind,
@@ -96,7 +101,7 @@ function waitFor(attempt: number, safe: boolean, result: Answer | Unreachable): 
   const asked = Number(result.headers["retry-after"]);
   const wait = Number.isFinite(asked) && asked >= 0 ? asked * 1000 : backoff;
   if (wait > waitMsMax) return undefined;
-  // 429 and a key in use say that nothing was done.
+  // A 429 says, whatever the method, that nothing was done; so does a key in use.
   if (status === 429) return wait;
   const inUse = status === 409 && attempt > 1 && result.text.includes("IdempotencyKeyInUse");
   return (safe && status >= 500) || inUse ? wait : undefined;
@@ -146,6 +151,10 @@ export async function call(context: Context, made: Call): Promise<{ status: numb
     }
     const wait = waitFor(attempt, safe, result);
     if (wait !== undefined) {
+      if (wait > waitMsSilent) {
+        const why = !(result instanceof Unreachable) && result.status === 429 ? "Too many requests" : "No answer yet";
+        context.say(`${why}; trying again in ${Math.ceil(wait / 1000)} s …\n`);
+      }
       await pause(wait, context.io.signal);
       if (!context.io.signal.aborted) continue;
     }

@@ -356,6 +356,32 @@ describe("faults", () => {
     expect(server.received).toHaveLength(3);
   });
 
+  test("429 is waited for whatever the method, as nothing was done; over a second that is said (API-03)", async () => {
+    const limited = { status: 429, json: { error: "TooManyRequests", detail: "Slow down." } };
+    for (const argv of [
+      ["products", "list"],
+      ["customers", "create", "--email", "a@b.test"],
+      ["customers", "update", id, "--name", "Ada"],
+      ["customers", "delete", id, "--yes"],
+    ]) {
+      server.received.length = 0;
+      answer = () =>
+        server.received.length === 1
+          ? { ...limited, headers: { "retry-after": argv[1] === "update" ? "1.01" : "0" } }
+          : argv[1] === "list"
+            ? pageOf([product(1)])
+            : { json: product(1) };
+      const { code, err } = await floe(argv, { env });
+      expect([code, server.received.length], argv.join(" ")).toEqual([0, 2]);
+      expect(err.includes("Too many requests; trying again in 2 s …"), err).toBe(argv[1] === "update");
+    }
+    server.received.length = 0;
+    answer = () => ({ ...limited, headers: { "retry-after": "1800" } });
+    const { code, err } = await floe(["products", "list"], { env });
+    expect([code, server.received.length], "a block is told, not sat out").toEqual([8, 1]);
+    expect(err).toContain("Try again in 1800 s");
+  });
+
   test("a read that failed is tried again", async () => {
     answer = () => (server.received.length < 3 ? { status: 503, json: {} } : pageOf([product(1)]));
     const { code, out } = await floe(["products", "list"], { env });
