@@ -75,14 +75,16 @@ export function pickOrganization(all: Organization[], named: string): Organizati
   });
 }
 
+/** What to do where an API key and `--org` name two organizations. */
+export const otherKey = "Leave --org (FLOE_ORG) out, or use a key of that organization.";
+
 /** That nothing says which organization is meant. */
-export const noneChosen = (): Fault =>
+const noneChosen = (): Fault =>
   new Fault("usage", "no organization is chosen", { hint: "Run: floe orgs use SLUG   (or give --org SLUG)" });
 
-/** The id of the organization that flags, environment and profile say; undefined where an API key says it. */
-export async function findOrganization(context: Context): Promise<string | undefined> {
-  const { apiKey, org, organization } = context.settings();
-  if (apiKey) return org && uuid.test(org) ? org : undefined;
+/** The id of the organization that flags, environment and profile say, for the person who is signed in. */
+export async function organizationOfPerson(context: Context): Promise<string> {
+  const { org, organization } = context.settings();
   if (org === undefined) {
     if (organization) return organization.id;
     throw noneChosen();
@@ -92,13 +94,29 @@ export async function findOrganization(context: Context): Promise<string | undef
   return pickOrganization(await organizationsOf(context), org).id;
 }
 
+/** The id of the organization to name in requests; undefined where an API key says it. A key of another one is refused. */
+export async function findOrganization(context: Context): Promise<string | undefined> {
+  const { apiKey, org, organization } = context.settings();
+  if (!apiKey) return organizationOfPerson(context);
+  // The server holds an id against the key; a slug must become one first.
+  if (org === undefined || uuid.test(org)) return org;
+  if (organization?.slug === org) return organization.id;
+  const all = await organizationsOfKey(context).catch((error: unknown) => {
+    if (!(error instanceof Fault) || error.kind !== "not_permitted") throw error;
+    const why = `whether this API key is good for "${org}" cannot be told: it may not read organizations`;
+    throw new Fault("usage", why, { hint: "Leave --org (FLOE_ORG) out, as the key says which, or give the id there." });
+  });
+  const found = all.find(({ slug }) => slug === org);
+  if (found) return found.id;
+  const own = all.map(({ slug }) => slug).join(", ") || "no organization";
+  throw new Fault("usage", `this API key is good for ${own}, and not for "${org}"`, { hint: otherKey });
+}
+
 /** The id of the organization in use, also where only an API key says it. */
 export async function currentOrganization(context: Context): Promise<string> {
   const known = await context.organization();
   if (known !== undefined) return known;
   const all = await organizationsOfKey(context);
-  const { org } = context.settings();
-  if (org !== undefined) return pickOrganization(all, org).id;
   const [only, ...others] = all;
   if (only && others.length === 0) return only.id;
   throw new Fault(

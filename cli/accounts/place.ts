@@ -1,5 +1,5 @@
 /** What concerns accounts is asked for in the name of a person, for one organization. */
-import { type Context, noneChosen, personOf } from "../context.ts";
+import { type Context, organizationOfPerson, personOf } from "../context.ts";
 import { Fault } from "../fault.ts";
 
 /** Calls to the account side as the person who is signed in. */
@@ -21,9 +21,7 @@ export function accountOf(context: Context): Account {
 /** The account, and the organization that flags, environment or profile name. */
 export async function placeOf(context: Context): Promise<Account & { organizationId: string }> {
   const account = accountOf(context);
-  const organizationId = (await context.organization()) ?? context.settings().organization?.id;
-  if (organizationId === undefined) throw noneChosen();
-  return { ...account, organizationId };
+  return { ...account, organizationId: await organizationOfPerson(context) };
 }
 
 /** What an answer lists, bare or under a name. */

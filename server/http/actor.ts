@@ -35,11 +35,17 @@ export function checkIdentity(identity: Identity): void {
  */
 export function actorOf(identity: Identity, asked: Asked): Actor {
   if (identity.kind === "anonymous" || identity.kind === "invalid" || identity.kind === "limited") return anonymous;
+  const inHeader = text(asked.headers["polar-organization"]);
   const inBody = text(fieldOf(asked.body, "organization_id"));
   if (identity.kind === "key") {
     if (inBody !== undefined && inBody !== identity.organization_id) {
       const msg = "Setting organization_id is disallowed when using an organization token.";
       throw invalid(fault(["organization_id"], msg, "organization_token", inBody));
+    }
+    // Ignored, it would have a program work on another organization than the one it names.
+    if (inHeader !== undefined && inHeader !== identity.organization_id) {
+      const msg = `This API key speaks for the organization ${identity.organization_id} alone.`;
+      throw invalid({ loc: ["header", "polar-organization"], msg, type: "organization_token", input: inHeader });
     }
     return {
       kind: "key",
@@ -63,7 +69,6 @@ export function actorOf(identity: Identity, asked: Asked): Actor {
   const as = (found: Membership) => speakFor(found.organization_id, found.scopes);
   const everywhere = () => new Set(memberships.flatMap(({ scopes }) => [...scopes]));
 
-  const inHeader = text(asked.headers["polar-organization"]);
   if (inHeader !== undefined) {
     const found = member(inHeader);
     if (!found) throw notFound();

@@ -136,6 +136,17 @@ describe("bodies", () => {
 });
 
 describe("the organization a request speaks for", () => {
+  test("a key's own header may stand; that of another organization is refused as in a body, not ignored (API-09)", async () => {
+    const [own, other] = [await floe.seller(), await floe.seller()];
+    const list = (id: string) =>
+      floe.request("GET", "/v1/products/", { token: own.key, headers: { "polar-organization": id } });
+    expect((await list(own.organization_id)).status).toBe(200);
+    expect(await list(other.organization_id)).toMatchObject({
+      status: 422,
+      json: { detail: [{ loc: ["header", "polar-organization"], type: "organization_token" }] },
+    });
+  });
+
   test("a session names it by header, body or query; a foreign one is hidden (API-09, API-11)", async () => {
     const other = await floe.seller();
     const mine = (path: string, headers = {}) => floe.request("GET", path, { token: seller.session, headers });

@@ -170,6 +170,31 @@ describe("the organization in use", () => {
   });
 });
 
+test("an organization that is not the API key's own is refused, not ignored; its own may be named by id and slug", async () => {
+  const [own] = await json<{ id: string; slug: string }[]>("orgs", "list", "--json", "id,slug");
+  const list = (key: string, ...org: string[]) =>
+    floe(["products", "list", ...org], { env: { FLOE_SERVER: server.url, FLOE_API_KEY: key } });
+  for (const named of [own?.id ?? "", own?.slug ?? ""]) expect((await list(seller.key, "--org", named)).code).toBe(0);
+  const foreign = await list(seller.key, "--org", crypto.randomUUID());
+  expect([foreign.code, foreign.err]).toEqual([64, expect.stringContaining(own?.id ?? "")]);
+  const elsewhere = await floe(["products", "list"], {
+    env: { FLOE_SERVER: server.url, FLOE_API_KEY: seller.key, FLOE_ORG: "elsewhere" },
+  });
+  expect([elsewhere.code, elsewhere.err]).toEqual([
+    64,
+    expect.stringMatching(new RegExp(`good for ${own?.slug}, and not for "elsewhere"\n.*Leave --org`)),
+  ]);
+  const { key } = await json<{ key: string }>(
+    ...["api-keys", "create", "narrow", "--scopes", "products:read", "--org", own?.id ?? ""],
+  );
+  const untold = await list(key, "--org", own?.slug ?? "");
+  expect([untold.code, untold.err]).toEqual([64, expect.stringContaining("may not read organizations")]);
+  expect((await list(key, "--org", own?.id ?? "")).code).toBe(0);
+  // What is about people is done in one's own name: there a slug is one of the person's.
+  const people = await floe(["members", "list", "--org", own?.slug ?? ""], { env: { ...env, FLOE_API_KEY: key } });
+  expect(people.code).toBe(0);
+});
+
 test("a key made here opens what its scopes say, until it is revoked", async () => {
   const { id, key } = await json<{ id: string; key: string }>(
     "api-keys",
