@@ -1,34 +1,23 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { hashSecret } from "../../server/auth/storage.ts";
-import { deviceCode, member, session, user } from "../../server/auth/tables.ts";
+import { apikey, deviceCode, member, session, user } from "../../server/auth/tables.ts";
+import { auditLog } from "../../server/lib/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
-import { newAddress } from "../support/accounts.ts";
-import { type Floe, type Seller, start } from "../support/floe.ts";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
+import type { Floe, Seller } from "../support/floe.ts";
+import { callsOf, person } from "../support/people.ts";
+import { atOnce, startOnPostgres, tally } from "../support/races.ts";
 
-/** One embedded connection would put these in a row; here they really meet. */
-let postgres: Postgres;
 let floe: Floe;
+let call: ReturnType<typeof callsOf>;
 let seller: Seller;
 beforeAll(async () => {
-  postgres = await startPostgres();
-  floe = await start({ databaseUrl: await postgres.database(), settings: { TRUST_PROXY: "127.0.0.1" } });
+  floe = await startOnPostgres({ settings: { TRUST_PROXY: "127.0.0.1" } });
+  call = callsOf(floe);
   seller = await floe.seller();
 });
-afterAll(async () => {
-  await floe?.close();
-  await postgres?.stop();
-});
+afterAll(() => floe?.close());
 
-const at_once = 20;
-const together = (method: string, path: string, body: unknown, token?: string) =>
-  Promise.all(
-    Array.from({ length: at_once }, () => {
-      const headers = { origin: floe.url, "x-forwarded-for": newAddress() };
-      return floe.request(method, path, { ...(token ? { token } : {}), headers, body });
-    }),
-  );
 const counts = (answers: { status: number }[]) => [
   answers.filter(({ status }) => status === 200).length,
   answers.filter(({ status }) => status >= 500).length,
@@ -36,19 +25,26 @@ const counts = (answers: { status: number }[]) => [
 
 test("one address makes one account", async () => {
   const email = "race@example.com";
-  const answers = await together("POST", "/api/auth/sign-up/email", { name: "Race", email, password: "correct horse" });
+  const answers = await atOnce(20, () =>
+    call(null, "POST", "/sign-up/email", { name: "Race", email, password: "correct horse" }),
+  );
   expect(counts(answers)).toEqual([1, 0]);
   const rows = await floe.deps.db.select({ id: user.id }).from(user).where(eq(user.email, email));
   expect(rows).toHaveLength(1);
 });
 
+test("an address that 50 sign up with at once makes one account in the log", async () => {
+  const made = async () =>
+    (await floe.deps.db.select().from(auditLog).where(eq(auditLog.action, "user.created"))).length;
+  const before = await made();
+  const body = { name: "Race", email: "race-in-the-log@example.com", password: "correct horse battery" };
+  await atOnce(50, () => call(null, "POST", "/sign-up/email", body));
+  expect(await made()).toBe(before + 1);
+});
+
 test("one slug makes one organization", async () => {
-  const answers = await together(
-    "POST",
-    "/api/auth/organization/create",
-    { name: "Race", slug: "race" },
-    seller.session,
-  );
+  const founder = await person(floe);
+  const answers = await atOnce(20, () => call(founder, "POST", "/organization/create", { name: "Race", slug: "race" }));
   expect(counts(answers)).toEqual([1, 0]);
   const rows = await floe.deps.db
     .select({ id: organization.id })
@@ -75,7 +71,9 @@ test("one device code buys one session", async () => {
     .set({ pollingInterval: 0 })
     .where(eq(deviceCode.deviceCode, hashSecret(device_code ?? "")));
   const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
-  const answers = await together("POST", "/api/auth/device/token", { grant_type, device_code, client_id: "floe-cli" });
+  const answers = await atOnce(20, () =>
+    call(null, "POST", "/device/token", { grant_type, device_code, client_id: "floe-cli" }),
+  );
   expect(counts(answers)).toEqual([1, 0]);
   const after = await floe.deps.db.select({ id: session.id }).from(session).where(eq(session.userId, seller.user_id));
   expect(after.length - before.length).toBe(1);
@@ -92,4 +90,69 @@ test("the seller of a first start is made once, however often it is asked for", 
   const made = await floe.auth.signUpSeller(asked);
   const again = await Promise.all([floe.auth.signUpSeller(asked), floe.auth.signUpSeller(asked)]);
   for (const one of again) expect(one).toMatchObject({ user_id: made.user_id, organization_id: made.organization_id });
+});
+
+type Made = { id: string; key: string };
+const create = async (body: Record<string, unknown>) =>
+  (await call(seller, "POST", "/api-key/create", { name: "race", ...body })).json as unknown as Made;
+const askAtOnce = async (key: string) =>
+  tally(await atOnce(50, async () => (await floe.request("GET", "/v1/products/", { token: key })).status));
+
+test.each([{ configId: "organization" }, { configId: "default" }])(
+  "of 50 requests at once a key with 5 uses lets through exactly 5, each time (%j)",
+  async (kind) => {
+    for (let round = 0; round < 3; round += 1) {
+      const { id, key } = await create({ ...kind, remaining: 5 });
+      expect(await askAtOnce(key)).toEqual({ 200: 5, 401: 45 });
+      const [row] = await floe.deps.db.select().from(apikey).where(eq(apikey.id, id));
+      expect(row?.remaining).toBe(0);
+    }
+  },
+);
+
+test("of 50 requests at once a rate of 5 lets through exactly 5, in each window", async () => {
+  const { key } = await create({ rateLimitMax: 5, rateLimitTimeWindow: 60_000 });
+  expect(await askAtOnce(key)).toEqual({ 200: 5, 429: 45 });
+  floe.clock.advance(60_000);
+  expect(await askAtOnce(key)).toEqual({ 200: 5, 429: 45 });
+});
+
+test("of 50 requests at once a refill of 5 lets through exactly 5, at each refill", async () => {
+  const { key } = await create({ refillAmount: 5, refillInterval: 60_000 });
+  expect(await askAtOnce(key)).toEqual({ 200: 5, 429: 45 });
+  floe.clock.advance(60_000);
+  expect(await askAtOnce(key)).toEqual({ 200: 5, 429: 45 });
+});
+
+test("50 renewals at once leave two good values: the last and the one before", async () => {
+  const made = await create({});
+  const renewed = await atOnce(50, async () =>
+    call(seller, "POST", "/api-key/rotate", { keyId: made.id }).then(({ status, json }) => ({
+      status,
+      key: String(json.key),
+    })),
+  );
+  expect(tally(renewed.map(({ status }) => status))).toEqual({ 200: 50 });
+  const good = [];
+  for (const key of [made.key, ...renewed.map((one) => one.key)])
+    if ((await floe.request("GET", "/v1/products/", { token: key })).status === 200) good.push(key);
+  expect(good).toHaveLength(2);
+});
+
+test("50 deletions at once delete once, and are written down once", async () => {
+  const { id } = await create({});
+  const statuses = await atOnce(50, async () => (await call(seller, "POST", "/api-key/delete", { keyId: id })).status);
+  expect(tally(statuses)).toEqual({ 200: 1, 404: 49 });
+  const entries = await floe.deps.db.select().from(auditLog).where(eq(auditLog.subject_id, id));
+  expect(entries.map(({ action }) => action).sort()).toEqual(["api_key.created", "api_key.deleted"]);
+});
+
+test("a key that is deleted while it is used lets nothing through afterwards", async () => {
+  const { id, key } = await create({ remaining: 1000 });
+  await atOnce(50, async (index) =>
+    index === 25
+      ? (await call(seller, "POST", "/api-key/delete", { keyId: id })).status
+      : (await floe.request("GET", "/v1/products/", { token: key })).status,
+  ).then((statuses) => expect(statuses.every((status) => status === 200 || status === 401)).toBe(true));
+  expect((await floe.request("GET", "/v1/products/", { token: key })).status).toBe(401);
 });

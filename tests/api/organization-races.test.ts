@@ -1,34 +1,27 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { invitation, member, organizationRole, team, teamMember, user } from "../../server/auth/tables.ts";
 import { newId } from "../../server/lib/ids.ts";
+import { auditLog } from "../../server/lib/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { payments } from "../../server/payments/tables.ts";
-import { type Floe, start } from "../support/floe.ts";
+import type { Floe } from "../support/floe.ts";
 import { type Answered, callsOf, join, organizationOf, type Person, person } from "../support/people.ts";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { atOnce, startOnPostgres } from "../support/races.ts";
 
-/** One embedded connection would put these in a row; here they really meet. */
-let postgres: Postgres;
 let floe: Floe;
 let call: ReturnType<typeof callsOf>;
 let owner: Person;
 let organizationId: string;
 beforeAll(async () => {
-  postgres = await startPostgres();
-  floe = await start({ databaseUrl: await postgres.database(), settings: { TRUST_PROXY: "127.0.0.1" } });
+  floe = await startOnPostgres({ settings: { TRUST_PROXY: "127.0.0.1" } });
   call = callsOf(floe);
   owner = await person(floe, "owner");
   organizationId = await organizationOf(floe, owner);
 });
-afterAll(async () => {
-  await floe?.close();
-  await postgres?.stop();
-});
+afterAll(() => floe?.close());
 
-const at_once = 50;
-const together = <T>(work: (n: number) => Promise<T>, count = at_once) =>
-  Promise.all(Array.from({ length: count }, (_, n) => work(n)));
 const count = (answers: Answered[]) => ({
   done: answers.filter(({ status }) => status === 200).length,
   failed: answers.filter(({ status }) => status >= 500).length,
@@ -52,7 +45,7 @@ const ownersOf = async (id: string) =>
 test("one invitation, accepted 50 times at once, makes one member; all others are told clearly", async () => {
   const guest = await person(floe, "guest");
   const invitationId = await invited(guest);
-  const answers = await together(() => call(guest, "POST", "/organization/accept-invitation", { invitationId }));
+  const answers = await atOnce(50, () => call(guest, "POST", "/organization/accept-invitation", { invitationId }));
   expect(count(answers)).toEqual({ done: 1, failed: 0, unclear: 0 });
   const rows = await floe.deps.db.select().from(member).where(eq(member.userId, guest.user_id));
   expect(rows).toMatchObject([{ organizationId, role: "member" }]);
@@ -65,11 +58,11 @@ test("an invitation that is accepted, rejected and canceled at once does one of 
     const guest = await person(floe, "guest");
     const invitationId = await invited(guest);
     const moves = ["accept", "reject", "cancel"] as const;
-    const answers = await together(async (n) => {
+    const answers = await atOnce(18, async (n) => {
       const move = moves[n % 3] ?? "accept";
       const as = move === "cancel" ? owner : guest;
       return { move, ...(await call(as, "POST", `/organization/${move}-invitation`, { invitationId })) };
-    }, 18);
+    });
     expect(count(answers)).toEqual({ done: 1, failed: 0, unclear: 0 });
     const [row] = await floe.deps.db.select().from(invitation).where(eq(invitation.id, invitationId));
     const done = answers.find(({ status }) => status === 200)?.move;
@@ -128,7 +121,7 @@ test("of many who invite, make teams or make roles at once, no more is made than
     ["/organization/create-role", (n: number) => ({ role: `role-${n}`, permission: { orders: ["read"] } })],
   ] as const;
   for (const [path, bodyOf] of calls) {
-    const answers = await together((n) => call(first, "POST", path, { organizationId: id, ...bodyOf(n) }), 8);
+    const answers = await atOnce(8, (n) => call(first, "POST", path, { organizationId: id, ...bodyOf(n) }));
     expect(count(answers), path).toEqual({ done: 2, failed: 0, unclear: 0 });
   }
   for (const [table, max] of [
@@ -144,14 +137,14 @@ test("one person added 50 times at once to a team is in it once", async () => {
   await join(floe, { owner, organizationId, guest, role: "member" });
   const team = await call(owner, "POST", "/organization/create-team", { name: "Support", organizationId });
   const body = { teamId: team.json.id, userId: guest.user_id, organizationId };
-  const answers = await together(() => call(owner, "POST", "/organization/add-team-member", body));
+  const answers = await atOnce(50, () => call(owner, "POST", "/organization/add-team-member", body));
   expect(count(answers)).toMatchObject({ failed: 0, unclear: 0 });
   expect(await floe.deps.db.select().from(teamMember).where(eq(teamMember.userId, guest.user_id))).toHaveLength(1);
 });
 
 test("one role made 50 times at once is made once", async () => {
   const body = { organizationId, role: "clerk", permission: { orders: ["read"] } };
-  const answers = await together(() => call(owner, "POST", "/organization/create-role", body));
+  const answers = await atOnce(50, () => call(owner, "POST", "/organization/create-role", body));
   expect(count(answers)).toEqual({ done: 1, failed: 0, unclear: 0 });
   const named = and(eq(organizationRole.organizationId, organizationId), eq(organizationRole.role, "clerk"));
   expect(await floe.deps.db.select().from(organizationRole).where(named)).toHaveLength(1);
@@ -209,7 +202,7 @@ test.each([
 test("an organization in which a payment begins as it is deleted is not deleted", async () => {
   const one = await person(floe, "seller");
   const id = await organizationOf(floe, one, "seller");
-  let finish: () => void = () => {};
+  const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const paying = floe.deps.db.transaction(async (tx) => {
     await tx.insert(payments).values({
       id: newId(),
@@ -221,19 +214,43 @@ test("an organization in which a payment begins as it is deleted is not deleted"
       customer_email: "buyer@example.com",
       confirmation_token_id: "pm_card_visa",
     });
-    await new Promise<void>((resolve) => {
-      finish = resolve;
-    });
+    begun.resolve();
+    await held.promise;
   });
-  await expect.poll(() => finish.name).not.toBe("");
-  const answers = [
-    call(one, "POST", "/organization/delete", { organizationId: id }),
-    call(one, "POST", "/delete-user", { password: one.password }),
-  ];
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  finish();
-  await paying;
-  for (const answer of await Promise.all(answers)) expect(answer.json.code).toBe("ORGANIZATION_HAS_BOOKS");
+  await Promise.race([begun.promise, paying]);
+  const [answers] = await Promise.all([
+    Promise.all([
+      call(one, "POST", "/organization/delete", { organizationId: id }),
+      call(one, "POST", "/delete-user", { password: one.password }),
+    ]),
+    sleep(300).then(held.resolve),
+    paying,
+  ]);
+  for (const answer of answers) expect(answer.json.code).toBe("ORGANIZATION_HAS_BOOKS");
   expect(await floe.deps.db.select().from(organization).where(eq(organization.id, id))).toHaveLength(1);
   expect(await floe.deps.db.select().from(user).where(eq(user.id, one.user_id))).toHaveLength(1);
+});
+
+/** What is written down of one thing. */
+const actionsOf = async (subject_id: string) =>
+  (await floe.deps.db.select().from(auditLog).where(eq(auditLog.subject_id, subject_id)))
+    .map(({ action }) => action)
+    .sort();
+
+test("an invitation that 50 answer at once is accepted once in the log", async () => {
+  const guest = await person(floe);
+  const invitationId = await invited(guest);
+  await atOnce(50, () => call(guest, "POST", "/organization/accept-invitation", { invitationId }));
+  expect(await actionsOf(invitationId)).toEqual(["invitation.accepted", "invitation.created"]);
+  const joined = await floe.deps.db.select().from(auditLog).where(eq(auditLog.user_id, guest.user_id));
+  expect(joined.filter(({ action }) => action === "member.added")).toHaveLength(1);
+});
+
+test("a member whom 50 remove at once is removed once in the log", async () => {
+  const guest = await person(floe);
+  const memberId = await join(floe, { owner, organizationId, guest, role: "member" });
+  const body = { organizationId, memberIdOrEmail: memberId };
+  const answers = await atOnce(50, () => call(owner, "POST", "/organization/remove-member", body));
+  expect(answers.every(({ status }) => status < 500)).toBe(true);
+  expect(await actionsOf(memberId)).toEqual(["member.added", "member.removed"]);
 });
