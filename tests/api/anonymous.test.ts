@@ -19,9 +19,9 @@ import { listMails } from "../../server/lib/mail.ts";
 import { auditLog } from "../../server/lib/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
-import { type Seller, start } from "../support/floe.ts";
+import type { Seller } from "../support/floe.ts";
 import { startServices } from "../support/oauth-stand-in.ts";
-import { startPostgres } from "../support/postgres.ts";
+import { startOnPostgres } from "../support/races.ts";
 import { type Visitor, visitor } from "../support/visitor.ts";
 
 let floe: Accounts;
@@ -311,8 +311,7 @@ test("a guest whose session ran out, and who has nothing, is forgotten; others a
 });
 
 test("a guest who signs in to two accounts at once is moved once, whole, and nothing is lost", async () => {
-  const postgres = await startPostgres();
-  const races = await start({ databaseUrl: await postgres.database() });
+  const races = await startOnPostgres();
   try {
     const post = (path: string, body: unknown, cookie?: string) =>
       races.app.inject({
@@ -354,6 +353,5 @@ test("a guest who signs in to two accounts at once is moved once, whole, and not
     }
   } finally {
     await races.close();
-    await postgres.stop();
   }
 });

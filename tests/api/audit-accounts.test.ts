@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { user } from "../../server/auth/tables.ts";
 import { auditLog, mails } from "../../server/lib/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
-import { client, startOpenId } from "../support/oauth-stand-in.ts";
+import { startOpenId } from "../support/oauth-stand-in.ts";
 import { callsOf, join, organizationOf, type Person, person } from "../support/people.ts";
 
 /** What is done on the account side, and what the log says of it. */
@@ -15,15 +15,7 @@ let platform: Person;
 let openid: Awaited<ReturnType<typeof startOpenId>>;
 beforeAll(async () => {
   openid = await startOpenId({});
-  floe = await start({
-    settings: {
-      TRUST_PROXY: "127.0.0.1",
-      FLOE_OIDC: "acme",
-      OIDC_ACME_ISSUER: openid.issuer,
-      OIDC_ACME_CLIENT_ID: client.id,
-      OIDC_ACME_CLIENT_SECRET: client.secret,
-    },
-  });
+  floe = await start({ settings: { TRUST_PROXY: "127.0.0.1", ...openid.settings } });
   call = callsOf(floe);
   owner = await person(floe, "owner");
   organizationId = await organizationOf(floe, owner);

@@ -4,22 +4,17 @@ import { once } from "node:events";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
-import { type Floe, type Seller, start } from "../support/floe.ts";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
+import type { Floe, Seller } from "../support/floe.ts";
+import { startOnPostgres } from "../support/races.ts";
 
-let server: Postgres;
 let floe: Floe;
 let seller: Seller;
 let url: string;
 beforeAll(async () => {
-  server = await startPostgres();
-  url = await server.database();
-  floe = await start({ databaseUrl: url });
+  floe = await startOnPostgres();
+  url = String(floe.deps.config.DATABASE_URL);
 });
-afterAll(async () => {
-  await floe?.close();
-  await server?.stop();
-});
+afterAll(() => floe?.close());
 
 const document: CatalogInput = {
   version: 1,

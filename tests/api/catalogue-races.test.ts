@@ -5,25 +5,17 @@ import { listCustomers } from "../../server/customers/store.ts";
 import { customers } from "../../server/customers/tables.ts";
 import { nextInvoiceNumber } from "../../server/organizations/store.ts";
 import { callsOf } from "../support/calls.ts";
-import { type Floe, type Seller, start } from "../support/floe.ts";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
+import type { Floe, Seller } from "../support/floe.ts";
+import { atOnce, startOnPostgres } from "../support/races.ts";
 
-/** What one connection would hide: changes that really happen at the same time. */
-let postgres: Postgres;
 let floe: Floe;
 let seller: Seller;
 beforeAll(async () => {
-  postgres = await startPostgres();
-  floe = await start({ databaseUrl: await postgres.database() });
+  floe = await startOnPostgres();
   seller = await floe.seller("ada");
 });
-afterAll(async () => {
-  await floe?.close();
-  await postgres?.stop();
-});
+afterAll(() => floe?.close());
 
-const many = <T>(count: number, make: (index: number) => Promise<T>) =>
-  Promise.all(Array.from({ length: count }, (_, index) => make(index)));
 const send = async (method: string, path: string, body: object) => {
   const { status, json } = await floe.request(method, path, { token: seller.key, body });
   return { status, places: ((json as { detail?: { loc: string[] }[] }).detail ?? []).map(({ loc }) => loc.join(".")) };
@@ -33,7 +25,7 @@ const usd = (price_amount: number) => ({ amount_type: "fixed" as const, price_am
 describe("at the same time", () => {
   test("CUS-03: of creates with one address one wins, the others get the same 422 as without the race", async () => {
     for (let round = 0; round < 5; round += 1) {
-      const answers = await many(10, () =>
+      const answers = await atOnce(10, () =>
         send("POST", "/v1/customers/", { email: `race-${round}@example.com`, external_id: `race-${round}` }),
       );
       const lost = answers.filter(({ status }) => status !== 201);
@@ -45,7 +37,7 @@ describe("at the same time", () => {
   });
 
   test("CUS-03, CUS-08: of updates to one address one wins, the others get 422", async () => {
-    const movers = await many(8, (index) =>
+    const movers = await atOnce(8, (index) =>
       seller.client.customers.create({ body: { email: `move-${index}@example.com` } }),
     );
     const answers = await Promise.all(
@@ -71,16 +63,17 @@ describe("at the same time", () => {
           { isolationLevel: "repeatable read" },
         );
     };
-    const looking = [look(), look()];
-    await many(8, async (index) => {
+    const write = async (index: number) => {
       for (let round = 0; round < 6; round += 1) {
         const body = { email: `counted-${index}-${round}@example.com` };
         const { id } = await client.customers.create({ body });
         if (round % 2 === 1) await client.customers.delete({ params: { id }, query: {} });
       }
+    };
+    const writing = atOnce(8, write).finally(() => {
+      isBusy = false;
     });
-    isBusy = false;
-    await Promise.all(looking);
+    await Promise.all([look(), look(), writing]);
     expect(looked.length).toBeGreaterThan(5);
     expect(looked.filter(([told, there]) => told !== there)).toEqual([]);
     expect((await client.customers.list({ query: {} })).pagination.total_count).toBe(24);
@@ -89,9 +82,9 @@ describe("at the same time", () => {
   test("CUF-02: of custom fields with one slug one is made, and one renamed; the others get 422", async () => {
     const shape = { type: "text", name: "Size", properties: {} };
     const make = (slug: string) => send("POST", "/v1/custom-fields/", { ...shape, slug });
-    const made = await many(8, (index) => make(index % 2 === 0 ? "raced" : "RACED"));
+    const made = await atOnce(8, (index) => make(index % 2 === 0 ? "raced" : "RACED"));
     expect(made.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(422)]);
-    await many(6, (index) => make(`raced-${index}`));
+    await atOnce(6, (index) => make(`raced-${index}`));
     const { items } = await seller.client.customFields.list({ query: { query: "raced-" } });
     const moved = await Promise.all(items.map(({ id }) => send("PATCH", `/v1/custom-fields/${id}`, { slug: "won" })));
     expect(moved.map(({ status }) => status).sort()).toEqual([200, ...Array(5).fill(422)]);
@@ -163,7 +156,7 @@ describe("at the same time", () => {
 
   test("CUS-16: of deletes of one customer one answers 204, the others 404", async () => {
     const { id } = await seller.client.customers.create({ body: { email: "gone@example.com" } });
-    const answers = await many(
+    const answers = await atOnce(
       6,
       async () => (await floe.request("DELETE", `/v1/customers/${id}`, { token: seller.key })).status,
     );
@@ -172,12 +165,14 @@ describe("at the same time", () => {
 
   test("PRD-22: of price changes the last one alone is on sale", async () => {
     const { id } = await seller.client.products.create({ body: { name: "Book", prices: [usd(100)] } });
-    await many(10, (index) => seller.client.products.update({ params: { id }, body: { prices: [usd(200 + index)] } }));
+    await atOnce(10, (index) =>
+      seller.client.products.update({ params: { id }, body: { prices: [usd(200 + index)] } }),
+    );
     expect((await seller.client.products.get({ params: { id } })).prices).toHaveLength(1);
   });
 
   test("ORD-19: invoice numbers are handed out once each, without a gap", async () => {
-    const numbers = await many(20, () =>
+    const numbers = await atOnce(20, () =>
       floe.deps.db.transaction((tx) => nextInvoiceNumber(tx, seller.organization_id)),
     );
     const counted = numbers.map((number) => Number(number.split("-").at(-1))).sort((a, b) => a - b);

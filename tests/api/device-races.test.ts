@@ -6,6 +6,7 @@ import { newAddress } from "../support/accounts.ts";
 import { type Asked, type Browser, devicesOf } from "../support/devices.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { atOnce, tally } from "../support/races.ts";
 
 /** Two servers on one PostgreSQL, where requests really meet. */
 let postgres: Postgres;
@@ -38,16 +39,10 @@ const at_once = 50;
 type Side = typeof devices;
 /** Half of the calls go to either server. */
 const together = <T>(call: (side: Side, index: number) => Promise<T>): Promise<T[]> =>
-  Promise.all(Array.from({ length: at_once }, (_, index) => call(sides[index % sides.length] as Side, index)));
+  atOnce(at_once, (index) => call(sides[index % sides.length] as Side, index));
 /** How often each outcome came: a status, or the error that is named. */
-function tally(answers: { status: number; json: unknown }[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const { status, json } of answers) {
-    const name = status === 400 ? `400 ${(json as { error: string }).error}` : String(status);
-    counts[name] = (counts[name] ?? 0) + 1;
-  }
-  return counts;
-}
+const outcomes = (answers: { status: number; json: unknown }[]) =>
+  tally(answers.map(({ status, json }) => (status === 400 ? `400 ${(json as { error: string }).error}` : status)));
 const approved = async (): Promise<Asked> => {
   const asked = await devices.ask();
   await devices.look(me, asked.user_code);
@@ -66,7 +61,7 @@ test("a device code is redeemed once, by 50 polls at once on two servers", async
     .where(eq(deviceCode.deviceCode, hashSecret(device_code)));
   const before = await sessions();
   const answers = await together((side) => side.poll(device_code));
-  expect(tally(answers)).toEqual({ "200": 1, "400 invalid_grant": at_once - 1 });
+  expect(outcomes(answers)).toEqual({ "200": 1, "400 invalid_grant": at_once - 1 });
   expect((await sessions()) - before).toBe(1);
   expect(await floe.deps.db.select().from(deviceCode).where(eq(deviceCode.status, "approved"))).toHaveLength(0);
 });
@@ -74,7 +69,7 @@ test("a device code is redeemed once, by 50 polls at once on two servers", async
 test("of 50 polls at once one is answered, the others are told to slow down", async () => {
   const { device_code } = await devices.ask();
   const answers = await together((side) => side.poll(device_code));
-  expect(tally(answers)).toEqual({ "400 authorization_pending": 1, "400 slow_down": at_once - 1 });
+  expect(outcomes(answers)).toEqual({ "400 authorization_pending": 1, "400 slow_down": at_once - 1 });
 });
 
 test("of 50 sessions that open a code at once one has it, and it alone can approve", async () => {
@@ -102,7 +97,7 @@ const wrong = (index: number) => `WRNG${"ABCDEFGH"[index % 8]}${"JKLMNPQR"[(inde
 test("of 50 guesses at once five are looked at: of one account, from everywhere", async () => {
   const guesser = await devices.browser(await floe.seller("guesser"));
   const answers = await together((side, index) => side.look({ ...guesser, address: newAddress() }, wrong(index)));
-  expect(tally(answers)).toEqual({ "400 invalid_request": 5, "429": at_once - 5 });
+  expect(outcomes(answers)).toEqual({ "400 invalid_request": 5, "429": at_once - 5 });
 });
 
 test("of 50 guesses at once five are looked at: from one address, for many accounts", async () => {
@@ -112,5 +107,5 @@ test("of 50 guesses at once five are looked at: from one address, for many accou
   const answers = await together((side, index) =>
     side.look({ token: browsers[index % browsers.length]?.token ?? "", address }, wrong(index)),
   );
-  expect(tally(answers)).toEqual({ "400 invalid_request": 5, "429": at_once - 5 });
+  expect(outcomes(answers)).toEqual({ "400 invalid_request": 5, "429": at_once - 5 });
 });

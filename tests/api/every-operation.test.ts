@@ -7,7 +7,6 @@ import { newId } from "../../server/lib/ids.ts";
 import { api } from "../../shared/api/index.ts";
 import { urlOf } from "../../shared/client.ts";
 import { expandScopes, scopes } from "../../shared/scopes.ts";
-import { start } from "../support/floe.ts";
 import {
   type Entry,
   type Operations,
@@ -17,7 +16,7 @@ import {
   withBody,
   withParams,
 } from "../support/operations.ts";
-import { startPostgres } from "../support/postgres.ts";
+import { startOnPostgres } from "../support/races.ts";
 import { freshOf, payment, rowOf, sell } from "../support/rows.ts";
 
 /** What holds for every operation of the contract. What they do with bad input is in bad-input.test.ts. */
@@ -247,8 +246,7 @@ describe("the answers that have a reason of their own", () => {
   });
 
   test("CHK-28: 409 while somebody else is changing or paying the checkout", async () => {
-    const postgres = await startPostgres();
-    const real = await start({ databaseUrl: await postgres.database() });
+    const real = await startOnPostgres();
     try {
       const seller = await real.seller();
       const { id } = (await rowOf.checkouts(real, seller)).params;
@@ -264,7 +262,6 @@ describe("the answers that have a reason of their own", () => {
       });
     } finally {
       await real.close();
-      await postgres.stop();
     }
   });
 });

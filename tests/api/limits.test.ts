@@ -6,7 +6,7 @@ import { newId } from "../../server/lib/ids.ts";
 import { countInMemory } from "../../server/lib/limits.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Floe, start } from "../support/floe.ts";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { atOnce, startOnPostgres } from "../support/races.ts";
 
 let floe: Floe;
 beforeAll(async () => {
@@ -361,20 +361,14 @@ describe("by account", () => {
 });
 
 describe("on PostgreSQL, with 50 at once", () => {
-  let postgres: Postgres;
   let shared: Floe;
   let url: string;
   beforeAll(async () => {
-    postgres = await startPostgres();
-    url = await postgres.database();
-    shared = await start({ databaseUrl: url, settings: { TRUST_PROXY: "127.0.0.1" } });
+    shared = await startOnPostgres({ settings: { TRUST_PROXY: "127.0.0.1" } });
+    url = String(shared.deps.config.DATABASE_URL);
   });
-  afterAll(async () => {
-    await shared?.close();
-    await postgres?.stop();
-  });
-  const through = async (tries: () => Promise<number>) =>
-    (await Promise.all(Array.from({ length: 50 }, tries))).filter((wait) => wait === 0).length;
+  afterAll(() => shared?.close());
+  const through = async (tries: () => Promise<number>) => (await atOnce(50, tries)).filter((wait) => wait === 0).length;
 
   test("exactly as many get through as the limit says", async () => {
     const { hit, guess } = limiter(shared.deps);

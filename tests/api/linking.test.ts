@@ -3,9 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vit
 import { account, session, user } from "../../server/auth/tables.ts";
 import { newId } from "../../server/lib/ids.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
-import { start } from "../support/floe.ts";
-import { client, startOpenId, startServices } from "../support/oauth-stand-in.ts";
-import { startPostgres } from "../support/postgres.ts";
+import { startOpenId, startServices } from "../support/oauth-stand-in.ts";
+import { startOnPostgres } from "../support/races.ts";
 import { type Visitor, visitor } from "../support/visitor.ts";
 
 let floe: Accounts;
@@ -15,14 +14,7 @@ let alice: Visitor;
 let email: string;
 
 const password = "a fine long password 7";
-const settings = () => ({
-  TRUST_PROXY: "127.0.0.1",
-  ...services.settings,
-  FLOE_OIDC: "acme",
-  OIDC_ACME_ISSUER: openid.issuer,
-  OIDC_ACME_CLIENT_ID: client.id,
-  OIDC_ACME_CLIENT_SECRET: client.secret,
-});
+const settings = () => ({ TRUST_PROXY: "127.0.0.1", ...services.settings, ...openid.settings });
 
 /** Somebody with a password, signed in, whose accounts at the services have the same address. */
 async function newPerson(at: Accounts): Promise<Visitor> {
@@ -258,8 +250,7 @@ describe("unlinking", () => {
   });
 
   test("of two accounts unlinked at once, one stays", async () => {
-    const postgres = await startPostgres();
-    const races = await start({ databaseUrl: await postgres.database() });
+    const races = await startOnPostgres();
     try {
       const { deps } = races;
       const seller = await races.seller();
@@ -285,7 +276,6 @@ describe("unlinking", () => {
       }
     } finally {
       await races.close();
-      await postgres.stop();
     }
   });
 });

@@ -8,7 +8,7 @@ import { events } from "../../server/lib/tables.ts";
 import { openTail } from "../../server/lib/tail.ts";
 import { patience_ms } from "../support/eventually.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { startOnPostgres } from "../support/races.ts";
 import { openStream, type Stream } from "../support/sse.ts";
 
 const sdk38 = { "user-agent": "speakeasy-sdk/typescript 0.38.1 2.727.9 0.1.0 @polar-sh/sdk" };
@@ -207,16 +207,11 @@ describe("floe listen", () => {
 });
 
 describe("on a real PostgreSQL", () => {
-  let server: Postgres;
   let real: Floe;
   beforeAll(async () => {
-    server = await startPostgres();
-    real = await start({ listen: true, databaseUrl: await server.database() });
+    real = await startOnPostgres({ listen: true });
   });
-  afterAll(async () => {
-    await real?.close();
-    await server?.stop();
-  });
+  afterAll(() => real?.close());
 
   test("a transaction that commits late is not skipped by a cursor that is already past its number", async () => {
     const owner = await real.seller();
@@ -235,25 +230,21 @@ describe("on a real PostgreSQL", () => {
         data: { id },
         created_at: new Date(),
       });
-    let commit = () => {};
-    const held = new Promise<void>((resolve) => {
-      commit = resolve;
-    });
-    let begun = () => {};
-    const written = new Promise<void>((resolve) => {
-      begun = resolve;
-    });
+    const [written, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const slow = db.transaction(async (tx) => {
       await insert(tx, "slow");
-      begun();
-      await held;
+      written.resolve();
+      await held.promise;
     });
-    await written;
-    await insert(db, "quick");
-    // The quick one has the higher number and is committed; showing it now would put the cursor past the slow one.
-    expect(await stream.rest(800)).toEqual([]);
-    commit();
-    await slow;
+    await Promise.race([written.promise, slow]);
+    try {
+      await insert(db, "quick");
+      // The quick one has the higher number and is committed; showing it now would put the cursor past the slow one.
+      expect(await stream.rest(800)).toEqual([]);
+    } finally {
+      held.resolve();
+      await slow;
+    }
     const got = [await stream.next(), await stream.next()];
     expect(got.map((message) => bodyOf(message).data.id)).toEqual(["slow", "quick"]);
     const again = await open(`?cursor=${got[0]?.id}`);

@@ -3,10 +3,10 @@ import { Events } from "oauth2-mock-server";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { openIdProvider } from "../../server/auth/openid.ts";
 import { account, user } from "../../server/auth/tables.ts";
-import { start, TestClock } from "../support/floe.ts";
+import { TestClock } from "../support/floe.ts";
 import { freePort } from "../support/free-port.ts";
 import { client, startOpenId } from "../support/oauth-stand-in.ts";
-import { startPostgres } from "../support/postgres.ts";
+import { startOnPostgres } from "../support/races.ts";
 
 let openid: Awaited<ReturnType<typeof startOpenId>>;
 const warned: string[] = [];
@@ -118,16 +118,7 @@ test("keys that the provider changes are found, and it is not asked for every to
 });
 
 test("20 who come at once with one account of the service are one user", async () => {
-  const postgres = await startPostgres();
-  const races = await start({
-    databaseUrl: await postgres.database(),
-    settings: {
-      FLOE_OIDC: "acme",
-      OIDC_ACME_ISSUER: openid.issuer,
-      OIDC_ACME_CLIENT_ID: client.id,
-      OIDC_ACME_CLIENT_SECRET: client.secret,
-    },
-  });
+  const races = await startOnPostgres({ settings: openid.settings });
   try {
     openid.state.claims = { sub: "ada", email: "ada@example.com", email_verified: true, name: "Ada" };
     const idToken = { token: await openid.token() };
@@ -143,6 +134,5 @@ test("20 who come at once with one account of the service are one user", async (
     expect((await signIn()).status).toBe(200);
   } finally {
     await races.close();
-    await postgres.stop();
   }
 });

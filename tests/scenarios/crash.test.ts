@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Processor } from "../../server/processors/processor.ts";
 import { testIntents } from "../../server/processors/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { startOnPostgres } from "../support/races.ts";
 
 /** What a crash at a step of a payment leaves behind, and how the sweep mends it: the sale completes, or is cleanly unpaid. */
 
@@ -114,16 +114,11 @@ describe("the process dies", () => {
 });
 
 describe("fifty at once, on PostgreSQL", () => {
-  let postgres: Postgres;
   let real: Floe;
   beforeAll(async () => {
-    postgres = await startPostgres();
-    real = await start({ databaseUrl: await postgres.database() });
+    real = await startOnPostgres();
   });
-  afterAll(async () => {
-    await real?.close();
-    await postgres?.stop();
-  });
+  afterAll(() => real?.close());
 
   test("CHK-54: confirming one checkout makes one order, one payment and one intent", async () => {
     const shop = await real.seller();

@@ -4,34 +4,27 @@ import { asc, eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { events } from "../../server/lib/tables.ts";
 import { testIntents } from "../../server/processors/tables.ts";
-import { type Floe, type Seller, start } from "../support/floe.ts";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
+import type { Floe, Seller } from "../support/floe.ts";
+import { startOnPostgres } from "../support/races.ts";
 
 /** `kill -9` between the steps of a sale, on a real PostgreSQL: another process finds the rows and finishes or undoes it. */
 
-let postgres: Postgres;
-let databaseUrl: string;
 let floe: Floe;
 let seller: Seller;
 let product_id: string;
 beforeAll(async () => {
-  postgres = await startPostgres();
-  databaseUrl = await postgres.database();
-  floe = await start({ databaseUrl });
+  floe = await startOnPostgres();
   seller = await floe.seller();
   const body = { name: "Guide", prices: [{ amount_type: "fixed" as const, price_amount: 1900 }] };
   product_id = (await seller.client.products.create({ body })).id;
 });
-afterAll(async () => {
-  await floe?.close();
-  await postgres?.stop();
-});
+afterAll(() => floe?.close());
 
 const pay = { customer_billing_address: { country: "FR" }, confirmation_token_id: "pm_card_visa" };
 
 /** Confirm a checkout at a server that dies at this step; answers the checkout's id. */
 async function die(step: string, client_secret: string, customer_email: string): Promise<void> {
-  const child = spawn(process.execPath, ["tests/support/mortal.ts", databaseUrl, step], {
+  const child = spawn(process.execPath, ["tests/support/mortal.ts", String(floe.deps.config.DATABASE_URL), step], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const ended = once(child, "exit");

@@ -277,6 +277,13 @@ export async function startOpenId(claims: Record<string, unknown>) {
     issuer,
     server,
     state,
+    /** What a server needs to know it as `acme`. */
+    settings: {
+      FLOE_OIDC: "acme",
+      OIDC_ACME_ISSUER: issuer,
+      OIDC_ACME_CLIENT_ID: client.id,
+      OIDC_ACME_CLIENT_SECRET: client.secret,
+    },
     /** An ID token as it gives to a page. */
     token: (more: Record<string, unknown> = {}) =>
       server.issuer.buildToken({

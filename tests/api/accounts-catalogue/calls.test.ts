@@ -3,19 +3,14 @@ import { afterAll, beforeAll, beforeEach, expect } from "vitest";
 import { account, apikey, member, session, user, verification } from "../../../server/auth/tables.ts";
 import { calls } from "../../fixtures/accounts-rows.ts";
 import { answers, type Catalogue, type Someone, sending, startCatalogue, unique } from "../../support/catalogue.ts";
-import { client, startOpenId } from "../../support/oauth-stand-in.ts";
+import { startOpenId } from "../../support/oauth-stand-in.ts";
 import { checkTable, words } from "../../support/table.ts";
 
 let floe: Catalogue;
 let acme: Awaited<ReturnType<typeof startOpenId>>;
 beforeAll(async () => {
   acme = await startOpenId({});
-  floe = await startCatalogue({
-    FLOE_OIDC: "acme",
-    OIDC_ACME_ISSUER: acme.issuer,
-    OIDC_ACME_CLIENT_ID: client.id,
-    OIDC_ACME_CLIENT_SECRET: client.secret,
-  });
+  floe = await startCatalogue(acme.settings);
 });
 beforeEach(() => {
   const sub = unique();

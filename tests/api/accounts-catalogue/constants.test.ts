@@ -9,7 +9,7 @@ import { taxIdFormats } from "../../../shared/api/fields.ts";
 import { countries } from "../../../shared/countries.ts";
 import { constants } from "../../fixtures/accounts-rows.ts";
 import { type Catalogue, startCatalogue, unique } from "../../support/catalogue.ts";
-import { client, startOpenId } from "../../support/oauth-stand-in.ts";
+import { startOpenId } from "../../support/oauth-stand-in.ts";
 import { signedEvent, verdictOn } from "../../support/signed-event.ts";
 import { checkTable, type Row, words } from "../../support/table.ts";
 import { openChromium } from "../../web/support/chromium.ts";
@@ -19,12 +19,7 @@ let acme: Awaited<ReturnType<typeof startOpenId>>;
 beforeAll(async () => {
   const sub = unique();
   acme = await startOpenId({ sub, email: `${sub}@example.com`, email_verified: true, name: "Ada" });
-  floe = await startCatalogue({
-    FLOE_OIDC: "acme",
-    OIDC_ACME_ISSUER: acme.issuer,
-    OIDC_ACME_CLIENT_ID: client.id,
-    OIDC_ACME_CLIENT_SECRET: client.secret,
-  });
+  floe = await startCatalogue(acme.settings);
 });
 afterEach(() => {
   vi.useRealTimers();

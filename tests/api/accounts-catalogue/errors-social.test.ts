@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect } from "vitest";
 import { account, user, verification } from "../../../server/auth/tables.ts";
 import { errors } from "../../fixtures/accounts-rows.ts";
 import { type Catalogue, refuses, type Someone, startCatalogue, unique } from "../../support/catalogue.ts";
-import { client, startOpenId, startServices } from "../../support/oauth-stand-in.ts";
+import { startOpenId, startServices } from "../../support/oauth-stand-in.ts";
 import { checkTable } from "../../support/table.ts";
 import type { Visitor } from "../../support/visitor.ts";
 
@@ -14,13 +14,7 @@ let services: Awaited<ReturnType<typeof startServices>>;
 beforeAll(async () => {
   services = await startServices();
   acme = await startOpenId({});
-  floe = await startCatalogue({
-    ...services.settings,
-    FLOE_OIDC: "acme",
-    OIDC_ACME_ISSUER: acme.issuer,
-    OIDC_ACME_CLIENT_ID: client.id,
-    OIDC_ACME_CLIENT_SECRET: client.secret,
-  });
+  floe = await startCatalogue({ ...services.settings, ...acme.settings });
 });
 afterAll(async () => {
   await floe.close();

@@ -11,7 +11,7 @@ import { readRaw, routeAuth } from "../../../server/auth/wrapper.ts";
 import { errors } from "../../fixtures/accounts-rows.ts";
 import { newAddress } from "../../support/accounts.ts";
 import { type Catalogue, refuses, type Someone, startCatalogue, unique } from "../../support/catalogue.ts";
-import { client, startOpenId } from "../../support/oauth-stand-in.ts";
+import { startOpenId } from "../../support/oauth-stand-in.ts";
 import { checkTable } from "../../support/table.ts";
 
 const day_ms = 86_400_000;
@@ -25,12 +25,7 @@ let strict: Catalogue;
 let acme: Awaited<ReturnType<typeof startOpenId>>;
 beforeAll(async () => {
   acme = await startOpenId({ sub: "1", email: "social@example.com", email_verified: true, name: "Ada" });
-  floe = await startCatalogue({
-    FLOE_OIDC: "acme",
-    OIDC_ACME_ISSUER: acme.issuer,
-    OIDC_ACME_CLIENT_ID: client.id,
-    OIDC_ACME_CLIENT_SECRET: client.secret,
-  });
+  floe = await startCatalogue(acme.settings);
   bare = await startCatalogue({
     FLOE_PASSWORD_RESET: "off",
     FLOE_CHANGE_EMAIL: "off",

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { routes } from "../../fixtures/accounts-rows.ts";
 import { type Catalogue, startCatalogue, unique } from "../../support/catalogue.ts";
 import { type Floe, start } from "../../support/floe.ts";
-import { client, startOpenId } from "../../support/oauth-stand-in.ts";
+import { startOpenId } from "../../support/oauth-stand-in.ts";
 import { checkTable, words } from "../../support/table.ts";
 import { buildWeb } from "../../web/support/build.ts";
 import { openChromium, openPage } from "../../web/support/chromium.ts";
@@ -19,12 +19,7 @@ let web: string;
 beforeAll(async () => {
   const sub = unique();
   acme = await startOpenId({ sub, email: `${sub}@example.com`, email_verified: true, name: "Ada" });
-  floe = await startCatalogue({
-    FLOE_OIDC: "acme",
-    OIDC_ACME_ISSUER: acme.issuer,
-    OIDC_ACME_CLIENT_ID: client.id,
-    OIDC_ACME_CLIENT_SECRET: client.secret,
-  });
+  floe = await startCatalogue(acme.settings);
   [web, browser] = await Promise.all([buildWeb(), openChromium()]);
   site = await start({ listen: true, realTime: true, web });
 });
