@@ -8,6 +8,7 @@ import { type Look, references, looks as standardLooks } from "./resources.ts";
 
 type Schema = {
   type?: string | string[];
+  format?: string;
   enum?: unknown[];
   const?: unknown;
   anyOf?: Schema[];
@@ -117,6 +118,20 @@ function mapOf(schema: Schema, root: Schema): Pick<FlagEntry, "keys" | "whole"> 
   return { keys, ...(whole && { whole }) };
 }
 
+/** Whether null is kept for a field; there are those that take it for a field that was not sent. */
+const keepsNull = (body: z.ZodType, name: string): boolean => {
+  if (body instanceof z.ZodUnion) return body.options.some((one) => keepsNull(one as z.ZodType, name));
+  const read = body instanceof z.ZodObject ? (body.shape[name] as z.ZodType | undefined)?.safeParse(null) : undefined;
+  return read?.success === true && read.data === null;
+};
+
+/** Whether a flag can say that its field is empty: by a word that is no value of it. */
+function isNullable(body: z.ZodType, { name, kind, choices, refers }: FlagEntry, kinds: Schema[]): boolean {
+  if (kind === "list" || choices) return false;
+  const isTime = kinds.some(({ format }) => format === "date-time");
+  return (kind === "integer" || kind === "number" || refers !== undefined || isTime) && keepsNull(body, name);
+}
+
 function flagsOf(schema: z.ZodType, shorthands: Look["shorthands"] = {}): FlagEntry[] {
   const root = wire(schema);
   return (
@@ -136,6 +151,8 @@ function flagsOf(schema: z.ZodType, shorthands: Look["shorthands"] = {}): FlagEn
           .filter(Boolean)
           .join(" ");
         const kind = kindOf(field.schema, root);
+        const refers = references[name] && ["text", "list"].includes(kind.kind) ? { refers: references[name] } : {};
+        const isEmpty = isNullable(schema, { name, ...kind, ...refers }, variants(field.schema, root));
         return {
           name,
           ...kind,
@@ -143,7 +160,8 @@ function flagsOf(schema: z.ZodType, shorthands: Look["shorthands"] = {}): FlagEn
           ...(description && { description }),
           ...(field.required && { required: true as const }),
           ...(shorthands[name] && { shorthands: [shorthands[name]].flat() }),
-          ...(references[name] && ["text", "list"].includes(kind.kind) && { refers: references[name] }),
+          ...refers,
+          ...(isEmpty && { nullable: true as const }),
         };
       })
   );
@@ -205,6 +223,7 @@ function operationEntry(resource: Resource, key: string, name: string, op: Opera
     ...(confirm && { confirm }),
     ...(op.method === "DELETE" && { done: `Deleted the ${look.noun}.` }),
     ...(answerOf(op)?.list && { list: true as const }),
+    ...(op.file && { file: true as const }),
     ...(look.current && { current: true as const }),
     ...(op.anyOrganization && { anyOrganization: true as const }),
     ...(examples && { examples }),

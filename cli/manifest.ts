@@ -10,6 +10,8 @@ export type FlagEntry = {
   choices?: string[];
   description?: string;
   required?: true;
+  /** `none` clears it. Not of free text, which may well be "none". */
+  nullable?: true;
   /** Of a map: the keys there are, dotted, each with the kind of its value. Without it any key may stand. */
   keys?: Record<string, Kind>;
   /** Of a map: the server takes it whole, so what a flag does not say is said as it is. */
@@ -40,6 +42,8 @@ export type OperationEntry = {
   /** What is said when it is done and there is nothing to show. */
   done?: string;
   list?: true;
+  /** It answers with a file. */
+  file?: true;
   /** The id in its path is the organization in use. */
   current?: true;
   anyOrganization?: true;

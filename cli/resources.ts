@@ -176,6 +176,7 @@ export const looks: Record<string, Look | false> = {
     },
     examples: {
       list: ["floe customers list --query ada"],
+      export: ["floe customers export > customers.csv"],
       create: [
         "floe customers create --email ada@example.com --name Ada --external-id user_1",
         'floe customers create --email vat@example.com --line1 "Am Tor 1" --city Berlin --country DE --tax-id DE123456788',

@@ -13,8 +13,10 @@ export type Operation = {
   params?: z.ZodObject;
   query?: z.ZodObject;
   body?: z.ZodType;
-  /** Absent: the answer has no body (204, or 202 with `null`). */
+  /** Absent: the answer has no body (204, or 202 with `null`), or is a file. */
   response?: z.ZodType;
+  /** The answer is a text file of this name, sent in pieces as it is made. */
+  file?: { name: string; type: `text/${string}` };
   /** 200 unless said. */
   status?: 200 | 201 | 202 | 204;
   /** Names of the errors it may answer besides 401, 403 and 422. */
@@ -41,12 +43,19 @@ export type Request<O extends Operation> = Parts<O, "sent">;
 export type Input<O extends Operation> = Parts<O, "read">;
 export type Output<O extends Operation> = O["response"] extends z.ZodType ? z.output<O["response"]> : void;
 
+type WithFile = { file: object };
+/** Files are left out: whoever reads one wants its bytes as they come. */
 export type Client<C extends Contract> = {
-  [R in keyof C]: { [K in keyof C[R]]: (input: Request<C[R][K]>) => Promise<Output<C[R][K]>> };
+  [R in keyof C]: {
+    [K in keyof C[R] as C[R][K] extends WithFile ? never : K]: (input: Request<C[R][K]>) => Promise<Output<C[R][K]>>;
+  };
 };
 /** The functions that answer a resource: one for each operation, or it does not compile. */
 export type Service<R extends Resource, Ctx> = {
-  [K in keyof R]: (ctx: Ctx, input: Input<R[K]>) => Promise<Output<R[K]>>;
+  [K in keyof R]: (
+    ctx: Ctx,
+    input: Input<R[K]>,
+  ) => Promise<R[K] extends WithFile ? AsyncIterable<string> : Output<R[K]>>;
 };
 
 /** ISO 8601 with an offset on the wire, `Date` in the program. */

@@ -86,6 +86,7 @@ async function runOperation(
   const params = await paramsOf(context, group, op, values);
   // What only some commands need is loaded by them: a list starts without it.
   const query = namesIn(said).length > 0 ? await (await import("./names.ts")).resolveNames(context, said) : said;
+  if (op.file) return (await import("./download.ts")).download(context, urlOf(op.path, { params, query }));
   const columns = group.columnsOf?.[op.name] ?? group.columns;
   if (op.list) return list(context, op, params, query, options, { columns, ...(fields && { fields }) });
   const { body, further, told } = op.body

@@ -20,6 +20,43 @@ export function customerOut(row: CustomerRow): Customer {
   return { ...shown, avatar_url: `https://www.gravatar.com/avatar/${hash}?d=404` };
 }
 
+/** The first line of an export (CUS-27). */
+export const exportHeader = [
+  "ID",
+  "External ID",
+  "Created At",
+  "Email",
+  "Name",
+  "Tax ID",
+  "Billing Address Line 1",
+  "Billing Address Line 2",
+  "Billing Address City",
+  "Billing Address State",
+  "Billing Address Zip",
+  "Billing Address Country",
+  "Metadata",
+];
+
+/** A customer as a line of an export. */
+export function exportCells(row: CustomerRow): (string | null)[] {
+  const { line1 = null, line2 = null, city = null, state = null, postal_code = null } = row.billing_address ?? {};
+  return [
+    row.id,
+    row.external_id,
+    row.created_at.toISOString(),
+    row.email,
+    row.name,
+    row.tax_id?.[0] ?? null,
+    line1,
+    line2,
+    city,
+    state,
+    postal_code,
+    row.billing_address?.country ?? null,
+    JSON.stringify(row.metadata),
+  ];
+}
+
 /** What is already taken by another customer, all of it (CUS-03). */
 export function checkUnique(
   wanted: { email?: string; external_id?: string | null },

@@ -3,12 +3,22 @@ import type { Customer, CustomerState, CustomerUpdate, customers } from "../../s
 import type { Service } from "../../shared/contract.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
 import { type Ctx, type Database, type Deps, organizationOf, type Tx } from "../lib/context.ts";
+import { csvLine } from "../lib/csv.ts";
 import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { hashToken } from "../lib/secrets.ts";
 import { isTaken } from "../lib/unique.ts";
-import { type CustomerRow, checkTaxId, checkUnique, customerOut, planAnonymization, planUpdate } from "./rules.ts";
+import {
+  type CustomerRow,
+  checkTaxId,
+  checkUnique,
+  customerOut,
+  exportCells,
+  exportHeader,
+  planAnonymization,
+  planUpdate,
+} from "./rules.ts";
 import * as store from "./store.ts";
 
 const tries_max = 3;
@@ -81,6 +91,13 @@ const remove = (ctx: Ctx, key: store.CustomerKey, anonymize = false): Promise<vo
     await emitCustomer(tx, ctx, "customer.deleted", await store.updateCustomer(tx, row.id, { ...unreadable, ...gone }));
   });
 
+const linesOf = (rows: CustomerRow[]): string => rows.map((row) => csvLine(exportCells(row))).join("");
+/** Customers as a CSV file, one page of them at a time. */
+async function* csvOf(first: CustomerRow[], others: AsyncIterable<CustomerRow[]>): AsyncGenerator<string> {
+  yield csvLine(exportHeader) + linesOf(first);
+  for await (const rows of others) yield linesOf(rows);
+}
+
 /** The customers of the API. */
 export const customerService: Service<typeof customers, Ctx> = {
   async list(ctx, { query }) {
@@ -120,6 +137,12 @@ export const customerService: Service<typeof customers, Ctx> = {
       await emitCustomer(tx, ctx, "customer.created", row);
       return customerOut(row);
     }),
+  async export(ctx, { query }) {
+    const pages = store.allCustomers(ctx.db, organizationOf(ctx), query.organization_id);
+    // The first is read before the answer begins, so that what fails at once is answered as a fault.
+    const { value: first } = await pages.next();
+    return csvOf(first ?? [], pages);
+  },
   get: async (ctx, { params }) => customerOut(await find(ctx, params)),
   update: (ctx, { params, body }) => change(ctx, params, body),
   delete: (ctx, { params, query }) => remove(ctx, params, query.anonymize),

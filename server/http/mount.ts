@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Contract, Operation } from "../../shared/contract.ts";
@@ -88,6 +89,11 @@ async function answer(
     const encoded = op.response && z.safeEncode(op.response, result as never);
     return encoded?.success ? answered(encoded.data) : undefined;
   };
+  if (op.file) {
+    const made = await handle(ctx);
+    if (!(made instanceof Relayed)) return sendFile(reply, op.file, made as AsyncIterable<string>, deps);
+    return made.status === 0 ? sendFile(reply, op.file, [made.json], deps) : send(reply, made.status, made.json);
+  }
   const key = request.headers["idempotency-key"];
   if (op.method !== "POST" || typeof key !== "string") {
     const made = await work(ctx);
@@ -109,6 +115,22 @@ const send = (reply: FastifyReply, status: number, body: unknown) =>
   status === 204
     ? reply.code(204).send()
     : reply.code(status).type("application/json; charset=utf-8").send(JSON.stringify(body));
+
+/** Send a file as it is made. What fails on the way breaks it off, so that nobody takes a part of it for the whole. */
+function sendFile(
+  reply: FastifyReply,
+  { name, type }: NonNullable<Operation["file"]>,
+  pieces: Iterable<unknown> | AsyncIterable<string>,
+  { log }: Deps,
+) {
+  const body = Readable.from(pieces);
+  body.on("error", (error) => log.error({ err: error }, "A file was broken off."));
+  return reply
+    .header("Content-Disposition", `attachment; filename="${name}"`)
+    .header("Cache-Control", "no-store")
+    .type(`${type}; charset=utf-8`)
+    .send(body);
+}
 
 function readInput(op: Operation, request: FastifyRequest): Record<string, unknown> {
   const input: Record<string, unknown> = {};

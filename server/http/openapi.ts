@@ -103,7 +103,11 @@ function describe(resource: string, key: string, op: Operation): Json {
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(op.body ? { requestBody: { required: true, content: content(schemaOf(op.body)) } } : {}),
     responses: {
-      [op.status ?? 200]: { description: "Done.", ...(op.response ? { content: content(schemaOf(op.response)) } : {}) },
+      [op.status ?? 200]: {
+        description: "Done.",
+        ...(op.response ? { content: content(schemaOf(op.response)) } : {}),
+        ...(op.file ? { content: { [op.file.type]: { schema: { type: "string" } } } } : {}),
+      },
       ...Object.fromEntries(
         [...byStatus].map(([status, names]) => [
           status,

@@ -80,6 +80,7 @@ export function polarProvider(config: Config): Provider {
     },
     customers: {
       list: (ctx, { query }) => relay(ctx, () => polar.customers.list(query as never)),
+      export: (ctx, { query }) => relay(ctx, () => polar.customers.export(query as never)),
       get: (ctx, { params }) => relay(ctx, () => polar.customers.get(params.id)),
       create: (ctx, { body }) => relay(ctx, () => polar.customers.create(body as never)),
       update: (ctx, { params, body }) => relay(ctx, () => polar.customers.update(params.id, body as never)),

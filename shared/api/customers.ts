@@ -152,6 +152,14 @@ export const customers = {
     response: Customer,
     status: 201,
   },
+  export: {
+    method: "GET",
+    path: "/v1/customers/export",
+    summary: "Export customers as CSV",
+    scopes: ["customers:read"],
+    query: z.object({ organization_id: ids.describe("Only of these organizations.") }),
+    file: { name: "polar-customers.csv", type: "text/csv" },
+  },
   get: {
     method: "GET",
     path: "/v1/customers/:id",

@@ -1,4 +1,4 @@
-import { and, eq, isNull } from "drizzle-orm";
+import { and, eq, isNull, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sweepTallies } from "../../server/customers/jobs.ts";
 import { customers, customerTallies } from "../../server/customers/tables.ts";
@@ -365,5 +365,59 @@ describe("events of customers", () => {
       "customer.deleted",
       "customer.state_changed",
     ]);
+  });
+});
+
+describe("the export of customers (CUS-27)", () => {
+  const header =
+    "ID,External ID,Created At,Email,Name,Tax ID,Billing Address Line 1,Billing Address Line 2,Billing Address City," +
+    "Billing Address State,Billing Address Zip,Billing Address Country,Metadata\r\n";
+  const exported = (token: string, query = "") => floe.request("GET", `/v1/customers/export${query}`, { token });
+
+  test("is a CSV file of one's own, the oldest first, without the deleted; nothing in it is run as a formula", async () => {
+    const { key, client, organization_id, session } = await floe.seller("export");
+    const make = (body: object) => client.customers.create({ body: { email: address(), ...body } });
+    const plain = await make({});
+    await client.customers.delete({ params: { id: (await make({ name: "Gone" })).id }, query: {} });
+    const full = await make({
+      external_id: "-1+1",
+      name: '=HYPERLINK("http://x","Ada")',
+      tax_id: "FR 61 954 506 077",
+      billing_address: {
+        country: "FR",
+        line1: "1, rue",
+        line2: "@home",
+        city: "A\nB",
+        postal_code: "075",
+        state: "+x",
+      },
+      metadata: { note: 'a "b"', n: 1 },
+    });
+    const at = (one: { created_at: Date }) => one.created_at.toISOString();
+    const { status, headers, text } = await exported(key);
+    expect([status, headers["content-type"]]).toEqual([200, "text/csv; charset=utf-8"]);
+    expect(headers["content-disposition"]).toBe('attachment; filename="polar-customers.csv"');
+    expect(text).toBe(
+      `${header}${plain.id},,${at(plain)},${plain.email},,,,,,,,,{}\r\n` +
+        `${full.id},"'-1+1",${at(full)},${full.email},"'=HYPERLINK(""http://x"",""Ada"")",FR61954506077,` +
+        `"1, rue","'@home","A\nB","'+x",075,FR,"{""n"":1,""note"":""a \\""b\\""""}"\r\n`,
+    );
+    expect((await exported(session, `?organization_id=${organization_id}`)).text).toBe(text);
+    for (const token of [key, session])
+      expect((await exported(token, `?organization_id=${seller.organization_id}`)).text).toBe(header);
+  });
+
+  test("has each customer once over many pages, also of those who were made in the same microsecond", async () => {
+    const { key, organization_id } = await floe.seller("many");
+    await floe.deps.db.execute(sql`
+      insert into customers (id, organization_id, email, created_at)
+      select gen_random_uuid(), ${organization_id}, n || '@many.example',
+        '2026-01-01T00:00:00Z'::timestamptz + (n / 3) * interval '1 microsecond'
+      from generate_series(1, 1001) n`);
+    const lines = (await exported(key)).text.split("\r\n");
+    const emails = lines.slice(1, -1).map((line) => line.split(",")[3]);
+    expect([emails.length, new Set(emails).size]).toEqual([1001, 1001]);
+    const made = emails.map((email) => Math.floor(Number.parseInt(email ?? "", 10) / 3));
+    expect(made).toEqual([...made].sort((a, b) => a - b));
   });
 });

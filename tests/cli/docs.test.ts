@@ -104,7 +104,7 @@ test("every line of the manual does what it says, one after the other, for a sel
       const { out, code } = await floe([...called, "--help"]);
       const known = `${out}${(await floe(["--help"])).out}`;
       if (code !== 0 || !flags.every((flag) => known.includes(`${flag} `))) failed.push(line);
-    } else if (command.includes(" | ")) {
+    } else if (/ [|>] /.test(command)) {
       const options = { cwd: place, env: { PATH: `${bin}:${process.env.PATH}`, HOME: place, ...env } };
       await promisify(execFile)("sh", ["-c", command], options).catch((error: Error) => failed.push(error.message));
     } else {

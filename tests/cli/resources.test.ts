@@ -261,6 +261,33 @@ describe("writing", () => {
   });
 });
 
+describe("a file", () => {
+  test("CUS-27: is written to stdout as it is, for the organization in use", async () => {
+    answer = () => ({ text: "ID,Name\r\n1,Ada\r\n", headers: { "content-type": "text/csv" } });
+    const { code, out, err } = await floe(["customers", "export", "--org", id], { env });
+    expect([code, out, err]).toEqual([0, "ID,Name\r\n1,Ada\r\n", ""]);
+    expect(server.received.at(-1)).toMatchObject({ method: "GET", path: "/v1/customers/export" });
+  });
+
+  test("CUS-27: that breaks off, or goes silent, is exit 9: a part is not taken for the whole; a refusal is told", async () => {
+    for (const end of [true, false]) {
+      const half = await standIn((_, response) => {
+        response.writeHead(200, { "content-type": "text/csv" });
+        response.write("ID,Name\r\n", () => end && response.destroy());
+        return undefined;
+      });
+      const there = { env: { ...env, FLOE_SERVER: half.url } };
+      const { code, out, err } = await floe(["customers", "export", "--timeout", "1"], there);
+      expect([code, out]).toEqual([9, "ID,Name\r\n"]);
+      expect(err).toContain(end ? "the file is not whole" : "said nothing for 1 s");
+    }
+    answer = () => ({ status: 403, json: { error: "insufficient_scope", detail: "This needs a scope." } });
+    const { code, out, err } = await floe(["customers", "export"], { env });
+    expect([code, out]).toEqual([5, ""]);
+    expect(err).toContain("This needs a scope.");
+  });
+});
+
 describe("what cannot be undone", () => {
   test.each([
     ["customers", "delete"],

@@ -74,6 +74,11 @@ describe("hosted Polar behind the same API", () => {
     const unknown = await floe.request("GET", `/v1/products/${crypto.randomUUID()}`, { token: seller.key });
     expect(unknown).toMatchObject({ status: 404, json: { error: "ResourceNotFound" } });
     const customer = await seller.client.customers.create({ body: { email: "gone@example.com" } });
+    const exported = await floe.request("GET", "/v1/customers/export", { token: seller.key });
+    expect([exported.headers["content-type"], exported.text]).toEqual([
+      "text/csv; charset=utf-8",
+      expect.stringContaining(`\r\n${customer.id},`),
+    ]);
     expect((await floe.request("DELETE", `/v1/customers/${customer.id}`, { token: seller.key })).status).toBe(204);
   });
 

@@ -1,0 +1,17 @@
+/** How a spreadsheet knows a formula, which it would run for whoever opens the file. */
+const formula = /^[=+\-@\t\r\n＝＋－＠]/;
+/** Some countries' spreadsheets part cells by semicolons or tabs. */
+const special = /[",;\t\r\n]/;
+
+function cell(text: string | null): string {
+  if (text === null) return "";
+  if (formula.test(text)) return quoted(`'${text}`);
+  return special.test(text) ? quoted(text) : text;
+}
+const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+
+/**
+ * One line of a CSV file (RFC 4180). What a buyer wrote may begin like a formula: it gets an apostrophe in front, which
+ * spreadsheets take for "this is text".
+ */
+export const csvLine = (cells: readonly (string | null)[]): string => `${cells.map(cell).join(",")}\r\n`;
