@@ -2,6 +2,7 @@
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import type { FlagEntry, GroupEntry, OperationEntry } from "../manifest.ts";
+import { inCurrency } from "./currency.ts";
 import { flagName, flagNamed, missingFault, readTyped } from "./flags.ts";
 import { type Ask, forms } from "./forms.ts";
 import { isMap, laidOver, nested } from "./maps.ts";
@@ -87,7 +88,7 @@ export async function readBody(
   options: Record<string, unknown> & { data?: unknown },
 ): Promise<Body> {
   const { body: entries = [] } = op;
-  const { said, typed: flags } = readTyped(entries, options);
+  const { said, typed: flags } = await inCurrency(context, (standard) => readTyped(entries, options, standard));
   if (options.data !== undefined && !isMap(options.data)) {
     if (flags.length > 0) throw new Fault("usage", "--data that is no object cannot be joined with flags");
     return { body: options.data, further: [], told: (fault) => fault };

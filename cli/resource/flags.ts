@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { Fault } from "../fault.ts";
 import type { FlagEntry, OperationEntry } from "../manifest.ts";
 import { nested } from "./maps.ts";
-import { idOrName, type Kind, type Shorthand } from "./shorthand.ts";
+import { idOrName, type Kind, type Shorthand, type Standard } from "./shorthand.ts";
 import { join, placesOf, type Typed } from "./typed.ts";
 import { readValue } from "./values.ts";
 
@@ -23,10 +23,13 @@ const placeholders: Record<FlagEntry["kind"], string> = {
   json: "<json>",
 };
 
+const usd: Standard = () => "usd";
+
 /** What one text of a shorthand says, under the wire's own names. */
-function readShort(short: Shorthand, text: string): Record<string, unknown> {
-  if (short.read) return short.read(text);
+function readShort(short: Shorthand, text: string, standard: Standard): Record<string, unknown> {
   const [place] = short.writes;
+  if (short.nullable && text === "none") return nested(place.split("."), null);
+  if (short.read) return short.read(text, standard);
   const { kind = "text", choices, refers } = short;
   const value = readValue({ name: place, kind, ...(choices && { choices }) }, text);
   return nested(place.split("."), named(value, refers));
@@ -69,9 +72,18 @@ export function flagNamed(op: OperationEntry, name: string): Flag {
   return flag;
 }
 
+/** The same, and what is wrong with it under the name of the flag. */
+function readShortTold(short: Shorthand, text: string, standard: Standard): Record<string, unknown> {
+  try {
+    return readShort(short, text, standard);
+  } catch (error) {
+    throw error instanceof Fault ? new Fault(error.kind, `--${short.flag}: ${error.message}`, error.parts) : error;
+  }
+}
+
 /** What one text of a flag says. */
-export const readFlag = ({ entry, short }: Flag, text: string): Record<string, unknown> =>
-  short ? readShort(short, text) : { [entry.name]: named(readValue(entry, text), entry.refers) };
+export const readFlag = ({ entry, short }: Flag, text: string, standard: Standard = usd): Record<string, unknown> =>
+  short ? readShort(short, text, standard) : { [entry.name]: named(readValue(entry, text), entry.refers) };
 
 /** Choices stand where the value does, unless that would push the descriptions off the screen. */
 const isShort = (choices: string[]): boolean => choices.join("|").length <= 45;
@@ -86,9 +98,14 @@ const about = ({ kind, description, refers }: FlagEntry): string =>
 
 /** What help says of a flag. */
 const helpOf = (entry: FlagEntry): string => {
-  const { kind, choices, required, shorts } = entry;
+  const { kind, choices, required, shorts, nullable } = entry;
   const isWide = kind === "text" && choices && choices.length <= 8 && !isShort(choices);
-  return [about(entry), isWide && `One of ${choices.join(", ")}.`, required && !shorts?.length && "(required)"]
+  return [
+    about(entry),
+    isWide && `One of ${choices.join(", ")}.`,
+    nullable && "Or none.",
+    required && !shorts?.length && "(required)",
+  ]
     .filter(Boolean)
     .join(" ");
 };
@@ -101,15 +118,15 @@ function addShort(command: Command, short: Shorthand, heading: string): void {
     description,
   ).helpGroup(heading);
   option.argParser((text: string, before: string[] | undefined) => {
-    try {
-      readShort(short, text);
-    } catch (error) {
-      throw error instanceof Fault ? new Fault(error.kind, `--${flag}: ${error.message}`, error.parts) : error;
-    }
+    // Whatever the currency turns out to be: none has more decimals.
+    readShortTold(short, text, usd);
     return [...(before ?? []), text];
   });
   command.addOption(option);
 }
+
+/** The parser of the command line takes null for a flag without a value. */
+const cleared = Symbol("null");
 
 /** Give a command one flag per field, and the shorthands; one that is named as its field stands for it. */
 export function addFlags(command: Command, entries: FlagEntry[], heading: string): void {
@@ -119,7 +136,7 @@ export function addFlags(command: Command, entries: FlagEntry[], heading: string
     if (shorts.some(({ flag }) => flag === kebab(entry.name))) continue;
     const option = new Option(`--${kebab(entry.name)} ${shown(entry.kind, entry.choices)}`, helpOf(entry));
     option.helpGroup(heading);
-    command.addOption(option.argParser((text: string, before: unknown) => readValue(entry, text, before)));
+    command.addOption(option.argParser((text: string, before: unknown) => readValue(entry, text, before) ?? cleared));
   }
 }
 
@@ -129,6 +146,7 @@ const attribute = (flag: string): string => flag.replace(/-([a-z0-9])/g, (_, let
 export function readTyped(
   entries: FlagEntry[],
   options: Record<string, unknown>,
+  standard: Standard = usd,
 ): { said: Record<string, unknown>; typed: Typed[] } {
   let said: Record<string, unknown> = {};
   const typed: Typed[] = [];
@@ -141,14 +159,16 @@ export function readTyped(
     const shorts = entry.shorts ?? [];
     const value = options[attribute(kebab(entry.name))];
     if (value !== undefined && !shorts.some(({ flag }) => flag === kebab(entry.name)))
-      take(`--${kebab(entry.name)}`, undefined, { [entry.name]: named(value, entry.refers) });
+      take(`--${kebab(entry.name)}`, undefined, {
+        [entry.name]: value === cleared ? null : named(value, entry.refers),
+      });
     for (const short of shorts) {
       const given = options[attribute(short.flag)];
       if (given === undefined) continue;
       // A flag without a value is one that may stand without.
       const texts = Array.isArray(given) ? (given as string[]) : [""];
       for (const text of short.many ? texts : texts.slice(-1))
-        take(`--${short.flag}`, text, readShort(short, text), short);
+        take(`--${short.flag}`, text, readShortTold(short, text, standard), short);
     }
   }
   return { said, typed };

@@ -5,16 +5,18 @@ import type { Context } from "../context.ts";
 import { Fault, renderFault } from "../fault.ts";
 import type { OperationEntry } from "../manifest.ts";
 import type { Question } from "../ui/questions.ts";
+import { inCurrency } from "./currency.ts";
 import { type Flag, flagNamed, readFlag } from "./flags.ts";
 import type { Ask } from "./forms.ts";
 import { resolveNames } from "./names.ts";
+import type { Standard } from "./shorthand.ts";
 import { join, placesOf, type Typed } from "./typed.ts";
 
 type Body = { given: Record<string, unknown>; typed: Typed[] };
 
 /** What a text means for the body, and that it goes with what is there; throws what is wrong with it. */
-function taken({ given, typed }: Body, ask: Ask, flag: Flag, text: string): Body {
-  const fields = ask.means ? ask.means(text) : readFlag(flag, text);
+function taken({ given, typed }: Body, ask: Ask, flag: Flag, text: string, standard?: Standard): Body {
+  const fields = ask.means ? ask.means(text) : readFlag(flag, text, standard);
   const { short } = flag;
   const one: Typed = { flag: `--${ask.flag}`, text, places: placesOf(fields, given), ...(short && { short }) };
   return { given: join(given, fields, one), typed: [...typed, one] };
@@ -48,10 +50,11 @@ function questionOf(body: Body, ask: Ask, flag: Flag): Question {
   };
 }
 
-/** The same with ids in place of names; undefined, and said why, where a name is not known. */
-async function known(context: Context, given: Body["given"]): Promise<Body["given"] | undefined> {
+/** The same with an answer, its ids in place of names; undefined, and said why, where it cannot be taken. */
+async function known(context: Context, read: (standard: Standard) => Body): Promise<Body | undefined> {
   try {
-    return await resolveNames(context, given);
+    const next = await inCurrency(context, read);
+    return { ...next, given: await resolveNames(context, next.given) };
   } catch (error) {
     if (!(error instanceof Fault) || (error.kind !== "not_found" && error.kind !== "usage")) throw error;
     context.say(renderFault(error, false, context.paint.err().bad));
@@ -88,11 +91,11 @@ export async function askMissing(
     for (const one of together) {
       const text = answers[one.flag] ?? "";
       if (text.trim() !== "") {
-        const next = taken(body, one, flagNamed(op, one.flag), text);
-        const given = await known(context, next.given);
+        const start = body;
+        const next = await known(context, (standard) => taken(start, one, flagNamed(op, one.flag), text, standard));
         // What has no such name is asked for again; the other answers stay.
-        if (!given) continue;
-        body = { ...next, given };
+        if (!next) continue;
+        body = next;
       }
       asked.add(one.flag);
     }

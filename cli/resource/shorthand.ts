@@ -5,6 +5,9 @@ import { isMap } from "./maps.ts";
 /** How the text of a flag becomes a value of the wire. */
 export type Kind = "text" | "integer" | "number" | "boolean" | "list" | "map" | "json";
 
+/** The currency of an amount that names none, for those who need to know. */
+export type Standard = () => string;
+
 /** Either `read` says what a text means, or it is one value of a `kind` for the first place in `writes`. */
 export type Shorthand = {
   flag: string;
@@ -12,13 +15,15 @@ export type Shorthand = {
   description: string;
   /** The fields it may write, dotted; the first one it always does. */
   writes: [string, ...string[]];
-  read?(text: string): Record<string, unknown>;
+  read?(text: string, standard: Standard): Record<string, unknown>;
   kind?: Kind;
   choices?: string[];
   /** Of which commands a value is a name or id, as `Named` has it. */
   refers?: string;
   /** Repeated, it adds; otherwise the last one counts. */
   many?: true;
+  /** `none` clears it. */
+  nullable?: true;
   /** The types that have such a field. */
   of?: string[];
   /** What else is so, where nothing else was said: place → value. */

@@ -61,6 +61,7 @@ function readBoolean(text: string): boolean {
 
 /** One value of a flag as it goes on the wire; `before` is what the same flag said earlier on the line. */
 export function readValue(entry: FlagEntry, text: string, before?: unknown): unknown {
+  if (entry.nullable && text === "none") return null;
   switch (entry.kind) {
     case "integer":
     case "number":

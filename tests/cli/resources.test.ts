@@ -183,7 +183,12 @@ describe("writing", () => {
     const { code, out } = await floe(argv, { env });
     expect(code).toBe(0);
     expect(JSON.parse(out)).toEqual(product(1));
-    expect(server.received[0]?.body).toEqual({
+    // What a price without a currency is in is asked for first.
+    expect(server.received.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      "GET /v1/organizations/",
+      "POST /v1/products/",
+    ]);
+    expect(server.received[1]?.body).toEqual({
       name: "Pro",
       prices: [
         { amount_type: "fixed", price_amount: 1900, price_currency: "usd" },
@@ -193,7 +198,7 @@ describe("writing", () => {
       ],
       metadata: { a: 1, b: "x" },
     });
-    expect(server.received[0]?.headers["idempotency-key"]).toMatch(/^[0-9a-f-]{36}$/);
+    expect(server.received[1]?.headers["idempotency-key"]).toMatch(/^[0-9a-f-]{36}$/);
   });
 
   test.each([["19.001"], ["1,50"], ["-5"], ["abc"], ["19usdd"], ["5/decade"]])(
@@ -349,8 +354,8 @@ describe("faults", () => {
         detail: [{ loc: ["body", "prices", 0, "price_amount"], msg: "Too small", type: "x" }],
       },
     });
-    const { err } = await floe(["products", "create", "--name", "Pro", "--price", "0.01"], { env });
-    expect(err).toContain("--price 0.01: Too small");
+    const { err } = await floe(["products", "create", "--name", "Pro", "--price", "0.01usd"], { env });
+    expect(err).toContain("--price 0.01usd: Too small");
   });
 
   test("with --json a fault is one JSON object on stderr", async () => {

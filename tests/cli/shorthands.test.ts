@@ -5,7 +5,7 @@ import { shorthands } from "../../cli/resource/shorthands.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { floe, standIn } from "./support.ts";
 
-const read = (name: string, text: string): unknown => shorthands[name]?.read?.(text);
+const read = (name: string, text: string): unknown => shorthands[name]?.read?.(text, () => "usd");
 const uuid = "0193a000-0000-7000-8000-00000000000a";
 const local = (...[year, month, day, hour = 0]: number[]): string =>
   new Date(year ?? 0, (month ?? 1) - 1, day, hour).toISOString();
@@ -329,6 +329,52 @@ describe("flags make one request", () => {
     expect(told.body).toBeUndefined();
   });
 
+  test("an amount that names no currency is in the organization's own, with its decimals; where all name one, nothing is asked", async () => {
+    rows["/v1/organizations/"] = [{ id: id(9), default_presentment_currency: "jpy" }];
+    const product = ["products", "create", "--name", "Abc"];
+    const yen = await dry(...product, "--price", "1900/month", "--price", "2eur");
+    expect([yen.asked, yen.body]).toEqual([
+      ["/v1/organizations/?limit=100"],
+      {
+        name: "Abc",
+        recurring_interval: "month",
+        prices: [
+          { amount_type: "fixed", price_amount: 1900, price_currency: "jpy" },
+          { amount_type: "fixed", price_amount: 200, price_currency: "eur" },
+        ],
+      },
+    ]);
+    const seats = await dry(...product, "--seats", "1-9:900,10-:800/month", "--price", "metered:api-calls:2:cap=50");
+    expect(seats.body).toMatchObject({
+      prices: [
+        { price_currency: "jpy", unit_amount: "2", cap_amount: 50 },
+        { price_currency: "jpy", seat_tiers: { tiers: [tier(1, 9, 900), tier(10, null, 800)] } },
+      ],
+    });
+    const discount = ["discounts", "create", "--name", "A", "--for", "once", "--amount-off"];
+    expect((await dry(...discount, "500")).body).toMatchObject({ amount: 500, currency: "jpy" });
+    const cents = await dry(...product, "--price", "19.00");
+    expect([cents.code, cents.err]).toEqual([64, expect.stringContaining(`--price: "19.00" is not an amount in jpy`)]);
+    expect((await dry(...product, "--price", "€19")).asked).toEqual([]);
+    rows["/v1/organizations/"] = [];
+    expect((await dry(...product, "--price", "19.00")).body).toMatchObject({ prices: [{ price_currency: "usd" }] });
+  });
+
+  test("none clears what may be empty: a reference, a time, a number; in free text it is a word", async () => {
+    const links = ["checkout-links", "update", uuid];
+    for (const flag of ["--discount", "--discount-id"])
+      expect(await dry(...links, flag, "none", "--seats", "none", "--label", "none")).toMatchObject({
+        body: { discount_id: null, seats: null, label: "none" },
+        asked: [],
+      });
+    const discount = ["discounts", "update", uuid, "--ends-at", "none", "--starts", "none"];
+    expect((await dry(...discount, "--max-redemptions", "none")).body).toEqual({
+      starts_at: null,
+      ends_at: null,
+      max_redemptions: null,
+    });
+  });
+
   test("names are looked up by one request for each kind of thing, ids by none", async () => {
     const one = await dry("checkouts", "create", "--products", "Pro");
     expect(one.asked).toEqual(["/v1/products/?limit=100&query=Pro"]);
@@ -462,7 +508,18 @@ test("a product whose benefits could not be set is named, with the way to go on"
       : { status: 201, json: { id } },
   );
   const env = { FLOE_SERVER: server.url, FLOE_API_KEY: "k" };
-  const argv = ["products", "create", "--name", "Pro", "--price", "9", "--benefits", uuid, "--idempotency-key", "mine"];
+  const argv = [
+    "products",
+    "create",
+    "--name",
+    "Pro",
+    "--price",
+    "9usd",
+    "--benefits",
+    uuid,
+    "--idempotency-key",
+    "mine",
+  ];
   const { code, out, err } = await floe(argv, { env });
   expect([code, out]).toEqual([5, ""]);
   expect(err).toContain(`the product is created (${id}), but benefits could not be set: Not yours`);

@@ -5,7 +5,7 @@ import { manifest, type Place, place, type Received, standIn, until } from "./su
 const bodies: unknown[] = [];
 let answer: (request: Received) => { status?: number; json?: unknown };
 const server = await standIn((request) => {
-  bodies.push(request.body);
+  if (request.method !== "GET") bodies.push(request.body);
   return answer(request);
 });
 const env = { FLOE_SERVER: server.url, FLOE_API_KEY: "k" };
@@ -24,9 +24,10 @@ async function type(argv: string[], keys: [question: string, typed: string][], m
   const here = place({ ...more, tty: true, env: { ...env, ...more.env } });
   const ended = run(argv, here.io, manifest, "1.2.3");
   let over = false;
-  void ended.finally(() => {
+  const note = () => {
     over = true;
-  });
+  };
+  void ended.then(note, note);
   for (const [question, typed] of keys) {
     await until(() => over || (here.stderr.text + here.stdout.text).includes(question));
     // A key that comes in the frame of the question is the person's; the screen is drawn before it is read.

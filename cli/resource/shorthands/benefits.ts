@@ -52,7 +52,8 @@ export const benefits: Record<string, Shorthand> = {
   },
   limit_usage: property("license_keys", "limit_usage", {
     kind: "integer",
-    description: "how often a key can be used",
+    nullable: true,
+    description: "how often a key can be used, or none for no end",
   }),
   files: property("downloadables", "files", {
     kind: "list",

@@ -1,7 +1,7 @@
 /** Discounts as people write them. */
 import { currencies } from "../../../shared/currencies.ts";
 import { parseMoney } from "../../../shared/money.ts";
-import { type Shorthand, unreadable } from "../shorthand.ts";
+import { type Shorthand, type Standard, unreadable } from "../shorthand.ts";
 
 function readPercent(text: string): Record<string, unknown> {
   // A percent has a hundred basis points as a dollar has a hundred cents: the same exact reading.
@@ -15,10 +15,10 @@ function readPercent(text: string): Record<string, unknown> {
   return { basis_points };
 }
 
-function readAmountOff(text: string): Record<string, unknown> {
+function readAmountOff(text: string, standard: Standard): Record<string, unknown> {
   const how = "Write an amount above 0, such as 5.00 or 5.00eur.";
   const [, amountText = "", code] = /^([\d.]+)\s*([a-z]{3})?$/i.exec(text.trim()) ?? [];
-  const currency = code?.toLowerCase() ?? "usd";
+  const currency = code?.toLowerCase() ?? standard();
   if (!(currencies as readonly string[]).includes(currency)) return unreadable(text, "names no currency", how);
   const amount = parseMoney(amountText, currency);
   return amount ? { amount, currency } : unreadable(text, `is not an amount in ${currency}`, how);
@@ -73,7 +73,8 @@ export const discounts: Record<string, Shorthand> = {
     placeholder: "code",
     kind: "text",
     refers: "discounts",
-    description: "the discount to apply, by its code, name or id",
+    nullable: true,
+    description: "the discount to apply, by its code, name or id, or none",
     writes: ["discount_id"],
   },
   percent: {
@@ -86,7 +87,7 @@ export const discounts: Record<string, Shorthand> = {
   amount_off: {
     flag: "amount-off",
     placeholder: "amount",
-    description: "an amount taken off: 5.00, or 5.00eur",
+    description: "an amount taken off: 5.00 in the organization's currency, or 5.00eur",
     writes: ["amount", "currency"],
     read: readAmountOff,
   },

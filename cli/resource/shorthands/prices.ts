@@ -1,7 +1,7 @@
 /** Prices as people write them. */
 import { currencies } from "../../../shared/currencies.ts";
 import { currencyDigits, decimalText, parseMoney } from "../../../shared/money.ts";
-import { idOrName, type Shorthand, unreadable } from "../shorthand.ts";
+import { idOrName, type Shorthand, type Standard, unreadable } from "../shorthand.ts";
 
 const symbols: Record<string, string> = { $: "usd", "€": "eur", "£": "gbp" };
 const isCurrency = (code: string): boolean => (currencies as readonly string[]).includes(code);
@@ -21,20 +21,25 @@ function readInterval(text: string | undefined, wrong: (why: string) => never): 
   return { recurring_interval, ...(count && { recurring_interval_count: Number(count) }) };
 }
 
-function currencyOf(symbol: string | undefined, code: string | undefined, wrong: (why: string) => never): string {
-  const found = symbols[symbol ?? ""] ?? code ?? "usd";
+function currencyOf(
+  symbol: string | undefined,
+  code: string | undefined,
+  wrong: (why: string) => never,
+  standard: Standard,
+): string {
+  const found = symbols[symbol ?? ""] ?? code ?? standard();
   if (code && symbol && code !== found) return wrong(`names two currencies, ${found} and ${code}`);
   return isCurrency(found) ? found : wrong(`names no currency: ${found}`);
 }
 
 /** One price as typed: `19.00`, `19eur`, `€19`, `free`, `5+` (pay what you want, from 5.00), `19/month`. */
-function readPrice(typed: string): Record<string, unknown> {
+function readPrice(typed: string, standard: Standard): Record<string, unknown> {
   const wrong = (why: string): never => unreadable(typed, why, howToPrice);
   const [, symbol, amountText = "", plus, code, every] =
     /^([$€£])?\s*(free|[\d.]+)(\+)?\s*([a-z]{3})?\s*(?:\/(.+))?$/.exec(typed.trim().toLowerCase()) ?? [];
   if (!amountText) return wrong("is not a price");
   const interval = readInterval(every, wrong);
-  const price_currency = currencyOf(symbol, code, wrong);
+  const price_currency = currencyOf(symbol, code, wrong, standard);
   if (amountText === "free") return { prices: [{ amount_type: "free", price_currency }], ...interval };
   const amount = parseMoney(amountText, price_currency);
   if (amount === undefined) return wrong(`is not an amount in ${price_currency}`);
@@ -45,13 +50,13 @@ function readPrice(typed: string): Record<string, unknown> {
 }
 
 /** `metered:METER:0.002` or `…:0.002eur:cap=50.00/month`: so much per unit, in the currency and not in its minor unit. */
-function readMetered(typed: string): Record<string, unknown> {
+function readMetered(typed: string, standard: Standard): Record<string, unknown> {
   const wrong = (why: string): never => unreadable(typed, why, howToMeter);
   const [, meter, symbol, amount = "", code, cap, every] =
     /^metered:(.+?):([$€£])?(\d+(?:\.\d+)?)([a-z]{3})?(?::cap=([^/:]+))?(?:\/([^:]+))?$/i.exec(typed.trim()) ?? [];
   if (!meter) return wrong("is not a metered price");
   const interval = readInterval(every?.toLowerCase(), wrong);
-  const price_currency = currencyOf(symbol, code?.toLowerCase(), wrong);
+  const price_currency = currencyOf(symbol, code?.toLowerCase(), wrong, standard);
   // Shifting the point by an exponent keeps every digit that was typed.
   const unit_amount = decimalText(`${amount}e${currencyDigits(price_currency)}`);
   const cap_amount = cap === undefined ? undefined : parseMoney(cap, price_currency);
@@ -72,7 +77,7 @@ const tiersOf = (typed: string): string[] =>
   (seatsForm.exec(typed.trim().toLowerCase())?.[2] ?? "").split(",").map((tier) => tier.trim());
 
 /** A price by the number of seats: tiers that follow each other, the last of which may be open. */
-function readSeats(typed: string): Record<string, unknown> {
+function readSeats(typed: string, standard: Standard): Record<string, unknown> {
   const wrong = (why: string): never => unreadable(typed, why, howToSeats);
   const [, seat_tier_type, , every] = seatsForm.exec(typed.trim().toLowerCase()) ?? [];
   const interval = readInterval(every, wrong);
@@ -81,12 +86,12 @@ function readSeats(typed: string): Record<string, unknown> {
     const [, from, to, symbol, amount = "", code] =
       /^(\d{1,9})(?:\+|-(\d{1,9})?):([$€£])?([\d.]+)\s*([a-z]{3})?$/.exec(tier) ?? [];
     if (!from) return wrong(`has a tier that cannot be read: "${tier}"`);
-    const said = symbol || code ? currencyOf(symbol, code, wrong) : undefined;
+    const said = symbol || code ? currencyOf(symbol, code, wrong, standard) : undefined;
     return { tier, min_seats: Number(from), max_seats: to ? Number(to) : null, amount, said };
   });
   const said = [...new Set(read.flatMap((one) => one.said ?? []))];
   if (said.length > 1) return wrong(`has tiers in several currencies: ${said.join(", ")}`);
-  const [price_currency = "usd"] = said;
+  const [price_currency = standard()] = said;
   for (const [index, { tier, min_seats, max_seats }] of read.entries()) {
     const before = read[index - 1];
     if (min_seats < 1) return wrong(`begins below one seat: "${tier}"`);
@@ -127,10 +132,10 @@ export const prices: Record<string, Shorthand> = {
     flag: "price",
     placeholder: "amount",
     description:
-      "a price: 19.00, 19.00eur, 19.00/month, 5+ (pay what you want), free, or metered:METER:0.002/month (0.002 of the currency per unit, :cap=50.00 at most); may be repeated",
+      "a price, in the organization's currency where it names none: 19.00, 19.00eur, 19.00/month, 5+ (pay what you want), free, or metered:METER:0.002/month (0.002 of the currency per unit, :cap=50.00 at most); may be repeated",
     writes: ["prices", "recurring_interval", "recurring_interval_count"],
     many: true,
-    read: (text) => (/^metered:/i.test(text.trim()) ? readMetered(text) : readPrice(text)),
+    read: (text, standard) => (/^metered:/i.test(text.trim()) ? readMetered : readPrice)(text, standard),
   },
   seats: {
     flag: "seats",

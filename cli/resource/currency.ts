@@ -1,0 +1,34 @@
+/** Amounts that name no currency are in the organization's own, which only the server knows. */
+import { type Context, type Organization, organizationsOfKey } from "../context.ts";
+import { Fault } from "../fault.ts";
+import type { Standard } from "./shorthand.ts";
+
+type Priced = Partial<Organization> & { default_presentment_currency?: string };
+
+async function standardOf(context: Context): Promise<string> {
+  try {
+    const id = await context.organization();
+    const all: Priced[] =
+      id === undefined
+        ? await organizationsOfKey(context)
+        : [(await context.call({ method: "GET", path: "/v1/organizations/:id", params: { id } })) as Priced];
+    const [only, ...others] = all;
+    return (others.length === 0 && only?.default_presentment_currency) || "usd";
+  } catch (error) {
+    // A key may be good for prices alone. Dollars where they are not the currency are refused by the server, not mistaken.
+    if (error instanceof Fault && error.kind === "not_permitted") return "usd";
+    throw error;
+  }
+}
+
+/** What `read` makes of texts with amounts. The organization is asked for its currency only if one of them names none. */
+export async function inCurrency<T>(context: Context, read: (standard: Standard) => T): Promise<T> {
+  let isAsked = false;
+  const inDollars = read(() => {
+    isAsked = true;
+    return "usd";
+  });
+  if (!isAsked) return inDollars;
+  const currency = await standardOf(context);
+  return currency === "usd" ? inDollars : read(() => currency);
+}
