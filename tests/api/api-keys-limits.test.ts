@@ -4,6 +4,7 @@ import { apikey, organizationRole } from "../../server/auth/tables.ts";
 import { newId } from "../../server/lib/ids.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { callsOf, join, person } from "../support/people.ts";
+import { countQueries } from "../support/queries.ts";
 
 let floe: Floe;
 let call: ReturnType<typeof callsOf>;
@@ -80,24 +81,10 @@ describe("how often a key may be used", () => {
   test("only a key with a limit takes a second query", async () => {
     const limited = await create({ remaining: 100 });
     const { key } = await create();
-    const { $client } = floe.deps.db as never as { $client: { query(...args: unknown[]): Promise<unknown> } };
-    const original = $client.query.bind($client);
-    let queries = 0;
-    $client.query = (...args) => {
-      queries += 1;
-      return original(...args);
-    };
-    try {
-      const count = async (token: string) => {
-        queries = 0;
-        await floe.auth.identify({ authorization: `Bearer ${token}` });
-        return queries;
-      };
-      const own = await create({ configId: "default", organizationId: undefined });
-      expect([await count(key), await count(own.key), await count(limited.key)]).toEqual([1, 1, 2]);
-    } finally {
-      $client.query = original;
-    }
+    const own = await create({ configId: "default", organizationId: undefined });
+    const count = async (token: string) =>
+      (await countQueries(floe, () => floe.auth.identify({ authorization: `Bearer ${token}` })))[1];
+    expect([await count(key), await count(own.key), await count(limited.key)]).toEqual([1, 1, 2]);
   });
 
   test.each([

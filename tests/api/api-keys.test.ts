@@ -4,6 +4,7 @@ import { apikey, member } from "../../server/auth/tables.ts";
 import { newId } from "../../server/lib/ids.ts";
 import { scopes } from "../../shared/scopes.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { countQueries } from "../support/queries.ts";
 
 let floe: Floe;
 let seller: Seller;
@@ -75,22 +76,10 @@ describe("organization keys (TOK-01..13)", () => {
   });
 
   test("it is found in one query", async () => {
-    const { $client } = floe.deps.db as never as { $client: { query(...args: unknown[]): Promise<unknown> } };
-    const original = $client.query.bind($client);
-    let queries = 0;
-    $client.query = (...args) => {
-      queries += 1;
-      return original(...args);
-    };
-    try {
-      expect(await floe.auth.identify({ authorization: `Bearer ${seller.key}` })).toMatchObject({ kind: "key" });
-      expect(queries).toBe(1);
-      queries = 0;
-      expect(await floe.auth.identify({ authorization: `Bearer ${seller.session}` })).toMatchObject({ kind: "user" });
-      expect(queries).toBe(1);
-    } finally {
-      $client.query = original;
-    }
+    const identify = (token: string) =>
+      countQueries(floe, () => floe.auth.identify({ authorization: `Bearer ${token}` }));
+    expect(await identify(seller.key)).toMatchObject([{ kind: "key" }, 1]);
+    expect(await identify(seller.session)).toMatchObject([{ kind: "user" }, 1]);
   });
 });
 

@@ -8,6 +8,7 @@ import type { Operation } from "../../shared/contract.ts";
 import { begin, put } from "../support/files.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { callsOf, join, organizationOf, type Person, person } from "../support/people.ts";
+import { countQueries } from "../support/queries.ts";
 import { bodyOf, rowOf } from "../support/rows.ts";
 
 let floe: Floe;
@@ -254,19 +255,8 @@ describe("who reads it", () => {
   );
 
   test("a page is read in one query beside that of who asks, names included", async () => {
-    const { $client } = floe.deps.db as never as { $client: { query(...args: unknown[]): Promise<unknown> } };
-    const original = $client.query.bind($client);
-    let queries = 0;
-    $client.query = (...args) => {
-      queries += 1;
-      return original(...args);
-    };
-    try {
-      const found = await ofOrganization();
-      expect([found.length > 10, queries]).toEqual([true, 2]);
-    } finally {
-      $client.query = original;
-    }
+    const [found, queries] = await countQueries(floe, () => ofOrganization());
+    expect([found.length > 10, queries]).toEqual([true, 2]);
   });
 
   test("another organization's entries are not among them", async () => {

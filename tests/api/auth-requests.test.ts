@@ -2,7 +2,7 @@ import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { apikey, member, session } from "../../server/auth/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
-import { type Accounts, type Answer, newAddress, startAccounts } from "../support/accounts.ts";
+import { type Accounts, startAccounts } from "../support/accounts.ts";
 import type { Seller } from "../support/floe.ts";
 
 let floe: Accounts;
@@ -12,20 +12,6 @@ beforeAll(async () => {
   seller = await floe.seller();
 });
 afterAll(() => floe.close());
-
-/** One call from our own page, from an address of its own so that limits of other tests do not count. */
-const page = (
-  method: string,
-  path: string,
-  body?: unknown,
-  cookie?: string,
-  headers: Record<string, string> = {},
-): Promise<Answer> =>
-  floe.request(method, `/api/auth${path}`, {
-    ...(body === undefined ? {} : { body }),
-    ...(cookie === undefined ? {} : { cookie }),
-    headers: { origin: floe.url, "x-forwarded-for": newAddress(), ...headers },
-  });
 
 describe("who a request is", () => {
   const identify = (headers: Record<string, string>) => floe.auth.identify(headers);
@@ -49,7 +35,7 @@ describe("who a request is", () => {
   });
 
   test("the signed token that signing in answers is as good as the bare one, and no other signature is", async () => {
-    const answer = await page("POST", "/sign-in/email", { email: seller.email, password: seller.password });
+    const answer = await floe.page("POST", "/sign-in/email", { email: seller.email, password: seller.password });
     const signed = answer.headers.get("set-auth-token") ?? "";
     expect(signed).toContain((answer.json as { token: string }).token);
     for (const token of [signed, encodeURIComponent(signed)]) {

@@ -2,36 +2,20 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { account, member, session, user, verification } from "../../server/auth/tables.ts";
 import { newId } from "../../server/lib/ids.ts";
-import { type Accounts, type Answer, newAddress, startAccounts } from "../support/accounts.ts";
+import { type Accounts, cookiesOf, startAccounts } from "../support/accounts.ts";
 import type { Seller } from "../support/floe.ts";
 import { linkTo } from "../support/mails.ts";
 
 let floe: Accounts;
 let seller: Seller;
+let page: Accounts["page"];
 beforeAll(async () => {
   floe = await startAccounts({ TRUST_PROXY: "127.0.0.1" });
+  ({ page } = floe);
   seller = await floe.seller();
 });
 afterAll(() => floe.close());
 
-/** One call from our own page, from an address of its own so that limits of other tests do not count. */
-const page = (
-  method: string,
-  path: string,
-  body?: unknown,
-  cookie?: string,
-  headers: Record<string, string> = {},
-): Promise<Answer> =>
-  floe.request(method, `/api/auth${path}`, {
-    ...(body === undefined ? {} : { body }),
-    ...(cookie === undefined ? {} : { cookie }),
-    headers: { origin: floe.url, "x-forwarded-for": newAddress(), ...headers },
-  });
-const cookiesOf = (answer: Answer): string =>
-  answer.headers
-    .getSetCookie()
-    .map((one) => one.split(";")[0])
-    .join("; ");
 const unique = () => newId().slice(-12);
 const signUp = (fields: Record<string, unknown> = {}) =>
   page("POST", "/sign-up/email", {

@@ -21,11 +21,7 @@ afterEach(() => void vi.useRealTimers());
 /** Let time pass, for the server too, which runs in this process. */
 const wait = (ms: number) => vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + ms });
 const call = (method: string, path: string, cookie?: string, body?: unknown): Promise<Answer> =>
-  floe.request(method, `/api/auth${path}`, {
-    ...(cookie === undefined ? {} : { cookie }),
-    ...(body === undefined ? {} : { body }),
-    headers: { origin: floe.url, "x-forwarded-for": newAddress() },
-  });
+  floe.page(method, path, body, cookie);
 const signIn = (fields: Record<string, unknown> = {}, cookie?: string) =>
   call("POST", "/sign-in/email", cookie, { email: seller.email, password: seller.password, ...fields });
 const setBy = (answer: Answer, name: string) =>

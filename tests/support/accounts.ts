@@ -17,6 +17,13 @@ export function newAddress(): string {
   return `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`;
 }
 
+/** The cookies that an answer sets, as a browser sends them back. */
+export const cookiesOf = (answer: Answer): string =>
+  answer.headers
+    .getSetCookie()
+    .map((one) => one.split(";")[0])
+    .join("; ");
+
 /** Start it. `settings` are environment variables; `more` replaces shared parts, such as the clock. */
 export async function startAccounts(settings: Record<string, string> = {}, more: Partial<Deps> = {}) {
   const queries: string[] = [];
@@ -53,16 +60,26 @@ export async function startAccounts(settings: Record<string, string> = {}, more:
     ...floe,
     queries,
     request,
+    /** One call from our own page, from an address of its own so that limits of other tests do not count. */
+    page: (
+      method: string,
+      path: string,
+      body?: unknown,
+      cookie?: string,
+      headers: Record<string, string> = {},
+    ): Promise<Answer> =>
+      request(method, `/api/auth${path}`, {
+        ...(body === undefined ? {} : { body }),
+        ...(cookie === undefined ? {} : { cookie }),
+        headers: { origin: url, "x-forwarded-for": newAddress(), ...headers },
+      }),
     /** Sign in as a browser does; answers the cookies. */
     async browser({ email, password }: Pick<Seller, "email" | "password">): Promise<string> {
       // From an address of its own (where a proxy is trusted), so that the limit of sign-ins does not count.
       const headers = { origin: url, "x-forwarded-for": newAddress() };
       const answer = await request("POST", "/api/auth/sign-in/email", { body: { email, password }, headers });
       if (answer.status !== 200) throw new Error(`No sign-in: ${answer.status} ${answer.text}`);
-      return answer.headers
-        .getSetCookie()
-        .map((one) => one.split(";")[0])
-        .join("; ");
+      return cookiesOf(answer);
     },
     /** Send what waits to be sent. */
     sendMails: () => deps.jobs.drain(deps, handlers),
