@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer, type IncomingHttpHeaders } from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -15,6 +15,7 @@ import type { Storage } from "../../server/storage/storage.ts";
 import { begin, finish, put, sha256, upload } from "../support/files.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { freePort } from "../support/free-port.ts";
+import { handling } from "../support/handling.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "floe-bucket-"));
 let bucket: S3rver;
@@ -137,7 +138,7 @@ describe("what a store is asked, where the stand-in above knows less than S3 doe
   type Asked = { method: string; query: string; headers: IncomingHttpHeaders; body: string };
   let asked: Asked[] = [];
   let refuse: (request: Asked) => [status: number, code: string] | undefined = () => undefined;
-  const store = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const said = { method: request.method ?? "", query: new URL(request.url ?? "", "http://s3").search };
     const one = { ...said, headers: request.headers, body: await text(request) };
     asked.push(one);
@@ -145,7 +146,8 @@ describe("what a store is asked, where the stand-in above knows less than S3 doe
     response.writeHead(status, { etag: '"whole"', ...(request.method === "HEAD" ? { "content-length": 20 } : {}) });
     if (code) return response.end(`<Error><Code>${code}</Code><Message>No.</Message></Error>`);
     return response.end(one.query.startsWith("?uploads") ? "<R><UploadId>u1</UploadId></R>" : "<R><ETag>e</ETag></R>");
-  });
+  };
+  const store = createServer(handling(answer));
   let storage: Storage;
   beforeAll(async () => {
     const port = await freePort();

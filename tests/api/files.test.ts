@@ -362,8 +362,7 @@ describe("what is swept", () => {
       floe.request("POST", `/v1/files/${id}/uploaded`, { token: seller.key, body: { id: upload_id, path, parts } });
     const first = begun.slice(0, 3).map(complete);
     const swept = sweepFiles(floe.deps);
-    const outcomes = await Promise.all([...first, ...begun.slice(3).map(complete)]);
-    await swept;
+    const [outcomes] = await Promise.all([Promise.all([...first, ...begun.slice(3).map(complete)]), swept]);
     await sweepFiles(floe.deps);
     for (const [index, { id, path }] of begun.entries()) {
       const { status } = outcomes[index] ?? {};

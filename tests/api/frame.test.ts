@@ -220,13 +220,13 @@ describe("Idempotency-Key", () => {
     const outside = (body: unknown) => (typeof body === "string" ? { status: 201, body } : undefined);
     const began = Promise.withResolvers<void>();
     // Its last transaction is committed; that it then never ends is how a crash looks.
-    void once(ctx, keyed, outside, async ({ db }) => {
+    const dying = once(ctx, keyed, outside, async ({ db }) => {
       await db.transaction(async () => 1);
       await db.transaction(async () => "made");
       began.resolve();
       return new Promise(() => undefined);
     });
-    await began.promise;
+    await Promise.race([began.promise, dying]);
     floe.clock.advance(10 * 60_000);
     const again = await once(ctx, keyed, outside, () => Promise.reject(new Error("It was made already.")));
     expect(again).toEqual({ status: 201, body: "made", replayed: true });

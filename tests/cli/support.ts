@@ -1,15 +1,17 @@
 /** A terminal or a pipe to run the command line in, and a small server to answer it. */
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
+import { text as textOf } from "node:stream/consumers";
 import { afterAll } from "vitest";
 import { buildManifest } from "../../cli/build-manifest.ts";
 import type { Io } from "../../cli/io.ts";
 import { run } from "../../cli/program.ts";
 import { api } from "../../shared/api/index.ts";
+import { handling } from "../support/handling.ts";
 
 export const manifest = buildManifest(api);
 
@@ -40,29 +42,26 @@ type Answering = (request: Received, response: ServerResponse) => Answer | undef
 /** An HTTP server on this machine that remembers what it was asked. An answer of undefined is written by the test itself. */
 export async function standIn(answer: Answering) {
   const received: Received[] = [];
-  const server = createServer((request, response) => {
-    const parts: Buffer[] = [];
-    request.on("data", (part: Buffer) => parts.push(part));
-    request.on("end", async () => {
-      const text = Buffer.concat(parts).toString("utf8");
-      const url = new URL(request.url ?? "/", "http://stand-in");
-      const one: Received = {
-        method: request.method ?? "",
-        url: request.url ?? "",
-        path: url.pathname,
-        query: url.searchParams,
-        headers: request.headers,
-        body: text === "" ? undefined : JSON.parse(text),
-        text,
-      };
-      received.push(one);
-      const said = await answer(one, response);
-      if (!said) return;
-      const body = said.text ?? (said.json === undefined ? "" : JSON.stringify(said.json));
-      response.writeHead(said.status ?? 200, { "content-type": "application/json", ...said.headers });
-      response.end(body);
-    });
-  });
+  const respond = async (request: IncomingMessage, response: ServerResponse) => {
+    const text = await textOf(request);
+    const url = new URL(request.url ?? "/", "http://stand-in");
+    const one: Received = {
+      method: request.method ?? "",
+      url: request.url ?? "",
+      path: url.pathname,
+      query: url.searchParams,
+      headers: request.headers,
+      body: text === "" ? undefined : JSON.parse(text),
+      text,
+    };
+    received.push(one);
+    const said = await answer(one, response);
+    if (!said) return;
+    const body = said.text ?? (said.json === undefined ? "" : JSON.stringify(said.json));
+    response.writeHead(said.status ?? 200, { "content-type": "application/json", ...said.headers });
+    response.end(body);
+  };
+  const server = createServer(handling(respond));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const close = async (): Promise<void> => {

@@ -3,6 +3,7 @@ import { createHash, generateKeyPairSync, verify } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Events, OAuth2Server } from "oauth2-mock-server";
 import { newId } from "../../server/lib/ids.ts";
+import { handling } from "./handling.ts";
 
 /** What a service is asked to exchange a code for tokens with. */
 export type Exchange = Record<string, string>;
@@ -151,7 +152,7 @@ export async function startServices() {
     );
     return signed && read(head).alg === "RS256" && iss === app_id && iat <= now && exp > now && exp - iat <= 600;
   };
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
     switch (`${request.method} ${pathname}`) {
       case "GET /github/login/oauth/authorize":
@@ -222,7 +223,8 @@ export async function startServices() {
         return json(response, 404, { message: "404: Not Found", code: 0 });
       }
     }
-  });
+  };
+  const server = createServer(handling(answer));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as { port: number };
   const url = `http://127.0.0.1:${port}`;

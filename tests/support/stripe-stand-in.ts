@@ -1,8 +1,9 @@
 /** A server that speaks the documented part of Stripe's API that floe uses: payment intents, and signed notices. */
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import Stripe from "stripe";
 import { outcomes, testMethods } from "../../server/processors/test-cards.ts";
+import { handling } from "./handling.ts";
 
 type Fields = Record<string, unknown>;
 type Intent = {
@@ -146,25 +147,25 @@ export async function startStripe(): Promise<StripeStandIn> {
     return { status: 200, json: intent };
   }
 
-  const server = createServer((request, response) => {
-    void bodyOf(request).then((form) => {
-      const url = new URL(request.url ?? "/", "http://stand-in");
-      const key = request.headers["idempotency-key"] as string | undefined;
-      const method = request.method ?? "GET";
-      requests.push({ method, path: url.pathname, key, form });
-      const known = key === undefined ? undefined : byKey.get(key);
-      const answer = known ?? route(method, url.pathname, form, url.searchParams);
-      if (key !== undefined) byKey.set(key, answer);
-      if (method === "POST" && lost > 0) {
-        lost -= 1;
-        request.socket.destroy();
-        return;
-      }
-      response
-        .writeHead(answer.status, { "content-type": "application/json", "request-id": "req_1" })
-        .end(JSON.stringify(answer.json));
-    });
-  });
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const form = await bodyOf(request);
+    const url = new URL(request.url ?? "/", "http://stand-in");
+    const key = request.headers["idempotency-key"] as string | undefined;
+    const method = request.method ?? "GET";
+    requests.push({ method, path: url.pathname, key, form });
+    const known = key === undefined ? undefined : byKey.get(key);
+    const answered = known ?? route(method, url.pathname, form, url.searchParams);
+    if (key !== undefined) byKey.set(key, answered);
+    if (method === "POST" && lost > 0) {
+      lost -= 1;
+      request.socket.destroy();
+      return;
+    }
+    response
+      .writeHead(answered.status, { "content-type": "application/json", "request-id": "req_1" })
+      .end(JSON.stringify(answered.json));
+  };
+  const server = createServer(handling(answer));
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   return {
     api: { host: "127.0.0.1", port: (server.address() as AddressInfo).port, protocol: "http" },

@@ -146,9 +146,11 @@ describe("the device page", () => {
     await page.getByRole("heading", { name: "wants to sign in as you" }).waitFor();
     expect(page.url()).toBe(`${floe.url}/device?theme=dark`);
     await page.getByLabel("Number in your terminal").fill(asked.confirmation_number ?? "");
-    const asking = page.waitForRequest((request) => request.url().endsWith("/device/approve"));
-    await page.keyboard.press("Enter");
-    expect((await (await asking).allHeaders()).referer).not.toContain(asked.user_code);
+    const [asking] = await Promise.all([
+      page.waitForRequest((request) => request.url().endsWith("/device/approve")),
+      page.keyboard.press("Enter"),
+    ]);
+    expect((await asking.allHeaders()).referer).not.toContain(asked.user_code);
     await page.getByRole("link", { name: "See and disconnect your devices" }).click();
     await page.waitForURL(`${floe.url}/account/sessions*`);
     expect(await page.evaluate(() => document.referrer)).not.toContain(asked.user_code);

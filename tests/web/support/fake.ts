@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
+import { handling } from "../../support/handling.ts";
 import { accountAnswer, user } from "./fake-account.ts";
 import { type FakeCheckout, fieldsFor, id, makeCheckout } from "./sample.ts";
 
@@ -251,7 +252,7 @@ export async function startFake(dist: string): Promise<Fake> {
     response.writeHead(found.status, { "content-type": "application/json" }).end(JSON.stringify(found.json));
   }
 
-  const server = createServer((request, response) => void answer(request, response));
+  const server = createServer(handling(answer));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const fake: Fake = {
