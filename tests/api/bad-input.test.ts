@@ -25,9 +25,9 @@ import { bodyValue } from "../support/samples.ts";
 
 /** Whatever is sent to an operation, the answer is one that its contract names: never a fault of ours. */
 
-/** A fixed seed, so that a failure is found again; another one looks elsewhere. */
+/** A fixed seed, so that a failure is found again; another one looks elsewhere, and more runs look further. */
 const seed = Number(process.env.FLOE_TEST_SEED ?? 4455);
-const runs_per_body = 50;
+const runs_per_body = Number(process.env.FLOE_TEST_RUNS ?? 20);
 
 const { paths } = openapiOf(api, "") as {
   paths: Record<string, Record<string, { operationId: string; responses: object }>>;
@@ -125,8 +125,11 @@ test.each(operations.filter(({ op }) => op.query))("$title with any text in its 
     faults.push(...unfair(entry, JSON.stringify(query), answer));
   };
   const keys = [...Object.keys(entry.op.query?.shape ?? {}), `${filters}[key]`];
-  for (const key of keys)
+  // Most keys are those of every list: each operation takes another half of the texts for each of them.
+  const turn = operations.indexOf(entry);
+  for (const [at, key] of keys.entries())
     for (const [index, value] of badTexts.entries()) {
+      if ((turn + at + index) % 2 === 0) continue;
       await ask({ [key]: value });
       if (index % 4 === 0) await ask({ [key]: [value, badTexts[(index + 5) % badTexts.length]] });
     }
