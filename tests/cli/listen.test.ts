@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { eventReader } from "../../cli/listen/events.ts";
 import { parseTarget } from "../../cli/listen/forward.ts";
 import { patience } from "../../cli/listen/stream.ts";
-import { floe, folder, type Received, standIn, until } from "./support.ts";
+import { begin, floe, folder, type Received, standIn, until } from "./support.ts";
 
 type Occurrence = { id: string; type: string; body: string };
 const secret = "session-secret";
@@ -77,17 +77,24 @@ afterEach(() => {
 });
 
 const listen = (...more: string[]) => {
-  const ended = floe(["listen", "--forward-to", target, ...more], { env, signal: stop.signal });
-  return { ended, ready: () => until(() => open.length > 0) };
+  const { ended, stdout, stderr } = begin(["listen", "--forward-to", target, ...more], { env, signal: stop.signal });
+  return {
+    ended: ended.then((code) => ({ code, out: stdout.text, err: stderr.text })),
+    ready: () => until(() => open.length > 0),
+    /** Whether the server has been heard. */
+    heard: () => until(() => stderr.text.includes("Signing secret")),
+    /** Until so many were forwarded and told: what was received only may still be cut off, and comes again. */
+    told: (count: number) => until(() => stdout.text.split("\n").length > count),
+  };
 };
 const numbers = () => local.received.map(({ headers }) => headers["webhook-id"]);
 
 describe("floe listen", () => {
   test("forwards the exact bytes with the signature of the server, one JSON line each", async () => {
-    const { ended, ready } = listen();
+    const { ended, ready, told } = listen();
     await ready();
     happen(occurrence(1), occurrence(2, "order.created"));
-    await until(() => local.received.length === 2);
+    await told(2);
     stop.abort();
     const { code, out, err } = await ended;
     expect(code).toBe(130);
@@ -114,24 +121,23 @@ describe("floe listen", () => {
     const one = listen();
     await one.ready();
     happen(occurrence(1));
-    await until(() => local.received.length === 1);
+    await one.told(1);
     stop.abort();
     await one.ended;
     drop();
     log.push(occurrence(2), occurrence(3));
     stop = new AbortController();
-    listen();
-    await until(() => local.received.length === 3);
+    const two = listen();
+    await two.told(2);
     happen(occurrence(4));
-    await until(() => local.received.length === 4);
+    await two.told(3);
     expect(numbers()).toEqual(["msg_1", "msg_2", "msg_3", "msg_4"]);
   });
 
   test("what happens before the first delivery of a listener is not lost either", async () => {
     const one = listen();
     await one.ready();
-    await until(() => server.received.length === 1);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await one.heard();
     stop.abort();
     await one.ended;
     drop();

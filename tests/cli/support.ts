@@ -139,7 +139,7 @@ export async function floe(argv: string[], where: Place = {}) {
 }
 
 /** Wait until something is so. */
-export async function until(check: () => boolean, ms = 15_000): Promise<void> {
+export async function until(check: () => boolean, ms = 60_000): Promise<void> {
   const ends = Date.now() + ms;
   while (!check()) {
     if (Date.now() > ends) throw new Error("it did not happen in time");
