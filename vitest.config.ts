@@ -4,8 +4,8 @@ import { patience_ms } from "./tests/support/eventually.ts";
 export default defineConfig({
   test: {
     include: ["tests/**/*.test.{ts,tsx}"],
-    // Whole servers and browsers run in these tests, on machines of two cores.
-    maxWorkers: 2,
+    // Whole servers and browsers run in these tests, on machines of two cores: a third one works while the others wait.
+    maxWorkers: 3,
     // No test changes what modules share, and loading the server anew for each file took a fifth of the time.
     isolate: false,
     // Tests of the terminal play a person at it, also where continuous integration runs them.
