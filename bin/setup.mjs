@@ -32,24 +32,6 @@ function run(command, args, { shown = false } = {}) {
   process.exit(done.status ?? 1);
 }
 
-/** Run programs at the same time; what each says is shown when it has failed. */
-async function runSideBySide(commands) {
-  const results = await Promise.all(
-    commands.map(([command, ...args]) => {
-      const child = spawn(command, args, { cwd: root, shell: process.platform === "win32" });
-      let said = "";
-      for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (said += data));
-      return new Promise((resolve) => {
-        child.on("error", (error) => resolve({ status: 1, said: error.message }));
-        child.on("close", (status) => resolve({ status: status ?? 1, said }));
-      });
-    }),
-  );
-  for (const { status, said } of results) if (status !== 0) say(said);
-  const failed = results.find(({ status }) => status !== 0);
-  if (failed) process.exit(failed.status);
-}
-
 function install() {
   const state = createHash("sha256")
     .update(`${process.platform} ${process.arch}`)
@@ -99,12 +81,12 @@ if (mode === "install") process.exit(0);
 build(node);
 if (mode === "test") {
   if (rest.length === 0) {
-    say("Checking types and style, looking for dead code …");
-    await runSideBySide([
-      [tool("tsc"), "--noEmit", "-p", "."],
-      [tool("biome"), "check", "--error-on-warnings", "."],
-      [tool("knip")],
-    ]);
+    say("Checking types …");
+    run(tool("tsc"), ["--noEmit", "-p", "."], { shown: true });
+    say("Checking style …");
+    run(tool("biome"), ["check", "--error-on-warnings", "."], { shown: true });
+    say("Looking for dead code …");
+    run(tool("knip"), [], { shown: true });
     say(`  static checks passed after ${seconds()}`);
   }
   run(node, [join(root, "node_modules", "vitest", "vitest.mjs"), "run", ...rest], { shown: true });
