@@ -51,9 +51,10 @@ function subjectOf(identity: Identity, from: "header" | "cookie"): Subject | und
 
 const digestOf = (text: string): string => createHash("sha256").update(text).digest("base64");
 
-function refuse(wait: number): void {
+/** Refuse who has to wait, in seconds; 0 lets the caller go on. */
+export function refuse(wait: number, why = "Too many requests."): void {
   if (wait === 0) return;
-  const detail = `Too many requests. Try again in ${wait} s.`;
+  const detail = `${why} Try again in ${wait} s.`;
   throw new ApiError("TooManyRequests", detail, { "Retry-After": String(wait) });
 }
 

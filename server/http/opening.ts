@@ -1,9 +1,8 @@
 import type { FastifyRequest } from "fastify";
-import { ApiError } from "../../shared/errors.ts";
 import { bucketOf } from "../lib/addresses.ts";
 import type { Deps } from "../lib/context.ts";
 import { countInMemory } from "../lib/limits.ts";
-import { limits } from "./limits.ts";
+import { limits, refuse } from "./limits.ts";
 
 /** Counts a checkout that somebody wants to open without a key. */
 export type CountOpening = (request: FastifyRequest, user_id?: string | null) => void;
@@ -16,9 +15,7 @@ export type CountOpening = (request: FastifyRequest, user_id?: string | null) =>
 export function limitOpening({ clock }: Pick<Deps, "clock">): CountOpening {
   const count = countInMemory(clock);
   return (request, user_id = null) => {
-    const wait = count(user_id === null ? `address:${bucketOf(request.ip)}` : `user:${user_id}`, limits.opening);
-    if (wait === 0) return;
-    const detail = `Too many checkouts were opened from here. Try again in ${wait} s.`;
-    throw new ApiError("TooManyRequests", detail, { "Retry-After": String(wait) });
+    const who = user_id === null ? `address:${bucketOf(request.ip)}` : `user:${user_id}`;
+    refuse(count(who, limits.opening), "Too many checkouts were opened from here.");
   };
 }
