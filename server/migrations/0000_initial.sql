@@ -1,0 +1,837 @@
+CREATE EXTENSION IF NOT EXISTS pg_trgm;--> statement-breakpoint
+CREATE TABLE "account" (
+	"id" text PRIMARY KEY NOT NULL,
+	"accountId" text NOT NULL,
+	"providerId" text NOT NULL,
+	"userId" text NOT NULL,
+	"accessToken" text,
+	"refreshToken" text,
+	"idToken" text,
+	"accessTokenExpiresAt" timestamp with time zone,
+	"refreshTokenExpiresAt" timestamp with time zone,
+	"scope" text,
+	"password" text,
+	"createdAt" timestamp with time zone NOT NULL,
+	"updatedAt" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "apikey" (
+	"id" text PRIMARY KEY NOT NULL,
+	"configId" text DEFAULT 'default' NOT NULL,
+	"organizationId" text,
+	"userId" text,
+	"createdBy" text,
+	"name" text,
+	"start" text,
+	"prefix" text,
+	"key" text NOT NULL,
+	"previousKey" text,
+	"previousKeyExpiresAt" timestamp with time zone,
+	"enabled" boolean DEFAULT true NOT NULL,
+	"remaining" integer,
+	"refillInterval" integer,
+	"refillAmount" integer,
+	"lastRefillAt" timestamp with time zone,
+	"rateLimitEnabled" boolean DEFAULT false NOT NULL,
+	"rateLimitTimeWindow" integer,
+	"rateLimitMax" integer,
+	"requestCount" integer DEFAULT 0 NOT NULL,
+	"rateLimitStartedAt" timestamp with time zone,
+	"lastRequest" timestamp with time zone,
+	"expiresAt" timestamp with time zone,
+	"permissions" text,
+	"metadata" text,
+	"createdAt" timestamp with time zone NOT NULL,
+	"updatedAt" timestamp with time zone NOT NULL,
+	CONSTRAINT "apikey_key_unique" UNIQUE("key"),
+	CONSTRAINT "apikey_previousKey_unique" UNIQUE("previousKey"),
+	CONSTRAINT "apikey_owner" CHECK (num_nonnulls("apikey"."organizationId", "apikey"."userId") = 1)
+);
+--> statement-breakpoint
+CREATE TABLE "attempts" (
+	"key" text PRIMARY KEY NOT NULL,
+	"count" integer NOT NULL,
+	"window_ends_at" timestamp with time zone NOT NULL,
+	"locked_until" timestamp with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "device_code" (
+	"id" text PRIMARY KEY NOT NULL,
+	"deviceCode" text NOT NULL,
+	"userCode" text NOT NULL,
+	"userId" text,
+	"expiresAt" timestamp with time zone NOT NULL,
+	"status" text NOT NULL,
+	"lastPolledAt" timestamp with time zone,
+	"pollingInterval" integer,
+	"clientId" text,
+	"scope" text,
+	"sessionId" text,
+	"confirmation" text,
+	"ipAddress" text,
+	"userAgent" text,
+	"createdAt" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "device_code_deviceCode_unique" UNIQUE("deviceCode"),
+	CONSTRAINT "device_code_userCode_unique" UNIQUE("userCode")
+);
+--> statement-breakpoint
+CREATE TABLE "invitation" (
+	"id" text PRIMARY KEY NOT NULL,
+	"organizationId" text NOT NULL,
+	"email" text NOT NULL,
+	"role" text,
+	"status" text DEFAULT 'pending' NOT NULL,
+	"teamId" text,
+	"expiresAt" timestamp with time zone NOT NULL,
+	"inviterId" text NOT NULL,
+	"createdAt" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "member" (
+	"id" text PRIMARY KEY NOT NULL,
+	"organizationId" text NOT NULL,
+	"userId" text NOT NULL,
+	"role" text DEFAULT 'member' NOT NULL,
+	"createdAt" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "organization_role" (
+	"id" text PRIMARY KEY NOT NULL,
+	"organizationId" text NOT NULL,
+	"role" text NOT NULL,
+	"permission" text NOT NULL,
+	"createdAt" timestamp with time zone NOT NULL,
+	"updatedAt" timestamp with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "session" (
+	"id" text PRIMARY KEY NOT NULL,
+	"token" text NOT NULL,
+	"userId" text NOT NULL,
+	"expiresAt" timestamp with time zone NOT NULL,
+	"ipAddress" text,
+	"userAgent" text,
+	"activeOrganizationId" text,
+	"activeTeamId" text,
+	"impersonatedBy" text,
+	"clientId" text,
+	"scope" text,
+	"createdAt" timestamp with time zone NOT NULL,
+	"updatedAt" timestamp with time zone NOT NULL,
+	CONSTRAINT "session_token_unique" UNIQUE("token")
+);
+--> statement-breakpoint
+CREATE TABLE "team" (
+	"id" text PRIMARY KEY NOT NULL,
+	"name" text NOT NULL,
+	"memberCount" integer DEFAULT 0 NOT NULL,
+	"organizationId" text NOT NULL,
+	"createdAt" timestamp with time zone NOT NULL,
+	"updatedAt" timestamp with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "team_member" (
+	"id" text PRIMARY KEY NOT NULL,
+	"teamId" text NOT NULL,
+	"userId" text NOT NULL,
+	"membershipKey" text,
+	"createdAt" timestamp with time zone,
+	CONSTRAINT "team_member_membershipKey_unique" UNIQUE("membershipKey")
+);
+--> statement-breakpoint
+CREATE TABLE "user" (
+	"id" text PRIMARY KEY NOT NULL,
+	"name" text NOT NULL,
+	"email" text NOT NULL,
+	"emailVerified" boolean DEFAULT false NOT NULL,
+	"image" text,
+	"username" text,
+	"displayUsername" text,
+	"isAnonymous" boolean DEFAULT false,
+	"role" text DEFAULT 'user',
+	"banned" boolean DEFAULT false,
+	"banReason" text,
+	"banExpires" timestamp with time zone,
+	"createdAt" timestamp with time zone NOT NULL,
+	"updatedAt" timestamp with time zone NOT NULL,
+	CONSTRAINT "user_email_unique" UNIQUE("email"),
+	CONSTRAINT "user_username_unique" UNIQUE("username")
+);
+--> statement-breakpoint
+CREATE TABLE "verification" (
+	"id" text PRIMARY KEY NOT NULL,
+	"identifier" text NOT NULL,
+	"value" text NOT NULL,
+	"expiresAt" timestamp with time zone NOT NULL,
+	"createdAt" timestamp with time zone NOT NULL,
+	"updatedAt" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "benefits" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"deleted_at" timestamp with time zone,
+	"type" text NOT NULL,
+	"description" text NOT NULL,
+	"visibility" text DEFAULT 'public' NOT NULL,
+	"selectable" boolean DEFAULT true NOT NULL,
+	"deletable" boolean DEFAULT true NOT NULL,
+	"properties" jsonb NOT NULL,
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "catalog_entries" (
+	"organization_id" text NOT NULL,
+	"catalog" text NOT NULL,
+	"kind" text NOT NULL,
+	"key" text NOT NULL,
+	"subject_id" uuid NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "catalog_entries_organization_id_catalog_kind_key_pk" PRIMARY KEY("organization_id","catalog","kind","key")
+);
+--> statement-breakpoint
+CREATE TABLE "checkout_link_products" (
+	"checkout_link_id" uuid NOT NULL,
+	"product_id" uuid NOT NULL,
+	"order" integer NOT NULL,
+	CONSTRAINT "checkout_link_products_checkout_link_id_product_id_pk" PRIMARY KEY("checkout_link_id","product_id")
+);
+--> statement-breakpoint
+CREATE TABLE "checkout_links" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"client_secret" text NOT NULL,
+	"label" text,
+	"trial_interval" text,
+	"trial_interval_count" integer,
+	"allow_discount_codes" boolean NOT NULL,
+	"require_billing_address" boolean NOT NULL,
+	"discount_id" uuid,
+	"seats" integer,
+	"success_url" text,
+	"return_url" text,
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	CONSTRAINT "checkout_links_client_secret_unique" UNIQUE("client_secret")
+);
+--> statement-breakpoint
+CREATE TABLE "checkouts" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"status" text DEFAULT 'open' NOT NULL,
+	"client_secret" text NOT NULL,
+	"expires_at" timestamp with time zone NOT NULL,
+	"success_url" text,
+	"return_url" text,
+	"embed_origin" text,
+	"product_ids" jsonb NOT NULL,
+	"product_id" uuid NOT NULL,
+	"product_price_id" uuid NOT NULL,
+	"amount" integer NOT NULL,
+	"currency" text NOT NULL,
+	"allow_discount_codes" boolean DEFAULT true NOT NULL,
+	"require_billing_address" boolean DEFAULT false NOT NULL,
+	"allow_trial" boolean DEFAULT true NOT NULL,
+	"is_business_customer" boolean DEFAULT false NOT NULL,
+	"customer_id" uuid,
+	"external_customer_id" text,
+	"customer_name" text,
+	"customer_email" text,
+	"customer_ip_address" text,
+	"customer_billing_name" text,
+	"customer_billing_address" jsonb,
+	"customer_tax_id" jsonb,
+	"locale" text,
+	"payment_method_type" text,
+	"payment_processor_metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"customer_metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"custom_field_data" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	CONSTRAINT "checkouts_client_secret_unique" UNIQUE("client_secret")
+);
+--> statement-breakpoint
+CREATE TABLE "custom_fields" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"deleted_at" timestamp with time zone,
+	"type" text NOT NULL,
+	"slug" text NOT NULL,
+	"name" text NOT NULL,
+	"properties" jsonb NOT NULL,
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "customer_tallies" (
+	"id" bigserial PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"change" integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "customers" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"deleted_at" timestamp with time zone,
+	"type" text DEFAULT 'individual' NOT NULL,
+	"external_id" text,
+	"email" text NOT NULL,
+	"email_verified" boolean DEFAULT false NOT NULL,
+	"name" text,
+	"billing_name" text,
+	"billing_address" jsonb,
+	"tax_id" jsonb,
+	"locale" text,
+	"default_payment_method_id" uuid,
+	"first_user_event_at" timestamp with time zone,
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"deleted_external_id" text,
+	"anonymized_at" timestamp with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "discount_products" (
+	"discount_id" uuid NOT NULL,
+	"product_id" uuid NOT NULL,
+	"order" integer NOT NULL,
+	CONSTRAINT "discount_products_discount_id_product_id_pk" PRIMARY KEY("discount_id","product_id")
+);
+--> statement-breakpoint
+CREATE TABLE "discounts" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"deleted_at" timestamp with time zone,
+	"name" text NOT NULL,
+	"code" text,
+	"type" text NOT NULL,
+	"amounts" jsonb,
+	"currency" text,
+	"basis_points" integer,
+	"duration" text NOT NULL,
+	"duration_in_months" integer,
+	"starts_at" timestamp with time zone,
+	"ends_at" timestamp with time zone,
+	"max_redemptions" integer,
+	"max_redemptions_per_customer" integer,
+	"redemptions_count" integer DEFAULT 0 NOT NULL,
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "files" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"deleted_at" timestamp with time zone,
+	"service" text NOT NULL,
+	"name" text NOT NULL,
+	"path" text NOT NULL,
+	"mime_type" text NOT NULL,
+	"size" bigint NOT NULL,
+	"version" text,
+	"storage_version" text,
+	"checksum_etag" text,
+	"checksum_sha256_base64" text,
+	"checksum_sha256_hex" text,
+	"last_modified_at" timestamp with time zone,
+	"is_uploaded" boolean DEFAULT false NOT NULL,
+	"upload_id" text,
+	"upload_parts" jsonb,
+	"purged_at" timestamp with time zone,
+	CONSTRAINT "files_path_unique" UNIQUE("path")
+);
+--> statement-breakpoint
+CREATE TABLE "audit_log" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text,
+	"actor_kind" text NOT NULL,
+	"user_id" text,
+	"key_id" text,
+	"impersonated_by" text,
+	"action" text NOT NULL,
+	"subject_type" text,
+	"subject_id" text,
+	"details" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"ip_address" text,
+	"user_agent" text,
+	"created_at" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "events" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"seq" bigserial NOT NULL,
+	"xid" bigint DEFAULT (pg_current_xact_id()::text::bigint) NOT NULL,
+	"organization_id" text NOT NULL,
+	"type" text NOT NULL,
+	"data" jsonb NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"dispatched_at" timestamp with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "idempotency_keys" (
+	"subject" text NOT NULL,
+	"key" text NOT NULL,
+	"request_hash" text NOT NULL,
+	"status" integer,
+	"body" text,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "idempotency_keys_subject_key_pk" PRIMARY KEY("subject","key")
+);
+--> statement-breakpoint
+CREATE TABLE "mails" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"to" text NOT NULL,
+	"subject" text NOT NULL,
+	"text" text NOT NULL,
+	"html" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"sent_at" timestamp with time zone,
+	"expires_at" timestamp with time zone,
+	"attempts" integer DEFAULT 0 NOT NULL,
+	"next_attempt_at" timestamp with time zone,
+	"queued_at" timestamp with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "meters" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"archived_at" timestamp with time zone,
+	"name" text NOT NULL,
+	"unit" text DEFAULT 'scalar' NOT NULL,
+	"custom_label" text,
+	"custom_multiplier" integer,
+	"filter" jsonb NOT NULL,
+	"aggregation" jsonb NOT NULL,
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "order_items" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"order_id" uuid NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"label" text NOT NULL,
+	"amount" integer NOT NULL,
+	"tax_amount" integer DEFAULT 0 NOT NULL,
+	"proration" boolean DEFAULT false NOT NULL,
+	"product_price_id" uuid
+);
+--> statement-breakpoint
+CREATE TABLE "orders" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"status" text NOT NULL,
+	"billing_reason" text NOT NULL,
+	"currency" text NOT NULL,
+	"subtotal_amount" integer NOT NULL,
+	"discount_amount" integer NOT NULL,
+	"tax_amount" integer NOT NULL,
+	"applied_balance_amount" integer DEFAULT 0 NOT NULL,
+	"refunded_amount" integer DEFAULT 0 NOT NULL,
+	"refunded_tax_amount" integer DEFAULT 0 NOT NULL,
+	"platform_fee_amount" integer DEFAULT 0 NOT NULL,
+	"billing_name" text,
+	"billing_address" jsonb,
+	"invoice_number" text NOT NULL,
+	"is_invoice_generated" boolean DEFAULT false NOT NULL,
+	"description" text NOT NULL,
+	"customer_id" uuid NOT NULL,
+	"product_id" uuid NOT NULL,
+	"checkout_id" uuid,
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"custom_field_data" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	CONSTRAINT "orders_checkout_id_unique" UNIQUE("checkout_id")
+);
+--> statement-breakpoint
+CREATE TABLE "organization" (
+	"id" text PRIMARY KEY NOT NULL,
+	"name" text NOT NULL,
+	"slug" text NOT NULL,
+	"logo" text,
+	"metadata" text,
+	"createdAt" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"email" text,
+	"website" text,
+	"socials" jsonb DEFAULT '[]'::jsonb NOT NULL,
+	"status" text DEFAULT 'created' NOT NULL,
+	"details" jsonb,
+	"details_submitted_at" timestamp with time zone,
+	"country" text,
+	"default_presentment_currency" text DEFAULT 'usd' NOT NULL,
+	"default_tax_behavior" text DEFAULT 'location' NOT NULL,
+	"feature_settings" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"subscription_settings" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"notification_settings" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"customer_email_settings" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"customer_portal_settings" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"embed_hosts" jsonb DEFAULT '[]'::jsonb NOT NULL,
+	"sso_enforced" boolean DEFAULT false NOT NULL,
+	"invoice_next_number" integer DEFAULT 1 NOT NULL,
+	"blocked_at" timestamp with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "payments" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"status" text DEFAULT 'pending' NOT NULL,
+	"amount" integer NOT NULL,
+	"currency" text NOT NULL,
+	"method" text DEFAULT 'card' NOT NULL,
+	"trigger" text DEFAULT 'purchase' NOT NULL,
+	"decline_reason" text,
+	"decline_message" text,
+	"card" jsonb,
+	"checkout_id" uuid,
+	"order_id" uuid,
+	"customer_id" uuid NOT NULL,
+	"customer_email" text NOT NULL,
+	"processor_id" text,
+	"intent_status" text,
+	"client_secret" text,
+	"confirmation_token_id" text NOT NULL,
+	"reconcile_due_at" timestamp with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "processor_notices" (
+	"id" text PRIMARY KEY NOT NULL,
+	"payment_id" uuid NOT NULL,
+	"created_at" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "test_intents" (
+	"payment_id" uuid PRIMARY KEY NOT NULL,
+	"id" text NOT NULL,
+	"client_secret" text NOT NULL,
+	"status" text NOT NULL,
+	"amount" integer NOT NULL,
+	"currency" text NOT NULL,
+	"decline" jsonb,
+	"card" jsonb NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "test_intents_id_unique" UNIQUE("id"),
+	CONSTRAINT "test_intents_client_secret_unique" UNIQUE("client_secret")
+);
+--> statement-breakpoint
+CREATE TABLE "test_tokens" (
+	"id" text PRIMARY KEY NOT NULL,
+	"scenario" text NOT NULL,
+	"card" jsonb NOT NULL,
+	"created_at" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "product_benefits" (
+	"product_id" uuid NOT NULL,
+	"benefit_id" uuid NOT NULL,
+	"order" integer NOT NULL,
+	CONSTRAINT "product_benefits_product_id_benefit_id_pk" PRIMARY KEY("product_id","benefit_id")
+);
+--> statement-breakpoint
+CREATE TABLE "product_custom_fields" (
+	"product_id" uuid NOT NULL,
+	"custom_field_id" uuid NOT NULL,
+	"order" integer NOT NULL,
+	"required" boolean NOT NULL,
+	CONSTRAINT "product_custom_fields_product_id_custom_field_id_pk" PRIMARY KEY("product_id","custom_field_id")
+);
+--> statement-breakpoint
+CREATE TABLE "product_medias" (
+	"product_id" uuid NOT NULL,
+	"file_id" uuid NOT NULL,
+	"order" integer NOT NULL,
+	CONSTRAINT "product_medias_product_id_file_id_pk" PRIMARY KEY("product_id","file_id")
+);
+--> statement-breakpoint
+CREATE TABLE "product_prices" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"product_id" uuid NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"source" text DEFAULT 'catalog' NOT NULL,
+	"is_archived" boolean DEFAULT false NOT NULL,
+	"amount_type" text NOT NULL,
+	"price_currency" text NOT NULL,
+	"tax_behavior" text,
+	"price_amount" integer,
+	"minimum_amount" integer,
+	"maximum_amount" integer,
+	"preset_amount" integer,
+	"unit_amount" text,
+	"cap_amount" integer,
+	"meter_id" uuid,
+	"seat_tiers" jsonb
+);
+--> statement-breakpoint
+CREATE TABLE "products" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"name" text NOT NULL,
+	"description" text,
+	"visibility" text DEFAULT 'public' NOT NULL,
+	"recurring_interval" text,
+	"recurring_interval_count" integer,
+	"trial_interval" text,
+	"trial_interval_count" integer,
+	"meter_interval" text,
+	"meter_interval_count" integer,
+	"is_archived" boolean DEFAULT false NOT NULL,
+	"sort_amount_type" text,
+	"sort_amount" integer,
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "webhook_deliveries" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"endpoint_id" uuid NOT NULL,
+	"webhook_event_id" uuid NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"succeeded" boolean NOT NULL,
+	"http_code" integer,
+	"response" text
+);
+--> statement-breakpoint
+CREATE TABLE "webhook_endpoints" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"deleted_at" timestamp with time zone,
+	"url" text NOT NULL,
+	"name" text,
+	"format" text NOT NULL,
+	"secret" text NOT NULL,
+	"events" jsonb NOT NULL,
+	"enabled" boolean DEFAULT true NOT NULL,
+	"generation" text NOT NULL,
+	"free_price" boolean NOT NULL,
+	"api_version" text NOT NULL,
+	"since_seq" bigint NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "webhook_events" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"endpoint_id" uuid NOT NULL,
+	"event_id" uuid NOT NULL,
+	"seq" bigint NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"type" text NOT NULL,
+	"payload" text,
+	"succeeded" boolean,
+	"skipped" boolean DEFAULT false NOT NULL,
+	"is_archived" boolean DEFAULT false NOT NULL,
+	"attempts" integer DEFAULT 0 NOT NULL,
+	"attempted_at" timestamp with time zone,
+	"next_attempt_at" timestamp with time zone,
+	"queued_at" timestamp with time zone,
+	"last_http_code" integer
+);
+--> statement-breakpoint
+ALTER TABLE "account" ADD CONSTRAINT "account_userId_user_id_fk" FOREIGN KEY ("userId") REFERENCES "public"."user"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "apikey" ADD CONSTRAINT "apikey_organizationId_organization_id_fk" FOREIGN KEY ("organizationId") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "apikey" ADD CONSTRAINT "apikey_userId_user_id_fk" FOREIGN KEY ("userId") REFERENCES "public"."user"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "apikey" ADD CONSTRAINT "apikey_createdBy_user_id_fk" FOREIGN KEY ("createdBy") REFERENCES "public"."user"("id") ON DELETE set null ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "invitation" ADD CONSTRAINT "invitation_organizationId_organization_id_fk" FOREIGN KEY ("organizationId") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "invitation" ADD CONSTRAINT "invitation_inviterId_user_id_fk" FOREIGN KEY ("inviterId") REFERENCES "public"."user"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "member" ADD CONSTRAINT "member_organizationId_organization_id_fk" FOREIGN KEY ("organizationId") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "member" ADD CONSTRAINT "member_userId_user_id_fk" FOREIGN KEY ("userId") REFERENCES "public"."user"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "organization_role" ADD CONSTRAINT "organization_role_organizationId_organization_id_fk" FOREIGN KEY ("organizationId") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "session" ADD CONSTRAINT "session_userId_user_id_fk" FOREIGN KEY ("userId") REFERENCES "public"."user"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "team" ADD CONSTRAINT "team_organizationId_organization_id_fk" FOREIGN KEY ("organizationId") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "team_member" ADD CONSTRAINT "team_member_teamId_team_id_fk" FOREIGN KEY ("teamId") REFERENCES "public"."team"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "team_member" ADD CONSTRAINT "team_member_userId_user_id_fk" FOREIGN KEY ("userId") REFERENCES "public"."user"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "benefits" ADD CONSTRAINT "benefits_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "catalog_entries" ADD CONSTRAINT "catalog_entries_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkout_link_products" ADD CONSTRAINT "checkout_link_products_checkout_link_id_checkout_links_id_fk" FOREIGN KEY ("checkout_link_id") REFERENCES "public"."checkout_links"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkout_link_products" ADD CONSTRAINT "checkout_link_products_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkout_links" ADD CONSTRAINT "checkout_links_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkout_links" ADD CONSTRAINT "checkout_links_discount_id_discounts_id_fk" FOREIGN KEY ("discount_id") REFERENCES "public"."discounts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_product_price_id_product_prices_id_fk" FOREIGN KEY ("product_price_id") REFERENCES "public"."product_prices"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_customer_id_customers_id_fk" FOREIGN KEY ("customer_id") REFERENCES "public"."customers"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "custom_fields" ADD CONSTRAINT "custom_fields_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customers" ADD CONSTRAINT "customers_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "discount_products" ADD CONSTRAINT "discount_products_discount_id_discounts_id_fk" FOREIGN KEY ("discount_id") REFERENCES "public"."discounts"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "discount_products" ADD CONSTRAINT "discount_products_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "discounts" ADD CONSTRAINT "discounts_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "audit_log" ADD CONSTRAINT "audit_log_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE set null ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "meters" ADD CONSTRAINT "meters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "order_items" ADD CONSTRAINT "order_items_order_id_orders_id_fk" FOREIGN KEY ("order_id") REFERENCES "public"."orders"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "orders" ADD CONSTRAINT "orders_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "orders" ADD CONSTRAINT "orders_customer_id_customers_id_fk" FOREIGN KEY ("customer_id") REFERENCES "public"."customers"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "orders" ADD CONSTRAINT "orders_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "payments" ADD CONSTRAINT "payments_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "product_benefits" ADD CONSTRAINT "product_benefits_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "product_benefits" ADD CONSTRAINT "product_benefits_benefit_id_benefits_id_fk" FOREIGN KEY ("benefit_id") REFERENCES "public"."benefits"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "product_custom_fields" ADD CONSTRAINT "product_custom_fields_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "product_custom_fields" ADD CONSTRAINT "product_custom_fields_custom_field_id_custom_fields_id_fk" FOREIGN KEY ("custom_field_id") REFERENCES "public"."custom_fields"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "product_medias" ADD CONSTRAINT "product_medias_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "product_medias" ADD CONSTRAINT "product_medias_file_id_files_id_fk" FOREIGN KEY ("file_id") REFERENCES "public"."files"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "product_prices" ADD CONSTRAINT "product_prices_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "product_prices" ADD CONSTRAINT "product_prices_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "product_prices" ADD CONSTRAINT "product_prices_meter_id_meters_id_fk" FOREIGN KEY ("meter_id") REFERENCES "public"."meters"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "products" ADD CONSTRAINT "products_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_webhook_event_id_webhook_events_id_fk" FOREIGN KEY ("webhook_event_id") REFERENCES "public"."webhook_events"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "webhook_endpoints" ADD CONSTRAINT "webhook_endpoints_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "webhook_events" ADD CONSTRAINT "webhook_events_endpoint_id_webhook_endpoints_id_fk" FOREIGN KEY ("endpoint_id") REFERENCES "public"."webhook_endpoints"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+CREATE UNIQUE INDEX "account_provider" ON "account" USING btree ("providerId","accountId");--> statement-breakpoint
+CREATE INDEX "account_user" ON "account" USING btree ("userId");--> statement-breakpoint
+CREATE INDEX "apikey_organization" ON "apikey" USING btree ("organizationId");--> statement-breakpoint
+CREATE INDEX "apikey_user" ON "apikey" USING btree ("userId");--> statement-breakpoint
+CREATE INDEX "attempts_age" ON "attempts" USING btree ("window_ends_at");--> statement-breakpoint
+CREATE INDEX "device_code_age" ON "device_code" USING btree ("expiresAt");--> statement-breakpoint
+CREATE INDEX "invitation_organization" ON "invitation" USING btree ("organizationId");--> statement-breakpoint
+CREATE INDEX "invitation_email" ON "invitation" USING btree (lower("email"));--> statement-breakpoint
+CREATE UNIQUE INDEX "member_once" ON "member" USING btree ("organizationId","userId");--> statement-breakpoint
+CREATE INDEX "member_user" ON "member" USING btree ("userId");--> statement-breakpoint
+CREATE UNIQUE INDEX "organization_role_once" ON "organization_role" USING btree ("organizationId","role");--> statement-breakpoint
+CREATE INDEX "session_user" ON "session" USING btree ("userId");--> statement-breakpoint
+CREATE INDEX "team_organization" ON "team" USING btree ("organizationId");--> statement-breakpoint
+CREATE UNIQUE INDEX "team_member_once" ON "team_member" USING btree ("teamId","userId");--> statement-breakpoint
+CREATE INDEX "team_member_user" ON "team_member" USING btree ("userId");--> statement-breakpoint
+CREATE INDEX "user_guests" ON "user" USING btree ("createdAt") WHERE "user"."isAnonymous";--> statement-breakpoint
+CREATE INDEX "verification_identifier" ON "verification" USING btree ("identifier");--> statement-breakpoint
+CREATE INDEX "benefits_by_creation" ON "benefits" USING btree ("organization_id","created_at","id") WHERE "benefits"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "benefits_by_description" ON "benefits" USING btree ("organization_id","description","id") WHERE "benefits"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "benefits_by_type" ON "benefits" USING btree ("organization_id","type","id") WHERE "benefits"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "benefits_part" ON "benefits" USING gin ("description" gin_trgm_ops);--> statement-breakpoint
+CREATE INDEX "benefits_metadata" ON "benefits" USING gin ("metadata" jsonb_path_ops);--> statement-breakpoint
+CREATE UNIQUE INDEX "catalog_entries_subject" ON "catalog_entries" USING btree ("organization_id","kind","subject_id");--> statement-breakpoint
+CREATE INDEX "catalog_entries_subject_id" ON "catalog_entries" USING btree ("subject_id");--> statement-breakpoint
+CREATE INDEX "checkout_link_products_of_product" ON "checkout_link_products" USING btree ("product_id");--> statement-breakpoint
+CREATE INDEX "checkout_links_by_creation" ON "checkout_links" USING btree ("organization_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "checkout_links_by_label" ON "checkout_links" USING btree ("organization_id","label","id");--> statement-breakpoint
+CREATE INDEX "checkout_links_by_codes" ON "checkout_links" USING btree ("organization_id","allow_discount_codes","id");--> statement-breakpoint
+CREATE INDEX "checkout_links_by_success_url" ON "checkout_links" USING btree ("organization_id",left("success_url", 600),"id");--> statement-breakpoint
+CREATE INDEX "checkouts_by_creation" ON "checkouts" USING btree ("organization_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "checkouts_by_customer" ON "checkouts" USING btree ("customer_id");--> statement-breakpoint
+CREATE INDEX "checkouts_by_external_customer" ON "checkouts" USING btree ("external_customer_id");--> statement-breakpoint
+CREATE INDEX "checkouts_due" ON "checkouts" USING btree ("status","expires_at");--> statement-breakpoint
+CREATE UNIQUE INDEX "custom_fields_slug" ON "custom_fields" USING btree ("organization_id","slug") WHERE "custom_fields"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "custom_fields_by_creation" ON "custom_fields" USING btree ("organization_id","created_at","id") WHERE "custom_fields"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "custom_fields_by_name" ON "custom_fields" USING btree ("organization_id","name","id") WHERE "custom_fields"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "custom_fields_by_type" ON "custom_fields" USING btree ("organization_id","type","id") WHERE "custom_fields"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "custom_fields_part" ON "custom_fields" USING gin ("name" gin_trgm_ops,"slug" gin_trgm_ops);--> statement-breakpoint
+CREATE INDEX "customer_tallies_of_organization" ON "customer_tallies" USING btree ("organization_id");--> statement-breakpoint
+CREATE UNIQUE INDEX "customers_email" ON "customers" USING btree ("organization_id",lower("email")) WHERE "customers"."deleted_at" is null;--> statement-breakpoint
+CREATE UNIQUE INDEX "customers_external_id" ON "customers" USING btree ("organization_id","external_id");--> statement-breakpoint
+CREATE INDEX "customers_by_external_id" ON "customers" USING btree ("external_id");--> statement-breakpoint
+CREATE INDEX "customers_by_creation" ON "customers" USING btree ("organization_id","created_at","id") WHERE "customers"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "customers_by_email" ON "customers" USING btree ("organization_id","email","id") WHERE "customers"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "customers_by_name" ON "customers" USING btree ("organization_id","name","id") WHERE "customers"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "customers_part" ON "customers" USING gin ("email" gin_trgm_ops,"name" gin_trgm_ops,"external_id" gin_trgm_ops);--> statement-breakpoint
+CREATE INDEX "customers_metadata" ON "customers" USING gin ("metadata" jsonb_path_ops);--> statement-breakpoint
+CREATE INDEX "discount_products_of_product" ON "discount_products" USING btree ("product_id");--> statement-breakpoint
+CREATE UNIQUE INDEX "discounts_code" ON "discounts" USING btree ("organization_id",lower("code")) WHERE "discounts"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "discounts_by_creation" ON "discounts" USING btree ("organization_id","created_at","id") WHERE "discounts"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "discounts_by_name" ON "discounts" USING btree ("organization_id","name","id") WHERE "discounts"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "discounts_by_code" ON "discounts" USING btree ("organization_id","code","id") WHERE "discounts"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "discounts_by_redemptions" ON "discounts" USING btree ("organization_id","redemptions_count","id") WHERE "discounts"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "discounts_by_end" ON "discounts" USING btree ("organization_id","ends_at","id") WHERE "discounts"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "discounts_part" ON "discounts" USING gin ("name" gin_trgm_ops,"code" gin_trgm_ops);--> statement-breakpoint
+CREATE INDEX "files_by_creation" ON "files" USING btree ("organization_id","created_at","id") WHERE "files"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "files_unfinished" ON "files" USING btree ("created_at") WHERE "files"."deleted_at" is null and not "files"."is_uploaded";--> statement-breakpoint
+CREATE INDEX "files_to_purge" ON "files" USING btree ("deleted_at") WHERE "files"."deleted_at" is not null and "files"."purged_at" is null;--> statement-breakpoint
+CREATE INDEX "audit_log_organization" ON "audit_log" USING btree ("organization_id","id");--> statement-breakpoint
+CREATE INDEX "audit_log_user" ON "audit_log" USING btree ("user_id","id");--> statement-breakpoint
+CREATE INDEX "audit_log_subject" ON "audit_log" USING btree ("subject_id","id");--> statement-breakpoint
+CREATE INDEX "events_tail" ON "events" USING btree ("organization_id","xid","seq");--> statement-breakpoint
+CREATE INDEX "events_undispatched" ON "events" USING btree ("organization_id","seq") WHERE "events"."dispatched_at" is null;--> statement-breakpoint
+CREATE INDEX "events_subject" ON "events" USING btree ("organization_id",("data" ->> 'id'));--> statement-breakpoint
+CREATE INDEX "idempotency_keys_age" ON "idempotency_keys" USING btree ("created_at");--> statement-breakpoint
+CREATE INDEX "mails_age" ON "mails" USING btree ("created_at");--> statement-breakpoint
+CREATE INDEX "mails_due" ON "mails" USING btree ("next_attempt_at") WHERE "mails"."next_attempt_at" is not null;--> statement-breakpoint
+CREATE INDEX "meters_by_name" ON "meters" USING btree ("organization_id","name","id");--> statement-breakpoint
+CREATE INDEX "meters_by_creation" ON "meters" USING btree ("organization_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "meters_name_part" ON "meters" USING gin ("name" gin_trgm_ops);--> statement-breakpoint
+CREATE INDEX "meters_metadata" ON "meters" USING gin ("metadata" jsonb_path_ops);--> statement-breakpoint
+CREATE INDEX "order_items_by_order" ON "order_items" USING btree ("order_id");--> statement-breakpoint
+CREATE UNIQUE INDEX "orders_invoice" ON "orders" USING btree ("organization_id","invoice_number");--> statement-breakpoint
+CREATE INDEX "orders_by_creation" ON "orders" USING btree ("organization_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "orders_by_customer" ON "orders" USING btree ("customer_id");--> statement-breakpoint
+CREATE INDEX "orders_by_product" ON "orders" USING btree ("product_id");--> statement-breakpoint
+CREATE UNIQUE INDEX "organization_slug" ON "organization" USING btree (lower("slug"));--> statement-breakpoint
+CREATE UNIQUE INDEX "payments_under_way" ON "payments" USING btree ("checkout_id") WHERE "payments"."status" = 'pending';--> statement-breakpoint
+CREATE UNIQUE INDEX "payments_succeeded" ON "payments" USING btree ("checkout_id") WHERE "payments"."status" = 'succeeded';--> statement-breakpoint
+CREATE INDEX "payments_by_creation" ON "payments" USING btree ("organization_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "payments_by_order" ON "payments" USING btree ("order_id");--> statement-breakpoint
+CREATE INDEX "payments_due" ON "payments" USING btree ("reconcile_due_at") WHERE "payments"."reconcile_due_at" is not null;--> statement-breakpoint
+CREATE INDEX "product_benefits_of_benefit" ON "product_benefits" USING btree ("benefit_id");--> statement-breakpoint
+CREATE INDEX "product_custom_fields_of_field" ON "product_custom_fields" USING btree ("custom_field_id");--> statement-breakpoint
+CREATE INDEX "product_medias_of_file" ON "product_medias" USING btree ("file_id");--> statement-breakpoint
+CREATE INDEX "product_prices_of_product" ON "product_prices" USING btree ("product_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "product_prices_of_meter" ON "product_prices" USING btree ("meter_id") WHERE "product_prices"."meter_id" is not null;--> statement-breakpoint
+CREATE INDEX "products_by_creation" ON "products" USING btree ("organization_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "products_by_amount_type" ON "products" USING btree ("organization_id","sort_amount_type","id");--> statement-breakpoint
+CREATE INDEX "products_by_amount" ON "products" USING btree ("organization_id","sort_amount","id");--> statement-breakpoint
+CREATE INDEX "products_by_name" ON "products" USING btree ("organization_id","name","id");--> statement-breakpoint
+CREATE INDEX "products_name_part" ON "products" USING gin ("name" gin_trgm_ops);--> statement-breakpoint
+CREATE INDEX "products_metadata" ON "products" USING gin ("metadata" jsonb_path_ops);--> statement-breakpoint
+CREATE INDEX "webhook_deliveries_list" ON "webhook_deliveries" USING btree ("organization_id","created_at");--> statement-breakpoint
+CREATE INDEX "webhook_deliveries_event" ON "webhook_deliveries" USING btree ("webhook_event_id");--> statement-breakpoint
+CREATE INDEX "webhook_endpoints_list" ON "webhook_endpoints" USING btree ("organization_id","created_at") WHERE "webhook_endpoints"."deleted_at" is null;--> statement-breakpoint
+CREATE UNIQUE INDEX "webhook_events_once" ON "webhook_events" USING btree ("organization_id","event_id","endpoint_id");--> statement-breakpoint
+CREATE INDEX "webhook_events_order" ON "webhook_events" USING btree ("endpoint_id","seq");--> statement-breakpoint
+CREATE INDEX "webhook_events_due" ON "webhook_events" USING btree ("next_attempt_at") WHERE "webhook_events"."next_attempt_at" is not null;--> statement-breakpoint
+CREATE INDEX "webhook_events_age" ON "webhook_events" USING btree ("created_at") WHERE not "webhook_events"."is_archived";
+--> statement-breakpoint
+-- An entry of the audit log stays as it was written. Only a foreign key may let go of an organization that is deleted.
+CREATE FUNCTION "audit_log_append_only"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'UPDATE' AND pg_trigger_depth() > 1 THEN
+    IF NEW."organization_id" IS NULL AND to_jsonb(NEW) - 'organization_id' = to_jsonb(OLD) - 'organization_id' THEN
+      RETURN NEW;
+    END IF;
+  END IF;
+  RAISE EXCEPTION 'The audit log can only be added to.';
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER "audit_log_append_only" BEFORE UPDATE OR DELETE ON "audit_log" FOR EACH ROW EXECUTE FUNCTION "audit_log_append_only"();
+--> statement-breakpoint
+CREATE TRIGGER "audit_log_never_emptied" BEFORE TRUNCATE ON "audit_log" FOR EACH STATEMENT EXECUTE FUNCTION "audit_log_append_only"();
+--> statement-breakpoint
+-- One row for a statement and an organization, however many customers it touches.
+CREATE FUNCTION "tally_customers"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO "customer_tallies" ("organization_id", "change")
+      SELECT "organization_id", count(*) FROM "after" WHERE "deleted_at" IS NULL GROUP BY 1;
+  ELSIF TG_OP = 'DELETE' THEN
+    INSERT INTO "customer_tallies" ("organization_id", "change")
+      SELECT "organization_id", -count(*) FROM "before" WHERE "deleted_at" IS NULL GROUP BY 1;
+  ELSE
+    INSERT INTO "customer_tallies" ("organization_id", "change")
+      SELECT "organization_id", sum("one") FROM (
+        SELECT "organization_id", 1 AS "one" FROM "after" WHERE "deleted_at" IS NULL
+        UNION ALL SELECT "organization_id", -1 FROM "before" WHERE "deleted_at" IS NULL
+      ) AS "changed" GROUP BY 1 HAVING sum("one") <> 0;
+  END IF;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER "customers_made" AFTER INSERT ON "customers" REFERENCING NEW TABLE AS "after" FOR EACH STATEMENT EXECUTE FUNCTION "tally_customers"();
+--> statement-breakpoint
+CREATE TRIGGER "customers_changed" AFTER UPDATE ON "customers" REFERENCING OLD TABLE AS "before" NEW TABLE AS "after" FOR EACH STATEMENT EXECUTE FUNCTION "tally_customers"();
+--> statement-breakpoint
+CREATE TRIGGER "customers_gone" AFTER DELETE ON "customers" REFERENCING OLD TABLE AS "before" FOR EACH STATEMENT EXECUTE FUNCTION "tally_customers"();

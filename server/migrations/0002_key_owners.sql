@@ -1,1 +1,0 @@
-ALTER TABLE "apikey" DROP COLUMN "referenceId";

@@ -1,2 +1,0 @@
-CREATE INDEX "checkouts_by_external_customer" ON "checkouts" USING btree ("external_customer_id");--> statement-breakpoint
-CREATE INDEX "customers_by_external_id" ON "customers" USING btree ("external_id");

@@ -1,1 +1,0 @@
-CREATE INDEX "user_guests" ON "user" USING btree ("createdAt") WHERE "user"."isAnonymous";
