@@ -1,13 +1,17 @@
+/** The one name that writes into the prototype of whatever it is assigned to; no parameter and no key may have it. */
+const refused = "__proto__";
+
 /**
  * A query string as the official SDKs write it: a repeated key is a list, `metadata[key]=v` is an entry of a map.
- * Stock parsers keep `metadata[key]` as a flat name.
+ * Stock parsers keep `metadata[key]` as a flat name. The maps have no prototype: what is looked up in them was sent, and
+ * nothing that is written to them is seen anywhere else.
  */
 export function parseQuery(text: string): Record<string, unknown> {
-  const query: Record<string, unknown> = {};
+  const query: Record<string, unknown> = Object.create(null);
   for (const [name, value] of new URLSearchParams(text)) {
     const [, map, key] = /^([^[\]]+)\[([^\]]+)\]$/.exec(name) ?? [];
     if (map === undefined || key === undefined) add(query, name, value);
-    else {
+    else if (map !== refused) {
       const held = query[map];
       const inner = typeof held === "object" && held !== null && !Array.isArray(held) ? held : Object.create(null);
       add(inner as Record<string, unknown>, key, value);
@@ -18,7 +22,8 @@ export function parseQuery(text: string): Record<string, unknown> {
 }
 
 function add(target: Record<string, unknown>, key: string, value: string): void {
-  if (key === "__proto__") return;
+  if (key === refused) return;
   const held = target[key];
-  target[key] = held === undefined ? value : Array.isArray(held) ? [...held, value] : [held, value];
+  if (Array.isArray(held)) held.push(value);
+  else target[key] = held === undefined ? value : [held, value];
 }
