@@ -53,7 +53,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
   const app = Fastify({
     bodyLimit: body_bytes_max,
     trustProxy: deps.config.TRUST_PROXY ?? false,
-    genReqId: newId,
+    genReqId: () => newId(deps.clock.now()),
     routerOptions: { ignoreTrailingSlash: true, querystringParser: parseQuery, maxParamLength: 500 },
     // An address that is none, as one with half of an escape, leads nowhere; the framework's own answer has another shape.
     frameworkErrors: (_error, request, reply) =>

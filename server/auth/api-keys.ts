@@ -155,7 +155,7 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
       const key = newToken(prefix);
       const now = deps.clock.now();
       const row = {
-        id: newId(),
+        id: newId(now),
         configId,
         ...owner,
         createdBy: person.user_id,

@@ -109,7 +109,7 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
     telemetry: { enabled: false },
     database: storage,
     advanced: {
-      database: { generateId: newId },
+      database: { generateId: () => newId(deps.clock.now()) },
       cookiePrefix: cookie_prefix,
       // The wrapper writes this header from the connection; a caller cannot.
       ipAddress: { ipAddressHeaders: ["x-client-ip"] },

@@ -43,8 +43,8 @@ export function grantEndpoints({ db, clock, config }: Deps) {
     if (refusal) return bad(refusal);
     const asked = ctx.body as { client_id: string; scope?: string };
     const device_code = randomText(device_code_length);
-    const id = newId();
     const now = clock.now();
+    const id = newId(now);
     const number = numbered ? String(randomInt(number_min, number_max + 1)) : undefined;
     for (let draw = 0; draw < draws_max; draw++) {
       const user_code = newUserCode();

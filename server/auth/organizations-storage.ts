@@ -127,7 +127,7 @@ export function organizationStorage(adapter: Adapter, db: Database, clock: Clock
 
   async function addToTeam(data: Record<string, unknown>) {
     const { teamId, userId } = data;
-    const row = { ...data, id: newId(), teamId: String(teamId), userId: String(userId) };
+    const row = { ...data, id: newId(clock.now()), teamId: String(teamId), userId: String(userId) };
     const [added] = await db.insert(teamMember).values(row).onConflictDoNothing().returning();
     if (added) return added;
     const same = and(eq(teamMember.teamId, row.teamId), eq(teamMember.userId, row.userId));

@@ -84,7 +84,7 @@ export const createBenefit = (ctx: Ctx, body: Create): Promise<Benefit> =>
     const { type, description, metadata, visibility } = body;
     const { properties, faults } = await kept(tx, ctx, type, body.properties);
     if (faults.length > 0) throw invalid(...faults);
-    const owned = { id: newId(), organization_id, created_at: ctx.clock.now() };
+    const owned = { id: newId(ctx.clock.now()), organization_id, created_at: ctx.clock.now() };
     const given = { type, description, metadata, visibility: visibility ?? "public", properties };
     const out = benefitOut(await store.insertBenefit(tx, { ...owned, ...given }));
     await emit(tx, ctx, organization_id, "benefit.created", out);

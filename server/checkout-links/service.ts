@@ -85,7 +85,7 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
       const faults = checkProducts(ids, await findProducts(tx, organization_id, ids), placeOf);
       faults.push(...(await checkDiscount(tx, organization_id, body.discount_id, ids)));
       if (faults.length > 0) throw invalid(...faults);
-      const id = newId();
+      const id = newId(ctx.clock.now());
       await store.insertLink(tx, {
         id,
         organization_id,

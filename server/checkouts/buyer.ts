@@ -41,7 +41,7 @@ export async function resolveCustomer(tx: Tx, ctx: Ctx, row: CheckoutRow): Promi
   await checkExternalId(tx, row, undefined);
   const values: typeof customers.$inferInsert = {
     ...billing,
-    id: newId(),
+    id: newId(ctx.clock.now()),
     organization_id,
     created_at: ctx.clock.now(),
     email: row.customer_email,

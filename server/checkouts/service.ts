@@ -101,7 +101,7 @@ async function insert(tx: Tx, ctx: Ctx, organization_id: string, body: Create): 
   const { products, product, price } = chosen;
   const now = ctx.clock.now();
   const draft: CheckoutRow = {
-    id: newId(),
+    id: newId(now),
     organization_id,
     created_at: now,
     modified_at: null,
@@ -256,7 +256,7 @@ export const checkoutClientService: Service<typeof checkoutClient, Ctx> = {
       }
       const now = ctx.clock.now();
       const attempt = await insertPayment(tx, {
-        id: newId(),
+        id: newId(now),
         organization_id: changed.organization_id,
         created_at: now,
         amount: flags.total_amount,

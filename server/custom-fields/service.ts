@@ -22,7 +22,7 @@ export const customFieldService: Service<typeof customFields, Ctx> = {
   create: (ctx, { body }) =>
     ctx.db.transaction(async (tx) => {
       const { organization_id: _, ...given } = body;
-      const owned = { id: newId(), organization_id: organizationOf(ctx), created_at: ctx.clock.now() };
+      const owned = { id: newId(ctx.clock.now()), organization_id: organizationOf(ctx), created_at: ctx.clock.now() };
       // The index decides, so that two at once cannot both have it.
       const row = await store.insertCustomField(tx, { ...given, ...owned });
       if (!row) throw invalid(slugTaken(given.slug));

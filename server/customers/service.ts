@@ -123,7 +123,7 @@ export const customerService: Service<typeof customers, Ctx> = {
       if (faults.length > 0) throw invalid(...faults);
       const values = {
         ...given,
-        id: newId(),
+        id: newId(ctx.clock.now()),
         organization_id,
         created_at: ctx.clock.now(),
         external_id,

@@ -38,7 +38,7 @@ export const discountService: Service<typeof discounts, Ctx> = {
       const organization_id = organizationOf(ctx);
       const wanted = body.products ?? [];
       const faults = checkProducts(wanted, await store.findProductIds(tx, organization_id, wanted));
-      const id = newId();
+      const id = newId(ctx.clock.now());
       const { name, code = null, duration, metadata } = body;
       if (code !== null && (await store.isCodeTaken(tx, organization_id, code, id))) faults.push(codeTaken(code));
       if (faults.length > 0) throw invalid(...faults);

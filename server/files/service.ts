@@ -20,7 +20,7 @@ export const fileService: Service<typeof files, Ctx> = {
   async create(ctx, { body }) {
     const organization_id = organizationOf(ctx);
     const { upload, organization_id: _, version = null, checksum_sha256_base64 = null, ...given } = body;
-    const id = newId();
+    const id = newId(ctx.clock.now());
     // Written before the storage is asked, so that nothing begins there that the sweep does not know of.
     const row = await ctx.db.transaction((tx) =>
       store.insertFile(tx, {

@@ -57,8 +57,8 @@ export function checkoutStream(app: FastifyInstance, options: StreamOptions): vo
         const signal = AbortSignal.any([gone, over, ended.signal]);
         /** Events the seller is still to be told of: the latest of each status. */
         const untold = new Map<string, string>();
-        if (checkout.status === "succeeded") await send(message(newId(), "checkout.order_created", {}));
-        await send(message(latest?.id ?? newId(), "checkout.updated", { status: checkout.status }));
+        if (checkout.status === "succeeded") await send(message(newId(deps.clock.now()), "checkout.order_created", {}));
+        await send(message(latest?.id ?? newId(deps.clock.now()), "checkout.updated", { status: checkout.status }));
         if (latest?.status === checkout.status) untold.set(checkout.status, latest.id);
         const telling = tellDelivered(options, untold, send, signal);
         for await (const event of tail.follow(checkout.organization_id, from, signal)) {
@@ -90,7 +90,7 @@ async function tellDelivered(
       for (const [status, id] of [...untold]) {
         if (!done.includes(id)) continue;
         untold.delete(status);
-        await send(message(newId(), "checkout.webhook_event_delivered", { status }));
+        await send(message(newId(deps.clock.now()), "checkout.webhook_event_delivered", { status }));
       }
     } catch (error) {
       if (!signal.aborted) deps.log.warn({ err: error }, "Deliveries could not be looked at; it will be tried again.");

@@ -23,7 +23,7 @@ export async function record(db: Database, { clock }: Pick<Deps, "clock">, ...en
   const created_at = clock.now();
   await db.insert(auditLog).values(
     entries.map(({ actor, subject, ...entry }) => ({
-      id: newId(),
+      id: newId(created_at),
       organization_id: entry.organization_id,
       actor_kind: actor.kind,
       user_id: actor.user_id,

@@ -16,9 +16,10 @@ export async function emit<T extends keyof typeof payloads & EventType>(
   type: T,
   data: z.output<(typeof payloads)[T]>,
 ): Promise<void> {
-  const id = newId();
+  const created_at = ctx.clock.now();
+  const id = newId(created_at);
   const wire = z.encode(payloads[type] as z.ZodType, data);
-  await tx.insert(events).values({ id, organization_id, type, data: wire, created_at: ctx.clock.now() });
+  await tx.insert(events).values({ id, organization_id, type, data: wire, created_at });
   await ctx.jobs.send(tx, "events.dispatch", { event_id: id });
   if (moneyMoves.has(type)) await recordMoney(tx, ctx, organization_id, type, wire);
 }

@@ -1,9 +1,15 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { v7 } from "uuid";
 
-/** A UUID v7: ordered by time, so that indexes stay local. */
-export const newId = (): string => v7();
+/** Counts the ids of this process, whatever their time, so that those of one millisecond are in the order they were made. */
+let sequence = randomInt(2 ** 31);
+
+/** A UUID v7: ordered by the time that also dates its row, so that indexes stay local. */
+export function newId(at: Date): string {
+  sequence = (sequence + 1) >>> 0;
+  return v7({ msecs: at.getTime(), seq: sequence });
+}
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const token_random_length = 37;

@@ -32,7 +32,7 @@ export async function queueMail(tx: Tx, deps: Deps, { to, valid_hours, ...letter
   const { renderLetter } = await import("./letter.ts");
   const subject = oneLine(letter.subject);
   const now = clock.now();
-  const id = newId();
+  const id = newId(now);
   await tx.insert(mails).values({
     id,
     to,

@@ -22,7 +22,7 @@ export const meterService: Service<typeof meters, Ctx> = {
     ctx.db.transaction(async (tx) => {
       const { organization_id: _, custom_label = null, custom_multiplier = null, ...given } = body;
       const values = { ...given, custom_label, custom_multiplier };
-      const owned = { id: newId(), organization_id: organizationOf(ctx), created_at: ctx.clock.now() };
+      const owned = { id: newId(ctx.clock.now()), organization_id: organizationOf(ctx), created_at: ctx.clock.now() };
       return meterOut(await store.insertMeter(tx, { ...values, ...owned }));
     }),
   update: (ctx, { params, body }) =>

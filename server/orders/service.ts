@@ -25,14 +25,14 @@ async function read(db: Database, organization_id: string, id: string): Promise<
 /** Make the paid order of a one-time purchase, and say so: created, updated, paid, in this order (ORD-12, ORD-16). */
 export async function createPaidOrder(tx: Tx, deps: Deps, { items, ...wanted }: NewOrder): Promise<Order> {
   assertItems(wanted, items);
-  const id = newId();
   const created_at = deps.clock.now();
+  const id = newId(created_at);
   const invoice_number = await nextInvoiceNumber(tx, wanted.organization_id);
   const order = { ...wanted, id, created_at, invoice_number, status: "paid", billing_reason: "purchase" } as const;
   await store.insertOrder(
     tx,
     order,
-    items.map((item) => ({ ...item, id: newId(), order_id: id, created_at })),
+    items.map((item) => ({ ...item, id: newId(created_at), order_id: id, created_at })),
   );
   const made = await read(tx, wanted.organization_id, id);
   for (const type of ["order.created", "order.updated", "order.paid"] as const)

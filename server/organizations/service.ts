@@ -33,7 +33,7 @@ export const organizationService: Service<typeof organizations, Ctx> = {
     const now = ctx.clock.now();
     const { name, slug, ...settings } = body;
     return ctx.db.transaction(async (tx) => {
-      const values = { ...planUpdate({}, settings, now), id: newId(), name, slug, createdAt: now };
+      const values = { ...planUpdate({}, settings, now), id: newId(now), name, slug, createdAt: now };
       const made = await insertOrganization(tx, values, user_id);
       if (!made) throw invalid(slugTaken(slug));
       const { row, owner } = made;

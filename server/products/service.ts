@@ -89,7 +89,7 @@ const newPrices = (
   wanted.flatMap((price) => {
     if (!("amount_type" in price)) return [];
     const place = {
-      id: newId(),
+      id: newId(now),
       organization_id: product.organization_id,
       product_id: product.id,
       created_at: now,
@@ -131,7 +131,7 @@ export const productService: Service<typeof products, Ctx> = {
       ];
       if (faults.length > 0) throw invalid(...faults);
       const now = ctx.clock.now();
-      const id = newId();
+      const id = newId(now);
       // What only a subscription has is not kept of a one-time purchase (PRD-03).
       const cycle = recurring
         ? {

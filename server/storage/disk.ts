@@ -6,7 +6,7 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import type { Clock } from "../lib/clock.ts";
-import { newId } from "../lib/ids.ts";
+import { randomText } from "../lib/ids.ts";
 import { sameText, seal, unseal } from "../lib/secrets.ts";
 import {
   type Completed,
@@ -174,7 +174,7 @@ async function take(
   const digest = hash.digest();
   if (sha256 !== null && digest.toString("base64") !== sha256) return "checksum";
   const etag = digest.toString("hex");
-  const partial = `${mark}.${newId()}`;
+  const partial = `${mark}.${randomText(16)}`;
   try {
     await writeFile(partial, etag, { flush: true, mode: 0o600 });
     await rename(partial, mark);

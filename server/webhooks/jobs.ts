@@ -52,7 +52,7 @@ async function dispatch(deps: Deps, { event_id }: { event_id: string }): Promise
         const due = { created_at: now, next_attempt_at: now, queued_at: now };
         return [
           {
-            id: newId(),
+            id: newId(now),
             organization_id,
             endpoint_id: endpoint.id,
             event_id: occurrence.id,
@@ -108,7 +108,7 @@ async function settle(tx: Tx, deps: Deps, taken: Taken, { http_code, text }: Rep
   const outcome = planOutcome(event, http_code);
   const { organization_id, endpoint_id } = event;
   await tx.insert(webhookDeliveries).values({
-    id: newId(),
+    id: newId(now),
     organization_id,
     endpoint_id,
     webhook_event_id: event.id,

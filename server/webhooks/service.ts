@@ -76,7 +76,7 @@ type Update = z.output<typeof WebhookEndpointUpdate>;
 export async function insertEndpoint(tx: Tx, ctx: Ctx, body: Create): Promise<WebhookEndpoint> {
   const { url, events, format, enabled } = body;
   const row = {
-    id: newId(),
+    id: newId(ctx.clock.now()),
     organization_id: organizationOf(ctx),
     created_at: ctx.clock.now(),
     url,

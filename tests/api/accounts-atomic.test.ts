@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { newId } from "../../server/lib/ids.ts";
+import { newId } from "../support/ids.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { type Answered, callsOf, join, organizationOf, type Person, person } from "../support/people.ts";
 

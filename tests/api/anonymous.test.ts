@@ -14,7 +14,7 @@ import {
 } from "../../server/auth/tables.ts";
 import { checkouts } from "../../server/checkouts/tables.ts";
 import { customers } from "../../server/customers/tables.ts";
-import { newId } from "../../server/lib/ids.ts";
+import { newId } from "../support/ids.ts";
 import { listMails } from "../../server/lib/mail.ts";
 import { auditLog } from "../../server/lib/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";

@@ -72,6 +72,24 @@ describe("changes over /v1", () => {
     for (const action of Object.values(named)) expect(action).toMatch(/^[a-z_]+\.[a-z_]+(ed|reset|set)$/);
   });
 
+  test("the log is in the order of time, whichever way the clock was moved meanwhile", async () => {
+    const one = await floe.seller("moved");
+    const create = async () => {
+      await one.client.products.create({ body: { name: "Book", prices: [{ amount_type: "free" }] } });
+      return floe.clock.now().toISOString();
+    };
+    const hour_ms = 60 * 60 * 1000;
+    floe.clock.advance(-hour_ms);
+    const early = await create();
+    floe.clock.advance(3 * hour_ms);
+    const late = await create();
+    floe.clock.advance(-hour_ms);
+    const between = await create();
+    floe.clock.advance(-hour_ms);
+    const times = (await ofOrganization({ action: "product." }, one)).map(({ createdAt }) => createdAt);
+    expect(times).toEqual([late, between, early]);
+  });
+
   test("a key's change is one entry: who, what, to what, which fields, from where", async () => {
     const made = await floe.request("POST", "/v1/products/", {
       token: seller.key,

@@ -2,7 +2,7 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { account } from "../../server/auth/tables.ts";
 import { benefits } from "../../server/benefits/tables.ts";
-import { newId } from "../../server/lib/ids.ts";
+import { newId } from "../support/ids.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { callsOf } from "../support/calls.ts";
 import type { Seller } from "../support/floe.ts";

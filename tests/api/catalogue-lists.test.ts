@@ -1,7 +1,7 @@
 /** What holds for everything that a seller defines alike: what bodies may carry, and what lists find and how. */
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { newId } from "../../server/lib/ids.ts";
+import { newId } from "../support/ids.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { callsOf } from "../support/calls.ts";
 import type { Seller } from "../support/floe.ts";

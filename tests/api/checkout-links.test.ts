@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isEmbedAllowed } from "../../server/checkout-links/rules.ts";
-import { newId } from "../../server/lib/ids.ts";
+import { newId } from "../support/ids.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import type { CheckoutLink } from "../../shared/api/checkout-links.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";

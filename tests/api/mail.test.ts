@@ -1,7 +1,7 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { invitation, member, user } from "../../server/auth/tables.ts";
-import { newId } from "../../server/lib/ids.ts";
+import { newId } from "../support/ids.ts";
 import { mails } from "../../server/lib/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { type MailServer, type Received, startMailServer } from "../support/mail-server.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { newId } from "../../server/lib/ids.ts";
+import { newId } from "../support/ids.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { callsOf, join, type Person, person } from "../support/people.ts";
 

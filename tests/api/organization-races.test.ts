@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { invitation, member, organizationRole, team, teamMember, user } from "../../server/auth/tables.ts";
-import { newId } from "../../server/lib/ids.ts";
+import { newId } from "../support/ids.ts";
 import { auditLog } from "../../server/lib/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { payments } from "../../server/payments/tables.ts";

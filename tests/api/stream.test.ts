@@ -2,7 +2,7 @@ import Fastify from "fastify";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { parseRequests } from "../../server/http/parsing.ts";
 import { checkoutStream } from "../../server/http/stream.ts";
-import { newId } from "../../server/lib/ids.ts";
+import { newId } from "../support/ids.ts";
 import { openTail } from "../../server/lib/tail.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";

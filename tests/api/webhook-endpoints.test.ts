@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { newId } from "../../server/lib/ids.ts";
+import { newId } from "../support/ids.ts";
 import { events } from "../../server/lib/tables.ts";
 import { webhookDeliveries, webhookEndpoints } from "../../server/webhooks/tables.ts";
 import type { WebhookEndpoint } from "../../shared/api/webhooks.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { newId } from "../../server/lib/ids.ts";
+import { newId } from "../support/ids.ts";
 import { events } from "../../server/lib/tables.ts";
 import { webhookDeliveries } from "../../server/webhooks/tables.ts";
 import { type Floe, start } from "../support/floe.ts";

@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { Webhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { newId } from "../../server/lib/ids.ts";
+import { newId } from "../support/ids.ts";
 import { events, mails } from "../../server/lib/tables.ts";
 import { webhookJobs } from "../../server/webhooks/jobs.ts";
 import { webhookEvents } from "../../server/webhooks/tables.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newId } from "../../server/lib/ids.ts";
+import { newId } from "../support/ids.ts";
 import { type Charge, type Processor, ProcessorError } from "../../server/processors/processor.ts";
 import { stripeProcessor } from "../../server/processors/stripe.ts";
 import { testProcessor } from "../../server/processors/test.ts";

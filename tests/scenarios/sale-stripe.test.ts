@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newId } from "../../server/lib/ids.ts";
+import { newId } from "../support/ids.ts";
 import { payments } from "../../server/payments/tables.ts";
 import { stripeProcessor } from "../../server/processors/stripe.ts";
 import { processorNotices } from "../../server/processors/tables.ts";

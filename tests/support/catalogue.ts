@@ -2,7 +2,7 @@
 import { eq } from "drizzle-orm";
 import { expect } from "vitest";
 import { user } from "../../server/auth/tables.ts";
-import { newId } from "../../server/lib/ids.ts";
+import { newId } from "./ids.ts";
 import { type Accounts, startAccounts } from "./accounts.ts";
 import { linkTo } from "./mails.ts";
 import { type Row, words } from "./table.ts";

@@ -19,7 +19,7 @@ import { keepsBooks } from "../../server/books.ts";
 import { type Config, completeConfig, readSettings } from "../../server/config.ts";
 import type { Deps } from "../../server/lib/context.ts";
 import { embeddedExtensions, type OpenDatabase, openEmbedded, openPostgres } from "../../server/lib/database.ts";
-import { newId } from "../../server/lib/ids.ts";
+import { newId } from "./ids.ts";
 import { openJobs } from "../../server/lib/jobs.ts";
 import { openProcessor } from "../../server/processors/open.ts";
 import { embedded } from "../../server/providers/embedded.ts";

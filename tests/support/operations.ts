@@ -1,6 +1,6 @@
 /** Every operation of the contract, and a floe to call them on: what tests need that hold for all of them. */
 import { sql } from "drizzle-orm";
-import { newId } from "../../server/lib/ids.ts";
+import { newId } from "./ids.ts";
 import { type Api, api } from "../../shared/api/index.ts";
 import { urlOf } from "../../shared/client.ts";
 import type { Operation } from "../../shared/contract.ts";

@@ -2,7 +2,7 @@
 
 import { eq } from "drizzle-orm";
 import { user } from "../../server/auth/tables.ts";
-import { newId } from "../../server/lib/ids.ts";
+import { newId } from "./ids.ts";
 import { newAddress } from "./accounts.ts";
 import type { Floe } from "./floe.ts";
 

