@@ -66,7 +66,13 @@ export async function insertOrganization(
 ): Promise<{ row: OrganizationRow; owner: typeof member.$inferSelect } | undefined> {
   const [row] = await tx.insert(organization).values(values).onConflictDoNothing().returning();
   if (!row) return undefined;
-  const place = { id: newId(values.createdAt), organizationId: row.id, userId, role: "owner", createdAt: values.createdAt };
+  const place = {
+    id: newId(values.createdAt),
+    organizationId: row.id,
+    userId,
+    role: "owner",
+    createdAt: values.createdAt,
+  };
   const [owner] = await tx.insert(member).values(place).returning();
   return owner && { row, owner };
 }

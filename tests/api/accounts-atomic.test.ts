@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { newId } from "../support/ids.ts";
 import { type Floe, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { type Answered, callsOf, join, organizationOf, type Person, person } from "../support/people.ts";
 
 /**

@@ -14,12 +14,12 @@ import {
 } from "../../server/auth/tables.ts";
 import { checkouts } from "../../server/checkouts/tables.ts";
 import { customers } from "../../server/customers/tables.ts";
-import { newId } from "../support/ids.ts";
 import { listMails } from "../../server/lib/mail.ts";
 import { auditLog } from "../../server/lib/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import type { Seller } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { startServices } from "../support/oauth-stand-in.ts";
 import { startOnPostgres } from "../support/races.ts";
 import { type Visitor, visitor } from "../support/visitor.ts";

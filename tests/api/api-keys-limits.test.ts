@@ -1,8 +1,8 @@
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { apikey, organizationRole } from "../../server/auth/tables.ts";
-import { newId } from "../support/ids.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { callsOf, join, person } from "../support/people.ts";
 import { countQueries } from "../support/queries.ts";
 

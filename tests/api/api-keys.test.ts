@@ -1,9 +1,9 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { apikey, member } from "../../server/auth/tables.ts";
-import { newId } from "../support/ids.ts";
 import { scopes } from "../../shared/scopes.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { countQueries } from "../support/queries.ts";
 
 let floe: Floe;

@@ -2,10 +2,10 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { account } from "../../server/auth/tables.ts";
 import { benefits } from "../../server/benefits/tables.ts";
-import { newId } from "../support/ids.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { callsOf } from "../support/calls.ts";
 import type { Seller } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { bot, startServices } from "../support/oauth-stand-in.ts";
 
 let services: Awaited<ReturnType<typeof startServices>>;

@@ -1,10 +1,10 @@
 /** What holds for everything that a seller defines alike: what bodies may carry, and what lists find and how. */
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { newId } from "../support/ids.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { callsOf } from "../support/calls.ts";
 import type { Seller } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 
 let floe: Accounts;
 let seller: Seller;

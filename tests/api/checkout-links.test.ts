@@ -1,12 +1,12 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isEmbedAllowed } from "../../server/checkout-links/rules.ts";
-import { newId } from "../support/ids.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import type { CheckoutLink } from "../../shared/api/checkout-links.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { callsOf } from "../support/calls.ts";
 import type { Seller } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 
 let floe: Accounts;
 let seller: Seller;

@@ -2,10 +2,10 @@ import { and, eq, isNull, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sweepTallies } from "../../server/customers/jobs.ts";
 import { customers, customerTallies } from "../../server/customers/tables.ts";
-import { newId } from "../support/ids.ts";
 import { events } from "../../server/lib/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 
 let floe: Floe;
 let seller: Seller;

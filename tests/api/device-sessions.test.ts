@@ -1,11 +1,11 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { member, session, user } from "../../server/auth/tables.ts";
-import { newId } from "../support/ids.ts";
 import { scopes } from "../../shared/scopes.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Browser, devicesOf } from "../support/devices.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 
 let floe: Floe;
 let seller: Seller;

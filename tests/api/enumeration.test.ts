@@ -2,8 +2,8 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { account, user } from "../../server/auth/tables.ts";
-import { newId } from "../support/ids.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
+import { newId } from "../support/ids.ts";
 import { type Visit, type Visitor, visitor } from "../support/visitor.ts";
 
 const runs = 7;

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { checkouts } from "../../server/checkouts/tables.ts";
 import { openapiOf } from "../../server/http/openapi.ts";
-import { newId } from "../support/ids.ts";
 import { api } from "../../shared/api/index.ts";
 import { urlOf } from "../../shared/client.ts";
 import { expandScopes, scopes } from "../../shared/scopes.ts";
+import { newId } from "../support/ids.ts";
 import {
   type Entry,
   type Operations,

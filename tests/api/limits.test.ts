@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { limiter, sweepAttempts } from "../../server/auth/limits.ts";
 import { attempts, verification } from "../../server/auth/tables.ts";
-import { newId } from "../support/ids.ts";
 import { countInMemory } from "../../server/lib/limits.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Floe, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { atOnce, startOnPostgres } from "../support/races.ts";
 
 let floe: Floe;

@@ -1,8 +1,8 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { account, session, user } from "../../server/auth/tables.ts";
-import { newId } from "../support/ids.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
+import { newId } from "../support/ids.ts";
 import { startOpenId, startServices } from "../support/oauth-stand-in.ts";
 import { startOnPostgres } from "../support/races.ts";
 import { type Visitor, visitor } from "../support/visitor.ts";

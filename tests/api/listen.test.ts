@@ -3,11 +3,11 @@ import { drizzle } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
 import { Webhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { newId } from "../support/ids.ts";
 import { events } from "../../server/lib/tables.ts";
 import { openTail } from "../../server/lib/tail.ts";
 import { patience_ms } from "../support/eventually.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { startOnPostgres } from "../support/races.ts";
 import { openStream, type Stream } from "../support/sse.ts";
 

@@ -1,9 +1,9 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { invitation, member, user } from "../../server/auth/tables.ts";
-import { newId } from "../support/ids.ts";
 import { mails } from "../../server/lib/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
+import { newId } from "../support/ids.ts";
 import { type MailServer, type Received, startMailServer } from "../support/mail-server.ts";
 import { type Visitor, visitor } from "../support/visitor.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { newId } from "../support/ids.ts";
 import { type Floe, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { callsOf, join, type Person, person } from "../support/people.ts";
 
 /** The calls of section 7, Organizations: what each sends and answers. Members, teams and roles have their own files. */

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { invitation, member, organizationRole, team, teamMember, user } from "../../server/auth/tables.ts";
-import { newId } from "../support/ids.ts";
 import { auditLog } from "../../server/lib/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { payments } from "../../server/payments/tables.ts";
 import type { Floe } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { type Answered, callsOf, join, organizationOf, type Person, person } from "../support/people.ts";
 import { atOnce, startOnPostgres } from "../support/races.ts";
 

@@ -4,9 +4,9 @@ import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { passwordHashing } from "../../server/auth/passwords.ts";
 import { account, user } from "../../server/auth/tables.ts";
-import { newId } from "../support/ids.ts";
 import { listMails } from "../../server/lib/mail.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
+import { newId } from "../support/ids.ts";
 import { type Visit, type Visitor, visitor } from "../support/visitor.ts";
 
 const password = "correct horse battery";

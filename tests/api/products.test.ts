@@ -1,11 +1,11 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { files } from "../../server/files/tables.ts";
-import { newId } from "../support/ids.ts";
 import { events } from "../../server/lib/tables.ts";
 import { findPrice, findProducts } from "../../server/products/store.ts";
 import type { Product } from "../../shared/api/products.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 
 let floe: Floe;
 let seller: Seller;

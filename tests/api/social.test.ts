@@ -3,8 +3,8 @@ import { desc, eq } from "drizzle-orm";
 import { Events } from "oauth2-mock-server";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { account, user, verification } from "../../server/auth/tables.ts";
-import { newId } from "../support/ids.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
+import { newId } from "../support/ids.ts";
 import { client, startOpenId, startServices } from "../support/oauth-stand-in.ts";
 import { type Visitor, visitor } from "../support/visitor.ts";
 

@@ -2,9 +2,9 @@ import Fastify from "fastify";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { parseRequests } from "../../server/http/parsing.ts";
 import { checkoutStream } from "../../server/http/stream.ts";
-import { newId } from "../support/ids.ts";
 import { openTail } from "../../server/lib/tail.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { type Message, openStream, type Stream } from "../support/sse.ts";
 

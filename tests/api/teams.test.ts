@@ -1,8 +1,8 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { session, team, teamMember } from "../../server/auth/tables.ts";
-import { newId } from "../support/ids.ts";
 import { type Floe, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { callsOf, join, organizationOf, type Person, person } from "../support/people.ts";
 
 let floe: Floe;

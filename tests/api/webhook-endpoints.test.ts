@@ -1,10 +1,10 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { newId } from "../support/ids.ts";
 import { events } from "../../server/lib/tables.ts";
 import { webhookDeliveries, webhookEndpoints } from "../../server/webhooks/tables.ts";
 import type { WebhookEndpoint } from "../../shared/api/webhooks.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 
 const sdk1 = { "polar-version": "2026-10" };

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { newId } from "../support/ids.ts";
 import { events } from "../../server/lib/tables.ts";
 import { webhookDeliveries } from "../../server/webhooks/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { type Postgres, startPostgres } from "../support/postgres.ts";
 import { startReceiver } from "../support/receiver.ts";
 

@@ -1,12 +1,12 @@
 import { eq } from "drizzle-orm";
 import { Webhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { newId } from "../support/ids.ts";
 import { events, mails } from "../../server/lib/tables.ts";
 import { webhookJobs } from "../../server/webhooks/jobs.ts";
 import { webhookEvents } from "../../server/webhooks/tables.ts";
 import type { WebhookEndpoint } from "../../shared/api/webhooks.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 
 const sdk38 = { "user-agent": "speakeasy-sdk/typescript 0.38.1 2.727.9 0.1.0 @polar-sh/sdk" };

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { benefits } from "../../server/benefits/tables.ts";
 import { files } from "../../server/files/tables.ts";
-import { newId } from "../support/ids.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { type CatalogueCalls, type Defined, type Sdk, sdks, type Wire } from "../support/sdks.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { newId } from "../support/ids.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { operations, type Sdk, type SdkOperation, sdks, type Wire } from "../support/sdks.ts";
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newId } from "../support/ids.ts";
 import { type Charge, type Processor, ProcessorError } from "../../server/processors/processor.ts";
 import { stripeProcessor } from "../../server/processors/stripe.ts";
 import { testProcessor } from "../../server/processors/test.ts";
 import { type Floe, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { type StripeStandIn, startStripe } from "../support/stripe-stand-in.ts";
 
 /** One suite for every processor: what the rest of floe relies on. */

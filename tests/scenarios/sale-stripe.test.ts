@@ -1,10 +1,10 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newId } from "../support/ids.ts";
 import { payments } from "../../server/payments/tables.ts";
 import { stripeProcessor } from "../../server/processors/stripe.ts";
 import { processorNotices } from "../../server/processors/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { type StripeStandIn, startStripe } from "../support/stripe-stand-in.ts";
 
 /** A sale through Stripe's API, as a local server speaks it: its notices, its lost answers, and its late successes. */

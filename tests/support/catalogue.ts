@@ -2,8 +2,8 @@
 import { eq } from "drizzle-orm";
 import { expect } from "vitest";
 import { user } from "../../server/auth/tables.ts";
-import { newId } from "./ids.ts";
 import { type Accounts, startAccounts } from "./accounts.ts";
+import { newId } from "./ids.ts";
 import { linkTo } from "./mails.ts";
 import { type Row, words } from "./table.ts";
 import { type Visit, visitor } from "./visitor.ts";

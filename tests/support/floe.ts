@@ -19,7 +19,6 @@ import { keepsBooks } from "../../server/books.ts";
 import { type Config, completeConfig, readSettings } from "../../server/config.ts";
 import type { Deps } from "../../server/lib/context.ts";
 import { embeddedExtensions, type OpenDatabase, openEmbedded, openPostgres } from "../../server/lib/database.ts";
-import { newId } from "./ids.ts";
 import { openJobs } from "../../server/lib/jobs.ts";
 import { openProcessor } from "../../server/processors/open.ts";
 import { embedded } from "../../server/providers/embedded.ts";
@@ -31,6 +30,7 @@ import { type Api, api } from "../../shared/api/index.ts";
 import { createClient } from "../../shared/client.ts";
 import type { Client } from "../../shared/contract.ts";
 import { freePort } from "./free-port.ts";
+import { newId } from "./ids.ts";
 
 const migrations = "server/migrations";
 const cache = "node_modules/.cache/floe-tests";

@@ -2,8 +2,8 @@
 import { createHash, generateKeyPairSync, verify } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Events, OAuth2Server } from "oauth2-mock-server";
-import { newId } from "./ids.ts";
 import { handling } from "./handling.ts";
+import { newId } from "./ids.ts";
 
 /** What a service is asked to exchange a code for tokens with. */
 export type Exchange = Record<string, string>;

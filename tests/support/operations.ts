@@ -1,10 +1,10 @@
 /** Every operation of the contract, and a floe to call them on: what tests need that hold for all of them. */
 import { sql } from "drizzle-orm";
-import { newId } from "./ids.ts";
 import { type Api, api } from "../../shared/api/index.ts";
 import { urlOf } from "../../shared/client.ts";
 import type { Operation } from "../../shared/contract.ts";
 import { type Floe, start } from "./floe.ts";
+import { newId } from "./ids.ts";
 import { bodyOf, type Row, rowOf } from "./rows.ts";
 
 export type Entry = { title: string; resource: keyof Api; name: string; op: Operation };

@@ -2,9 +2,9 @@
 
 import { eq } from "drizzle-orm";
 import { user } from "../../server/auth/tables.ts";
-import { newId } from "./ids.ts";
 import { newAddress } from "./accounts.ts";
 import type { Floe } from "./floe.ts";
+import { newId } from "./ids.ts";
 
 export type Person = { email: string; password: string; user_id: string; session: string };
 type Json = Record<string, unknown>;

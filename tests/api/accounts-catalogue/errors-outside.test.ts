@@ -2,9 +2,9 @@ import { HTTPClient } from "polar-sdk-0.38/lib/http.js";
 import { SDKValidationError } from "polar-sdk-0.38/models/errors/sdkvalidationerror.js";
 import { Polar } from "polar-sdk-0.38/sdk/sdk.js";
 import { afterAll, afterEach, beforeAll, expect, vi } from "vitest";
-import { newId } from "../../support/ids.ts";
 import { errors } from "../../fixtures/accounts-rows.ts";
 import { type Catalogue, startCatalogue } from "../../support/catalogue.ts";
+import { newId } from "../../support/ids.ts";
 import { type Signed, signedEvent, verdictOn } from "../../support/signed-event.ts";
 import { checkTable } from "../../support/table.ts";
 
