@@ -105,7 +105,7 @@ export const changeBenefit = (ctx: Ctx, id: string, body: Update): Promise<Benef
     }
     if (faults.length > 0) throw invalid(...faults);
     const same = Object.keys(patch).length === 0;
-    const changed = same ? row : await store.updateBenefit(tx, row.id, { ...patch, modified_at: ctx.clock.now() });
+    const changed = same ? row : await store.updateBenefit(tx, row, { ...patch, modified_at: ctx.clock.now() });
     const out = benefitOut(changed);
     await emit(tx, ctx, organization_id, "benefit.updated", out);
     return out;
@@ -139,8 +139,8 @@ export const benefitService: Service<typeof benefits, Ctx> = {
       if (!row) throw notFound();
       if (!row.deletable) throw notPermitted("This benefit cannot be deleted.");
       const now = ctx.clock.now();
-      const gone = await store.updateBenefit(tx, row.id, { deleted_at: now, modified_at: now });
-      await store.detach(tx, row.id);
+      const gone = await store.updateBenefit(tx, row, { deleted_at: now, modified_at: now });
+      await store.detach(tx, row);
       await emit(tx, ctx, organization_id, "benefit.updated", benefitOut(gone));
     }),
 };

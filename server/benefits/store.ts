@@ -3,6 +3,7 @@ import { account } from "../auth/tables.ts";
 import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, listRows, metadataMatches, orderBy, type Paging } from "../lib/page.ts";
+import { matchKey, type RowKey } from "../lib/rows.ts";
 import { holdMeters } from "../meters/store.ts";
 import { productBenefits } from "../products/tables.ts";
 import type { BenefitRow } from "./rules.ts";
@@ -102,13 +103,15 @@ export async function insertBenefit(tx: Tx, values: typeof benefits.$inferInsert
 }
 
 /** Change columns of a benefit that the caller has locked. */
-export async function updateBenefit(tx: Tx, id: string, patch: Partial<BenefitRow>): Promise<BenefitRow> {
-  const [row] = await tx.update(benefits).set(patch).where(eq(benefits.id, id)).returning();
-  if (!row) throw new Error(`The benefit ${id} is gone.`);
+export async function updateBenefit(tx: Tx, key: RowKey, patch: Partial<BenefitRow>): Promise<BenefitRow> {
+  const [row] = await tx.update(benefits).set(patch).where(matchKey(benefits, key)).returning();
+  if (!row) throw new Error(`The benefit ${key.id} is gone.`);
   return row;
 }
 
 /** No product gives it any more (BEN-02). */
-export async function detach(tx: Tx, benefit_id: string): Promise<void> {
-  await tx.delete(productBenefits).where(eq(productBenefits.benefit_id, benefit_id));
+export async function detach(tx: Tx, { organization_id, id }: RowKey): Promise<void> {
+  await tx
+    .delete(productBenefits)
+    .where(and(eq(productBenefits.organization_id, organization_id), eq(productBenefits.benefit_id, id)));
 }

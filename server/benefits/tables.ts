@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { boolean, index, jsonb, pgTable, text } from "drizzle-orm/pg-core";
 import type { Benefit } from "../../shared/api/benefits.ts";
-import { instant, metadata } from "../lib/columns.ts";
+import { instant, metadata, ownedKey } from "../lib/columns.ts";
 import { owned } from "../organizations/tables.ts";
 
 /** What products give. Deleting keeps the row, because grants go on naming it (BEN-02). */
@@ -20,6 +20,7 @@ export const benefits = pgTable(
     metadata: metadata(),
   },
   (table) => [
+    ownedKey(table.id),
     index("benefits_by_creation")
       .on(table.organization_id, table.created_at, table.id)
       .where(sql`${table.deleted_at} is null`),

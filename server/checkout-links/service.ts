@@ -102,7 +102,7 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
         return_url: body.return_url ?? null,
         metadata: body.metadata,
       });
-      await store.setProducts(tx, id, ids);
+      await store.setProducts(tx, { organization_id, id }, ids);
       return reread(tx, ctx, organization_id, id);
     }),
   update: (ctx, { params, body }) =>
@@ -114,7 +114,7 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
       const found = products ? await findProducts(tx, organization_id, products) : [];
       const faults = products ? checkProducts(products, found, (index) => ["products", index]) : [];
       if (products || body.discount_id) {
-        const offered = products ?? (await store.findProductIds(tx, row.id));
+        const offered = products ?? (await store.findProductIds(tx, row));
         const discount_id = body.discount_id === undefined ? row.discount_id : body.discount_id;
         faults.push(...(await checkDiscount(tx, organization_id, discount_id, offered)));
       }
@@ -128,9 +128,9 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
       const patch = Object.fromEntries(
         Object.entries({ ...plain, ...trial }).filter(([, value]) => value !== undefined),
       );
-      if (products) await store.setProducts(tx, row.id, products);
+      if (products) await store.setProducts(tx, row, products);
       if (products || Object.keys(patch).length > 0)
-        await store.updateLink(tx, row.id, { ...patch, modified_at: ctx.clock.now() });
+        await store.updateLink(tx, row, { ...patch, modified_at: ctx.clock.now() });
       return reread(tx, ctx, organization_id, row.id);
     }),
   async delete(ctx, { params }) {

@@ -3,6 +3,7 @@ import type { DiscountRow } from "../discounts/rules.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { findProducts } from "../products/store.ts";
 import type { LinkRow, WholeLink } from "./rules.ts";
 import { checkoutLinkProducts, checkoutLinks, sortableUrl } from "./tables.ts";
@@ -21,13 +22,13 @@ const sortable = {
 
 const productIds = sql<string[]>`(
   select coalesce(json_agg(lp.product_id order by lp."order"), '[]') from ${checkoutLinkProducts} lp
-  where lp.checkout_link_id = ${checkoutLinks}.id
+  where lp.organization_id = ${checkoutLinks}.organization_id and lp.checkout_link_id = ${checkoutLinks}.id
 )`;
 const shown = { ...getTableColumns(checkoutLinks), product_ids: productIds, discount: discounts };
 type Shown = LinkRow & { product_ids: string[]; discount: DiscountRow | null };
 
 const select = (db: Database) =>
-  db.select(shown).from(checkoutLinks).leftJoin(discounts, eq(discounts.id, checkoutLinks.discount_id)).$dynamic();
+  db.select(shown).from(checkoutLinks).leftJoin(discounts, followKey(checkoutLinks.discount_id, discounts)).$dynamic();
 
 /** Links with their products and discounts, in two statements however many they are. */
 async function wholeOf(db: Database, organization_id: string, rows: Shown[]): Promise<WholeLink[]> {
@@ -53,7 +54,12 @@ export async function listLinks(db: Database, organization_id: string, filter: F
           db
             .select({ id: checkoutLinkProducts.checkout_link_id })
             .from(checkoutLinkProducts)
-            .where(inArray(checkoutLinkProducts.product_id, product_id)),
+            .where(
+              and(
+                eq(checkoutLinkProducts.organization_id, organization_id),
+                inArray(checkoutLinkProducts.product_id, product_id),
+              ),
+            ),
         ),
   );
   const rows = await select(db)
@@ -76,9 +82,7 @@ export async function findLinks(db: Database, organization_id: string, ids: read
 
 /** A link by its id. */
 export async function findLink(db: Database, organization_id: string, id: string): Promise<WholeLink | undefined> {
-  const rows = await select(db).where(
-    and(eq(checkoutLinks.organization_id, organization_id), eq(checkoutLinks.id, id)),
-  );
+  const rows = await select(db).where(matchKey(checkoutLinks, { organization_id, id }));
   return (await wholeOf(db, organization_id, rows))[0];
 }
 
@@ -94,7 +98,7 @@ export async function lockLink(tx: Tx, organization_id: string, id: string): Pro
   const [row] = await tx
     .select()
     .from(checkoutLinks)
-    .where(and(eq(checkoutLinks.organization_id, organization_id), eq(checkoutLinks.id, id)))
+    .where(matchKey(checkoutLinks, { organization_id, id }))
     .orderBy(asc(checkoutLinks.id))
     .for("update");
   return row;
@@ -106,33 +110,37 @@ export async function insertLink(tx: Tx, values: typeof checkoutLinks.$inferInse
 }
 
 /** Change columns of a link that the caller has locked. */
-export async function updateLink(tx: Tx, id: string, patch: Partial<LinkRow>): Promise<void> {
-  await tx.update(checkoutLinks).set(patch).where(eq(checkoutLinks.id, id));
+export async function updateLink(tx: Tx, key: RowKey, patch: Partial<LinkRow>): Promise<void> {
+  await tx.update(checkoutLinks).set(patch).where(matchKey(checkoutLinks, key));
 }
 
 /** Remove a link; the checkouts it opened go on. */
 export async function deleteLink(tx: Tx, organization_id: string, id: string): Promise<boolean> {
   const gone = await tx
     .delete(checkoutLinks)
-    .where(and(eq(checkoutLinks.organization_id, organization_id), eq(checkoutLinks.id, id)))
+    .where(matchKey(checkoutLinks, { organization_id, id }))
     .returning({ id: checkoutLinks.id });
   return gone.length > 0;
 }
 
+const ofLink = (link: RowKey) =>
+  and(
+    eq(checkoutLinkProducts.organization_id, link.organization_id),
+    eq(checkoutLinkProducts.checkout_link_id, link.id),
+  );
+
 /** The products that a link offers, in no order. */
-export async function findProductIds(tx: Tx, checkout_link_id: string): Promise<string[]> {
-  const rows = await tx
-    .select({ id: checkoutLinkProducts.product_id })
-    .from(checkoutLinkProducts)
-    .where(eq(checkoutLinkProducts.checkout_link_id, checkout_link_id));
+export async function findProductIds(tx: Tx, link: RowKey): Promise<string[]> {
+  const rows = await tx.select({ id: checkoutLinkProducts.product_id }).from(checkoutLinkProducts).where(ofLink(link));
   return rows.map(({ id }) => id);
 }
 
 /** Offer these in this order, in place of what was offered. */
-export async function setProducts(tx: Tx, checkout_link_id: string, ids: readonly string[]): Promise<void> {
-  await tx.delete(checkoutLinkProducts).where(eq(checkoutLinkProducts.checkout_link_id, checkout_link_id));
+export async function setProducts(tx: Tx, link: RowKey, ids: readonly string[]): Promise<void> {
+  await tx.delete(checkoutLinkProducts).where(ofLink(link));
   const rows = [...new Set(ids.map((id) => id.toLowerCase()))].map((product_id, order) => ({
-    checkout_link_id,
+    organization_id: link.organization_id,
+    checkout_link_id: link.id,
     product_id,
     order,
   }));

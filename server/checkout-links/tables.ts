@@ -1,8 +1,8 @@
 import { type SQL, sql } from "drizzle-orm";
-import { type AnyPgColumn, boolean, index, integer, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
+import { type AnyPgColumn, boolean, index, integer, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import type { CheckoutLink } from "../../shared/api/checkout-links.ts";
 import { discounts } from "../discounts/tables.ts";
-import { metadata } from "../lib/columns.ts";
+import { metadata, ownedKey, references } from "../lib/columns.ts";
 import { owned } from "../organizations/tables.ts";
 import { products } from "../products/tables.ts";
 
@@ -20,13 +20,15 @@ export const checkoutLinks = pgTable(
     trial_interval_count: integer(),
     allow_discount_codes: boolean().notNull(),
     require_billing_address: boolean().notNull(),
-    discount_id: uuid().references(() => discounts.id),
+    discount_id: uuid(),
     seats: integer(),
     success_url: text(),
     return_url: text(),
     metadata: metadata(),
   },
   (table) => [
+    ownedKey(table.id),
+    references(table.discount_id, discounts),
     index("checkout_links_by_creation").on(table.organization_id, table.created_at, table.id),
     index("checkout_links_by_label").on(table.organization_id, table.label, table.id),
     index("checkout_links_by_codes").on(table.organization_id, table.allow_discount_codes, table.id),
@@ -38,16 +40,15 @@ export const checkoutLinks = pgTable(
 export const checkoutLinkProducts = pgTable(
   "checkout_link_products",
   {
-    checkout_link_id: uuid()
-      .notNull()
-      .references(() => checkoutLinks.id, { onDelete: "cascade" }),
-    product_id: uuid()
-      .notNull()
-      .references(() => products.id, { onDelete: "cascade" }),
+    organization_id: text().notNull(),
+    checkout_link_id: uuid().notNull(),
+    product_id: uuid().notNull(),
     order: integer().notNull(),
   },
   (table) => [
-    primaryKey({ columns: [table.checkout_link_id, table.product_id] }),
-    index("checkout_link_products_of_product").on(table.product_id),
+    ownedKey(table.checkout_link_id, table.product_id),
+    references(table.checkout_link_id, checkoutLinks, "cascade"),
+    references(table.product_id, products, "cascade"),
+    index("checkout_link_products_of_product").on(table.organization_id, table.product_id),
   ],
 );

@@ -105,7 +105,7 @@ export async function settle(deps: Deps, payment_id: string, intent: Intent): Pr
     }
     const patch = planOutcome(payment, intent, deps.clock.now());
     if (!patch) return said;
-    if (patch.status === "succeeded" && (await findOrderOfCheckout(tx, checkout.id))) {
+    if (patch.status === "succeeded" && (await findOrderOfCheckout(tx, checkout.organization_id, checkout.id))) {
       deps.log.error(
         { payment_id, checkout_id: checkout.id },
         "A second payment of a checkout that is paid already succeeded; refund it at the processor.",
@@ -218,7 +218,9 @@ async function truthOf(deps: Deps, payment: PaymentRow, now: Date): Promise<Inte
   // so that it cannot succeed later.
   const late = found.status === "requires_action" && now.getTime() - payment.created_at.getTime() > challenge_ms_max;
   const needless =
-    late || (payment.checkout_id !== null && (await findOrderOfCheckout(deps.db, payment.checkout_id)) !== undefined);
+    late ||
+    (payment.checkout_id !== null &&
+      (await findOrderOfCheckout(deps.db, payment.organization_id, payment.checkout_id)) !== undefined);
   return needless ? ((await deps.processor.cancel(attempt)) ?? failedIntent(payment, never_reached)) : found;
 }
 

@@ -2,7 +2,7 @@ import { boolean, index, integer, jsonb, pgTable, text, uuid } from "drizzle-orm
 import type { Address } from "../../shared/addresses.ts";
 import type { Checkout } from "../../shared/api/checkouts.ts";
 import { customers } from "../customers/tables.ts";
-import { instant, metadata } from "../lib/columns.ts";
+import { instant, metadata, ownedKey, references } from "../lib/columns.ts";
 import { owned } from "../organizations/tables.ts";
 import { productPrices, products } from "../products/tables.ts";
 
@@ -19,19 +19,15 @@ export const checkouts = pgTable(
     embed_origin: text(),
     /** The products on offer, in the seller's order. */
     product_ids: jsonb().$type<string[]>().notNull(),
-    product_id: uuid()
-      .notNull()
-      .references(() => products.id),
-    product_price_id: uuid()
-      .notNull()
-      .references(() => productPrices.id),
+    product_id: uuid().notNull(),
+    product_price_id: uuid().notNull(),
     amount: integer().notNull(),
     currency: text().notNull(),
     allow_discount_codes: boolean().notNull().default(true),
     require_billing_address: boolean().notNull().default(false),
     allow_trial: boolean().notNull().default(true),
     is_business_customer: boolean().notNull().default(false),
-    customer_id: uuid().references(() => customers.id),
+    customer_id: uuid(),
     external_customer_id: text(),
     customer_name: text(),
     customer_email: text(),
@@ -49,8 +45,12 @@ export const checkouts = pgTable(
     custom_field_data: jsonb().$type<Checkout["custom_field_data"]>().notNull().default({}),
   },
   (table) => [
+    ownedKey(table.id),
+    references(table.product_id, products),
+    references(table.product_price_id, productPrices),
+    references(table.customer_id, customers),
     index("checkouts_by_creation").on(table.organization_id, table.created_at, table.id),
-    index("checkouts_by_customer").on(table.customer_id),
+    index("checkouts_by_customer").on(table.organization_id, table.customer_id),
     // A user's, of all sellers: they move when a guest signs in.
     index("checkouts_by_external_customer").on(table.external_customer_id),
     index("checkouts_due").on(table.status, table.expires_at),

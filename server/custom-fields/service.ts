@@ -38,7 +38,7 @@ export const customFieldService: Service<typeof customFields, Ctx> = {
           faults.push(slugTaken(patch.slug));
         if (faults.length > 0) throw invalid(...faults);
         if (Object.keys(patch).length === 0) return customFieldOut(row);
-        const changed = await store.updateCustomField(tx, row.id, patch);
+        const changed = await store.updateCustomField(tx, row, patch);
         if (patch.slug !== undefined) await store.renameAnswers(tx, row.organization_id, row.slug, patch.slug);
         return customFieldOut(changed);
       }),
@@ -47,7 +47,7 @@ export const customFieldService: Service<typeof customFields, Ctx> = {
     ctx.db.transaction(async (tx) => {
       const row = await store.lockCustomField(tx, organizationOf(ctx), params.id);
       if (!row) throw notFound();
-      await store.updateCustomField(tx, row.id, { deleted_at: ctx.clock.now() });
-      await store.detach(tx, row.id);
+      await store.updateCustomField(tx, row, { deleted_at: ctx.clock.now() });
+      await store.detach(tx, row);
     }),
 };

@@ -2,6 +2,7 @@ import { and, eq, ilike, inArray, isNull, ne, or, sql } from "drizzle-orm";
 import { checkouts } from "../checkouts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, listRows, orderBy, type Paging } from "../lib/page.ts";
+import { matchKey, type RowKey } from "../lib/rows.ts";
 import { orders } from "../orders/tables.ts";
 import { productCustomFields } from "../products/tables.ts";
 import type { CustomFieldRow } from "./rules.ts";
@@ -88,9 +89,9 @@ export async function insertCustomField(
 }
 
 /** Change columns of a field that the caller has locked. */
-export async function updateCustomField(tx: Tx, id: string, patch: Partial<CustomFieldRow>): Promise<CustomFieldRow> {
-  const [row] = await tx.update(customFields).set(patch).where(eq(customFields.id, id)).returning();
-  if (!row) throw new Error(`The custom field ${id} is gone.`);
+export async function updateCustomField(tx: Tx, key: RowKey, patch: Partial<CustomFieldRow>): Promise<CustomFieldRow> {
+  const [row] = await tx.update(customFields).set(patch).where(matchKey(customFields, key)).returning();
+  if (!row) throw new Error(`The custom field ${key.id} is gone.`);
   return row;
 }
 
@@ -106,6 +107,8 @@ export async function renameAnswers(tx: Tx, organization_id: string, from: strin
 }
 
 /** No product asks for it any more (CUF-05). */
-export async function detach(tx: Tx, custom_field_id: string): Promise<void> {
-  await tx.delete(productCustomFields).where(eq(productCustomFields.custom_field_id, custom_field_id));
+export async function detach(tx: Tx, { organization_id, id }: RowKey): Promise<void> {
+  await tx
+    .delete(productCustomFields)
+    .where(and(eq(productCustomFields.organization_id, organization_id), eq(productCustomFields.custom_field_id, id)));
 }

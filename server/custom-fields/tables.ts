@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { index, jsonb, pgTable, text, uniqueIndex } from "drizzle-orm/pg-core";
 import type { CustomField } from "../../shared/api/custom-fields.ts";
-import { instant, metadata } from "../lib/columns.ts";
+import { instant, metadata, ownedKey } from "../lib/columns.ts";
 import { owned } from "../organizations/tables.ts";
 
 /** Questions that checkouts ask. Deleting keeps the row, since what buyers answered goes on naming it (CUF-05). */
@@ -17,6 +17,7 @@ export const customFields = pgTable(
     metadata: metadata(),
   },
   (table) => [
+    ownedKey(table.id),
     // A deleted field frees its slug (CUF-02).
     uniqueIndex("custom_fields_slug").on(table.organization_id, table.slug).where(sql`${table.deleted_at} is null`),
     index("custom_fields_by_creation")

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { bigserial, boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { Address } from "../../shared/addresses.ts";
 import type { Customer } from "../../shared/api/customers.ts";
-import { instant, metadata } from "../lib/columns.ts";
+import { instant, metadata, ownedKey } from "../lib/columns.ts";
 import { owned } from "../organizations/tables.ts";
 
 /** Who buys. Deleting keeps the row, because orders and payments go on naming it (CUS-18). */
@@ -29,6 +29,7 @@ export const customers = pgTable(
     anonymized_at: instant(),
   },
   (table) => [
+    ownedKey(table.id),
     uniqueIndex("customers_email")
       .on(table.organization_id, sql`lower(${table.email})`)
       .where(sql`${table.deleted_at} is null`),

@@ -58,7 +58,7 @@ export const discountService: Service<typeof discounts, Ctx> = {
         max_redemptions_per_customer: body.max_redemptions_per_customer ?? null,
       });
       if (!row) throw invalid(codeTaken(code ?? ""));
-      await store.setProducts(tx, id, wanted);
+      await store.setProducts(tx, row, wanted);
       const out = await reread(tx, organization_id, id);
       await emit(tx, ctx, organization_id, "discount.created", out);
       return out;
@@ -76,8 +76,8 @@ export const discountService: Service<typeof discounts, Ctx> = {
         if (wanted) faults.push(...checkProducts(wanted, await store.findProductIds(tx, organization_id, wanted)));
         if (faults.length > 0) throw invalid(...faults);
         const changed = Object.keys(patch).length > 0 || wanted !== undefined;
-        if (changed) await store.updateDiscount(tx, row.id, { ...patch, modified_at: ctx.clock.now() });
-        if (wanted) await store.setProducts(tx, row.id, wanted);
+        if (changed) await store.updateDiscount(tx, row, { ...patch, modified_at: ctx.clock.now() });
+        if (wanted) await store.setProducts(tx, row, wanted);
         const out = await reread(tx, organization_id, row.id);
         await emit(tx, ctx, organization_id, "discount.updated", out);
         return out;
@@ -89,7 +89,7 @@ export const discountService: Service<typeof discounts, Ctx> = {
       const row = await store.lockDiscount(tx, organization_id, params.id);
       if (!row) throw notFound();
       const out = await reread(tx, organization_id, row.id);
-      await store.updateDiscount(tx, row.id, { deleted_at: ctx.clock.now() });
+      await store.updateDiscount(tx, row, { deleted_at: ctx.clock.now() });
       await emit(tx, ctx, organization_id, "discount.deleted", out);
     }),
 };

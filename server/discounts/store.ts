@@ -1,7 +1,7 @@
 import { and, eq, getTableColumns, ilike, inArray, isNull, ne, or, type SQL, sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, offsetOf, orderBy, type Paging } from "../lib/page.ts";
-import { rowsFromJson } from "../lib/rows.ts";
+import { matchKey, type RowKey, rowsFromJson } from "../lib/rows.ts";
 import type { ProductRow } from "../products/rules.ts";
 import { products } from "../products/tables.ts";
 import type { DiscountRow, LimitedDiscount } from "./rules.ts";
@@ -25,7 +25,8 @@ const living = (organization_id: string) =>
 /** The products in the same row, so that a page of discounts is one statement. */
 const limitedTo = sql<ProductRow[]>`(
   select coalesce(json_agg(to_json(p) order by dp."order"), '[]') from ${discountProducts} dp
-  join ${products} p on p.id = dp.product_id where dp.discount_id = ${discounts}.id
+  join ${products} p on p.organization_id = dp.organization_id and p.id = dp.product_id
+  where dp.organization_id = ${discounts}.organization_id and dp.discount_id = ${discounts}.id
 )`.mapWith((list: unknown) => rowsFromJson(products, list));
 const limited = { ...getTableColumns(discounts), products: limitedTo };
 
@@ -51,7 +52,7 @@ export async function listDiscounts(db: Database, organization_id: string, filte
   const items: LimitedDiscount[] = await db
     .select(limited)
     .from(discounts)
-    .where(inArray(discounts.id, ids))
+    .where(and(eq(discounts.organization_id, organization_id), inArray(discounts.id, ids)))
     .orderBy(...order);
   return { items, total: await db.$count(discounts, where) };
 }
@@ -113,14 +114,22 @@ export async function insertDiscount(tx: Tx, values: typeof discounts.$inferInse
 }
 
 /** Change columns of a discount that the caller has locked. */
-export async function updateDiscount(tx: Tx, id: string, patch: Partial<DiscountRow>): Promise<void> {
-  await tx.update(discounts).set(patch).where(eq(discounts.id, id));
+export async function updateDiscount(tx: Tx, key: RowKey, patch: Partial<DiscountRow>): Promise<void> {
+  await tx.update(discounts).set(patch).where(matchKey(discounts, key));
 }
 
 /** Limit a discount to these products and no others; to none for all. */
-export async function setProducts(tx: Tx, discount_id: string, ids: readonly string[]): Promise<void> {
-  await tx.delete(discountProducts).where(eq(discountProducts.discount_id, discount_id));
+export async function setProducts(
+  tx: Tx,
+  { organization_id, id: discount_id }: RowKey,
+  ids: readonly string[],
+): Promise<void> {
+  await tx
+    .delete(discountProducts)
+    .where(and(eq(discountProducts.organization_id, organization_id), eq(discountProducts.discount_id, discount_id)));
   const wanted = [...new Set(ids)];
   if (wanted.length > 0)
-    await tx.insert(discountProducts).values(wanted.map((product_id, order) => ({ discount_id, product_id, order })));
+    await tx
+      .insert(discountProducts)
+      .values(wanted.map((product_id, order) => ({ organization_id, discount_id, product_id, order })));
 }

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
-import { index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { Discount } from "../../shared/api/discounts.ts";
-import { instant, metadata } from "../lib/columns.ts";
+import { instant, metadata, ownedKey, references } from "../lib/columns.ts";
 import { owned } from "../organizations/tables.ts";
 import { products } from "../products/tables.ts";
 
@@ -30,6 +30,7 @@ export const discounts = pgTable(
     metadata: metadata(),
   },
   (table) => [
+    ownedKey(table.id),
     uniqueIndex("discounts_code")
       .on(table.organization_id, sql`lower(${table.code})`)
       .where(sql`${table.deleted_at} is null`),
@@ -52,16 +53,15 @@ export const discounts = pgTable(
 export const discountProducts = pgTable(
   "discount_products",
   {
-    discount_id: uuid()
-      .notNull()
-      .references(() => discounts.id, { onDelete: "cascade" }),
-    product_id: uuid()
-      .notNull()
-      .references(() => products.id, { onDelete: "cascade" }),
+    organization_id: text().notNull(),
+    discount_id: uuid().notNull(),
+    product_id: uuid().notNull(),
     order: integer().notNull(),
   },
   (table) => [
-    primaryKey({ columns: [table.discount_id, table.product_id] }),
-    index("discount_products_of_product").on(table.product_id),
+    ownedKey(table.discount_id, table.product_id),
+    references(table.discount_id, discounts, "cascade"),
+    references(table.product_id, products, "cascade"),
+    index("discount_products_of_product").on(table.organization_id, table.product_id),
   ],
 );

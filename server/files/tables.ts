@@ -1,13 +1,13 @@
 import { sql } from "drizzle-orm";
 import { bigint, boolean, index, jsonb, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import type { FileService, UploadPart } from "../../shared/api/files.ts";
-import { instant, stamps } from "../lib/columns.ts";
+import { instant, ownedKey, stamps } from "../lib/columns.ts";
 
 /** What was uploaded: to be downloaded by buyers, or to be seen by everybody. The bytes are in the storage, under `path`. */
 export const files = pgTable(
   "files",
   {
-    id: uuid().primaryKey(),
+    id: uuid().notNull(),
     /** No foreign key: when an organization is deleted, its rows stay until their bytes have been removed. */
     organization_id: text().notNull(),
     ...stamps(),
@@ -32,6 +32,7 @@ export const files = pgTable(
     purged_at: instant(),
   },
   (table) => [
+    ownedKey(table.id),
     index("files_by_creation")
       .on(table.organization_id, table.created_at, table.id)
       .where(sql`${table.deleted_at} is null`),

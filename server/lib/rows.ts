@@ -1,6 +1,18 @@
 import { isDeepStrictEqual } from "node:util";
-import { getTableColumns } from "drizzle-orm";
-import type { PgTable } from "drizzle-orm/pg-core";
+import { and, eq, getTableColumns, type SQL } from "drizzle-orm";
+import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
+import { type OwnedTable, organizationOf } from "./columns.ts";
+
+/** What names a row of a seller: every row is one. */
+export type RowKey = { organization_id: string; id: string };
+
+/** That a row is this one. */
+export const matchKey = (table: OwnedTable, { organization_id, id }: RowKey): SQL | undefined =>
+  and(eq(table.organization_id, organization_id), eq(table.id, id));
+
+/** How a table is joined to the one that a foreign key of it points to. */
+export const followKey = (column: AnyPgColumn, to: OwnedTable): SQL | undefined =>
+  and(eq(to.organization_id, organizationOf(column)), eq(to.id, column));
 
 /** A row that came inside another as JSON, with its dates read. */
 export function rowFromJson<T extends PgTable>(table: T, json: object): T["$inferSelect"] {

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { bigint, bigserial, index, integer, jsonb, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
 import { organization } from "../organizations/tables.ts";
-import { instant } from "./columns.ts";
+import { instant, ownedKey } from "./columns.ts";
 
 /**
  * What happened, in wire form, written in the transaction of the change itself (the outbox).
@@ -11,7 +11,7 @@ import { instant } from "./columns.ts";
 export const events = pgTable(
   "events",
   {
-    id: uuid().primaryKey(),
+    id: uuid().notNull(),
     seq: bigserial({ mode: "number" }).notNull(),
     xid: bigint({ mode: "bigint" }).notNull().default(sql`(pg_current_xact_id()::text::bigint)`),
     organization_id: text().notNull(),
@@ -22,6 +22,7 @@ export const events = pgTable(
     dispatched_at: instant(),
   },
   (table) => [
+    ownedKey(table.id),
     index("events_tail").on(table.organization_id, table.xid, table.seq),
     index("events_undispatched").on(table.organization_id, table.seq).where(sql`${table.dispatched_at} is null`),
     index("events_subject").on(table.organization_id, sql`(${table.data} ->> 'id')`),

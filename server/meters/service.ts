@@ -33,6 +33,6 @@ export const meterService: Service<typeof meters, Ctx> = {
       const faults = checkUpdate(row, body, use);
       if (faults.length > 0) throw invalid(...faults);
       const patch = planUpdate(row, body, ctx.clock.now());
-      return meterOut(Object.keys(patch).length === 0 ? row : await store.updateMeter(tx, row.id, patch));
+      return meterOut(Object.keys(patch).length === 0 ? row : await store.updateMeter(tx, row, patch));
     }),
 };

@@ -2,6 +2,7 @@ import { and, eq, ilike, inArray, isNotNull, isNull, sql } from "drizzle-orm";
 import { benefits } from "../benefits/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, listRows, metadataMatches, orderBy, type Paging } from "../lib/page.ts";
+import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { productPrices, products } from "../products/tables.ts";
 import type { MeterRow, MeterUse } from "./rules.ts";
 import { meters } from "./tables.ts";
@@ -51,11 +52,7 @@ export async function holdMeters(tx: Tx, organization_id: string, ids: readonly 
 
 /** A meter, kept from changing until the transaction ends. */
 export async function lockMeter(tx: Tx, organization_id: string, id: string): Promise<MeterRow | undefined> {
-  const [row] = await tx
-    .select()
-    .from(meters)
-    .where(and(eq(meters.organization_id, organization_id), eq(meters.id, id)))
-    .for("update");
+  const [row] = await tx.select().from(meters).where(matchKey(meters, { organization_id, id })).for("update");
   return row;
 }
 
@@ -64,7 +61,7 @@ export async function usesOf(tx: Tx, { id, organization_id }: MeterRow): Promise
   const [price] = await tx
     .select({ id: productPrices.id })
     .from(productPrices)
-    .innerJoin(products, eq(products.id, productPrices.product_id))
+    .innerJoin(products, followKey(productPrices.product_id, products))
     .where(
       and(
         eq(productPrices.organization_id, organization_id),
@@ -97,8 +94,8 @@ export async function insertMeter(tx: Tx, values: typeof meters.$inferInsert): P
 }
 
 /** Change columns of a meter that the caller has locked. */
-export async function updateMeter(tx: Tx, id: string, patch: Partial<MeterRow>): Promise<MeterRow> {
-  const [row] = await tx.update(meters).set(patch).where(eq(meters.id, id)).returning();
-  if (!row) throw new Error(`The meter ${id} is gone.`);
+export async function updateMeter(tx: Tx, key: RowKey, patch: Partial<MeterRow>): Promise<MeterRow> {
+  const [row] = await tx.update(meters).set(patch).where(matchKey(meters, key)).returning();
+  if (!row) throw new Error(`The meter ${key.id} is gone.`);
   return row;
 }

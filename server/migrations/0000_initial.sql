@@ -168,7 +168,7 @@ CREATE TABLE "verification" (
 );
 --> statement-breakpoint
 CREATE TABLE "benefits" (
-	"id" uuid PRIMARY KEY NOT NULL,
+	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"modified_at" timestamp with time zone,
@@ -179,7 +179,8 @@ CREATE TABLE "benefits" (
 	"selectable" boolean DEFAULT true NOT NULL,
 	"deletable" boolean DEFAULT true NOT NULL,
 	"properties" jsonb NOT NULL,
-	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	CONSTRAINT "benefits_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "catalog_entries" (
@@ -193,14 +194,15 @@ CREATE TABLE "catalog_entries" (
 );
 --> statement-breakpoint
 CREATE TABLE "checkout_link_products" (
+	"organization_id" text NOT NULL,
 	"checkout_link_id" uuid NOT NULL,
 	"product_id" uuid NOT NULL,
 	"order" integer NOT NULL,
-	CONSTRAINT "checkout_link_products_checkout_link_id_product_id_pk" PRIMARY KEY("checkout_link_id","product_id")
+	CONSTRAINT "checkout_link_products_pkey" PRIMARY KEY("organization_id","checkout_link_id","product_id")
 );
 --> statement-breakpoint
 CREATE TABLE "checkout_links" (
-	"id" uuid PRIMARY KEY NOT NULL,
+	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"modified_at" timestamp with time zone,
@@ -215,11 +217,12 @@ CREATE TABLE "checkout_links" (
 	"success_url" text,
 	"return_url" text,
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	CONSTRAINT "checkout_links_pkey" PRIMARY KEY("organization_id","id"),
 	CONSTRAINT "checkout_links_client_secret_unique" UNIQUE("client_secret")
 );
 --> statement-breakpoint
 CREATE TABLE "checkouts" (
-	"id" uuid PRIMARY KEY NOT NULL,
+	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"modified_at" timestamp with time zone,
@@ -252,11 +255,12 @@ CREATE TABLE "checkouts" (
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"customer_metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"custom_field_data" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	CONSTRAINT "checkouts_pkey" PRIMARY KEY("organization_id","id"),
 	CONSTRAINT "checkouts_client_secret_unique" UNIQUE("client_secret")
 );
 --> statement-breakpoint
 CREATE TABLE "custom_fields" (
-	"id" uuid PRIMARY KEY NOT NULL,
+	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"modified_at" timestamp with time zone,
@@ -265,7 +269,8 @@ CREATE TABLE "custom_fields" (
 	"slug" text NOT NULL,
 	"name" text NOT NULL,
 	"properties" jsonb NOT NULL,
-	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	CONSTRAINT "custom_fields_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "customer_tallies" (
@@ -275,7 +280,7 @@ CREATE TABLE "customer_tallies" (
 );
 --> statement-breakpoint
 CREATE TABLE "customers" (
-	"id" uuid PRIMARY KEY NOT NULL,
+	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"modified_at" timestamp with time zone,
@@ -293,18 +298,20 @@ CREATE TABLE "customers" (
 	"first_user_event_at" timestamp with time zone,
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"deleted_external_id" text,
-	"anonymized_at" timestamp with time zone
+	"anonymized_at" timestamp with time zone,
+	CONSTRAINT "customers_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "discount_products" (
+	"organization_id" text NOT NULL,
 	"discount_id" uuid NOT NULL,
 	"product_id" uuid NOT NULL,
 	"order" integer NOT NULL,
-	CONSTRAINT "discount_products_discount_id_product_id_pk" PRIMARY KEY("discount_id","product_id")
+	CONSTRAINT "discount_products_pkey" PRIMARY KEY("organization_id","discount_id","product_id")
 );
 --> statement-breakpoint
 CREATE TABLE "discounts" (
-	"id" uuid PRIMARY KEY NOT NULL,
+	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"modified_at" timestamp with time zone,
@@ -322,11 +329,12 @@ CREATE TABLE "discounts" (
 	"max_redemptions" integer,
 	"max_redemptions_per_customer" integer,
 	"redemptions_count" integer DEFAULT 0 NOT NULL,
-	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	CONSTRAINT "discounts_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "files" (
-	"id" uuid PRIMARY KEY NOT NULL,
+	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"modified_at" timestamp with time zone,
@@ -346,6 +354,7 @@ CREATE TABLE "files" (
 	"upload_id" text,
 	"upload_parts" jsonb,
 	"purged_at" timestamp with time zone,
+	CONSTRAINT "files_pkey" PRIMARY KEY("organization_id","id"),
 	CONSTRAINT "files_path_unique" UNIQUE("path")
 );
 --> statement-breakpoint
@@ -366,14 +375,15 @@ CREATE TABLE "audit_log" (
 );
 --> statement-breakpoint
 CREATE TABLE "events" (
-	"id" uuid PRIMARY KEY NOT NULL,
+	"id" uuid NOT NULL,
 	"seq" bigserial NOT NULL,
 	"xid" bigint DEFAULT (pg_current_xact_id()::text::bigint) NOT NULL,
 	"organization_id" text NOT NULL,
 	"type" text NOT NULL,
 	"data" jsonb NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
-	"dispatched_at" timestamp with time zone
+	"dispatched_at" timestamp with time zone,
+	CONSTRAINT "events_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "idempotency_keys" (
@@ -401,7 +411,7 @@ CREATE TABLE "mails" (
 );
 --> statement-breakpoint
 CREATE TABLE "meters" (
-	"id" uuid PRIMARY KEY NOT NULL,
+	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"modified_at" timestamp with time zone,
@@ -412,11 +422,13 @@ CREATE TABLE "meters" (
 	"custom_multiplier" integer,
 	"filter" jsonb NOT NULL,
 	"aggregation" jsonb NOT NULL,
-	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	CONSTRAINT "meters_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "order_items" (
-	"id" uuid PRIMARY KEY NOT NULL,
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
 	"order_id" uuid NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"modified_at" timestamp with time zone,
@@ -424,11 +436,12 @@ CREATE TABLE "order_items" (
 	"amount" integer NOT NULL,
 	"tax_amount" integer DEFAULT 0 NOT NULL,
 	"proration" boolean DEFAULT false NOT NULL,
-	"product_price_id" uuid
+	"product_price_id" uuid,
+	CONSTRAINT "order_items_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "orders" (
-	"id" uuid PRIMARY KEY NOT NULL,
+	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"modified_at" timestamp with time zone,
@@ -452,7 +465,7 @@ CREATE TABLE "orders" (
 	"checkout_id" uuid,
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"custom_field_data" jsonb DEFAULT '{}'::jsonb NOT NULL,
-	CONSTRAINT "orders_checkout_id_unique" UNIQUE("checkout_id")
+	CONSTRAINT "orders_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "organization" (
@@ -484,7 +497,7 @@ CREATE TABLE "organization" (
 );
 --> statement-breakpoint
 CREATE TABLE "payments" (
-	"id" uuid PRIMARY KEY NOT NULL,
+	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"modified_at" timestamp with time zone,
@@ -504,7 +517,8 @@ CREATE TABLE "payments" (
 	"intent_status" text,
 	"client_secret" text,
 	"confirmation_token_id" text NOT NULL,
-	"reconcile_due_at" timestamp with time zone
+	"reconcile_due_at" timestamp with time zone,
+	CONSTRAINT "payments_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "processor_notices" (
@@ -535,33 +549,36 @@ CREATE TABLE "test_tokens" (
 );
 --> statement-breakpoint
 CREATE TABLE "product_benefits" (
+	"organization_id" text NOT NULL,
 	"product_id" uuid NOT NULL,
 	"benefit_id" uuid NOT NULL,
 	"order" integer NOT NULL,
-	CONSTRAINT "product_benefits_product_id_benefit_id_pk" PRIMARY KEY("product_id","benefit_id")
+	CONSTRAINT "product_benefits_pkey" PRIMARY KEY("organization_id","product_id","benefit_id")
 );
 --> statement-breakpoint
 CREATE TABLE "product_custom_fields" (
+	"organization_id" text NOT NULL,
 	"product_id" uuid NOT NULL,
 	"custom_field_id" uuid NOT NULL,
 	"order" integer NOT NULL,
 	"required" boolean NOT NULL,
-	CONSTRAINT "product_custom_fields_product_id_custom_field_id_pk" PRIMARY KEY("product_id","custom_field_id")
+	CONSTRAINT "product_custom_fields_pkey" PRIMARY KEY("organization_id","product_id","custom_field_id")
 );
 --> statement-breakpoint
 CREATE TABLE "product_medias" (
+	"organization_id" text NOT NULL,
 	"product_id" uuid NOT NULL,
 	"file_id" uuid NOT NULL,
 	"order" integer NOT NULL,
-	CONSTRAINT "product_medias_product_id_file_id_pk" PRIMARY KEY("product_id","file_id")
+	CONSTRAINT "product_medias_pkey" PRIMARY KEY("organization_id","product_id","file_id")
 );
 --> statement-breakpoint
 CREATE TABLE "product_prices" (
-	"id" uuid PRIMARY KEY NOT NULL,
+	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
-	"product_id" uuid NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"modified_at" timestamp with time zone,
+	"product_id" uuid NOT NULL,
 	"source" text DEFAULT 'catalog' NOT NULL,
 	"is_archived" boolean DEFAULT false NOT NULL,
 	"amount_type" text NOT NULL,
@@ -574,11 +591,12 @@ CREATE TABLE "product_prices" (
 	"unit_amount" text,
 	"cap_amount" integer,
 	"meter_id" uuid,
-	"seat_tiers" jsonb
+	"seat_tiers" jsonb,
+	CONSTRAINT "product_prices_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "products" (
-	"id" uuid PRIMARY KEY NOT NULL,
+	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"modified_at" timestamp with time zone,
@@ -594,11 +612,12 @@ CREATE TABLE "products" (
 	"is_archived" boolean DEFAULT false NOT NULL,
 	"sort_amount_type" text,
 	"sort_amount" integer,
-	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	CONSTRAINT "products_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "webhook_deliveries" (
-	"id" uuid PRIMARY KEY NOT NULL,
+	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
 	"endpoint_id" uuid NOT NULL,
 	"webhook_event_id" uuid NOT NULL,
@@ -606,11 +625,12 @@ CREATE TABLE "webhook_deliveries" (
 	"modified_at" timestamp with time zone,
 	"succeeded" boolean NOT NULL,
 	"http_code" integer,
-	"response" text
+	"response" text,
+	CONSTRAINT "webhook_deliveries_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "webhook_endpoints" (
-	"id" uuid PRIMARY KEY NOT NULL,
+	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"modified_at" timestamp with time zone,
@@ -624,11 +644,12 @@ CREATE TABLE "webhook_endpoints" (
 	"generation" text NOT NULL,
 	"free_price" boolean NOT NULL,
 	"api_version" text NOT NULL,
-	"since_seq" bigint NOT NULL
+	"since_seq" bigint NOT NULL,
+	CONSTRAINT "webhook_endpoints_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "webhook_events" (
-	"id" uuid PRIMARY KEY NOT NULL,
+	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
 	"endpoint_id" uuid NOT NULL,
 	"event_id" uuid NOT NULL,
@@ -644,7 +665,8 @@ CREATE TABLE "webhook_events" (
 	"attempted_at" timestamp with time zone,
 	"next_attempt_at" timestamp with time zone,
 	"queued_at" timestamp with time zone,
-	"last_http_code" integer
+	"last_http_code" integer,
+	CONSTRAINT "webhook_events_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 ALTER TABLE "account" ADD CONSTRAINT "account_userId_user_id_fk" FOREIGN KEY ("userId") REFERENCES "public"."user"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -662,39 +684,40 @@ ALTER TABLE "team_member" ADD CONSTRAINT "team_member_teamId_team_id_fk" FOREIGN
 ALTER TABLE "team_member" ADD CONSTRAINT "team_member_userId_user_id_fk" FOREIGN KEY ("userId") REFERENCES "public"."user"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "benefits" ADD CONSTRAINT "benefits_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "catalog_entries" ADD CONSTRAINT "catalog_entries_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "checkout_link_products" ADD CONSTRAINT "checkout_link_products_checkout_link_id_checkout_links_id_fk" FOREIGN KEY ("checkout_link_id") REFERENCES "public"."checkout_links"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "checkout_link_products" ADD CONSTRAINT "checkout_link_products_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkout_link_products" ADD CONSTRAINT "checkout_link_products_checkout_link_id_fkey" FOREIGN KEY ("organization_id","checkout_link_id") REFERENCES "public"."checkout_links"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkout_link_products" ADD CONSTRAINT "checkout_link_products_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "checkout_links" ADD CONSTRAINT "checkout_links_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "checkout_links" ADD CONSTRAINT "checkout_links_discount_id_discounts_id_fk" FOREIGN KEY ("discount_id") REFERENCES "public"."discounts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkout_links" ADD CONSTRAINT "checkout_links_discount_id_fkey" FOREIGN KEY ("organization_id","discount_id") REFERENCES "public"."discounts"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_product_price_id_product_prices_id_fk" FOREIGN KEY ("product_price_id") REFERENCES "public"."product_prices"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_customer_id_customers_id_fk" FOREIGN KEY ("customer_id") REFERENCES "public"."customers"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_product_price_id_fkey" FOREIGN KEY ("organization_id","product_price_id") REFERENCES "public"."product_prices"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "custom_fields" ADD CONSTRAINT "custom_fields_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customers" ADD CONSTRAINT "customers_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "discount_products" ADD CONSTRAINT "discount_products_discount_id_discounts_id_fk" FOREIGN KEY ("discount_id") REFERENCES "public"."discounts"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "discount_products" ADD CONSTRAINT "discount_products_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "discount_products" ADD CONSTRAINT "discount_products_discount_id_fkey" FOREIGN KEY ("organization_id","discount_id") REFERENCES "public"."discounts"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "discount_products" ADD CONSTRAINT "discount_products_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "discounts" ADD CONSTRAINT "discounts_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "audit_log" ADD CONSTRAINT "audit_log_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE set null ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "meters" ADD CONSTRAINT "meters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "order_items" ADD CONSTRAINT "order_items_order_id_orders_id_fk" FOREIGN KEY ("order_id") REFERENCES "public"."orders"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "order_items" ADD CONSTRAINT "order_items_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "orders" ADD CONSTRAINT "orders_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "orders" ADD CONSTRAINT "orders_customer_id_customers_id_fk" FOREIGN KEY ("customer_id") REFERENCES "public"."customers"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "orders" ADD CONSTRAINT "orders_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "orders" ADD CONSTRAINT "orders_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "orders" ADD CONSTRAINT "orders_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "payments" ADD CONSTRAINT "payments_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "product_benefits" ADD CONSTRAINT "product_benefits_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "product_benefits" ADD CONSTRAINT "product_benefits_benefit_id_benefits_id_fk" FOREIGN KEY ("benefit_id") REFERENCES "public"."benefits"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "product_custom_fields" ADD CONSTRAINT "product_custom_fields_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "product_custom_fields" ADD CONSTRAINT "product_custom_fields_custom_field_id_custom_fields_id_fk" FOREIGN KEY ("custom_field_id") REFERENCES "public"."custom_fields"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "product_medias" ADD CONSTRAINT "product_medias_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "product_medias" ADD CONSTRAINT "product_medias_file_id_files_id_fk" FOREIGN KEY ("file_id") REFERENCES "public"."files"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "product_benefits" ADD CONSTRAINT "product_benefits_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "product_benefits" ADD CONSTRAINT "product_benefits_benefit_id_fkey" FOREIGN KEY ("organization_id","benefit_id") REFERENCES "public"."benefits"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "product_custom_fields" ADD CONSTRAINT "product_custom_fields_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "product_custom_fields" ADD CONSTRAINT "product_custom_fields_custom_field_id_fkey" FOREIGN KEY ("organization_id","custom_field_id") REFERENCES "public"."custom_fields"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "product_medias" ADD CONSTRAINT "product_medias_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "product_medias" ADD CONSTRAINT "product_medias_file_id_fkey" FOREIGN KEY ("organization_id","file_id") REFERENCES "public"."files"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "product_prices" ADD CONSTRAINT "product_prices_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "product_prices" ADD CONSTRAINT "product_prices_product_id_products_id_fk" FOREIGN KEY ("product_id") REFERENCES "public"."products"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "product_prices" ADD CONSTRAINT "product_prices_meter_id_meters_id_fk" FOREIGN KEY ("meter_id") REFERENCES "public"."meters"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "product_prices" ADD CONSTRAINT "product_prices_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "product_prices" ADD CONSTRAINT "product_prices_meter_id_fkey" FOREIGN KEY ("organization_id","meter_id") REFERENCES "public"."meters"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "products" ADD CONSTRAINT "products_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_webhook_event_id_webhook_events_id_fk" FOREIGN KEY ("webhook_event_id") REFERENCES "public"."webhook_events"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_endpoint_id_fkey" FOREIGN KEY ("organization_id","endpoint_id") REFERENCES "public"."webhook_endpoints"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_webhook_event_id_fkey" FOREIGN KEY ("organization_id","webhook_event_id") REFERENCES "public"."webhook_events"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "webhook_endpoints" ADD CONSTRAINT "webhook_endpoints_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "webhook_events" ADD CONSTRAINT "webhook_events_endpoint_id_webhook_endpoints_id_fk" FOREIGN KEY ("endpoint_id") REFERENCES "public"."webhook_endpoints"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "webhook_events" ADD CONSTRAINT "webhook_events_endpoint_id_fkey" FOREIGN KEY ("organization_id","endpoint_id") REFERENCES "public"."webhook_endpoints"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 CREATE UNIQUE INDEX "account_provider" ON "account" USING btree ("providerId","accountId");--> statement-breakpoint
 CREATE INDEX "account_user" ON "account" USING btree ("userId");--> statement-breakpoint
 CREATE INDEX "apikey_organization" ON "apikey" USING btree ("organizationId");--> statement-breakpoint
@@ -719,13 +742,13 @@ CREATE INDEX "benefits_part" ON "benefits" USING gin ("description" gin_trgm_ops
 CREATE INDEX "benefits_metadata" ON "benefits" USING gin ("metadata" jsonb_path_ops);--> statement-breakpoint
 CREATE UNIQUE INDEX "catalog_entries_subject" ON "catalog_entries" USING btree ("organization_id","kind","subject_id");--> statement-breakpoint
 CREATE INDEX "catalog_entries_subject_id" ON "catalog_entries" USING btree ("subject_id");--> statement-breakpoint
-CREATE INDEX "checkout_link_products_of_product" ON "checkout_link_products" USING btree ("product_id");--> statement-breakpoint
+CREATE INDEX "checkout_link_products_of_product" ON "checkout_link_products" USING btree ("organization_id","product_id");--> statement-breakpoint
 CREATE INDEX "checkout_links_by_creation" ON "checkout_links" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "checkout_links_by_label" ON "checkout_links" USING btree ("organization_id","label","id");--> statement-breakpoint
 CREATE INDEX "checkout_links_by_codes" ON "checkout_links" USING btree ("organization_id","allow_discount_codes","id");--> statement-breakpoint
 CREATE INDEX "checkout_links_by_success_url" ON "checkout_links" USING btree ("organization_id",left("success_url", 600),"id");--> statement-breakpoint
 CREATE INDEX "checkouts_by_creation" ON "checkouts" USING btree ("organization_id","created_at","id");--> statement-breakpoint
-CREATE INDEX "checkouts_by_customer" ON "checkouts" USING btree ("customer_id");--> statement-breakpoint
+CREATE INDEX "checkouts_by_customer" ON "checkouts" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "checkouts_by_external_customer" ON "checkouts" USING btree ("external_customer_id");--> statement-breakpoint
 CREATE INDEX "checkouts_due" ON "checkouts" USING btree ("status","expires_at");--> statement-breakpoint
 CREATE UNIQUE INDEX "custom_fields_slug" ON "custom_fields" USING btree ("organization_id","slug") WHERE "custom_fields"."deleted_at" is null;--> statement-breakpoint
@@ -742,7 +765,7 @@ CREATE INDEX "customers_by_email" ON "customers" USING btree ("organization_id",
 CREATE INDEX "customers_by_name" ON "customers" USING btree ("organization_id","name","id") WHERE "customers"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "customers_part" ON "customers" USING gin ("email" gin_trgm_ops,"name" gin_trgm_ops,"external_id" gin_trgm_ops);--> statement-breakpoint
 CREATE INDEX "customers_metadata" ON "customers" USING gin ("metadata" jsonb_path_ops);--> statement-breakpoint
-CREATE INDEX "discount_products_of_product" ON "discount_products" USING btree ("product_id");--> statement-breakpoint
+CREATE INDEX "discount_products_of_product" ON "discount_products" USING btree ("organization_id","product_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "discounts_code" ON "discounts" USING btree ("organization_id",lower("code")) WHERE "discounts"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "discounts_by_creation" ON "discounts" USING btree ("organization_id","created_at","id") WHERE "discounts"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "discounts_by_name" ON "discounts" USING btree ("organization_id","name","id") WHERE "discounts"."deleted_at" is null;--> statement-breakpoint
@@ -766,22 +789,23 @@ CREATE INDEX "meters_by_name" ON "meters" USING btree ("organization_id","name",
 CREATE INDEX "meters_by_creation" ON "meters" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "meters_name_part" ON "meters" USING gin ("name" gin_trgm_ops);--> statement-breakpoint
 CREATE INDEX "meters_metadata" ON "meters" USING gin ("metadata" jsonb_path_ops);--> statement-breakpoint
-CREATE INDEX "order_items_by_order" ON "order_items" USING btree ("order_id");--> statement-breakpoint
+CREATE INDEX "order_items_by_order" ON "order_items" USING btree ("organization_id","order_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "orders_invoice" ON "orders" USING btree ("organization_id","invoice_number");--> statement-breakpoint
 CREATE INDEX "orders_by_creation" ON "orders" USING btree ("organization_id","created_at","id");--> statement-breakpoint
-CREATE INDEX "orders_by_customer" ON "orders" USING btree ("customer_id");--> statement-breakpoint
-CREATE INDEX "orders_by_product" ON "orders" USING btree ("product_id");--> statement-breakpoint
+CREATE UNIQUE INDEX "orders_checkout" ON "orders" USING btree ("organization_id","checkout_id");--> statement-breakpoint
+CREATE INDEX "orders_by_customer" ON "orders" USING btree ("organization_id","customer_id");--> statement-breakpoint
+CREATE INDEX "orders_by_product" ON "orders" USING btree ("organization_id","product_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "organization_slug" ON "organization" USING btree (lower("slug"));--> statement-breakpoint
-CREATE UNIQUE INDEX "payments_under_way" ON "payments" USING btree ("checkout_id") WHERE "payments"."status" = 'pending';--> statement-breakpoint
-CREATE UNIQUE INDEX "payments_succeeded" ON "payments" USING btree ("checkout_id") WHERE "payments"."status" = 'succeeded';--> statement-breakpoint
+CREATE UNIQUE INDEX "payments_under_way" ON "payments" USING btree ("organization_id","checkout_id") WHERE "payments"."status" = 'pending';--> statement-breakpoint
+CREATE UNIQUE INDEX "payments_succeeded" ON "payments" USING btree ("organization_id","checkout_id") WHERE "payments"."status" = 'succeeded';--> statement-breakpoint
 CREATE INDEX "payments_by_creation" ON "payments" USING btree ("organization_id","created_at","id");--> statement-breakpoint
-CREATE INDEX "payments_by_order" ON "payments" USING btree ("order_id");--> statement-breakpoint
+CREATE INDEX "payments_by_order" ON "payments" USING btree ("organization_id","order_id");--> statement-breakpoint
 CREATE INDEX "payments_due" ON "payments" USING btree ("reconcile_due_at") WHERE "payments"."reconcile_due_at" is not null;--> statement-breakpoint
-CREATE INDEX "product_benefits_of_benefit" ON "product_benefits" USING btree ("benefit_id");--> statement-breakpoint
-CREATE INDEX "product_custom_fields_of_field" ON "product_custom_fields" USING btree ("custom_field_id");--> statement-breakpoint
-CREATE INDEX "product_medias_of_file" ON "product_medias" USING btree ("file_id");--> statement-breakpoint
-CREATE INDEX "product_prices_of_product" ON "product_prices" USING btree ("product_id","created_at","id");--> statement-breakpoint
-CREATE INDEX "product_prices_of_meter" ON "product_prices" USING btree ("meter_id") WHERE "product_prices"."meter_id" is not null;--> statement-breakpoint
+CREATE INDEX "product_benefits_of_benefit" ON "product_benefits" USING btree ("organization_id","benefit_id");--> statement-breakpoint
+CREATE INDEX "product_custom_fields_of_field" ON "product_custom_fields" USING btree ("organization_id","custom_field_id");--> statement-breakpoint
+CREATE INDEX "product_medias_of_file" ON "product_medias" USING btree ("organization_id","file_id");--> statement-breakpoint
+CREATE INDEX "product_prices_of_product" ON "product_prices" USING btree ("organization_id","product_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "product_prices_of_meter" ON "product_prices" USING btree ("organization_id","meter_id") WHERE "product_prices"."meter_id" is not null;--> statement-breakpoint
 CREATE INDEX "products_by_creation" ON "products" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "products_by_amount_type" ON "products" USING btree ("organization_id","sort_amount_type","id");--> statement-breakpoint
 CREATE INDEX "products_by_amount" ON "products" USING btree ("organization_id","sort_amount","id");--> statement-breakpoint
@@ -789,10 +813,10 @@ CREATE INDEX "products_by_name" ON "products" USING btree ("organization_id","na
 CREATE INDEX "products_name_part" ON "products" USING gin ("name" gin_trgm_ops);--> statement-breakpoint
 CREATE INDEX "products_metadata" ON "products" USING gin ("metadata" jsonb_path_ops);--> statement-breakpoint
 CREATE INDEX "webhook_deliveries_list" ON "webhook_deliveries" USING btree ("organization_id","created_at");--> statement-breakpoint
-CREATE INDEX "webhook_deliveries_event" ON "webhook_deliveries" USING btree ("webhook_event_id");--> statement-breakpoint
+CREATE INDEX "webhook_deliveries_event" ON "webhook_deliveries" USING btree ("organization_id","webhook_event_id");--> statement-breakpoint
 CREATE INDEX "webhook_endpoints_list" ON "webhook_endpoints" USING btree ("organization_id","created_at") WHERE "webhook_endpoints"."deleted_at" is null;--> statement-breakpoint
 CREATE UNIQUE INDEX "webhook_events_once" ON "webhook_events" USING btree ("organization_id","event_id","endpoint_id");--> statement-breakpoint
-CREATE INDEX "webhook_events_order" ON "webhook_events" USING btree ("endpoint_id","seq");--> statement-breakpoint
+CREATE INDEX "webhook_events_order" ON "webhook_events" USING btree ("organization_id","endpoint_id","seq");--> statement-breakpoint
 CREATE INDEX "webhook_events_due" ON "webhook_events" USING btree ("next_attempt_at") WHERE "webhook_events"."next_attempt_at" is not null;--> statement-breakpoint
 CREATE INDEX "webhook_events_age" ON "webhook_events" USING btree ("created_at") WHERE not "webhook_events"."is_archived";
 --> statement-breakpoint

@@ -32,7 +32,13 @@ export async function createPaidOrder(tx: Tx, deps: Deps, { items, ...wanted }: 
   await store.insertOrder(
     tx,
     order,
-    items.map((item) => ({ ...item, id: newId(created_at), order_id: id, created_at })),
+    items.map((item) => ({
+      ...item,
+      id: newId(created_at),
+      organization_id: wanted.organization_id,
+      order_id: id,
+      created_at,
+    })),
   );
   const made = await read(tx, wanted.organization_id, id);
   for (const type of ["order.created", "order.updated", "order.paid"] as const)
@@ -55,7 +61,7 @@ export const orderService: Service<typeof orders, Ctx> = {
       const faults = checkAddress(row, body.billing_address);
       if (faults.length > 0) throw invalid(...faults);
       const sent = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
-      if (Object.keys(sent).length > 0) await store.updateOrder(tx, row.id, { ...sent, modified_at: ctx.clock.now() });
+      if (Object.keys(sent).length > 0) await store.updateOrder(tx, row, { ...sent, modified_at: ctx.clock.now() });
       const order = await read(tx, organization_id, row.id);
       await emit(tx, ctx, organization_id, "order.updated", order);
       return order;

@@ -2,6 +2,7 @@ import { and, asc, count, eq, gte, inArray, isNotNull, isNull, lte, sql } from "
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, metadataMatches, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { products } from "../products/tables.ts";
 import type { OrderRow, WholeOrder } from "./rules.ts";
 import { orderItems, orders } from "./tables.ts";
@@ -41,16 +42,20 @@ const whole = (db: Database) =>
   db
     .select({ order: orders, customer: customers, product: products })
     .from(orders)
-    .innerJoin(customers, eq(customers.id, orders.customer_id))
-    .innerJoin(products, eq(products.id, orders.product_id));
+    .innerJoin(customers, followKey(orders.customer_id, customers))
+    .innerJoin(products, followKey(orders.product_id, products));
 
-async function withItems(db: Database, rows: Omit<WholeOrder, "items">[]): Promise<WholeOrder[]> {
+async function withItems(
+  db: Database,
+  organization_id: string,
+  rows: Omit<WholeOrder, "items">[],
+): Promise<WholeOrder[]> {
   if (rows.length === 0) return [];
   const ids = rows.map(({ order }) => order.id);
   const items = await db
     .select()
     .from(orderItems)
-    .where(inArray(orderItems.order_id, ids))
+    .where(and(eq(orderItems.organization_id, organization_id), inArray(orderItems.order_id, ids)))
     .orderBy(asc(orderItems.created_at), asc(orderItems.id));
   const byOrder = Map.groupBy(items, (item) => item.order_id);
   return rows.map((row) => ({ ...row, items: byOrder.get(row.order.id) ?? [] }));
@@ -86,21 +91,28 @@ export async function listOrders(db: Database, organization_id: string, filter: 
   const [row] = await db
     .select({ total: count() })
     .from(orders)
-    .innerJoin(customers, eq(customers.id, orders.customer_id))
-    .innerJoin(products, eq(products.id, orders.product_id))
+    .innerJoin(customers, followKey(orders.customer_id, customers))
+    .innerJoin(products, followKey(orders.product_id, products))
     .where(where);
-  return { items: await withItems(db, rows), total: row?.total ?? 0 };
+  return { items: await withItems(db, organization_id, rows), total: row?.total ?? 0 };
 }
 
 /** An order of an organization, whole. */
 export async function findOrder(db: Database, organization_id: string, id: string): Promise<WholeOrder | undefined> {
-  const rows = await whole(db).where(and(eq(orders.organization_id, organization_id), eq(orders.id, id)));
-  return (await withItems(db, rows))[0];
+  const rows = await whole(db).where(matchKey(orders, { organization_id, id }));
+  return (await withItems(db, organization_id, rows))[0];
 }
 
 /** The order that a checkout made. */
-export async function findOrderOfCheckout(db: Database, checkout_id: string): Promise<OrderRow | undefined> {
-  const [row] = await db.select().from(orders).where(eq(orders.checkout_id, checkout_id));
+export async function findOrderOfCheckout(
+  db: Database,
+  organization_id: string,
+  checkout_id: string,
+): Promise<OrderRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(orders)
+    .where(and(eq(orders.organization_id, organization_id), eq(orders.checkout_id, checkout_id)));
   return row;
 }
 
@@ -114,14 +126,10 @@ export async function insertOrder(
 }
 
 export async function lockOrder(tx: Tx, organization_id: string, id: string): Promise<OrderRow | undefined> {
-  const [row] = await tx
-    .select()
-    .from(orders)
-    .where(and(eq(orders.organization_id, organization_id), eq(orders.id, id)))
-    .for("update");
+  const [row] = await tx.select().from(orders).where(matchKey(orders, { organization_id, id })).for("update");
   return row;
 }
 
-export async function updateOrder(tx: Tx, id: string, patch: Partial<OrderRow>): Promise<void> {
-  await tx.update(orders).set(patch).where(eq(orders.id, id));
+export async function updateOrder(tx: Tx, key: RowKey, patch: Partial<OrderRow>): Promise<void> {
+  await tx.update(orders).set(patch).where(matchKey(orders, key));
 }

@@ -2,7 +2,7 @@ import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from
 import type { Address } from "../../shared/addresses.ts";
 import type { Order } from "../../shared/api/orders.ts";
 import { customers } from "../customers/tables.ts";
-import { metadata, stamps } from "../lib/columns.ts";
+import { metadata, ownedKey, references, stamps } from "../lib/columns.ts";
 import { owned } from "../organizations/tables.ts";
 import { products } from "../products/tables.ts";
 
@@ -26,32 +26,31 @@ export const orders = pgTable(
     invoice_number: text().notNull(),
     is_invoice_generated: boolean().notNull().default(false),
     description: text().notNull(),
-    customer_id: uuid()
-      .notNull()
-      .references(() => customers.id),
-    product_id: uuid()
-      .notNull()
-      .references(() => products.id),
-    /** Unique: one checkout never makes two orders. */
-    checkout_id: uuid().unique(),
+    customer_id: uuid().notNull(),
+    product_id: uuid().notNull(),
+    checkout_id: uuid(),
     metadata: metadata(),
     custom_field_data: jsonb().$type<Order["custom_field_data"]>().notNull().default({}),
   },
   (table) => [
+    ownedKey(table.id),
+    references(table.customer_id, customers),
+    references(table.product_id, products),
     uniqueIndex("orders_invoice").on(table.organization_id, table.invoice_number),
     index("orders_by_creation").on(table.organization_id, table.created_at, table.id),
-    index("orders_by_customer").on(table.customer_id),
-    index("orders_by_product").on(table.product_id),
+    // One checkout never makes two orders.
+    uniqueIndex("orders_checkout").on(table.organization_id, table.checkout_id),
+    index("orders_by_customer").on(table.organization_id, table.customer_id),
+    index("orders_by_product").on(table.organization_id, table.product_id),
   ],
 );
 
 export const orderItems = pgTable(
   "order_items",
   {
-    id: uuid().primaryKey(),
-    order_id: uuid()
-      .notNull()
-      .references(() => orders.id, { onDelete: "cascade" }),
+    id: uuid().notNull(),
+    organization_id: text().notNull(),
+    order_id: uuid().notNull(),
     ...stamps(),
     label: text().notNull(),
     amount: integer().notNull(),
@@ -59,5 +58,9 @@ export const orderItems = pgTable(
     proration: boolean().notNull().default(false),
     product_price_id: uuid(),
   },
-  (table) => [index("order_items_by_order").on(table.order_id)],
+  (table) => [
+    ownedKey(table.id),
+    references(table.order_id, orders, "cascade"),
+    index("order_items_by_order").on(table.organization_id, table.order_id),
+  ],
 );

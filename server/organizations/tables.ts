@@ -62,9 +62,9 @@ export const organization = pgTable(
   (table) => [uniqueIndex("organization_slug").on(sql`lower(${table.slug})`)],
 );
 
-/** What every row begins with that belongs to an organization; it goes with its organization. */
+/** What every row begins with that belongs to an organization; it goes with its organization. Its key is `ownedKey`. */
 export const owned = () => ({
-  id: uuid().primaryKey(),
+  id: uuid().notNull(),
   organization_id: text()
     .notNull()
     .references(() => organization.id, { onDelete: "cascade" }),

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { Payment } from "../../shared/api/payments.ts";
-import { instant } from "../lib/columns.ts";
+import { instant, ownedKey } from "../lib/columns.ts";
 import { owned } from "../organizations/tables.ts";
 import type { Card, Intent } from "../processors/processor.ts";
 
@@ -30,12 +30,17 @@ export const payments = pgTable(
     reconcile_due_at: instant(),
   },
   (table) => [
+    ownedKey(table.id),
     // A checkout is tried once at a time and paid once. They are two indexes, so that the late success of an attempt that
     // was given up for lost can be written down while another is under way.
-    uniqueIndex("payments_under_way").on(table.checkout_id).where(sql`${table.status} = 'pending'`),
-    uniqueIndex("payments_succeeded").on(table.checkout_id).where(sql`${table.status} = 'succeeded'`),
+    uniqueIndex("payments_under_way")
+      .on(table.organization_id, table.checkout_id)
+      .where(sql`${table.status} = 'pending'`),
+    uniqueIndex("payments_succeeded")
+      .on(table.organization_id, table.checkout_id)
+      .where(sql`${table.status} = 'succeeded'`),
     index("payments_by_creation").on(table.organization_id, table.created_at, table.id),
-    index("payments_by_order").on(table.order_id),
+    index("payments_by_order").on(table.organization_id, table.order_id),
     index("payments_due").on(table.reconcile_due_at).where(sql`${table.reconcile_due_at} is not null`),
   ],
 );

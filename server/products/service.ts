@@ -156,8 +156,8 @@ export const productService: Service<typeof products, Ctx> = {
         ...sortColumns(prices),
       });
       await store.insertPrices(tx, prices);
-      await store.setMedias(tx, id, body.medias);
-      await store.setFields(tx, id, body.attached_custom_fields);
+      await store.setMedias(tx, { organization_id, id }, body.medias);
+      await store.setFields(tx, { organization_id, id }, body.attached_custom_fields);
       const out = productOut(await reread(tx, organization_id, id), ctx.config.media_url);
       await emit(tx, ctx, organization_id, "product.created", out);
       return out;
@@ -186,14 +186,14 @@ export const productService: Service<typeof products, Ctx> = {
       const now = ctx.clock.now();
       const gone = active.filter((price) => !stays.has(price.id)).map((price) => price.id);
       const added = newPrices(wanted, row, ground.currency, now);
-      await store.archivePrices(tx, gone, now);
+      await store.archivePrices(tx, organization_id, gone, now);
       await store.insertPrices(tx, added);
-      if (body.is_archived && !row.is_archived) await store.dropFromLinks(tx, id);
-      if (medias) await store.setMedias(tx, id, medias);
-      if (attached) await store.setFields(tx, id, attached);
+      if (body.is_archived && !row.is_archived) await store.dropFromLinks(tx, row);
+      if (medias) await store.setMedias(tx, row, medias);
+      if (attached) await store.setFields(tx, row, attached);
       if (gone.length + added.length > 0) Object.assign(patch, sortColumns([...kept, ...added]));
       if (Object.keys(patch).length > 0 || medias || attached)
-        await store.updateProduct(tx, id, { ...patch, modified_at: now });
+        await store.updateProduct(tx, row, { ...patch, modified_at: now });
       const out = productOut(await reread(tx, organization_id, id), ctx.config.media_url);
       await emit(tx, ctx, organization_id, "product.updated", out);
       return out;
@@ -209,8 +209,8 @@ export const productService: Service<typeof products, Ctx> = {
       if (faults.length > 0) throw invalid(...faults);
       const same = JSON.stringify(had.map(({ id }) => id)) === JSON.stringify(wanted);
       if (!same) {
-        await store.setBenefits(tx, row.id, wanted);
-        await store.updateProduct(tx, row.id, { modified_at: ctx.clock.now() });
+        await store.setBenefits(tx, row, wanted);
+        await store.updateProduct(tx, row, { modified_at: ctx.clock.now() });
       }
       const out = productOut(await reread(tx, organization_id, row.id), ctx.config.media_url);
       await emit(tx, ctx, organization_id, "product.updated", out);

@@ -19,7 +19,7 @@ import type { FileRow } from "../files/rules.ts";
 import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, metadataMatches, offsetOf, orderBy, type Paging } from "../lib/page.ts";
-import { rowFromJson, rowsFromJson } from "../lib/rows.ts";
+import { followKey, matchKey, type RowKey, rowFromJson, rowsFromJson } from "../lib/rows.ts";
 import { meters } from "../meters/tables.ts";
 import type { PricedProduct, PriceInsert, PriceRow, ProductRow } from "./rules.ts";
 import { productBenefits, productCustomFields, productMedias, productPrices, products } from "./tables.ts";
@@ -41,8 +41,8 @@ type WithMeter = PriceRow & { meter: object | null };
 const prices = sql<PriceRow[]>`(
   select coalesce(json_agg(to_jsonb(p) || jsonb_build_object('meter', to_jsonb(m))
     order by p.amount_type = 'metered_unit', p.created_at, p.id), '[]')
-  from ${productPrices} p left join ${meters} m on m.id = p.meter_id
-  where p.product_id = ${products}.id and not p.is_archived and p.source = 'catalog'
+  from ${productPrices} p left join ${meters} m on m.organization_id = p.organization_id and m.id = p.meter_id
+  where p.organization_id = ${products}.organization_id and p.product_id = ${products}.id and not p.is_archived and p.source = 'catalog'
 )`.mapWith((list: unknown) => (list as WithMeter[]).map(readPrice));
 
 const readPrice = ({ meter, ...row }: WithMeter): PriceRow => ({
@@ -52,22 +52,23 @@ const readPrice = ({ meter, ...row }: WithMeter): PriceRow => ({
 
 const given = sql<BenefitRow[]>`(
   select coalesce(json_agg(to_jsonb(b) order by pb."order"), '[]')
-  from ${productBenefits} pb join ${benefits} b on b.id = pb.benefit_id
-  where pb.product_id = ${products}.id and b.deleted_at is null
+  from ${productBenefits} pb join ${benefits} b on b.organization_id = pb.organization_id and b.id = pb.benefit_id
+  where pb.organization_id = ${products}.organization_id and pb.product_id = ${products}.id and b.deleted_at is null
 )`.mapWith((list: unknown) => rowsFromJson(benefits, list));
 
 const medias = sql<FileRow[]>`(
   select coalesce(json_agg(to_jsonb(f) order by pm."order"), '[]')
-  from ${productMedias} pm join ${files} f on f.id = pm.file_id
-  where pm.product_id = ${products}.id and f.deleted_at is null
+  from ${productMedias} pm join ${files} f on f.organization_id = pm.organization_id and f.id = pm.file_id
+  where pm.organization_id = ${products}.organization_id and pm.product_id = ${products}.id and f.deleted_at is null
 )`.mapWith((list: unknown) => rowsFromJson(files, list));
 
 type Attached = PricedProduct["fields"][number];
 const fields = sql<Attached[]>`(
   select coalesce(json_agg(json_build_object('order', pf."order", 'required', pf.required, 'field', to_jsonb(c))
     order by pf."order"), '[]')
-  from ${productCustomFields} pf join ${customFields} c on c.id = pf.custom_field_id
-  where pf.product_id = ${products}.id and c.deleted_at is null
+  from ${productCustomFields} pf join ${customFields} c
+    on c.organization_id = pf.organization_id and c.id = pf.custom_field_id
+  where pf.organization_id = ${products}.organization_id and pf.product_id = ${products}.id and c.deleted_at is null
 )`.mapWith((list: unknown) =>
   (list as Attached[]).map(({ field, ...place }) => ({ ...place, field: rowFromJson(customFields, field) })),
 );
@@ -84,6 +85,7 @@ const sortable = {
 /** One page. Which products are on it is found first, so that nothing is loaded with those before it. */
 function pageAt(
   db: Database,
+  organization_id: string | Placeholder,
   where: SQL | undefined,
   sorting: readonly string[],
   limit: number | Placeholder,
@@ -100,13 +102,14 @@ function pageAt(
   return db
     .select(priced)
     .from(products)
-    .where(inArray(products.id, ids))
+    .where(and(eq(products.organization_id, organization_id), inArray(products.id, ids)))
     .orderBy(...order);
 }
 
-const whole = eq(products.organization_id, sql.placeholder("organization_id"));
+const asked = sql.placeholder("organization_id");
+const whole = eq(products.organization_id, asked);
 const prepareWhole = (db: Database, sorting: readonly string[]) => ({
-  page: pageAt(db, whole, sorting, sql.placeholder("limit"), sql.placeholder("offset")).prepare(
+  page: pageAt(db, asked, whole, sorting, sql.placeholder("limit"), sql.placeholder("offset")).prepare(
     `products_page_${sorting.join("_")}`,
   ),
   total: db.select({ total: count() }).from(products).where(whole).prepare("products_total"),
@@ -156,12 +159,17 @@ export async function listProducts(
           db
             .select({ id: productBenefits.product_id })
             .from(productBenefits)
-            .where(inArray(productBenefits.benefit_id, filters.benefit_id)),
+            .where(
+              and(
+                eq(productBenefits.organization_id, organization_id),
+                inArray(productBenefits.benefit_id, filters.benefit_id),
+              ),
+            ),
         ),
     among(products.visibility, filters.visibility),
     metadataMatches(products.metadata, filters.metadata),
   );
-  const items = await pageAt(db, where, sorting, limit, offset);
+  const items = await pageAt(db, organization_id, where, sorting, limit, offset);
   return { items, total: await db.$count(products, where) };
 }
 
@@ -193,18 +201,14 @@ export async function findPrice(db: Database, organization_id: string, id: strin
   const [found] = await db
     .select({ price: productPrices, meter: meters })
     .from(productPrices)
-    .leftJoin(meters, eq(meters.id, productPrices.meter_id))
-    .where(and(eq(productPrices.organization_id, organization_id), eq(productPrices.id, id)));
+    .leftJoin(meters, followKey(productPrices.meter_id, meters))
+    .where(matchKey(productPrices, { organization_id, id }));
   return found && { ...found.price, meter: found.meter };
 }
 
 /** A product, kept from changing until the transaction ends. */
 export async function lockProduct(tx: Tx, organization_id: string, id: string): Promise<ProductRow | undefined> {
-  const [row] = await tx
-    .select()
-    .from(products)
-    .where(and(eq(products.organization_id, organization_id), eq(products.id, id)))
-    .for("update");
+  const [row] = await tx.select().from(products).where(matchKey(products, { organization_id, id })).for("update");
   return row;
 }
 
@@ -214,8 +218,8 @@ export async function insertProduct(tx: Tx, values: typeof products.$inferInsert
 }
 
 /** Change columns of a product that the caller has locked. */
-export async function updateProduct(tx: Tx, id: string, patch: Partial<ProductRow>): Promise<void> {
-  await tx.update(products).set(patch).where(eq(products.id, id));
+export async function updateProduct(tx: Tx, key: RowKey, patch: Partial<ProductRow>): Promise<void> {
+  await tx.update(products).set(patch).where(matchKey(products, key));
 }
 
 /** Add prices. */
@@ -224,36 +228,41 @@ export async function insertPrices(tx: Tx, values: PriceInsert[]): Promise<void>
 }
 
 /** Take prices off sale; whoever bought at one of them keeps it (PRD-22). */
-export async function archivePrices(tx: Tx, ids: readonly string[], now: Date): Promise<void> {
+export async function archivePrices(tx: Tx, organization_id: string, ids: readonly string[], now: Date): Promise<void> {
   if (ids.length === 0) return;
   await tx
     .update(productPrices)
     .set({ is_archived: true, modified_at: now })
-    .where(inArray(productPrices.id, [...ids]));
+    .where(and(eq(productPrices.organization_id, organization_id), inArray(productPrices.id, [...ids])));
 }
 
+type Attachments = typeof productMedias | typeof productCustomFields | typeof productBenefits;
+const ofProduct = (table: Attachments, product: RowKey) =>
+  and(eq(table.organization_id, product.organization_id), eq(table.product_id, product.id));
+const pointTo = ({ organization_id, id }: RowKey) => ({ organization_id, product_id: id });
+
 /** Put these on the product in this order, in place of what was there. */
-export async function setMedias(tx: Tx, product_id: string, file_ids: readonly string[]): Promise<void> {
-  await tx.delete(productMedias).where(eq(productMedias.product_id, product_id));
-  const rows = [...new Set(file_ids)].map((file_id, order) => ({ product_id, file_id, order }));
+export async function setMedias(tx: Tx, product: RowKey, file_ids: readonly string[]): Promise<void> {
+  await tx.delete(productMedias).where(ofProduct(productMedias, product));
+  const rows = [...new Set(file_ids)].map((file_id, order) => ({ ...pointTo(product), file_id, order }));
   if (rows.length > 0) await tx.insert(productMedias).values(rows);
 }
 
 /** Ask for these in this order, in place of what was asked. */
 export async function setFields(
   tx: Tx,
-  product_id: string,
+  product: RowKey,
   wanted: readonly { custom_field_id: string; required: boolean }[],
 ): Promise<void> {
-  await tx.delete(productCustomFields).where(eq(productCustomFields.product_id, product_id));
-  const rows = wanted.map((one, order) => ({ ...one, product_id, order }));
+  await tx.delete(productCustomFields).where(ofProduct(productCustomFields, product));
+  const rows = wanted.map((one, order) => ({ ...one, ...pointTo(product), order }));
   if (rows.length > 0) await tx.insert(productCustomFields).values(rows);
 }
 
 /** Give these in this order, in place of what was given. */
-export async function setBenefits(tx: Tx, product_id: string, benefit_ids: readonly string[]): Promise<void> {
-  await tx.delete(productBenefits).where(eq(productBenefits.product_id, product_id));
-  const rows = benefit_ids.map((benefit_id, order) => ({ product_id, benefit_id, order }));
+export async function setBenefits(tx: Tx, product: RowKey, benefit_ids: readonly string[]): Promise<void> {
+  await tx.delete(productBenefits).where(ofProduct(productBenefits, product));
+  const rows = benefit_ids.map((benefit_id, order) => ({ ...pointTo(product), benefit_id, order }));
   if (rows.length > 0) await tx.insert(productBenefits).values(rows);
 }
 
@@ -276,15 +285,17 @@ export async function findMedias(tx: Tx, organization_id: string, ids: readonly 
 }
 
 /** An archived product is offered by no link; a link that offered nothing else goes with it (PRD-28). */
-export async function dropFromLinks(tx: Tx, product_id: string): Promise<void> {
+export async function dropFromLinks(tx: Tx, { organization_id, id }: RowKey): Promise<void> {
   const left = await tx
     .delete(checkoutLinkProducts)
-    .where(eq(checkoutLinkProducts.product_id, product_id))
+    .where(and(eq(checkoutLinkProducts.organization_id, organization_id), eq(checkoutLinkProducts.product_id, id)))
     .returning({ id: checkoutLinkProducts.checkout_link_id });
   if (left.length === 0) return;
-  const empty = sql`not exists (select from ${checkoutLinkProducts} lp where lp.checkout_link_id = ${checkoutLinks.id})`;
+  const empty = sql`not exists (select from ${checkoutLinkProducts} lp
+    where lp.organization_id = ${organization_id} and lp.checkout_link_id = ${checkoutLinks.id})`;
   await tx.delete(checkoutLinks).where(
     and(
+      eq(checkoutLinks.organization_id, organization_id),
       inArray(
         checkoutLinks.id,
         left.map(({ id }) => id),

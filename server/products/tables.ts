@@ -1,13 +1,13 @@
 import { sql } from "drizzle-orm";
-import { boolean, index, integer, jsonb, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
+import { boolean, index, integer, jsonb, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import type { ProductPrice } from "../../shared/api/prices.ts";
 import type { Product } from "../../shared/api/products.ts";
 import { benefits } from "../benefits/tables.ts";
 import { customFields } from "../custom-fields/tables.ts";
 import { files } from "../files/tables.ts";
-import { metadata, stamps } from "../lib/columns.ts";
+import { metadata, ownedKey, references } from "../lib/columns.ts";
 import { meters } from "../meters/tables.ts";
-import { organization, owned } from "../organizations/tables.ts";
+import { owned } from "../organizations/tables.ts";
 
 type Interval = Product["recurring_interval"];
 type Seats = Extract<ProductPrice, { amount_type: "seat_based" }>["seat_tiers"];
@@ -34,6 +34,7 @@ export const products = pgTable(
     metadata: metadata(),
   },
   (table) => [
+    ownedKey(table.id),
     index("products_by_creation").on(table.organization_id, table.created_at, table.id),
     index("products_by_amount_type").on(table.organization_id, table.sort_amount_type, table.id),
     index("products_by_amount").on(table.organization_id, table.sort_amount, table.id),
@@ -47,14 +48,8 @@ export const products = pgTable(
 export const productPrices = pgTable(
   "product_prices",
   {
-    id: uuid().primaryKey(),
-    organization_id: text()
-      .notNull()
-      .references(() => organization.id, { onDelete: "cascade" }),
-    product_id: uuid()
-      .notNull()
-      .references(() => products.id, { onDelete: "cascade" }),
-    ...stamps(),
+    ...owned(),
+    product_id: uuid().notNull(),
     /** `ad_hoc` prices were made for one checkout and belong to no list. */
     source: text().$type<ProductPrice["source"]>().notNull().default("catalog"),
     is_archived: boolean().notNull().default(false),
@@ -68,12 +63,17 @@ export const productPrices = pgTable(
     /** A decimal as text: it is never a float (PRD-11). */
     unit_amount: text(),
     cap_amount: integer(),
-    meter_id: uuid().references(() => meters.id),
+    meter_id: uuid(),
     seat_tiers: jsonb().$type<Seats>(),
   },
   (table) => [
-    index("product_prices_of_product").on(table.product_id, table.created_at, table.id),
-    index("product_prices_of_meter").on(table.meter_id).where(sql`${table.meter_id} is not null`),
+    ownedKey(table.id),
+    references(table.product_id, products, "cascade"),
+    references(table.meter_id, meters),
+    index("product_prices_of_product").on(table.organization_id, table.product_id, table.created_at, table.id),
+    index("product_prices_of_meter")
+      .on(table.organization_id, table.meter_id)
+      .where(sql`${table.meter_id} is not null`),
   ],
 );
 
@@ -81,17 +81,16 @@ export const productPrices = pgTable(
 export const productBenefits = pgTable(
   "product_benefits",
   {
-    product_id: uuid()
-      .notNull()
-      .references(() => products.id, { onDelete: "cascade" }),
-    benefit_id: uuid()
-      .notNull()
-      .references(() => benefits.id, { onDelete: "cascade" }),
+    organization_id: text().notNull(),
+    product_id: uuid().notNull(),
+    benefit_id: uuid().notNull(),
     order: integer().notNull(),
   },
   (table) => [
-    primaryKey({ columns: [table.product_id, table.benefit_id] }),
-    index("product_benefits_of_benefit").on(table.benefit_id),
+    ownedKey(table.product_id, table.benefit_id),
+    references(table.product_id, products, "cascade"),
+    references(table.benefit_id, benefits, "cascade"),
+    index("product_benefits_of_benefit").on(table.organization_id, table.benefit_id),
   ],
 );
 
@@ -99,17 +98,16 @@ export const productBenefits = pgTable(
 export const productMedias = pgTable(
   "product_medias",
   {
-    product_id: uuid()
-      .notNull()
-      .references(() => products.id, { onDelete: "cascade" }),
-    file_id: uuid()
-      .notNull()
-      .references(() => files.id, { onDelete: "cascade" }),
+    organization_id: text().notNull(),
+    product_id: uuid().notNull(),
+    file_id: uuid().notNull(),
     order: integer().notNull(),
   },
   (table) => [
-    primaryKey({ columns: [table.product_id, table.file_id] }),
-    index("product_medias_of_file").on(table.file_id),
+    ownedKey(table.product_id, table.file_id),
+    references(table.product_id, products, "cascade"),
+    references(table.file_id, files, "cascade"),
+    index("product_medias_of_file").on(table.organization_id, table.file_id),
   ],
 );
 
@@ -117,17 +115,16 @@ export const productMedias = pgTable(
 export const productCustomFields = pgTable(
   "product_custom_fields",
   {
-    product_id: uuid()
-      .notNull()
-      .references(() => products.id, { onDelete: "cascade" }),
-    custom_field_id: uuid()
-      .notNull()
-      .references(() => customFields.id, { onDelete: "cascade" }),
+    organization_id: text().notNull(),
+    product_id: uuid().notNull(),
+    custom_field_id: uuid().notNull(),
     order: integer().notNull(),
     required: boolean().notNull(),
   },
   (table) => [
-    primaryKey({ columns: [table.product_id, table.custom_field_id] }),
-    index("product_custom_fields_of_field").on(table.custom_field_id),
+    ownedKey(table.product_id, table.custom_field_id),
+    references(table.product_id, products, "cascade"),
+    references(table.custom_field_id, customFields, "cascade"),
+    index("product_custom_fields_of_field").on(table.organization_id, table.custom_field_id),
   ],
 );

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { bigint, boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
-import { instant, stamps } from "../lib/columns.ts";
+import { instant, ownedKey, references, stamps } from "../lib/columns.ts";
 import type { ApiVersion, ClientProfile } from "../lib/profiles.ts";
 import { owned } from "../organizations/tables.ts";
 
@@ -24,6 +24,7 @@ export const webhookEndpoints = pgTable(
     since_seq: bigint({ mode: "number" }).notNull(),
   },
   (table) => [
+    ownedKey(table.id),
     index("webhook_endpoints_list").on(table.organization_id, table.created_at).where(sql`${table.deleted_at} is null`),
   ],
 );
@@ -32,11 +33,9 @@ export const webhookEndpoints = pgTable(
 export const webhookEvents = pgTable(
   "webhook_events",
   {
-    id: uuid().primaryKey(),
+    id: uuid().notNull(),
     organization_id: text().notNull(),
-    endpoint_id: uuid()
-      .notNull()
-      .references(() => webhookEndpoints.id, { onDelete: "cascade" }),
+    endpoint_id: uuid().notNull(),
     event_id: uuid().notNull(),
     /** The occurrence's own number: the order of emission, whatever order the fan-out ran in. */
     seq: bigint({ mode: "number" }).notNull(),
@@ -57,8 +56,10 @@ export const webhookEvents = pgTable(
     last_http_code: integer(),
   },
   (table) => [
+    ownedKey(table.id),
+    references(table.endpoint_id, webhookEndpoints, "cascade"),
     uniqueIndex("webhook_events_once").on(table.organization_id, table.event_id, table.endpoint_id),
-    index("webhook_events_order").on(table.endpoint_id, table.seq),
+    index("webhook_events_order").on(table.organization_id, table.endpoint_id, table.seq),
     index("webhook_events_due").on(table.next_attempt_at).where(sql`${table.next_attempt_at} is not null`),
     index("webhook_events_age").on(table.created_at).where(sql`not ${table.is_archived}`),
   ],
@@ -68,19 +69,20 @@ export const webhookEvents = pgTable(
 export const webhookDeliveries = pgTable(
   "webhook_deliveries",
   {
-    id: uuid().primaryKey(),
+    id: uuid().notNull(),
     organization_id: text().notNull(),
     endpoint_id: uuid().notNull(),
-    webhook_event_id: uuid()
-      .notNull()
-      .references(() => webhookEvents.id, { onDelete: "cascade" }),
+    webhook_event_id: uuid().notNull(),
     ...stamps(),
     succeeded: boolean().notNull(),
     http_code: integer(),
     response: text(),
   },
   (table) => [
+    ownedKey(table.id),
+    references(table.endpoint_id, webhookEndpoints, "cascade"),
+    references(table.webhook_event_id, webhookEvents, "cascade"),
     index("webhook_deliveries_list").on(table.organization_id, table.created_at),
-    index("webhook_deliveries_event").on(table.webhook_event_id),
+    index("webhook_deliveries_event").on(table.organization_id, table.webhook_event_id),
   ],
 );
