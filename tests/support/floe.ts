@@ -1,24 +1,13 @@
-import { createHash } from "node:crypto";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PGlite } from "@electric-sql/pglite";
 import type { FastifyInstance } from "fastify";
 import { buildApp } from "../../server/app.ts";
 import { type Auth, createAuth } from "../../server/auth/auth.ts";
 import { keepsBooks } from "../../server/books.ts";
 import { type Config, completeConfig, readSettings } from "../../server/config.ts";
 import type { Deps } from "../../server/lib/context.ts";
-import { embeddedExtensions, type OpenDatabase, openEmbedded, openPostgres } from "../../server/lib/database.ts";
+import { openPostgres } from "../../server/lib/database.ts";
 import { openJobs } from "../../server/lib/jobs.ts";
 import { openProcessor } from "../../server/processors/open.ts";
 import { embedded } from "../../server/providers/embedded.ts";
@@ -31,9 +20,7 @@ import { createClient } from "../../shared/client.ts";
 import type { Client } from "../../shared/contract.ts";
 import { freePort } from "./free-port.ts";
 import { newId } from "./ids.ts";
-
-const migrations = "server/migrations";
-const cache = "node_modules/.cache/floe-tests";
+import { migrations, openMemory } from "./memory-database.ts";
 
 /** A clock that stands still until it is moved. */
 export class TestClock {
@@ -104,33 +91,6 @@ export type FloeOptions = {
   replace?: (deps: Deps) => Partial<Deps>;
 };
 
-/** A migrated database in memory: made once for each state of the migrations, then loaded from its copy. */
-async function memoryDatabase(): Promise<OpenDatabase> {
-  const hash = createHash("sha256");
-  for (const name of readdirSync(migrations)
-    .filter((file) => file.endsWith(".sql"))
-    .sort())
-    hash.update(readFileSync(join(migrations, name)));
-  const file = join(cache, `${hash.digest("hex").slice(0, 16)}.tar`);
-  if (existsSync(file))
-    return openEmbedded(
-      await PGlite.create({ extensions: embeddedExtensions, loadDataDir: new Blob([readFileSync(file)]) }),
-    );
-  const pglite = await PGlite.create({ extensions: embeddedExtensions });
-  const database = await openEmbedded(pglite);
-  await database.migrate(migrations);
-  const jobs = await openJobs(database.queue, (error) => console.error(error));
-  await jobs.stop();
-  const dump = await pglite.dumpDataDir("none");
-  mkdirSync(cache, { recursive: true });
-  const partial = `${file}.${process.pid}`;
-  writeFileSync(partial, Buffer.from(await dump.arrayBuffer()));
-  renameSync(partial, file);
-  return pglite.closed
-    ? openEmbedded(await PGlite.create({ extensions: embeddedExtensions, loadDataDir: new Blob([readFileSync(file)]) }))
-    : database;
-}
-
 /** A whole floe in this process, its outside world replaced by nothing but the test processor and a movable clock. */
 export async function start(options: FloeOptions = {}): Promise<Floe> {
   const port = await freePort();
@@ -148,7 +108,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     {},
   );
   const config = completeConfig(settings);
-  const database = options.databaseUrl ? await openPostgres(options.databaseUrl) : await memoryDatabase();
+  const database = options.databaseUrl ? await openPostgres(options.databaseUrl) : await openMemory();
   if (options.databaseUrl) await database.migrate(migrations);
   const logged: string[] = [];
   const write = (level: string) => (fields: object, text?: string) => {
