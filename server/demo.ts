@@ -35,7 +35,7 @@ export async function demoStore(deps: Deps, auth: Auth, provider: Provider, fold
     slug: "demo",
   });
   const actor = { kind: "system" as const, organization_id, scopes: new Set(scopes), user_id: null, key_id: null };
-  const ctx: Ctx = { ...deps, actor, client: legacyProfile, ip: "127.0.0.1" };
+  const ctx: Ctx = { ...deps, actor, client: legacyProfile, ip: "127.0.0.1", alongside: [] };
   const listed = await provider.products.list(ctx, { query: { page: 1, limit: 1, sorting: ["created_at"] } });
   if (listed.items.length === 0) {
     await provider.products.create(ctx, {

@@ -7,6 +7,7 @@ import { record } from "../lib/audit.ts";
 import type { Database, Deps, Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
 import { hashToken } from "../lib/secrets.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import { key_prefixes, scopesIn } from "./api-keys-identify.ts";
 import { askedScopes, Create, Delete, Get, type KeyRow, List, Rotate, shown, Update } from "./api-keys-shapes.ts";
 import {
@@ -170,7 +171,7 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
         createdAt: now,
         updatedAt: now,
       };
-      return deps.db.transaction(async (tx) => {
+      return transact(deps, async (tx) => {
         const [made] = await tx.insert(apikey).values(row).returning();
         if (!made) throw new Error("The key was not written.");
         await tell(tx, request, person, "created", made, { scopes: scopesIn(made.permissions) });
@@ -209,7 +210,7 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
       const person = await personOf(identify, request);
       const { keyId, configId, userId, ...body } = bodyOf(request, Update);
       refuseOtherUser(person, userId);
-      return deps.db.transaction(async (tx) => {
+      return transact(deps, async (tx) => {
         const { row, held } = await locked(tx, person, { keyId, configId }, "update");
         const scopes = askedScopes(body);
         checkScopes(scopes ?? [], held);
@@ -246,7 +247,7 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
     guarded(deps, async (request) => {
       const person = await personThemselves(identify, request);
       const { keyId, configId, expiresPreviousIn } = bodyOf(request, Rotate);
-      return deps.db.transaction(async (tx) => {
+      return transact(deps, async (tx) => {
         const { row, held } = await locked(tx, person, { keyId, configId }, "update");
         // Whoever renews a key comes to know it, so it may not be able to do more than they.
         if (row.organizationId !== null) checkScopes(scopesIn(row.permissions).filter(isScope), held);
@@ -275,7 +276,7 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
     guarded(deps, async (request) => {
       const person = await personOf(identify, request);
       const asked = bodyOf(request, Delete);
-      return deps.db.transaction(async (tx) => {
+      return transact(deps, async (tx) => {
         const { row } = await locked(tx, person, asked, "delete");
         await tx.delete(apikey).where(eq(apikey.id, row.id));
         await tell(tx, request, person, "deleted", row);
@@ -292,7 +293,7 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
         .filter(({ permissions }) => allows(permissions, "apiKey", "delete"))
         .map((one) => one.organization_id);
       const own = or(eq(apikey.userId, person.user_id), inArray(apikey.organizationId, managed));
-      return deps.db.transaction(async (tx) => {
+      return transact(deps, async (tx) => {
         const gone = await tx
           .delete(apikey)
           .where(and(own, lt(apikey.expiresAt, deps.clock.now())))

@@ -3,6 +3,7 @@ import type { BetterAuthOptions } from "better-auth";
 import type { DBAdapter, DBTransactionAdapter } from "better-auth/adapters";
 import { type AuditEntry, record } from "../lib/audit.ts";
 import type { Database, Deps, Tx } from "../lib/context.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import { type Change, isTold, type Row, type Told, tell } from "./audit-accounts.ts";
 
 type Adapter = DBAdapter<BetterAuthOptions>;
@@ -19,11 +20,11 @@ const rows_max = 10_000;
  * makes it. `open` gives the storage on a connection or a transaction.
  */
 export function auditedStorage(deps: Deps, open: (db: Database) => Adapter): Adapter {
-  const alone: Within = (work) => deps.db.transaction((tx) => work(open(tx), tx));
+  const alone: Within = (work) => transact(deps, (tx) => work(open(tx), tx));
   return {
     ...audit(deps, open(deps.db), alone),
     transaction: (work) =>
-      deps.db.transaction((tx) => {
+      transact(deps, (tx) => {
         const store = open(tx);
         return work(audit(deps, store, (inner) => inner(store, tx)));
       }),

@@ -1,6 +1,7 @@
 import { APIError } from "better-auth/api";
 import { and, asc, eq, inArray, ne, sql } from "drizzle-orm";
 import type { Database, Deps, Tx } from "../lib/context.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import { organization } from "../organizations/tables.ts";
 import { recordTold } from "./audit-storage.ts";
 import { deviceCode, member, session, user } from "./tables.ts";
@@ -8,7 +9,7 @@ import { deviceCode, member, session, user } from "./tables.ts";
 /** Whether money has moved, or was about to: whether an organization has orders or payments. */
 export type KeepsBooks = (tx: Tx, organization_id: string) => Promise<boolean>;
 
-type Parts = Pick<Deps, "db" | "clock">;
+type Parts = Pick<Deps, "db" | "jobs" | "log" | "clock">;
 type Emptied = { id: string; slug: string };
 
 const owns = sql`'owner' = any(string_to_array(${member.role}, ','))`;
@@ -57,15 +58,15 @@ async function alone(tx: Tx, keepsBooks: KeepsBooks, user_id: string): Promise<E
 }
 
 /** Refuse now what deleting a person would refuse later. */
-export const refuseDeletion = (db: Database, keepsBooks: KeepsBooks, user_id: string): Promise<void> =>
-  db.transaction(async (tx) => void (await alone(tx, keepsBooks, user_id)));
+export const refuseDeletion = (deps: Parts, keepsBooks: KeepsBooks, user_id: string): Promise<void> =>
+  transact(deps, async (tx) => void (await alone(tx, keepsBooks, user_id)));
 
 /**
  * Delete a person with everything that is theirs (sessions, linked accounts, keys, memberships, invitations they sent)
  * and the organizations that only they were in, or refuse and change nothing. All ways to delete a person lead here.
  */
 export async function deletePerson(deps: Parts, keepsBooks: KeepsBooks, user_id: string): Promise<void> {
-  await deps.db.transaction(async (tx) => {
+  await transact(deps, async (tx) => {
     for (const emptied of await alone(tx, keepsBooks, user_id)) await deleteWhole(tx, deps, emptied);
     await tx.delete(session).where(eq(session.impersonatedBy, user_id));
     await tx.delete(deviceCode).where(eq(deviceCode.userId, user_id));
@@ -91,7 +92,7 @@ async function deleteWhole(tx: Tx, deps: Parts, { id, slug }: Emptied): Promise<
  * refuse because it keeps books.
  */
 export async function deleteOrganization(deps: Parts, keepsBooks: KeepsBooks, organization_id: string): Promise<void> {
-  await deps.db.transaction(async (tx) => {
+  await transact(deps, async (tx) => {
     const [found] = await tx
       .select({ id: organization.id, slug: organization.slug })
       .from(organization)

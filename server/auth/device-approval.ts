@@ -4,6 +4,7 @@ import { z } from "zod";
 import { bucketOf } from "../lib/addresses.ts";
 import { record } from "../lib/audit.ts";
 import type { Deps } from "../lib/context.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import { agentName, clientName, confirmationHashes, fault, secondsBetween } from "./device.ts";
 import { codeTries } from "./device-tries.ts";
 import { deviceCode } from "./tables.ts";
@@ -137,7 +138,7 @@ export function approvalEndpoints(deps: Deps) {
   }
   /** Answer a request that is still open, once. */
   const settle = (found: Code, status: "approved" | "denied", person: Person): Promise<void> =>
-    db.transaction(async (tx) => {
+    transact(deps, async (tx) => {
       const [settled] = await tx
         .update(deviceCode)
         .set({ status })

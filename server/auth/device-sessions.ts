@@ -9,6 +9,7 @@ import { and, desc, eq, gt, isNotNull } from "drizzle-orm";
 import { z } from "zod";
 import { record } from "../lib/audit.ts";
 import type { Deps } from "../lib/context.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import { clientName } from "./device.ts";
 import { session } from "./tables.ts";
 
@@ -56,7 +57,7 @@ export function deviceSessionEndpoints(deps: Deps) {
     async (ctx) => {
       const { user, session: own } = ctx.context.session;
       const by: unknown = own.impersonatedBy;
-      await db.transaction(async (tx) => {
+      await transact(deps, async (tx) => {
         const [gone] = await tx
           .delete(session)
           .where(and(eq(session.id, ctx.body.id), eq(session.userId, user.id), isNotNull(session.clientId)))

@@ -4,6 +4,7 @@ import { APIError, createAuthMiddleware } from "better-auth/api";
 import { anonymous } from "better-auth/plugins";
 import { and, asc, eq, gt, inArray, lt, ne, notExists, sql } from "drizzle-orm";
 import type { Deps, Tx } from "../lib/context.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import { recordTold } from "./audit-storage.ts";
 import { account, apikey, deviceCode, invitation, member, session, team, teamMember, user } from "./tables.ts";
 
@@ -17,7 +18,7 @@ export type MovePurchases = (tx: Tx, deps: Deps, from: string, to: string) => Pr
 export function guests(deps: Deps, movePurchases: MovePurchases) {
   const plugin = anonymous({
     onLinkAccount: ({ anonymousUser, newUser }) =>
-      deps.db.transaction((tx) => moveGuest(tx, deps, movePurchases, anonymousUser.user.id, newUser.user.id)),
+      transact(deps, (tx) => moveGuest(tx, deps, movePurchases, anonymousUser.user.id, newUser.user.id)),
   });
   return {
     ...plugin,

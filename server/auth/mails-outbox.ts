@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Database, Deps, Tx } from "../lib/context.ts";
 import { loggable } from "../lib/loggable.ts";
 import { type Mail, queueMail } from "../lib/mail.ts";
+import { transact } from "../lib/unit-of-work.ts";
 
 type Handler = (request: Request) => Promise<Response>;
 
@@ -15,16 +16,15 @@ export function outbox(deps: Deps, note: (error: unknown) => void) {
   const open = new AsyncLocalStorage<{ tx: Tx; failure: { error?: unknown } }>();
   /** The database as better-auth is given it: what runs inside a transaction can find that transaction. */
   const db: Database = Object.assign(Object.create(deps.db) as Database, {
-    transaction: <T>(work: (tx: Tx) => Promise<T>, ...options: [never?]): Promise<T> =>
-      deps.db.transaction(
-        async (tx) => {
-          const failure: { error?: unknown } = {};
-          const result = await open.run({ tx, failure }, () => work(tx));
-          if ("error" in failure) throw failure.error;
-          return result;
-        },
-        ...options,
-      ),
+    transaction: <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+      deps.db.transaction(async (begun) => {
+        // What begins it makes it a unit of work.
+        const tx = begun as Tx;
+        const failure: { error?: unknown } = {};
+        const result = await open.run({ tx, failure }, () => work(tx));
+        if ("error" in failure) throw failure.error;
+        return result;
+      }),
   });
   return {
     db,
@@ -33,7 +33,7 @@ export function outbox(deps: Deps, note: (error: unknown) => void) {
     async mail(mail: Mail): Promise<void> {
       const within = open.getStore();
       try {
-        await (within ? queueMail(within.tx, deps, mail) : deps.db.transaction((tx) => queueMail(tx, deps, mail)));
+        await (within ? queueMail(within.tx, deps, mail) : transact(deps, (tx) => queueMail(tx, deps, mail)));
       } catch (error) {
         deps.log.error({ error: loggable(error) }, "A mail could not be written down.");
         // better-auth only logs it and goes on.

@@ -58,12 +58,8 @@ export function organizations(deps: Deps, keepsBooks: KeepsBooks, { here, mail }
 }
 
 /** What is done beside better-auth's own writes is done `here`, in the transaction that it has open. */
-function organizationOptions(
-  { config, clock }: Deps,
-  keepsBooks: KeepsBooks,
-  here: Outbox["here"],
-  sendMail: Outbox["mail"],
-) {
+function organizationOptions(deps: Deps, keepsBooks: KeepsBooks, here: Outbox["here"], sendMail: Outbox["mail"]) {
+  const { config, clock } = deps;
   return {
     ac: access,
     roles,
@@ -100,7 +96,7 @@ function organizationOptions(
             message: "The role of this invitation can no longer be given. Ask for a new one.",
           });
       },
-      beforeDeleteOrganization: ({ organization: { id } }) => deleteWithAll({ db: here(), clock }, keepsBooks, id),
+      beforeDeleteOrganization: ({ organization: { id } }) => deleteWithAll({ ...deps, db: here() }, keepsBooks, id),
       afterDeleteTeam: async ({ team: { id } }) => {
         await here().update(session).set({ activeTeamId: null }).where(eq(session.activeTeamId, id));
       },

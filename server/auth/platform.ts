@@ -66,7 +66,7 @@ export const platformGuards = (deps: Deps, keepsBooks: KeepsBooks) => {
           handler: createAuthMiddleware(async (ctx) => {
             if (ctx.body?.password !== undefined || ctx.body?.token !== undefined) return;
             const signedIn = await getSessionFromCtx(ctx);
-            if (signedIn) await refuseDeletion(db, keepsBooks, signedIn.user.id);
+            if (signedIn) await refuseDeletion(deps, keepsBooks, signedIn.user.id);
           }),
         },
         {

@@ -8,6 +8,7 @@ import { emit } from "../lib/events.ts";
 import { judgeRepository, missingAppSetting } from "../lib/github.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import { benefitOut, checkGitHub, checkNamed, checkRepository, checkRole, namedBy, planUpdate } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -79,7 +80,7 @@ export async function askOutside(ctx: Ctx, type: Benefit["type"], properties: ob
 
 /** Make a benefit without asking anybody outside, as within another's transaction. */
 export const createBenefit = (ctx: Ctx, body: Create): Promise<Benefit> =>
-  ctx.db.transaction(async (tx) => {
+  transact(ctx, async (tx) => {
     const organization_id = organizationOf(ctx);
     const { type, description, metadata, visibility } = body;
     const { properties, faults } = await kept(tx, ctx, type, body.properties);
@@ -93,7 +94,7 @@ export const createBenefit = (ctx: Ctx, body: Create): Promise<Benefit> =>
 
 /** Change a benefit without asking anybody outside. */
 export const changeBenefit = (ctx: Ctx, id: string, body: Update): Promise<Benefit> =>
-  ctx.db.transaction(async (tx) => {
+  transact(ctx, async (tx) => {
     const organization_id = organizationOf(ctx);
     const row = await store.lockBenefit(tx, organization_id, id);
     if (!row) throw notFound();
@@ -133,7 +134,7 @@ export const benefitService: Service<typeof benefits, Ctx> = {
     return changeBenefit(ctx, params.id, body);
   },
   delete: (ctx, { params }) =>
-    ctx.db.transaction(async (tx) => {
+    transact(ctx, async (tx) => {
       const organization_id = organizationOf(ctx);
       const row = await store.lockBenefit(tx, organization_id, params.id);
       if (!row) throw notFound();

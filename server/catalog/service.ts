@@ -16,6 +16,7 @@ import { checkoutLinkService } from "../checkout-links/service.ts";
 import { customFieldService } from "../custom-fields/service.ts";
 import { discountService } from "../discounts/service.ts";
 import { type Ctx, type Database, organizationOf, type Tx } from "../lib/context.ts";
+import { transact, within } from "../lib/unit-of-work.ts";
 import { meterService } from "../meters/service.ts";
 import { productService } from "../products/service.ts";
 import { checkUrl, insertEndpoint, patchEndpoint, webhookService } from "../webhooks/service.ts";
@@ -272,8 +273,8 @@ export const catalogService: Service<typeof catalog, Ctx> = {
   async apply(ctx, { body }) {
     demand(ctx, kindsIn(body.document), "write");
     await askOthers(ctx, body.document);
-    return ctx.db.transaction(async (tx) => {
-      const inner: Ctx = { ...ctx, db: tx };
+    return transact(ctx, async (tx) => {
+      const inner = within(ctx, tx);
       await store.lockCatalog(tx, organizationOf(ctx), body.document.catalog);
       const { plan, current, fingerprint } = await planned(tx, inner, body);
       if (body.fingerprint && body.fingerprint !== fingerprint)
@@ -298,7 +299,7 @@ export const catalogService: Service<typeof catalog, Ctx> = {
   },
 
   import: (ctx, { body }) =>
-    ctx.db.transaction(async (tx) => {
+    transact(ctx, async (tx) => {
       demand(ctx, [body.kind], "write");
       const organization_id = organizationOf(ctx);
       const { catalog: name, kind, key, id } = body;

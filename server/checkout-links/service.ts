@@ -9,6 +9,7 @@ import { findDiscount } from "../discounts/store.ts";
 import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import { organizationOut } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import { findPrice, findProducts } from "../products/store.ts";
@@ -75,7 +76,7 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
     return linkOut(whole, ctx.config);
   },
   create: (ctx, { body }) =>
-    ctx.db.transaction(async (tx) => {
+    transact(ctx, async (tx) => {
       const organization_id = organizationOf(ctx);
       const { ids, placeOf } = await wantedBy(tx, organization_id, {
         products: body.products ?? null,
@@ -106,7 +107,7 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
       return reread(tx, ctx, organization_id, id);
     }),
   update: (ctx, { params, body }) =>
-    ctx.db.transaction(async (tx) => {
+    transact(ctx, async (tx) => {
       const organization_id = organizationOf(ctx);
       const row = await store.lockLink(tx, organization_id, params.id);
       if (!row) throw notFound();
@@ -134,7 +135,7 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
       return reread(tx, ctx, organization_id, row.id);
     }),
   async delete(ctx, { params }) {
-    const gone = await ctx.db.transaction((tx) => store.deleteLink(tx, organizationOf(ctx), params.id));
+    const gone = await transact(ctx, (tx) => store.deleteLink(tx, organizationOf(ctx), params.id));
     if (!gone) throw notFound();
   },
 };

@@ -7,6 +7,7 @@ import { findCustomer, findCustomerByEmail } from "../customers/store.ts";
 import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import { isReadyForPayment } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import { reconcile_after_ms } from "../payments/rules.ts";
@@ -187,13 +188,13 @@ export const checkoutService: Service<typeof checkouts, Ctx> = {
     return checkoutOut(await store.wholeOf(ctx.db, row), ctx);
   },
   create: (ctx, { body }) =>
-    ctx.db.transaction(async (tx) =>
+    transact(ctx, async (tx) =>
       checkoutOut(await store.wholeOf(tx, await insert(tx, ctx, organizationOf(ctx), body)), ctx),
     ),
   async update(ctx, { params, body }) {
     const known = await store.findCheckout(ctx.db, organizationOf(ctx), params.id);
     if (!known) throw notFound();
-    return ctx.db.transaction(async (tx) => {
+    return transact(ctx, async (tx) => {
       const row = await change(tx, ctx, known.id, body, "seller");
       await emitCheckout(tx, ctx, "checkout.updated", row);
       return checkoutOut(await store.wholeOf(tx, row), ctx);
@@ -218,7 +219,7 @@ export const checkoutClientService: Service<typeof checkoutClient, Ctx> = {
   get: async (ctx, { params }) => publicOut(ctx, await findOfBuyer(ctx, params.client_secret)),
   async update(ctx, { params, body }) {
     const { id } = await findOfBuyer(ctx, params.client_secret);
-    const row = await ctx.db.transaction(async (tx) => {
+    const row = await transact(ctx, async (tx) => {
       const changed = await change(tx, ctx, id, body, "buyer");
       await emitCheckout(tx, ctx, "checkout.updated", changed);
       return changed;
@@ -229,7 +230,7 @@ export const checkoutClientService: Service<typeof checkoutClient, Ctx> = {
     const { id } = await findOfBuyer(ctx, params.client_secret);
     const { confirmation_token_id, ...sent } = body;
     // First everything is written down; only then is the processor asked.
-    const { row, payment } = await ctx.db.transaction(async (tx) => {
+    const { row, payment } = await transact(ctx, async (tx) => {
       const changed = await change(tx, ctx, id, sent, "confirmation");
       const whole = await store.wholeOf(tx, changed);
       const flags = computeFlags(changed.amount, whole.price);
@@ -282,7 +283,7 @@ export const checkoutClientService: Service<typeof checkoutClient, Ctx> = {
 
 /** Start a checkout for whoever opened a link of this organization. */
 export async function createOpened(ctx: Ctx, organization_id: string, body: Create): Promise<{ url: string }> {
-  const row = await ctx.db.transaction((tx) => insert(tx, ctx, organization_id, body));
+  const row = await transact(ctx, (tx) => insert(tx, ctx, organization_id, body));
   return { url: urlOf(row, ctx.config) };
 }
 
@@ -330,7 +331,7 @@ export async function createForUser(ctx: Ctx, request: ForUser, user_id: string 
       : {}),
   });
   if (!body.success) throw invalid(...body.error.issues.map((issue) => fault(issue.path.map(String), issue.message)));
-  const row = await ctx.db.transaction(async (tx) => {
+  const row = await transact(ctx, async (tx) => {
     // They signed in to another account meanwhile, which has what they were buying; this would be nobody's.
     if (buyer && user_id && !(await store.holdUser(tx, user_id)))
       throw new ApiError("Unauthorized", "You are signed in to another account now. Try again.");

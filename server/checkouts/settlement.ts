@@ -2,6 +2,7 @@ import { ApiError } from "../../shared/errors.ts";
 import { findCustomer } from "../customers/store.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import { createPaidOrder } from "../orders/service.ts";
 import { findOrderOfCheckout } from "../orders/store.ts";
 import { challenge_ms_max, type PaymentRow, planOutcome, reconcile_after_ms } from "../payments/rules.ts";
@@ -84,7 +85,7 @@ export type Settled = { status: PaymentRow["status"]; intent: Intent["status"]; 
  * checkout makes them take turns; whoever comes second finds it done.
  */
 export async function settle(deps: Deps, payment_id: string, intent: Intent): Promise<Settled> {
-  return deps.db.transaction(async (tx) => {
+  return transact(deps, async (tx) => {
     const known = await findAnyPayment(tx, payment_id);
     if (!known?.checkout_id) throw new Error(`There is no payment ${payment_id}.`);
     const checkout = await lockCheckout(tx, known.checkout_id);
@@ -198,7 +199,7 @@ const batch_size = 20;
 /** Ask the processor about payments whose outcome is not known, and finish or undo them. */
 export async function sweepPayments(deps: Deps): Promise<number> {
   const now = deps.clock.now();
-  const due = await takeDuePayments(deps.db, now, new Date(now.getTime() + reconcile_after_ms), batch_size);
+  const due = await takeDuePayments(deps, now, new Date(now.getTime() + reconcile_after_ms), batch_size);
   for (const payment of due) {
     try {
       await settle(deps, payment.id, await truthOf(deps, payment, now));
@@ -226,7 +227,7 @@ async function truthOf(deps: Deps, payment: PaymentRow, now: Date): Promise<Inte
 
 /** Write a notice of the processor down; the sweep asks what is true of its payment, and acts. */
 export const hear = (deps: Deps, { processor_id, ...notice }: Notice): Promise<void> =>
-  deps.db.transaction(async (tx) => {
+  transact(deps, async (tx) => {
     await hearNotice(tx, { ...notice, created_at: deps.clock.now() });
     await keepProcessorId(tx, notice.payment_id, processor_id);
   });

@@ -5,6 +5,7 @@ import { type Ctx, organizationOf } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { orTaken } from "../lib/unique.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import { customFieldOut, planUpdate, slugTaken } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -20,7 +21,7 @@ export const customFieldService: Service<typeof customFields, Ctx> = {
     return customFieldOut(row);
   },
   create: (ctx, { body }) =>
-    ctx.db.transaction(async (tx) => {
+    transact(ctx, async (tx) => {
       const { organization_id: _, ...given } = body;
       const owned = { id: newId(ctx.clock.now()), organization_id: organizationOf(ctx), created_at: ctx.clock.now() };
       // The index decides, so that two at once cannot both have it.
@@ -30,7 +31,7 @@ export const customFieldService: Service<typeof customFields, Ctx> = {
     }),
   update: (ctx, { params, body }) =>
     orTaken(body.slug === undefined ? undefined : slugTaken(body.slug), () =>
-      ctx.db.transaction(async (tx) => {
+      transact(ctx, async (tx) => {
         const row = await store.lockCustomField(tx, organizationOf(ctx), params.id);
         if (!row) throw notFound();
         const { patch, faults } = planUpdate(row, body, ctx.clock.now());
@@ -44,7 +45,7 @@ export const customFieldService: Service<typeof customFields, Ctx> = {
       }),
     ),
   delete: (ctx, { params }) =>
-    ctx.db.transaction(async (tx) => {
+    transact(ctx, async (tx) => {
       const row = await store.lockCustomField(tx, organizationOf(ctx), params.id);
       if (!row) throw notFound();
       await store.updateCustomField(tx, row, { deleted_at: ctx.clock.now() });

@@ -9,6 +9,7 @@ import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { hashToken } from "../lib/secrets.ts";
 import { isTaken } from "../lib/unique.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import {
   type CustomerRow,
   checkTaxId,
@@ -46,7 +47,7 @@ export async function emitCustomer(
 async function orClash<T>(ctx: Ctx, work: (tx: Tx) => Promise<T>): Promise<T> {
   for (let left = tries_max; ; left -= 1) {
     try {
-      return await ctx.db.transaction(work);
+      return await transact(ctx, work);
     } catch (error) {
       if (left <= 1 || !isTaken(error)) throw error;
     }
@@ -76,7 +77,7 @@ const change = (ctx: Ctx, key: store.CustomerKey, body: Partial<z.output<typeof 
   });
 
 const remove = (ctx: Ctx, key: store.CustomerKey, anonymize = false): Promise<void> =>
-  ctx.db.transaction(async (tx) => {
+  transact(ctx, async (tx) => {
     const row = await store.lockCustomer(tx, organizationOf(ctx), key);
     // Making a deleted customer unreadable can be asked for later, and again (CUS-20).
     if (!row || (row.deleted_at !== null && !anonymize)) throw notFound();

@@ -6,6 +6,7 @@ import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { orTaken } from "../lib/unique.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import { findOrganization } from "../organizations/store.ts";
 import { checkProducts, codeTaken, discountOut, planTerms, planUpdate } from "./rules.ts";
 import * as store from "./store.ts";
@@ -34,7 +35,7 @@ export const discountService: Service<typeof discounts, Ctx> = {
     return discountOut(row);
   },
   create: (ctx, { body }) =>
-    ctx.db.transaction(async (tx) => {
+    transact(ctx, async (tx) => {
       const organization_id = organizationOf(ctx);
       const wanted = body.products ?? [];
       const faults = checkProducts(wanted, await store.findProductIds(tx, organization_id, wanted));
@@ -65,7 +66,7 @@ export const discountService: Service<typeof discounts, Ctx> = {
     }),
   update: (ctx, { params, body }) =>
     orTaken(body.code ? codeTaken(body.code) : undefined, () =>
-      ctx.db.transaction(async (tx) => {
+      transact(ctx, async (tx) => {
         const organization_id = organizationOf(ctx);
         const row = await store.lockDiscount(tx, organization_id, params.id);
         if (!row) throw notFound();
@@ -84,7 +85,7 @@ export const discountService: Service<typeof discounts, Ctx> = {
       }),
     ),
   delete: (ctx, { params }) =>
-    ctx.db.transaction(async (tx) => {
+    transact(ctx, async (tx) => {
       const organization_id = organizationOf(ctx);
       const row = await store.lockDiscount(tx, organization_id, params.id);
       if (!row) throw notFound();

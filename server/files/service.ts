@@ -4,6 +4,7 @@ import { fault, invalid, notFound } from "../../shared/errors.ts";
 import { type Ctx, organizationOf } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import { checkCompletion, fileOut, pathOf, uploadOut } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -22,7 +23,7 @@ export const fileService: Service<typeof files, Ctx> = {
     const { upload, organization_id: _, version = null, checksum_sha256_base64 = null, ...given } = body;
     const id = newId(ctx.clock.now());
     // Written before the storage is asked, so that nothing begins there that the sweep does not know of.
-    const row = await ctx.db.transaction((tx) =>
+    const row = await transact(ctx, (tx) =>
       store.insertFile(tx, {
         ...given,
         id,
@@ -55,7 +56,7 @@ export const fileService: Service<typeof files, Ctx> = {
       const index = body.parts.findIndex(({ number }) => number === made.part);
       throw invalid(fault(index < 0 ? ["parts"] : ["parts", index], made.refused));
     }
-    const complete = await ctx.db.transaction(async (tx) => {
+    const complete = await transact(ctx, async (tx) => {
       const locked = await store.lockFile(tx, organization_id, row.id);
       if (!locked || locked.is_uploaded) return locked;
       return store.updateFile(tx, row.id, {
@@ -76,7 +77,7 @@ export const fileService: Service<typeof files, Ctx> = {
     throw notFound();
   },
   update: (ctx, { params, body }) =>
-    ctx.db.transaction(async (tx) => {
+    transact(ctx, async (tx) => {
       const row = await store.lockFile(tx, organizationOf(ctx), params.id);
       if (!row) throw notFound();
       const { name = row.name, version = row.version } = body;
@@ -85,7 +86,7 @@ export const fileService: Service<typeof files, Ctx> = {
       return fileOut(changed, ctx.config.media_url);
     }),
   delete: (ctx, { params }) =>
-    ctx.db.transaction(async (tx) => {
+    transact(ctx, async (tx) => {
       const row = await store.lockFile(tx, organizationOf(ctx), params.id);
       if (!row) throw notFound();
       // The sweep removes the bytes.

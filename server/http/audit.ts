@@ -1,8 +1,10 @@
 import type { FastifyRequest } from "fastify";
 import type { Operation } from "../../shared/contract.ts";
 import { record } from "../lib/audit.ts";
-import type { Actor, Ctx, Database } from "../lib/context.ts";
+import type { Actor, Ctx } from "../lib/context.ts";
 import { Relayed } from "../lib/relayed.ts";
+import type { Alongside, Database, Unit } from "../lib/transaction.ts";
+import { holds } from "../lib/unit-of-work.ts";
 
 type Named = { resource: string; key: string; op: Operation };
 type Input = Record<string, unknown>;
@@ -31,7 +33,6 @@ export async function withEntry<T>(
   input: Input,
   work: (ctx: Ctx) => Promise<T>,
 ): Promise<T> {
-  let written = false;
   const write = (db: Database, result: unknown) => {
     const subject = { type: actionOf(named).split(".")[0] ?? "", id: idIn(input.params) ?? idIn(result) ?? null };
     return record(db, ctx, {
@@ -46,24 +47,15 @@ export async function withEntry<T>(
       user_agent: request.headers["user-agent"] ?? null,
     });
   };
-  const transaction: Database["transaction"] = async (inner, config) => {
-    const mine = !written;
-    written = true;
-    try {
-      return await ctx.db.transaction(async (tx) => {
-        const result = await inner(tx);
-        if (mine) await write(tx, result);
-        return result;
-      }, config);
-    } catch (error) {
-      // Undone with all else: the next transaction has to say it.
-      if (mine) written = false;
-      throw error;
-    }
+  let noted: Unit | undefined;
+  const isWritten = () => noted !== undefined && holds(noted);
+  const alongside: Alongside = async (tx, result) => {
+    if (isWritten()) return;
+    noted = tx.unit;
+    await write(tx, result);
   };
-  const db: Database = Object.create(ctx.db, { transaction: { value: transaction } });
-  const result = await work({ ...ctx, db });
-  if (!written) await write(ctx.db, result);
+  const result = await work({ ...ctx, alongside: [...ctx.alongside, alongside] });
+  if (!isWritten()) await write(ctx.db, result);
   return result;
 }
 

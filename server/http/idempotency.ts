@@ -4,6 +4,8 @@ import { ApiError } from "../../shared/errors.ts";
 import type { Ctx, Database, Deps } from "../lib/context.ts";
 import { seal, unseal } from "../lib/secrets.ts";
 import { idempotencyKeys } from "../lib/tables.ts";
+import type { Alongside } from "../lib/transaction.ts";
+import { transact, within } from "../lib/unit-of-work.ts";
 
 export type Answer = { status: number; body: unknown };
 export type Keyed = { subject: string; key: string; request: string };
@@ -64,15 +66,12 @@ export async function once(
 
   if (outside) {
     if (!(await reserve(ctx.db))) return replay();
-    const transaction: Database["transaction"] = (inner, config) =>
-      ctx.db.transaction(async (tx) => {
-        const result = await inner(tx);
-        const answer = outside(result);
-        if (answer) await record(tx, answer);
-        return result;
-      }, config);
+    const alongside: Alongside = async (tx, made) => {
+      const answer = outside(made);
+      if (answer) await record(tx, answer);
+    };
     try {
-      const answer = await work({ ...ctx, db: Object.create(ctx.db, { transaction: { value: transaction } }) });
+      const answer = await work({ ...ctx, alongside: [...ctx.alongside, alongside] });
       await record(ctx.db, answer);
       return { ...answer, replayed: false };
     } catch (error) {
@@ -81,9 +80,9 @@ export async function once(
       throw error;
     }
   }
-  const answer = await ctx.db.transaction(async (tx) => {
+  const answer = await transact(ctx, async (tx) => {
     if (!(await reserve(tx))) return undefined;
-    const made = await work({ ...ctx, db: tx });
+    const made = await work(within(ctx, tx));
     await record(tx, made);
     return made;
   });

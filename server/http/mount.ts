@@ -42,6 +42,7 @@ export const contextOf = (deps: Deps, request: FastifyRequest, actor: Actor): Ct
   actor,
   client: request.client,
   ip: request.ip,
+  alongside: [],
 });
 
 /** Give every operation of the contract its route: who, scope, input, handler, answer. */

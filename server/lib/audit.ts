@@ -1,6 +1,7 @@
 import type { Actor, Database, Deps } from "./context.ts";
 import { newId } from "./ids.ts";
 import { auditLog } from "./tables.ts";
+import { unitOf } from "./unit-of-work.ts";
 
 /** Something that was done: by whom, to what, in which organization, from where. */
 export type AuditEntry = {
@@ -17,25 +18,26 @@ export type AuditEntry = {
 
 const text_length_max = 500;
 
-/** Write entries of the audit log, with the transaction of what they tell of. */
+/** Write entries of the audit log: with what they tell of, where it is a transaction, and at once otherwise. */
 export async function record(db: Database, { clock }: Pick<Deps, "clock">, ...entries: AuditEntry[]): Promise<void> {
   if (entries.length === 0) return;
   const created_at = clock.now();
-  await db.insert(auditLog).values(
-    entries.map(({ actor, subject, ...entry }) => ({
-      id: newId(created_at),
-      organization_id: entry.organization_id,
-      actor_kind: actor.kind,
-      user_id: actor.user_id,
-      key_id: actor.key_id,
-      impersonated_by: actor.impersonated_by ?? null,
-      action: entry.action,
-      subject_type: subject?.type ?? null,
-      subject_id: subject?.id ?? null,
-      details: entry.details ?? {},
-      ip_address: entry.ip_address,
-      user_agent: entry.user_agent?.slice(0, text_length_max) ?? null,
-      created_at,
-    })),
-  );
+  const rows = entries.map(({ actor, subject, ...entry }) => ({
+    id: newId(created_at),
+    organization_id: entry.organization_id,
+    actor_kind: actor.kind,
+    user_id: actor.user_id,
+    key_id: actor.key_id,
+    impersonated_by: actor.impersonated_by ?? null,
+    action: entry.action,
+    subject_type: subject?.type ?? null,
+    subject_id: subject?.id ?? null,
+    details: entry.details ?? {},
+    ip_address: entry.ip_address,
+    user_agent: entry.user_agent?.slice(0, text_length_max) ?? null,
+    created_at,
+  }));
+  const unit = unitOf(db);
+  if (unit) unit.entries.push(...rows);
+  else await db.insert(auditLog).values(rows);
 }

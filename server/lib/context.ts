@@ -6,7 +6,7 @@ import type { Storage } from "../storage/storage.ts";
 import type { Clock } from "./clock.ts";
 import type { Handlers, Jobs } from "./jobs.ts";
 import type { ClientProfile } from "./profiles.ts";
-import type { Database } from "./transaction.ts";
+import type { Alongside, Database } from "./transaction.ts";
 
 export type { Database, Tx } from "./transaction.ts";
 
@@ -80,7 +80,13 @@ export type Deps = {
 export type JobHandlers = Handlers<Deps>;
 
 /** What an operation works with: the shared parts, who asks, and what their client understands. */
-export type Ctx = Deps & { actor: Actor; client: ClientProfile; ip: string };
+export type Ctx = Deps & {
+  actor: Actor;
+  client: ClientProfile;
+  ip: string;
+  /** What is written in the transactions of the operation besides what it writes itself. */
+  alongside: readonly Alongside[];
+};
 
 /** The organization the request speaks for. The mount has made sure that there is one. */
 export function organizationOf(ctx: { actor: Actor }): string {

@@ -3,11 +3,11 @@ import { type EventType, payloads } from "../../shared/events.ts";
 import { record } from "./audit.ts";
 import type { Ctx, Deps, Tx } from "./context.ts";
 import { newId } from "./ids.ts";
-import { events } from "./tables.ts";
 
 /**
- * Record that something happened, in wire form, with the change itself: the event exists if and only if the change
- * does. Who is told, and how, is the work of the `events.dispatch` job written beside it.
+ * Note that something happened, in wire form, with the change itself: the event exists if and only if the change does. Who
+ * is told, and how, is the work of the `events.dispatch` job written beside it, one for all events of an organization that a
+ * transaction has.
  */
 export async function emit<T extends keyof typeof payloads & EventType>(
   tx: Tx,
@@ -19,8 +19,8 @@ export async function emit<T extends keyof typeof payloads & EventType>(
   const created_at = ctx.clock.now();
   const id = newId(created_at);
   const wire = z.encode(payloads[type] as z.ZodType, data);
-  await tx.insert(events).values({ id, organization_id, type, data: wire, created_at });
-  await ctx.jobs.send(tx, "events.dispatch", { event_id: id });
+  tx.unit.events.push({ id, organization_id, type, data: wire, created_at });
+  await ctx.jobs.send(tx, "events.dispatch", { organization_id });
   if (moneyMoves.has(type)) await recordMoney(tx, ctx, organization_id, type, wire);
 }
 

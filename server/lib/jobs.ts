@@ -1,10 +1,11 @@
 import { sql } from "drizzle-orm";
 import { type ConstructorOptions, fromDrizzle, PgBoss } from "pg-boss";
-import type { Tx } from "./transaction.ts";
+import type { Job, Tx } from "./transaction.ts";
 
 /** Every job and its payload. A job is a hint: its handler looks at the rows and checks that there is still work. */
 export type JobPayloads = {
-  "events.dispatch": { event_id: string };
+  /** There is something of the organization that its endpoints do not have yet. */
+  "events.dispatch": { organization_id: string };
   "webhooks.deliver": { webhook_event_id: string };
   "checkouts.settle": { checkout_id: string };
   "mails.send": { mail_id: string };
@@ -25,8 +26,13 @@ type Logging = { log: { warn(fields: object, text?: string): void } };
 
 /** The only door to the queue. */
 export type Jobs = {
-  /** Write a job in the caller's transaction: it exists if and only if the change that asked for it does. */
+  /**
+   * Note a job on the caller's transaction: it exists if and only if the change that asked for it does. Asking twice for the
+   * same in one transaction is asking once.
+   */
   send<N extends JobName>(tx: Tx, name: N, payload: JobPayloads[N]): Promise<void>;
+  /** Write the jobs that were noted on a transaction. */
+  write(tx: Tx, jobs: readonly Job[]): Promise<void>;
   /** Work until stopped. */
   work<D extends Logging>(deps: D, handlers: Handlers<D>): Promise<void>;
   /** Run what is waiting now, until nothing is; answers how many ran. For tests. */
@@ -59,7 +65,17 @@ export async function openJobs(options: ConstructorOptions, onError: (error: Err
   let working = false;
   return {
     async send(tx, name, payload) {
-      await boss.send(name, payload, { db: fromDrizzle(tx as never, sql as never) });
+      tx.unit.jobs.push({ name, payload });
+    },
+    async write(tx, jobs) {
+      const db = fromDrizzle(tx as never, sql as never);
+      const once = new Map(jobs.map((job) => [JSON.stringify([job.name, job.payload]), job]));
+      for (const [name, some] of Map.groupBy(once.values(), (job) => job.name))
+        await boss.insert(
+          name,
+          some.map(({ payload }) => ({ data: payload })),
+          { db },
+        );
     },
     async work(deps, handlers) {
       working = true;

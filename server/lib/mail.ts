@@ -5,6 +5,7 @@ import { newId } from "./ids.ts";
 import type { Letter } from "./letter.ts";
 import { loggable } from "./loggable.ts";
 import { mails } from "./tables.ts";
+import { transact } from "./unit-of-work.ts";
 
 /** A letter and whom it goes to; one whose link dies says how soon. */
 export type Mail = Letter & { to: string; valid_hours?: number };
@@ -137,7 +138,7 @@ export async function sweepMails(deps: Deps): Promise<number> {
   const waits = and(isDue(now), or(isNull(mails.queued_at), lt(mails.queued_at, lost)));
   const [any] = await deps.db.select({ id: mails.id }).from(mails).where(waits).limit(1);
   if (!any) return 0;
-  return deps.db.transaction(async (tx) => {
+  return transact(deps, async (tx) => {
     const rows = await tx
       .select({ id: mails.id })
       .from(mails)

@@ -1,6 +1,31 @@
 import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
+import type { auditLog, events } from "./tables.ts";
 
 /** PostgreSQL through either driver. A transaction is one too, so reads take either. */
 export type Database = PgDatabase<PgQueryResultHKT>;
-/** A transaction, and only a transaction: a pool cannot be passed where one is asked for. */
-export type Tx = Parameters<Parameters<Database["transaction"]>[0]>[0];
+
+/** Work for later, as the queue takes it: what it knows of its payload is in jobs.ts. */
+export type Job = { readonly name: string; readonly payload: object };
+
+/** What a transaction, or a savepoint in one, writes with its end, and does once it is committed. */
+export type Unit = {
+  /** Of what a savepoint stands in. */
+  readonly parent: Unit | null;
+  isUndone: boolean;
+  readonly events: (typeof events.$inferInsert)[];
+  readonly jobs: Job[];
+  readonly entries: (typeof auditLog.$inferInsert)[];
+  readonly afterCommit: (() => Promise<void> | void)[];
+};
+
+/**
+ * A transaction that `transact` has begun, and only that: neither a pool nor a transaction that would forget what is noted on
+ * it can be passed where one is asked for.
+ */
+export type Tx = Parameters<Parameters<Database["transaction"]>[0]>[0] & { readonly unit: Unit };
+
+/**
+ * What a request has written in the transactions that its operation opens, with what such a transaction has made: the entry of
+ * the audit log, the answer to its key.
+ */
+export type Alongside = (tx: Tx, made: unknown) => Promise<void>;

@@ -4,6 +4,7 @@ import { invalid, notFound } from "../../shared/errors.ts";
 import { type Ctx, organizationOf } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import { checkUpdate, meterOut, planUpdate } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -19,14 +20,14 @@ export const meterService: Service<typeof meters, Ctx> = {
     return meterOut(row);
   },
   create: (ctx, { body }) =>
-    ctx.db.transaction(async (tx) => {
+    transact(ctx, async (tx) => {
       const { organization_id: _, custom_label = null, custom_multiplier = null, ...given } = body;
       const values = { ...given, custom_label, custom_multiplier };
       const owned = { id: newId(ctx.clock.now()), organization_id: organizationOf(ctx), created_at: ctx.clock.now() };
       return meterOut(await store.insertMeter(tx, { ...values, ...owned }));
     }),
   update: (ctx, { params, body }) =>
-    ctx.db.transaction(async (tx) => {
+    transact(ctx, async (tx) => {
       const row = await store.lockMeter(tx, organizationOf(ctx), params.id);
       if (!row) throw notFound();
       const use = body.is_archived ? await store.usesOf(tx, row) : { priced: false, credited: false };

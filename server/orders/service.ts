@@ -5,6 +5,7 @@ import { type Ctx, type Database, type Deps, organizationOf, type Tx } from "../
 import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import { nextInvoiceNumber } from "../organizations/store.ts";
 import { assertItems, checkAddress, orderOut } from "./rules.ts";
 import * as store from "./store.ts";
@@ -54,7 +55,7 @@ export const orderService: Service<typeof orders, Ctx> = {
   },
   get: (ctx, { params }) => read(ctx.db, organizationOf(ctx), params.id),
   update: (ctx, { params, body }) =>
-    ctx.db.transaction(async (tx) => {
+    transact(ctx, async (tx) => {
       const organization_id = organizationOf(ctx);
       const row = await store.lockOrder(tx, organization_id, params.id);
       if (!row) throw notFound();

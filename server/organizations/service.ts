@@ -6,6 +6,7 @@ import { type Ctx, organizationOf } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import { checkUpdate, organizationOut, planUpdate, slugTaken } from "./rules.ts";
 import {
   findOrganization,
@@ -32,7 +33,7 @@ export const organizationService: Service<typeof organizations, Ctx> = {
       );
     const now = ctx.clock.now();
     const { name, slug, ...settings } = body;
-    return ctx.db.transaction(async (tx) => {
+    return transact(ctx, async (tx) => {
       const values = { ...planUpdate({}, settings, now), id: newId(now), name, slug, createdAt: now };
       const made = await insertOrganization(tx, values, user_id);
       if (!made) throw invalid(slugTaken(slug));
@@ -55,7 +56,7 @@ export const organizationService: Service<typeof organizations, Ctx> = {
     return organizationOut(row);
   },
   update: (ctx, { params, body }) =>
-    ctx.db.transaction(async (tx) => {
+    transact(ctx, async (tx) => {
       const row = await lockOrganization(tx, ownId(ctx, params.id));
       if (!row) throw notFound();
       if (body.dispute_settings?.auto_accept_below_amount)

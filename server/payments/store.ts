@@ -1,6 +1,7 @@
 import { and, asc, count, eq, inArray, isNotNull, isNull, lte, ne, sql } from "drizzle-orm";
-import type { Database, Tx } from "../lib/context.ts";
+import type { Database, Deps, Tx } from "../lib/context.ts";
 import { among, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import { processorNotices } from "../processors/tables.ts";
 import type { PaymentRow } from "./rules.ts";
 import { payments } from "./tables.ts";
@@ -121,8 +122,8 @@ export async function keepProcessorId(tx: Tx, id: string, processor_id: string):
  * Take payments whose outcome has to be asked for. Each is put off first, so that no other server asks at the same time
  * and a processor that is down is not asked without pause.
  */
-export async function takeDuePayments(db: Database, now: Date, again: Date, limit: number): Promise<PaymentRow[]> {
-  return db.transaction(async (tx) => {
+export async function takeDuePayments(deps: Deps, now: Date, again: Date, limit: number): Promise<PaymentRow[]> {
+  return transact(deps, async (tx) => {
     const due = await tx
       .select({ id: payments.id })
       .from(payments)

@@ -10,6 +10,7 @@ import { type Ctx, type Database, organizationOf, type Tx } from "../lib/context
 import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import { holdMeters } from "../meters/store.ts";
 import { organizationOut } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
@@ -120,7 +121,7 @@ export const productService: Service<typeof products, Ctx> = {
     return productOut(row, ctx.config.media_url);
   },
   create: (ctx, { body }) =>
-    ctx.db.transaction(async (tx) => {
+    transact(ctx, async (tx) => {
       const organization_id = organizationOf(ctx);
       const ground = await groundOf(tx, organization_id, metersOf(body.prices));
       const { name, description = null, visibility, metadata, recurring_interval = null } = body;
@@ -163,7 +164,7 @@ export const productService: Service<typeof products, Ctx> = {
       return out;
     }),
   update: (ctx, { params, body }) =>
-    ctx.db.transaction(async (tx) => {
+    transact(ctx, async (tx) => {
       const organization_id = organizationOf(ctx);
       const row = await store.lockProduct(tx, organization_id, params.id);
       if (!row) throw notFound();
@@ -199,7 +200,7 @@ export const productService: Service<typeof products, Ctx> = {
       return out;
     }),
   setBenefits: (ctx, { params, body }) =>
-    ctx.db.transaction(async (tx) => {
+    transact(ctx, async (tx) => {
       const organization_id = organizationOf(ctx);
       const row = await store.lockProduct(tx, organization_id, params.id);
       if (!row) throw notFound();

@@ -5,6 +5,7 @@ import { newId } from "../lib/ids.ts";
 import { queueMail } from "../lib/mail.ts";
 import { post, type Reply, reachOf } from "../lib/outbound.ts";
 import { events } from "../lib/tables.ts";
+import { afterCommit, transact } from "../lib/unit-of-work.ts";
 import { chatBody, disabledMail, isQuiet } from "./messages.ts";
 import {
   headersOf,
@@ -27,28 +28,23 @@ const sweep_rows_max = 200;
 const archive_rows_max = 500;
 
 /**
- * Write one copy of an occurrence for every endpoint that listens for it, with all undispatched occurrences before it:
- * jobs come in any order, the copies stand in the order of emission. Running it again adds nothing.
+ * Write one copy of every undispatched occurrence of an organization for each endpoint that listens for it, in the order of
+ * emission. Running it again adds nothing.
  */
-async function dispatch(deps: Deps, { event_id }: { event_id: string }): Promise<void> {
-  await deps.db.transaction(async (tx) => {
-    const [event] = await tx
-      .select({ organization_id: events.organization_id, seq: events.seq })
-      .from(events)
-      .where(eq(events.id, event_id));
-    if (!event) return;
-    const waiting = await store.lockUndispatched(tx, event.organization_id, event.seq);
+async function dispatch(deps: Deps, { organization_id }: { organization_id: string }): Promise<void> {
+  await transact(deps, async (tx) => {
+    const waiting = await store.lockUndispatched(tx, organization_id);
     if (waiting.length === 0) return;
     const now = deps.clock.now();
-    const endpoints = await store.findListening(tx, event.organization_id);
+    const endpoints = await store.findListening(tx, organization_id);
     const name = endpoints.some(({ format }) => format !== "raw")
-      ? await store.findOrganizationName(tx, event.organization_id)
+      ? await store.findOrganizationName(tx, organization_id)
       : "";
     const rows = waiting.flatMap((occurrence) =>
       endpoints.flatMap((endpoint) => {
         const payload = occurrence.seq > endpoint.since_seq ? bodyFor(endpoint, occurrence, name) : undefined;
         if (payload === undefined) return [];
-        const { organization_id, seq, type } = occurrence;
+        const { seq, type } = occurrence;
         const due = { created_at: now, next_attempt_at: now, queued_at: now };
         return [
           {
@@ -134,7 +130,9 @@ async function settle(tx: Tx, deps: Deps, taken: Taken, { http_code, text }: Rep
       const name = await store.findOrganizationName(tx, organization_id);
       for (const to of await store.findMemberEmails(tx, organization_id))
         await queueMail(tx, deps, disabledMail(to, name, endpoint));
-      deps.log.warn({ endpoint_id, organization_id }, "A webhook endpoint was switched off after ten failed events.");
+      afterCommit(tx, () =>
+        deps.log.warn({ endpoint_id, organization_id }, "A webhook endpoint was switched off after ten failed events."),
+      );
       return;
     }
   }
@@ -149,11 +147,11 @@ async function settle(tx: Tx, deps: Deps, taken: Taken, { http_code, text }: Rep
  * record leads to another attempt with the same webhook-id, which receivers know as a repetition.
  */
 async function deliver(deps: Deps, { webhook_event_id }: { webhook_event_id: string }): Promise<void> {
-  const taken = await deps.db.transaction((tx) => take(tx, deps, webhook_event_id));
+  const taken = await transact(deps, (tx) => take(tx, deps, webhook_event_id));
   if (!taken) return;
   const headers = headersOf(taken.secret, taken.id, unixSeconds(deps.clock.now()), taken.payload);
   const reply = await post(taken.url, headers, taken.payload, reachOf(deps.config));
-  await deps.db.transaction((tx) => settle(tx, deps, taken, reply));
+  await transact(deps, (tx) => settle(tx, deps, taken, reply));
 }
 
 export const webhookJobs: Pick<JobHandlers, "events.dispatch" | "webhooks.deliver"> = {
@@ -167,7 +165,7 @@ export async function sweepWebhooks(deps: Deps): Promise<number> {
   const queued_before = new Date(now.getTime() - requeue_ms);
   const archived = await store.archiveBefore(deps.db, new Date(now.getTime() - retention_ms), now, archive_rows_max);
   if (!(await store.hasDue(deps.db, now, queued_before))) return archived;
-  return deps.db.transaction(async (tx) => {
+  return transact(deps, async (tx) => {
     const due = await store.takeDue(tx, now, queued_before, sweep_rows_max);
     for (const webhook_event_id of due) await deps.jobs.send(tx, "webhooks.deliver", { webhook_event_id });
     return archived + due.length;

@@ -15,6 +15,7 @@ import { newId, newToken } from "../lib/ids.ts";
 import { checkAddress, reachOf } from "../lib/outbound.ts";
 import { among, contains, offsetOf, pageOf } from "../lib/page.ts";
 import type { ApiVersion, ClientProfile } from "../lib/profiles.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import { known } from "./rules.ts";
 import * as store from "./store.ts";
 import { webhookDeliveries, webhookEndpoints, webhookEvents } from "./tables.ts";
@@ -46,7 +47,7 @@ async function changeEndpoint(
   id: string,
   change: (tx: Tx, row: store.EndpointRow) => Promise<Partial<typeof webhookEndpoints.$inferInsert>>,
 ): Promise<WebhookEndpoint> {
-  return ctx.db.transaction(async (tx) => {
+  return transact(ctx, async (tx) => {
     const row = await store.lockEndpoint(tx, organizationOf(ctx), id);
     if (!row) throw notFound();
     const patch = await change(tx, row);
@@ -125,7 +126,7 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
 
   async createEndpoint(ctx, { body }) {
     await checkUrl(ctx, body.url, "url");
-    return ctx.db.transaction((tx) => insertEndpoint(tx, ctx, body));
+    return transact(ctx, (tx) => insertEndpoint(tx, ctx, body));
   },
 
   async getEndpoint(ctx, { params }) {
@@ -181,7 +182,7 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
   },
 
   async redeliver(ctx, { params }) {
-    await ctx.db.transaction(async (tx) => {
+    await transact(ctx, async (tx) => {
       const found = await store.lockWebhookEvent(tx, params.id);
       const foreign = found?.event.organization_id !== organizationOf(ctx);
       if (!found || foreign || found.event.is_archived || found.endpoint.deleted_at !== null) throw notFound();

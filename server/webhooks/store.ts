@@ -94,12 +94,12 @@ export async function findEndpoints(db: Database, organization_id: string, limit
   return { rows, total: await db.$count(webhookEndpoints, mine) };
 }
 
-/** The occurrences of an organization that were not handed to its endpoints yet, up to a number, in order. */
-export const lockUndispatched = (tx: Tx, organization_id: string, seq: number) =>
+/** The occurrences of an organization that were not handed to its endpoints yet, in order. */
+export const lockUndispatched = (tx: Tx, organization_id: string) =>
   tx
     .select()
     .from(events)
-    .where(and(eq(events.organization_id, organization_id), isNull(events.dispatched_at), lte(events.seq, seq)))
+    .where(and(eq(events.organization_id, organization_id), isNull(events.dispatched_at)))
     .orderBy(asc(events.seq))
     .for("update");
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sweepTallies } from "../../server/customers/jobs.ts";
 import { listCustomers } from "../../server/customers/store.ts";
 import { customers } from "../../server/customers/tables.ts";
+import { transact } from "../../server/lib/unit-of-work.ts";
 import { nextInvoiceNumber } from "../../server/organizations/store.ts";
 import { callsOf } from "../support/calls.ts";
 import type { Floe, Seller } from "../support/floe.ts";
@@ -172,9 +173,7 @@ describe("at the same time", () => {
   });
 
   test("ORD-19: invoice numbers are handed out once each, without a gap", async () => {
-    const numbers = await atOnce(20, () =>
-      floe.deps.db.transaction((tx) => nextInvoiceNumber(tx, seller.organization_id)),
-    );
+    const numbers = await atOnce(20, () => transact(floe.deps, (tx) => nextInvoiceNumber(tx, seller.organization_id)));
     const counted = numbers.map((number) => Number(number.split("-").at(-1))).sort((a, b) => a - b);
     expect(counted).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
   });

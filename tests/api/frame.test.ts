@@ -3,6 +3,7 @@ import { once } from "../../server/http/idempotency.ts";
 import { anonymous } from "../../server/lib/context.ts";
 import { profileOf } from "../../server/lib/profiles.ts";
 import { idempotencyKeys } from "../../server/lib/tables.ts";
+import { transact } from "../../server/lib/unit-of-work.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 let floe: Floe;
@@ -216,13 +217,13 @@ describe("Idempotency-Key", () => {
   test("what asks somebody outside makes its thing once, also when the server dies before it has answered", async () => {
     const keyed = { subject: seller.organization_id, key: "outside", request: "POST /v1/x" };
     const actor = { ...anonymous, organization_id: seller.organization_id };
-    const ctx = { ...floe.deps, actor, client: profileOf({}) as never, ip: "127.0.0.1" };
+    const ctx = { ...floe.deps, actor, client: profileOf({}) as never, ip: "127.0.0.1", alongside: [] };
     const outside = (body: unknown) => (typeof body === "string" ? { status: 201, body } : undefined);
     const began = Promise.withResolvers<void>();
     // Its last transaction is committed; that it then never ends is how a crash looks.
-    const dying = once(ctx, keyed, outside, async ({ db }) => {
-      await db.transaction(async () => 1);
-      await db.transaction(async () => "made");
+    const dying = once(ctx, keyed, outside, async (inner) => {
+      await transact(inner, async () => 1);
+      await transact(inner, async () => "made");
       began.resolve();
       return new Promise(() => undefined);
     });

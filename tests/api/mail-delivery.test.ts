@@ -2,6 +2,7 @@ import { eq } from "drizzle-orm";
 import { afterEach, describe, expect, test } from "vitest";
 import { listMails, type Mail, queueMail, sweepOldMails, warnOfUnsentMail } from "../../server/lib/mail.ts";
 import { mails } from "../../server/lib/tables.ts";
+import { transact } from "../../server/lib/unit-of-work.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { type MailServer, startMailServer } from "../support/mail-server.ts";
 import { type Postgres, startPostgres } from "../support/postgres.ts";
@@ -26,7 +27,7 @@ async function floeWith(
   return floe;
 }
 const queue = (floe: Floe, mail: Mail = letter): Promise<void> =>
-  floe.deps.db.transaction((tx) => queueMail(tx, floe.deps, mail));
+  transact(floe.deps, (tx) => queueMail(tx, floe.deps, mail));
 const rowOf = async ({ deps }: Floe) => (await deps.db.select().from(mails))[0];
 
 describe("a mail server", () => {
@@ -214,7 +215,7 @@ describe("without a mail server", () => {
 
   test("a mail of a change that did not happen is not written", async () => {
     const floe = await floeWith({});
-    const undone = floe.deps.db.transaction(async (tx) => {
+    const undone = transact(floe.deps, async (tx) => {
       await queueMail(tx, floe.deps, letter);
       throw new Error("undone");
     });

@@ -2,6 +2,7 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { member, session } from "../../server/auth/tables.ts";
 import { auditLog, events } from "../../server/lib/tables.ts";
+import { transact } from "../../server/lib/unit-of-work.ts";
 import { organizationOut } from "../../server/organizations/rules.ts";
 import { nextInvoiceNumber } from "../../server/organizations/store.ts";
 import { organization } from "../../server/organizations/tables.ts";
@@ -272,10 +273,10 @@ test("ORG-05 to ORG-07: blocked, an organization can do nothing any more, and se
 
 describe("invoice numbers", () => {
   test("ORD-19, ORG-10: count from 1 behind the slug in capitals, without gaps when an order is not committed", async () => {
-    const next = () => floe.deps.db.transaction((tx) => nextInvoiceNumber(tx, other.organization_id));
+    const next = () => transact(floe.deps, (tx) => nextInvoiceNumber(tx, other.organization_id));
     const { slug } = await other.client.organizations.get({ params: { id: other.organization_id } });
     expect(await next()).toBe(`${slug.toUpperCase()}-0001`);
-    const lost = floe.deps.db.transaction(async (tx) => {
+    const lost = transact(floe.deps, async (tx) => {
       await nextInvoiceNumber(tx, other.organization_id);
       throw new Error("no order");
     });

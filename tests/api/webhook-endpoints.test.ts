@@ -1,6 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { events } from "../../server/lib/tables.ts";
+import { transact } from "../../server/lib/unit-of-work.ts";
 import { webhookDeliveries, webhookEndpoints } from "../../server/webhooks/tables.ts";
 import type { WebhookEndpoint } from "../../shared/api/webhooks.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -168,16 +169,15 @@ describe("a server that others can reach", () => {
   test("does not send to a private address that got into the table, and refuses to switch it on (WHK-03)", async () => {
     const { id } = (await make("https://8.8.8.8/hook")).json as { id: string };
     await away.deps.db.update(webhookEndpoints).set({ url: receiver.url }).where(eq(webhookEndpoints.id, id));
-    const event_id = newId();
-    await away.deps.db.transaction(async (tx) => {
+    await transact(away.deps, async (tx) => {
       await tx.insert(events).values({
-        id: event_id,
+        id: newId(),
         organization_id: owner.organization_id,
         type: "product.created",
         data: {},
         created_at: away.clock.now(),
       });
-      await away.deps.jobs.send(tx, "events.dispatch", { event_id });
+      await away.deps.jobs.send(tx, "events.dispatch", { organization_id: owner.organization_id });
     });
     await away.runJobs();
     const [delivery] = await away.deps.db.select().from(webhookDeliveries).where(eq(webhookDeliveries.endpoint_id, id));

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { events } from "../../server/lib/tables.ts";
+import { transact } from "../../server/lib/unit-of-work.ts";
 import { webhookDeliveries } from "../../server/webhooks/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
@@ -33,13 +34,16 @@ test("two servers send each event once, those of one transaction in their order 
   await Promise.all(
     sales.map((sale, number) => {
       const { deps } = floes[number % 2] as Floe;
-      return deps.db.transaction(async (tx) => {
+      return transact(deps, async (tx) => {
         for (const type of types) {
-          const id = newId();
-          await tx
-            .insert(events)
-            .values({ id, organization_id: seller.organization_id, type, data: { id: sale }, created_at: new Date() });
-          await deps.jobs.send(tx, "events.dispatch", { event_id: id });
+          await tx.insert(events).values({
+            id: newId(),
+            organization_id: seller.organization_id,
+            type,
+            data: { id: sale },
+            created_at: new Date(),
+          });
+          await deps.jobs.send(tx, "events.dispatch", { organization_id: seller.organization_id });
         }
       });
     }),

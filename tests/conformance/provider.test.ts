@@ -111,6 +111,7 @@ describe("hosted Polar behind the same API", () => {
       actor,
       client: { generation: "legacy", free_price: true, version: "2026-04" },
       ip: "",
+      alongside: [],
     } as const;
     await expect(broken.products.get(ctx, { params: { id: crypto.randomUUID() } })).rejects.toMatchObject({
       status: 503,

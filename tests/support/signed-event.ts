@@ -2,6 +2,7 @@
 import { Webhook } from "standardwebhooks";
 import { vi } from "vitest";
 import { events } from "../../server/lib/tables.ts";
+import { transact } from "../../server/lib/unit-of-work.ts";
 import { start } from "./floe.ts";
 import { newId } from "./ids.ts";
 import { startReceiver } from "./receiver.ts";
@@ -31,13 +32,13 @@ export async function signedEvent(): Promise<Signed> {
       body: { url: receiver.url, format: "raw", events: ["product.created"] },
     });
     const id = newId();
-    await floe.deps.db.transaction(async (tx) => {
+    await transact(floe.deps, async (tx) => {
       const created_at = floe.clock.now();
       const data = { id: newId() };
       await tx
         .insert(events)
         .values({ id, organization_id: seller.organization_id, type: "product.created", data, created_at });
-      await floe.deps.jobs.send(tx, "events.dispatch", { event_id: id });
+      await floe.deps.jobs.send(tx, "events.dispatch", { organization_id: seller.organization_id });
     });
     await floe.runJobs();
     const [sent] = receiver.received;

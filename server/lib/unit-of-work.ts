@@ -1,0 +1,78 @@
+import type { Ctx, Deps } from "./context.ts";
+import { loggable } from "./loggable.ts";
+import { auditLog, events } from "./tables.ts";
+import type { Alongside, Database, Tx, Unit } from "./transaction.ts";
+
+type Parts = Pick<Deps, "db" | "jobs" | "log"> & { alongside?: readonly Alongside[] };
+
+/** The unit of a transaction; null for a connection, where every statement is a transaction of its own. */
+export const unitOf = (db: Database): Unit | null => ("unit" in db ? (db as Tx).unit : null);
+
+/** Whether what was noted in a unit is written, or will be if the transaction that is open holds. */
+export function holds({ isUndone, parent }: Unit): boolean {
+  return !isUndone && (parent === null || holds(parent));
+}
+
+/**
+ * Do some work in a transaction, or in a savepoint where `ctx.db` is a transaction already. What happened (events), what is to
+ * be done later (jobs) and who did it (audit entries) are noted on the transaction while the work is done, and written
+ * together just before the commit, in the order in which they were noted. What was noted in a savepoint that is undone is
+ * forgotten with it.
+ */
+export async function transact<T>(ctx: Parts, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const parent = unitOf(ctx.db);
+  const unit: Unit = { parent, isUndone: false, events: [], jobs: [], entries: [], afterCommit: [] };
+  let result: T;
+  try {
+    result = await ctx.db.transaction(async (begun) => {
+      // The driver makes an object for each transaction and each savepoint, so this one is ours.
+      const tx: Tx = Object.assign(begun, { unit });
+      const made = await work(tx);
+      for (const write of ctx.alongside ?? []) await write(tx, made);
+      if (!parent) await writeNoted(tx, ctx);
+      return made;
+    });
+  } catch (error) {
+    unit.isUndone = true;
+    throw error;
+  }
+  if (parent) hand(unit, parent);
+  else await finish(unit, ctx);
+  return result;
+}
+
+/**
+ * The same context in a transaction that its operation has begun: what it does further is part of that, and what is written
+ * alongside is left to it.
+ */
+export const within = (ctx: Ctx, tx: Tx): Ctx => ({ ...ctx, db: tx, alongside: [] });
+
+/** Have something done once the outermost transaction is committed, and not at all if it is undone. */
+export function afterCommit(tx: Tx, act: () => Promise<void> | void): void {
+  tx.unit.afterCommit.push(act);
+}
+
+async function writeNoted(tx: Tx, { jobs }: Parts): Promise<void> {
+  const { unit } = tx;
+  if (unit.events.length > 0) await tx.insert(events).values(unit.events);
+  if (unit.jobs.length > 0) await jobs.write(tx, unit.jobs);
+  if (unit.entries.length > 0) await tx.insert(auditLog).values(unit.entries);
+}
+
+function hand(unit: Unit, parent: Unit): void {
+  parent.events.push(...unit.events);
+  parent.jobs.push(...unit.jobs);
+  parent.entries.push(...unit.entries);
+  parent.afterCommit.push(...unit.afterCommit);
+}
+
+/** The change stands by now: what fails here must not be taken for its failure. */
+async function finish({ afterCommit }: Unit, { log }: Parts): Promise<void> {
+  for (const act of afterCommit) {
+    try {
+      await act();
+    } catch (error) {
+      log.error({ error: loggable(error) }, "What follows a change failed; the change stands.");
+    }
+  }
+}
