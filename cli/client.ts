@@ -1,6 +1,6 @@
 /** Calls to the server: who asks, for which organization, and when to try again. */
 import { urlOf } from "../shared/client.ts";
-import { type Call, type Context, otherKey } from "./context.ts";
+import { type Call, type Context, otherKey, signedOut } from "./context.ts";
 import { Fault, kindOfStatus } from "./fault.ts";
 import { type Answer, send, Unreachable } from "./http.ts";
 import { pause } from "./pause.ts";
@@ -28,12 +28,7 @@ export async function authHeaders(
 ): Promise<Record<string, string>> {
   const { apiKey, credential } = context.settings();
   const token = given ?? apiKey ?? credential?.token;
-  if (!token) {
-    throw new Fault("signed_out", `you are not signed in at ${context.settings().server}`, {
-      name: "signed_out",
-      hint: "Run: floe login   (or set FLOE_API_KEY)",
-    });
-  }
+  if (!token) throw signedOut(context);
   // A header of a token with a line break in it would be two headers.
   if (/[^\x21-\x7e]/.test(token)) throw new Fault("usage", "the API key contains characters that a key never has");
   const chosen = organization ? await context.organization() : undefined;
@@ -60,7 +55,7 @@ export function faultOf(answer: Answer, server: string): Fault {
   const name = typeof body.error === "string" ? body.error : typeof body.code === "string" ? body.code : undefined;
   const said = [body.detail, body.error_description, body.message].find((text) => typeof text === "string");
   const hints: Record<string, string> = {
-    signed_out: "Run: floe login   (or check FLOE_API_KEY)",
+    signed_out: "Run: `floe login`   (or check FLOE_API_KEY)",
     not_permitted: "Ask an owner of the organization, or use a key that has the scope.",
     rate_limited: `Try again${answer.headers["retry-after"] ? ` in ${answer.headers["retry-after"]} s` : " later"}.`,
   };
@@ -160,7 +155,8 @@ export async function call(context: Context, made: Call): Promise<{ status: numb
     }
     const fault = result instanceof Unreachable ? result : faultOf(result, server);
     // Whether a write that got no answer was done is not known; the key makes asking again safe.
-    if (key && fault.kind === "unreachable")
+    const mayBeDone = result instanceof Unreachable ? result.mayHaveArrived : fault.kind === "unreachable";
+    if (key && made.repeatable && mayBeDone)
       throw new Fault(fault.kind, fault.message, { ...fault.parts, idempotency_key: key });
     throw fault;
   }

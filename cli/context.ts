@@ -1,7 +1,7 @@
 import { Fault } from "./fault.ts";
 import type { Io } from "./io.ts";
 import type { Manifest } from "./manifest.ts";
-import { type Credential, type Globals, readCredential, type Settings } from "./settings.ts";
+import { type Credential, type Globals, noProfile, profilesIn, readCredential, type Settings } from "./settings.ts";
 import type { Paint } from "./ui/theme.ts";
 
 /** One call. `path` as the contract writes it, with `:name` for parameters. */
@@ -18,6 +18,8 @@ export type Call = {
   /** This token, whatever the settings say. */
   token?: string;
   idempotencyKey?: string;
+  /** The command can be told to repeat it: it has --idempotency-key. */
+  repeatable?: boolean;
 };
 
 /** What a command gets: streams, settings, the server, and how to answer. Everything in it is made when it is first used. */
@@ -45,6 +47,18 @@ export type Context = {
 /** One organization as `GET /api/auth/organization/list` answers it. */
 export type Organization = { id: string; name: string; slug: string };
 
+/** That nobody is signed in; where the profile that was named is not there, that is what is wrong. */
+export function signedOut(context: Context, why?: string): Fault {
+  const { profile, server } = context.settings();
+  const { env } = context.io;
+  const isNamed = context.globals.profile !== undefined || Boolean(env.FLOE_PROFILE);
+  if (isNamed && !profilesIn(env).includes(profile)) return noProfile(env, profile);
+  return new Fault("signed_out", why ?? `you are not signed in at ${server}`, {
+    name: "signed_out",
+    hint: `Run: \`floe login\`${why === undefined ? "   (or set FLOE_API_KEY)" : ""}`,
+  });
+}
+
 /** The sign-in of a person: what concerns accounts is not open to an API key, also where one is set. */
 export function personOf(context: Context): Credential {
   const { profile, server, apiKey } = context.settings();
@@ -53,7 +67,7 @@ export function personOf(context: Context): Credential {
   const why = apiKey
     ? "an API key cannot do this: it belongs to an organization, not to a person"
     : `you are not signed in at ${server}`;
-  throw new Fault("signed_out", why, { name: "signed_out", hint: "Run: floe login" });
+  throw signedOut(context, why);
 }
 
 /** The organizations of the person who is signed in. */
@@ -71,7 +85,7 @@ export function pickOrganization(all: Organization[], named: string): Organizati
   if (found) return found;
   const yours = all.map((one) => one.slug).join(", ");
   throw new Fault("not_found", `you are in no organization "${named}"`, {
-    hint: yours ? `Yours: ${yours}` : "Make one: floe orgs create NAME",
+    hint: yours ? `Yours: ${yours}` : "Make one: `floe orgs create NAME`",
   });
 }
 
@@ -80,7 +94,7 @@ export const otherKey = "Leave --org (FLOE_ORG) out, or use a key of that organi
 
 /** That nothing says which organization is meant. */
 const noneChosen = (): Fault =>
-  new Fault("usage", "no organization is chosen", { hint: "Run: floe orgs use SLUG   (or give --org SLUG)" });
+  new Fault("usage", "no organization is chosen", { hint: "Run: `floe orgs use SLUG`   (or give --org SLUG)" });
 
 /** The id of the organization that flags, environment and profile say, for the person who is signed in. */
 export async function organizationOfPerson(context: Context): Promise<string> {
@@ -125,7 +139,7 @@ export async function currentOrganization(context: Context): Promise<string> {
     {
       hint: only
         ? `Say which: --org ${all.map(({ slug }) => slug).join(" or --org ")}`
-        : "Make another: floe api-keys create",
+        : "Make another: `floe api-keys create`",
     },
   );
 }

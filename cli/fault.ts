@@ -1,4 +1,6 @@
-import { plain } from "./ui/theme.ts";
+import { withCommands } from "./hints.ts";
+import type { Globals } from "./settings.ts";
+import { type Paint, plain } from "./ui/theme.ts";
 
 /** The exit codes, as `floe help exit-codes` prints them. */
 export const exitCodes = {
@@ -23,7 +25,7 @@ export type FaultKind = keyof typeof exitCodes;
 export type FaultParts = {
   /** The machine's name of it, when the server gave one. */
   name?: string;
-  /** The next step: a sentence, or a command to type. */
+  /** The next step, in words; a command to type stands between backticks. */
   hint?: string;
   /** What is wrong with which flag. */
   faults?: { flag: string; message: string }[];
@@ -32,7 +34,10 @@ export type FaultParts = {
   status?: number;
   /** The same as the server told it, for commands that know where a place comes from. */
   places?: { loc: (string | number)[]; msg: string }[];
+  /** With which a request that may or may not have been done is repeated safely. */
   idempotency_key?: string;
+  /** What the command line said of where it happened, where that is not what the whole run says. */
+  place?: Globals;
 };
 
 /** An end of a command that is not success: what failed, why, and what to do next. */
@@ -66,8 +71,9 @@ export function kindOfStatus(status: number): FaultKind {
 }
 
 /** A fault as text, or as one JSON object for a program. */
-export function renderFault(fault: Fault, json: boolean, paint: (text: string) => string): string {
-  const { name, hint, faults, status, text, idempotency_key } = fault.parts;
+export function renderFault(fault: Fault, json: boolean, paint: Paint, run: Globals = {}): string {
+  const { name, faults, status, text, idempotency_key, place = run } = fault.parts;
+  const hint = fault.parts.hint === undefined ? undefined : withCommands(fault.parts.hint, place);
   if (json) {
     const envelope = {
       error: name ?? fault.kind,
@@ -81,10 +87,11 @@ export function renderFault(fault: Fault, json: boolean, paint: (text: string) =
     return `${JSON.stringify(envelope)}\n`;
   }
   // Much of it comes from the server, and none of it may steer the terminal.
-  const lines = [`${paint("floe:")} ${plain(fault.message)}`];
-  if (text) lines.push("", ...text.split("\n").map(plain), "");
-  else for (const one of faults ?? []) lines.push(`  ${plain(`${one.flag}: ${one.message}`)}`);
-  if (hint) lines.push(`  ${plain(hint)}`);
+  const lines = [`${paint.bad("floe:")} ${plain(fault.message)}`];
+  const told = (line: string): string => withCommands(plain(line), place, paint.link);
+  if (text) lines.push("", ...text.split("\n").map(told), "");
+  else for (const one of faults ?? []) lines.push(`  ${told(`${one.flag}: ${one.message}`)}`);
+  if (fault.parts.hint) lines.push(`  ${told(fault.parts.hint)}`);
   if (idempotency_key) lines.push(`  It may be repeated safely with --idempotency-key ${idempotency_key}`);
   return `${lines.join("\n")}\n`;
 }

@@ -18,12 +18,14 @@ export type Outgoing = {
 /** What came back, read to its end. */
 export type Answer = { status: number; headers: IncomingHttpHeaders; text: string };
 
-/** The request did not get an answer. `code` is the system's word for why. */
+/** The request did not get an answer. `code` is the system's word for why; whether it arrived may not be known. */
 export class Unreachable extends Fault {
   readonly code: string;
-  constructor(code: string, message: string, hint?: string) {
+  readonly mayHaveArrived: boolean;
+  constructor(code: string, message: string, hint?: string, mayHaveArrived = true) {
     super("unreachable", message, { name: "unreachable", ...(hint && { hint }) });
     this.code = code;
+    this.mayHaveArrived = mayHaveArrived;
   }
 }
 
@@ -46,15 +48,16 @@ function explain(error: NodeJS.ErrnoException & { errors?: NodeJS.ErrnoException
   const code = error.code ?? error.errors?.[0]?.code ?? error.message;
   const place = url.origin;
   const local = /^(localhost|127\.|\[::1\])/.test(url.hostname);
-  const start = local ? "Start one with: floe serve" : "Check the address and your network.";
-  if (code === "ECONNREFUSED") return new Unreachable(code, `nothing answers at ${place}`, start);
+  const start = local ? "Start one with: `floe serve`" : "Check the address and your network.";
+  if (code === "ECONNREFUSED") return new Unreachable(code, `nothing answers at ${place}`, start, false);
   if (code === "ENOTFOUND" || code === "EAI_AGAIN")
-    return new Unreachable(code, `the host ${url.hostname} is not known`, "Check the address and your network.");
+    return new Unreachable(code, `the host ${url.hostname} is not known`, "Check the address and your network.", false);
   if (/CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS/.test(code)) {
     return new Unreachable(
       code,
       `the certificate of ${place} is not trusted (${code})`,
       "Name your own authority with NODE_EXTRA_CA_CERTS=/path/to/ca.pem",
+      false,
     );
   }
   return new Unreachable(

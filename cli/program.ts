@@ -142,18 +142,25 @@ async function addCalled(
   return optionalValues([]);
 }
 
+/** The command that was reached by these words, as far as there is one. */
+function reached(root: Command, called: string[]): string {
+  const path = [root.name()];
+  let command: Command | undefined = root;
+  for (const word of called) {
+    command = command?.commands.find((one) => one.name() === word);
+    if (!command) break;
+    path.push(word);
+  }
+  return path.join(" ");
+}
+
 /** Help that was asked for is data; help that stands for an answer is a usage error. */
-function asFault(error: CommanderError, argv: string[]): Fault {
+function asFault(error: CommanderError, root: Command, argv: string[]): Fault {
   // What a flag says of its text begins in small letters: it is the end of this sentence.
   const message = error.message.replace(/^error: /, "").replace(/ is invalid\. (?=[a-z])/, " ");
   const [first, ...more] = message.split("\n");
-  const called = words(argv);
-  // What could not be understood is left out of the command whose help is named.
-  const unknown = /^unknown command '(.*)'/.exec(first ?? "")?.[1];
-  const known = unknown === undefined ? called : called.slice(0, called.indexOf(unknown));
-  const about = ["floe", ...known, "--help"].join(" ");
-  const suggestion = more.join(" ").trim();
-  return new Fault("usage", first ?? message, { hint: [suggestion, `See: ${about}`].filter(Boolean).join("  ") });
+  const see = `See: \`${reached(root, words(argv))} --help\``;
+  return new Fault("usage", first ?? message, { hint: [more.join(" ").trim(), see].filter(Boolean).join("  ") });
 }
 
 /** Run one command line and answer the exit code. This is the one place where a fault becomes text. */
@@ -161,15 +168,17 @@ export async function run(argv: string[], io: Io, manifest: Manifest, version: s
   const json = argv.some((word) => word === "--json" || word.startsWith("--json="));
   const color = argv[argv.indexOf("--color") + 1];
   let helped = "";
+  let given: Globals = {};
+  const root = bare((text) => {
+    helped += text;
+  }).version(version, "-V, --version", "print the version");
   try {
-    const root = bare((text) => {
-      helped += text;
-    }).version(version, "-V, --version", "print the version");
     const called = words(argv);
     if (called[0] === "help") return help(argv, io, manifest, version);
-    const flags = await addCalled(root, manifest, called, (command) =>
-      makeContext(io, manifest, version, globalsOf(command)),
-    );
+    const flags = await addCalled(root, manifest, called, (command) => {
+      given = globalsOf(command);
+      return makeContext(io, manifest, version, given);
+    });
     for (const command of root.commands) acceptGlobals(command);
     await root.parseAsync(bindOptionalValues(argv, flags), { from: "user" });
     return exitCodes.ok[0];
@@ -183,15 +192,15 @@ export async function run(argv: string[], io: Io, manifest: Manifest, version: s
       io.stderr.write(helped);
       return exitCodes.usage[0];
     }
-    const fault = toFault(error, argv);
-    io.stderr.write(renderFault(fault, json, painter(io.env, color, io.stderr).bad));
+    const fault = toFault(error, root, argv);
+    io.stderr.write(renderFault(fault, json, painter(io.env, color, io.stderr), given));
     return fault.exitCode;
   }
 }
 
-function toFault(error: unknown, argv: string[]): Fault {
+function toFault(error: unknown, root: Command, argv: string[]): Fault {
   if (isFault(error)) return error;
-  if (error instanceof CommanderError) return asFault(error, argv);
+  if (error instanceof CommanderError) return asFault(error, root, argv);
   const { code, message } = error as NodeJS.ErrnoException;
   return new Fault("error", message || String(error), {
     name: code ?? "unexpected",

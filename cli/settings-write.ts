@@ -5,6 +5,7 @@ import {
   type Config,
   type Credential,
   type Credentials,
+  type Pending,
   type Profile,
   readSettingsFile,
   settingsFolder,
@@ -35,19 +36,31 @@ export async function writeProfile(env: Env, name: string, change: Profile): Pro
   if (!config.profile) store.set("profile", name);
 }
 
-/** Keep or forget (`undefined`) the credential of one profile on one server: a new file, readable by nobody else, put in place at once. */
-export function writeCredential(env: Env, profile: string, server: string, credential: Credential | undefined): void {
-  const folder = ownFolder(env);
-  const all = readSettingsFile(env, "credentials.json") as Credentials;
-  const { [server]: _, ...others } = all[profile] ?? {};
-  const next: Credentials = { ...all, [profile]: credential ? { ...others, [server]: credential } : others };
-  const path = join(folder, "credentials.json");
+/** Write a file that nobody else can read: a new one, put in place at once. */
+function writePrivate(env: Env, name: string, value: object): void {
+  const path = join(ownFolder(env), name);
   const fresh = `${path}.${process.pid}.new`;
   try {
-    writeFileSync(fresh, `${JSON.stringify(next, null, 2)}\n`, { mode: 0o600, flag: "wx", flush: true });
+    writeFileSync(fresh, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600, flag: "wx", flush: true });
     renameSync(fresh, path);
   } catch (error) {
     rmSync(fresh, { force: true });
     throw error;
   }
+}
+
+/** Keep or forget (`undefined`) the credential of one profile on one server. */
+export function writeCredential(env: Env, profile: string, server: string, credential: Credential | undefined): void {
+  const all = readSettingsFile(env, "credentials.json") as Credentials;
+  const { [server]: _, ...others } = all[profile] ?? {};
+  writePrivate(env, "credentials.json", {
+    ...all,
+    [profile]: credential ? { ...others, [server]: credential } : others,
+  });
+}
+
+/** Keep or forget the sign-in that has begun. */
+export function writePending(env: Env, pending: Pending | undefined): void {
+  if (pending) writePrivate(env, "pending.json", pending);
+  else rmSync(join(settingsFolder(env), "pending.json"), { force: true });
 }

@@ -9,7 +9,15 @@ export type Profile = { server?: string; organization?: Chosen };
 /** `config.json`: nothing in it is secret. */
 export type Config = { profile?: string; profiles?: Record<string, Profile> };
 /** What a sign-in left behind. It belongs to one server and is never sent to another. */
-export type Credential = { token: string; user?: { id?: string; email?: string; name?: string }; expires_at?: string };
+export type Credential = {
+  token: string;
+  user?: { id?: string; email?: string; name?: string };
+  expires_at?: string;
+  /** It is an API key, which speaks for an organization and not for a person. */
+  is_key?: true;
+};
+/** A sign-in that was begun, and is not confirmed yet. */
+export type Pending = { profile: string; server: string; ends: string; code: object };
 /** `credentials.json`: profile → server → credential. */
 export type Credentials = Record<string, Record<string, Credential>>;
 
@@ -103,9 +111,34 @@ function readKeyFile(path: string): string {
   }
 }
 
+/** The profiles that there are: those with defaults of their own, and those that signed in. */
+export const profilesIn = (env: Env): string[] => [
+  ...new Set([
+    ...Object.keys((readSettingsFile(env, "config.json") as Config).profiles ?? {}),
+    ...Object.keys(readSettingsFile(env, "credentials.json")),
+  ]),
+];
+
+/** That a profile was named which there is not. */
+export function noProfile(env: Env, profile: string): Fault {
+  const known = profilesIn(env);
+  return new Fault("usage", `there is no profile "${profile}"`, {
+    hint: `${known.length > 0 ? `There are: ${known.join(", ")}. ` : ""}Make it: \`floe login --profile ${profile}\``,
+  });
+}
+
 /** What a sign-in of this profile at this server left behind. */
-export const readCredential = (env: Env, profile: string, server: string): Credential | undefined =>
+export const readKept = (env: Env, profile: string, server: string): Credential | undefined =>
   (readSettingsFile(env, "credentials.json") as Credentials)[profile]?.[server];
+
+/** The same, of a person. */
+export function readCredential(env: Env, profile: string, server: string): Credential | undefined {
+  const kept = readKept(env, profile, server);
+  return kept?.is_key ? undefined : kept;
+}
+
+/** The sign-in that `floe login --start` began. */
+export const readPending = (env: Env): Partial<Pending> => readSettingsFile(env, "pending.json");
 
 /** Work out the settings from flags, environment and profile. */
 export function readSettings(env: Env, globals: Globals): Settings {
@@ -124,9 +157,10 @@ export function readSettings(env: Env, globals: Globals): Settings {
   );
   const fromFile = globals.apiKeyFile === undefined ? undefined : readKeyFile(globals.apiKeyFile);
   if (fromFile === "") throw new Fault("usage", `--api-key-file ${globals.apiKeyFile} is empty`);
-  const apiKey = choose("--api-key-file", fromFile, "FLOE_API_KEY");
+  const kept = readKept(env, profile, server);
+  const apiKey = choose("--api-key-file", fromFile, "FLOE_API_KEY") ?? (kept?.is_key && kept.token);
   const org = choose("--org", globals.org, "FLOE_ORG");
-  const credential = apiKey ? undefined : readCredential(env, profile, server);
+  const credential = apiKey ? undefined : kept;
   const atHome = saved.organization && parseServer(saved.server ?? "http://localhost:4455") === server;
   return {
     profile,

@@ -62,5 +62,5 @@ export async function memberNamed(place: Account & { organizationId: string }, n
     (one) => one.id === named || one.userId === named || one.user.email === named.trim().toLowerCase(),
   );
   if (found) return found;
-  throw new Fault("not_found", `there is no member "${named}"`, { hint: "See: floe members list" });
+  throw new Fault("not_found", `there is no member "${named}"`, { hint: "See: `floe members list`" });
 }

@@ -13,7 +13,7 @@ export async function teamNamed(place: Place, named: string): Promise<Team> {
   const all = await teamsOf(place);
   const found = all.filter((one) => one.id === named || one.name.toLowerCase() === named.toLowerCase());
   const [first] = found;
-  if (!first) throw new Fault("not_found", `there is no team "${named}"`, { hint: "See: floe teams list" });
+  if (!first) throw new Fault("not_found", `there is no team "${named}"`, { hint: "See: `floe teams list`" });
   if (found.length > 1)
     throw new Fault("usage", `several teams are called "${named}"`, {
       hint: `Say which by its id: ${found.map(({ id }) => id).join(", ")}`,

@@ -37,7 +37,7 @@ export function readText(name: string): string {
     if (error instanceof Fault) throw error;
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT")
-      throw new Fault("usage", `there is no file ${name}`, { hint: "Run: floe init   (or floe pull --all)" });
+      throw new Fault("usage", `there is no file ${name}`, { hint: "Run: `floe init`   (or `floe pull --all`)" });
     throw new Fault("error", `cannot read ${name}: ${code ?? String(error)}`);
   }
 }
@@ -91,7 +91,7 @@ export function readCatalog(name: string, text: string, env: Env, environment: s
   const whole = plainValue(name, document);
   if (!isMap(whole)) {
     const message = text.trim() === "" ? "It is empty." : "A catalogue is a map: version, catalog, products, …";
-    const hint = "Start with: floe init";
+    const hint = "Start with: `floe init`";
     throw flawed(name, text, [{ path: [], message: `${message} ${hint}`, line: 1, column: 1, length: 1 }]);
   }
   const { environments, $schema: _, ...base } = whole;

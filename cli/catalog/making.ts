@@ -145,7 +145,7 @@ async function pull(context: Context, options: PullOptions): Promise<void> {
   const text = before === undefined ? newText(file, document, schemaFor(file)) : mergedText(file, before, edits);
   if (options.check) {
     if (text === before) return context.say(`${file} is up to date.\n`);
-    throw new Fault("changes", `${file} is not up to date`, { name: "changes", hint: "Run: floe pull" });
+    throw new Fault("changes", `${file} is not up to date`, { name: "changes", hint: "Run: `floe pull`" });
   }
   if (text !== before && !options.force && hasUncommitted(file))
     throw new Fault("conflict", `${file} has changes that are not committed, and pull would write over them`, {

@@ -2,9 +2,9 @@
 import type { CatalogPlan } from "../../shared/api/catalog.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import type { Context } from "../context.ts";
-import { Fault, isFault } from "../fault.ts";
+import { isFault } from "../fault.ts";
 import { makeContext } from "../make-context.ts";
-import { type Config, type Credentials, readSettingsFile } from "../settings.ts";
+import { noProfile, profilesIn } from "../settings.ts";
 import { type CatalogFile, flawsAt, readCatalog, readText, standardName } from "./file.ts";
 
 export type FileOptions = { file?: string; env?: string };
@@ -21,13 +21,7 @@ export function openFile(context: Context, { file = standardName, env }: FileOpt
 export function underProfile(context: Context, profile: string): Context {
   const { server: _, org: __, apiKeyFile: ___, ...globals } = context.globals;
   const { FLOE_SERVER: ____, FLOE_ORG: _____, FLOE_API_KEY: ______, FLOE_PROFILE: _______, ...env } = context.io.env;
-  const { profiles = {} } = readSettingsFile(env, "config.json") as Config;
-  const signedIn = readSettingsFile(env, "credentials.json") as Credentials;
-  const known = [...new Set([...Object.keys(profiles), ...Object.keys(signedIn)])];
-  if (!known.includes(profile))
-    throw new Fault("usage", `there is no profile "${profile}"`, {
-      hint: `${known.length > 0 ? `There are: ${known.join(", ")}. ` : ""}Make it: floe login --profile ${profile}`,
-    });
+  if (!profilesIn(env).includes(profile)) throw noProfile(env, profile);
   const io = Object.create(context.io, { env: { value: env } }) as typeof context.io;
   return makeContext(io, context.manifest, context.version, { ...globals, profile });
 }

@@ -125,7 +125,7 @@ function showKey(context: Context, made: Key, asked: string[] | undefined): void
 async function createKey(context: Context, given: string | undefined, options: CreateOptions): Promise<void> {
   const name = options.name ?? given;
   if (name === undefined) {
-    throw new Fault("usage", "the name of the key is missing", { hint: "For example: floe api-keys create ci" });
+    throw new Fault("usage", "the name of the key is missing", { hint: "For example: `floe api-keys create ci`" });
   }
   const asked = askedFields(context.globals.json, ["key", ...fields]);
   const { account, owner } = await ownerOf(context, options.personal);

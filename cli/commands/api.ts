@@ -41,7 +41,7 @@ function ownPath(text: string, server: string): string {
   if (text.startsWith("/") && !text.startsWith("//")) return text;
   if (text === server || text.startsWith(`${server}/`)) return text.slice(server.length) || "/";
   throw new Fault("usage", `${text} is not a path on ${server}`, {
-    hint: "Write the path alone: floe api GET /v1/products/",
+    hint: "Write the path alone: `floe api GET /v1/products/`",
   });
 }
 
@@ -78,6 +78,7 @@ async function request(context: Context, method: string, given: string, options:
     ...(body !== undefined && { body }),
     auth: signedIn,
     organization: signedIn && Boolean(org ?? organization),
+    repeatable: true,
     ...(options.idempotencyKey && { idempotencyKey: options.idempotencyKey }),
   });
   if (answer === undefined) return;

@@ -148,12 +148,12 @@ async function applySaved(context: Context, name: string, options: ApplyOptions)
   const { server } = context.settings();
   if (saved.server !== server)
     throw new Fault("conflict", `this plan is for ${saved.server}, not for ${server}`, {
-      hint: `Run: floe apply ${name} --server ${saved.server}`,
+      hint: `Run: \`floe apply ${name} --server ${saved.server}\``,
     });
   const organization = await context.organization();
   if (organization !== undefined && organization !== saved.organization_id)
     throw new Fault("conflict", "this plan is for another organization", {
-      hint: `Run: floe apply ${name} --org ${saved.organization_id}`,
+      hint: `Run: \`floe apply ${name} --org ${saved.organization_id}\``,
     });
   const file = readCatalog(saved.file.name, saved.file.text, context.io.env, saved.file.environment ?? undefined);
   const document = targeted(file, saved.targets, saved.prune);
@@ -169,7 +169,7 @@ function readSaved(name: string): Saved {
     text = readFileSync(name, "utf8");
   } catch (error) {
     throw new Fault("usage", `cannot read ${name}: ${(error as NodeJS.ErrnoException).code ?? ""}`, {
-      hint: "Make one: floe plan --out plan.json",
+      hint: "Make one: `floe plan --out plan.json`",
     });
   }
   try {
@@ -179,7 +179,7 @@ function readSaved(name: string): Saved {
   } catch {
     // Told below, with the next step.
   }
-  throw new Fault("usage", `${name} is not a saved plan`, { hint: "Make one: floe plan --out plan.json" });
+  throw new Fault("usage", `${name} is not a saved plan`, { hint: "Make one: `floe plan --out plan.json`" });
 }
 
 export function addDrift(root: Command, contextOf: ContextOf): void {

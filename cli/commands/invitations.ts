@@ -94,7 +94,8 @@ async function cancelInvitation(context: Context, named: string, yes: boolean | 
   const all = listed<Invitation>(await place.get("organization/list-invitations", query), "invitations");
   const email = named.trim().toLowerCase();
   const found = all.find((one) => one.id === named || (one.email === email && one.status === "pending"));
-  if (!found) throw new Fault("not_found", `there is no invitation "${named}"`, { hint: "See: floe invitations list" });
+  if (!found)
+    throw new Fault("not_found", `there is no invitation "${named}"`, { hint: "See: `floe invitations list`" });
   await confirm(context, `Cancel the invitation of ${found.email}?`, yes);
   await place.post("organization/cancel-invitation", { invitationId: found.id });
   context.say(`Canceled the invitation of ${found.email}.\n`);

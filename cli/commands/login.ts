@@ -1,11 +1,14 @@
 /** `floe login`: sign in by a code that is confirmed in a browser, on this machine or another (RFC 8628). */
+import { text as textOf } from "node:stream/consumers";
 import type { Command } from "commander";
 import { askChoice, wait } from "../ask.ts";
 import { type Context, type Organization, organizationsOf, pickOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { inPlace } from "../hints.ts";
 import { makeContext } from "../make-context.ts";
 import { pause } from "../pause.ts";
-import type { Credential } from "../settings.ts";
+import { askedFields, showOne } from "../resource/show.ts";
+import { type Credential, readPending } from "../settings.ts";
 import { plain } from "../ui/theme.ts";
 
 const client_id = "floe-cli";
@@ -24,74 +27,163 @@ type Code = {
   confirmation_number?: string;
 };
 type Token = { access_token: string; expires_in?: number; scope?: string };
-type LoginOptions = { browser: boolean; scopes?: string };
-type Session = { user?: { id?: string; email?: string; name?: string } } | null;
+type LoginOptions = {
+  browser: boolean;
+  wait?: boolean;
+  start?: boolean;
+  finish?: boolean;
+  withToken?: boolean;
+  scopes?: string;
+};
+type User = NonNullable<Credential["user"]>;
+type Session = { user?: User } | null;
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const command = root
     .command("login")
     .description("Sign in: prints a code, opens the browser, and waits until the code is confirmed there.")
     .option("--no-browser", "do not open a browser")
+    .option("--wait", "wait for the code to be confirmed elsewhere, also where no terminal is")
+    .option("--start", "print the code and where to confirm it, and do not wait; --finish goes on")
+    .option("--finish", "wait for what --start began")
+    .option("--with-token", "read an API key or a session token from standard input, and keep it in the profile")
     .option("--scopes <a,b>", "only these scopes of the API: products:read,orders:read (default: all that you may do)")
     .addHelpText(
       "after",
-      "\nExamples:\n  floe login\n  floe login --server https://floe.example.com --org acme\n  floe login --no-browser\n  floe login --scopes products:read,orders:read",
+      "\nExamples:\n  floe login\n  floe login --server https://floe.example.com --org acme\n  floe login --scopes products:read,orders:read\n  floe login --start --json user_code,verification_uri_complete   # a program shows it to a person\n  floe login --finish\n  floe login --with-token < key.txt",
     );
   command.action((options: LoginOptions) => login(contextOf(command), options));
 }
 
-async function login(context: Context, { browser, scopes }: LoginOptions): Promise<void> {
-  const { server, profile } = context.settings();
+async function login(context: Context, options: LoginOptions): Promise<void> {
+  const ways = [options.start, options.finish, options.withToken].filter(Boolean);
+  if (ways.length > 1) throw new Fault("usage", "--start, --finish and --with-token exclude each other");
+  if (options.withToken) return keepToken(context);
+  if (options.finish) return finish(context, pendingOf(context));
+  const isAwaited = context.interactive || options.wait || options.start || !options.browser;
+  if (!isAwaited)
+    throw new Fault("usage", "nobody is there to confirm a code in a browser", {
+      hint: "Run: `floe login --start`, then `floe login --finish`; or wait for it with `floe login --wait`; or set FLOE_API_KEY.",
+    });
+  const code = await askCode(context, options.scopes);
+  if (options.start) return leave(context, code);
+  sayCode(context, code);
+  // First the text, then the browser: where none can be opened, the text is all there is.
+  const page = pageOf(code);
+  if (options.browser && context.interactive && /^https?:\/\//.test(page)) {
+    await context.io
+      .openBrowser(page)
+      .catch(() => context.say("The browser could not be opened; open the address yourself.\n"));
+  }
+  return finish(context, code);
+}
+
+async function askCode(context: Context, scopes: string | undefined): Promise<Code> {
   const scope = (scopes ?? "")
     .split(/[\s,]+/)
     .join(" ")
     .trim();
   if (scopes !== undefined && scope === "")
     throw new Fault("usage", "--scopes names no scope", { hint: "For all that you may do, leave it out." });
-  const code = (await context.call({
-    method: "POST",
-    path: "/api/auth/device/code",
-    body: { client_id, ...(scope && { scope }) },
-    auth: false,
-  })) as Code;
+  const body = { client_id, ...(scope && { scope }) };
+  return (await context.call({ method: "POST", path: "/api/auth/device/code", body, auth: false })) as Code;
+}
+
+const pageOf = (code: Code): string => code.verification_uri_complete ?? code.verification_uri;
+
+function sayCode(context: Context, code: Code): void {
   const paint = context.paint.err();
-  const page = code.verification_uri_complete ?? code.verification_uri;
-  context.say(`Open   ${paint.link(plain(page))}\nCode   ${paint.strong(plain(spoken(code.user_code)))}\n`);
+  context.say(`Open   ${paint.link(plain(pageOf(code)))}\nCode   ${paint.strong(plain(spoken(code.user_code)))}\n`);
   if (code.confirmation_number)
     context.say(`Enter ${paint.strong(plain(code.confirmation_number))} in the browser. There is one try.\n`);
-  // First the text, then the browser: where none can be opened, the text is all there is.
-  if (browser && context.interactive && /^https?:\/\//.test(page)) {
-    await context.io
-      .openBrowser(page)
-      .catch(() => context.say("The browser could not be opened; open the address yourself.\n"));
+}
+
+/** Keep what has begun for `--finish`, and say how to go on. What redeems the code is shown to nobody. */
+async function leave(context: Context, code: Code): Promise<void> {
+  const { profile, server } = context.settings();
+  const ends = new Date(Date.now() + code.expires_in * 1000).toISOString();
+  const { writePending } = await import("../settings-write.ts");
+  writePending(context.io.env, { profile, server, ends, code });
+  if (!context.json) {
+    sayCode(context, code);
+    return context.say("Once it is confirmed: `floe login --finish`\n");
   }
+  const { device_code: _, ...shown } = code;
+  const next = inPlace("floe login --finish", context.globals);
+  showOne(context, { server, profile, ...shown, expires_at: ends, next }, askedFields(context.globals.json, undefined));
+}
+
+function pendingOf(context: Context): Code {
+  const { profile, server } = context.settings();
+  const pending = readPending(context.io.env);
+  if (pending.profile !== profile || pending.server !== server || !pending.code || !pending.ends)
+    throw new Fault("usage", `no sign-in was begun at ${server}`, { hint: "Run: `floe login --start`" });
+  return { ...(pending.code as Code), expires_in: (Date.parse(pending.ends) - Date.now()) / 1000 };
+}
+
+/** Wait until the code is confirmed, and keep the sign-in. */
+async function finish(context: Context, code: Code): Promise<void> {
   const token = await wait(context, "Waiting for the code to be confirmed", () => poll(context, code));
-  const session = (await context.call({
-    method: "GET",
-    path: "/api/auth/get-session",
-    organization: false,
+  const user = await userOf(context, token.access_token);
+  await keep(context, {
     token: token.access_token,
-  })) as Session;
-  const { user } = session ?? {};
-  const credential: Credential = {
-    token: token.access_token,
-    ...(user && {
-      user: {
-        ...(user.id && { id: user.id }),
-        ...(user.email && { email: user.email }),
-        ...(user.name && { name: user.name }),
-      },
-    }),
+    ...(user && { user }),
     ...(token.expires_in && { expires_at: new Date(Date.now() + token.expires_in * 1000).toISOString() }),
-  };
-  const { writeCredential, writeProfile } = await import("../settings-write.ts");
-  writeCredential(context.io.env, profile, server, credential);
-  await writeProfile(context.io.env, profile, { server });
-  context.say(`${paint.good("Signed in")} at ${server}${user?.email ? ` as ${plain(user.email)}` : ""}.\n`);
+  });
+  sayDone(context, user?.email ? ` as ${user.email}` : "");
   if (token.scope) context.say(`Limited to: ${plain(token.scope.split(" ").join(", "))}.\n`);
-  if (context.settings().apiKey) context.say("FLOE_API_KEY is set and is used before this sign-in.\n");
+  if (context.io.env.FLOE_API_KEY) context.say("FLOE_API_KEY is set and is used before this sign-in.\n");
+  await settle(context, user);
+}
+
+const sayDone = (context: Context, who: string): void =>
+  context.say(`${context.paint.err().good("✓ Signed in")} at ${context.settings().server}${plain(who)}.\n`);
+
+/** Keep a token that was made elsewhere: that of a session, or an API key. */
+async function keepToken(context: Context): Promise<void> {
+  const token = (await textOf(context.io.stdin)).trim();
+  if (token === "") throw new Fault("usage", "there is no token in standard input");
+  const user = await userOf(context, token).catch((error: unknown) => {
+    if (error instanceof Fault && error.kind === "signed_out") return undefined;
+    throw error;
+  });
+  if (!user) await checkKey(context, token);
+  await keep(context, user ? { token, user } : { token, is_key: true });
+  sayDone(context, user?.email ? ` as ${user.email}` : " with an API key");
+  if (user) await settle(context, user);
+}
+
+/** A key that is good for something is a key, also where it may not say whose it is. */
+async function checkKey(context: Context, token: string): Promise<void> {
+  const call = { method: "GET", path: "/v1/organizations/", organization: false, token };
+  await context.call(call).catch((error: unknown) => {
+    if (!(error instanceof Fault) || error.kind !== "not_permitted") throw error;
+  });
+}
+
+async function userOf(context: Context, token: string): Promise<User | undefined> {
+  const call = { method: "GET", path: "/api/auth/get-session", organization: false, token };
+  const { user } = ((await context.call(call)) as Session) ?? {};
+  if (!user) return undefined;
+  const { id, email, name } = user;
+  return { ...(id && { id }), ...(email && { email }), ...(name && { name }) };
+}
+
+async function keep(context: Context, credential: Credential): Promise<void> {
+  const { server, profile } = context.settings();
+  const { env } = context.io;
+  const { writeCredential, writePending, writeProfile } = await import("../settings-write.ts");
+  writeCredential(env, profile, server, credential);
+  writePending(env, undefined);
+  await writeProfile(env, profile, { server });
+}
+
+/** Choose the organization of the profile, and say what is in force now. */
+async function settle(context: Context, user: User | undefined): Promise<void> {
+  const { server, profile } = context.settings();
   const fresh = makeContext(context.io, context.manifest, context.version, context.globals);
   const chosen = await chooseOrganization(fresh);
+  const { writeProfile } = await import("../settings-write.ts");
   await writeProfile(context.io.env, profile, { server, ...(chosen ? { organization: chosen } : {}) });
   if (chosen) context.say(`Organization: ${plain(chosen.name)} (${chosen.slug}).\n`);
   if (context.globals.json !== undefined)
@@ -106,7 +198,7 @@ const spoken = (user_code: string): string => user_code.replace(/^(.{4})(.{4})$/
 const expired = (): Fault =>
   new Fault("signed_out", "the code has expired before it was confirmed", {
     name: "expired_token",
-    hint: "Run floe login again.",
+    hint: "Run again: `floe login`",
   });
 
 /** Ask until the code is confirmed, denied or expired. */

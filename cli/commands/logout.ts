@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { readCredential } from "../settings.ts";
+import { readKept } from "../settings.ts";
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const command = root.command("logout").description("Sign out at the server of this profile and forget the sign-in.");
@@ -11,17 +11,20 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 
 async function logout(context: Context): Promise<void> {
   const { profile, server } = context.settings();
-  const credential = readCredential(context.io.env, profile, server);
+  const credential = readKept(context.io.env, profile, server);
   if (!credential) return context.say(`You were not signed in at ${server}.\n`);
   let left = "";
   try {
-    await context.call({
-      method: "POST",
-      path: "/api/auth/sign-out",
-      body: {},
-      organization: false,
-      token: credential.token,
-    });
+    // A key was made elsewhere, and is revoked there.
+    if (credential.is_key) left = " The key itself stays good: `floe api-keys revoke` ends it.";
+    else
+      await context.call({
+        method: "POST",
+        path: "/api/auth/sign-out",
+        body: {},
+        organization: false,
+        token: credential.token,
+      });
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     // Expired is as good as ended; otherwise the token may live on, which its owner should know.

@@ -85,7 +85,7 @@ async function make(context: Context, given: string | undefined, slug: string | 
   let name = given;
   if (name === undefined) {
     if (!context.interactive)
-      throw new Fault("usage", "the name is missing", { hint: "For example: floe orgs create Acme" });
+      throw new Fault("usage", "the name is missing", { hint: "For example: `floe orgs create Acme`" });
     const answers = await askForm(context, "Create an organization", [
       { name: "name", label: "name", hint: "", check: (text) => (text.trim() === "" ? "is required" : undefined) },
     ]);

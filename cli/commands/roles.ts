@@ -88,7 +88,7 @@ async function listRoles(context: Context): Promise<void> {
 async function getRole(context: Context, name: string): Promise<void> {
   const asked = askedFields(context.globals.json, fields);
   const found = (await rolesOf(context)).find(({ role }) => role === name.toLowerCase());
-  if (!found) throw new Fault("not_found", `there is no role "${name}"`, { hint: "See: floe roles list" });
+  if (!found) throw new Fault("not_found", `there is no role "${name}"`, { hint: "See: `floe roles list`" });
   if (context.json) showOne(context, found, asked);
   else for (const line of found.permissions) context.print(`${line}\n`);
 }

@@ -43,7 +43,7 @@ async function listSessions(context: Context): Promise<void> {
 async function revokeSessions(context: Context, id: string | undefined, options: RevokeOptions): Promise<void> {
   const account = accountOf(context);
   if ([id, options.others, options.all].filter(Boolean).length !== 1)
-    throw new Fault("usage", "say which: an id, --others or --all", { hint: "See: floe sessions list" });
+    throw new Fault("usage", "say which: an id, --others or --all", { hint: "See: `floe sessions list`" });
   if (options.all) {
     await confirm(context, "End all your sign-ins, this one too?", options.yes);
     await account.post("revoke-sessions");
@@ -55,7 +55,7 @@ async function revokeSessions(context: Context, id: string | undefined, options:
     return context.say("Ended all other sign-ins.\n");
   }
   const found = listed<Session>(await account.get("list-sessions"), "sessions").find((one) => one.id === id);
-  if (!found) throw new Fault("not_found", `you have no sign-in "${id}"`, { hint: "See: floe sessions list" });
+  if (!found) throw new Fault("not_found", `you have no sign-in "${id}"`, { hint: "See: `floe sessions list`" });
   await confirm(context, "End this sign-in?", options.yes);
   await account.post("revoke-session", { token: found.token });
   context.say("Ended the sign-in.\n");

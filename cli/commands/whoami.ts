@@ -53,7 +53,7 @@ async function whoami(context: Context): Promise<void> {
   if (!session?.user)
     throw new Fault("signed_out", "the sign-in is not accepted: it has expired or was revoked", {
       name: "signed_out",
-      hint: "Run: floe login",
+      hint: "Run: `floe login`",
     });
   const { id, email, name } = session.user;
   const expires_at = session.session?.expiresAt ?? null;

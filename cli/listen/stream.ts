@@ -123,7 +123,7 @@ export async function follow(context: Context, watch: Watch, limits: Patience = 
         "unreachable",
         `${context.settings().server} could not be reached again for ${limits.giveUpMs / 60_000} minutes`,
         {
-          hint: "Start floe listen again: it goes on where it stopped.",
+          hint: "Run: `floe listen`   (it goes on where it stopped)",
         },
       );
     }

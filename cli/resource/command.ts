@@ -105,6 +105,7 @@ async function runOperation(
     query,
     ...(body !== undefined && { body }),
     organization: !op.anyOrganization,
+    repeatable: true,
     ...(options.idempotencyKey && { idempotencyKey: options.idempotencyKey }),
   };
   // An update of nothing but what is sent afterwards is no update.
@@ -159,7 +160,7 @@ async function callFurther(
     throw new Fault(
       fault.kind,
       `the ${group.noun} is ${done}d (${id}), but ${Object.keys(body).join(" and ")} could not be set: ${fault.message}`,
-      { ...fault.parts, hint: `Go on with: floe ${group.name} ${name} ${id} ${flags.join(" ")}` },
+      { ...fault.parts, hint: `Go on with: \`floe ${group.name} ${name} ${id} ${flags.join(" ")}\`` },
     );
   });
 }
@@ -167,7 +168,7 @@ async function callFurther(
 /** "Not found", with what was not found. */
 function notThere(fault: Fault, group: GroupEntry, [id]: string[]): Fault {
   if (fault.parts.status !== 404 || id === undefined) return fault;
-  const hint = group.operations.some(({ name }) => name === "list") ? { hint: `See: floe ${group.name} list` } : {};
+  const hint = group.operations.some(({ name }) => name === "list") ? { hint: `See: \`floe ${group.name} list\`` } : {};
   return new Fault("not_found", `there is no ${group.noun} ${id} in this organization`, { ...fault.parts, ...hint });
 }
 

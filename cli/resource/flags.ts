@@ -179,7 +179,7 @@ export function missingFault(op: OperationEntry, names: string[], given: Record<
   const { examples = [] } = op;
   const example = examples.find((line) => line.includes(`--type ${String(given.type)} `)) ?? examples[0];
   return new Fault("usage", `${names.length === 1 ? "a flag is" : "flags are"} missing: ${names.join(", ")}`, {
-    ...(example && { hint: `For example: ${example}` }),
+    ...(example && { hint: `For example: \`${example.replace(/\s+#.*$/, "")}\`` }),
   });
 }
 

@@ -57,7 +57,7 @@ async function known(context: Context, read: (standard: Standard) => Body): Prom
     return { ...next, given: await resolveNames(context, next.given) };
   } catch (error) {
     if (!(error instanceof Fault) || (error.kind !== "not_found" && error.kind !== "usage")) throw error;
-    context.say(renderFault(error, false, context.paint.err().bad));
+    context.say(renderFault(error, false, context.paint.err(), context.globals));
     return undefined;
   }
 }

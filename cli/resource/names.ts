@@ -143,10 +143,10 @@ class Things {
         .join(", ") + (all.length > shownMax ? ", …" : "");
     const hint =
       names.length === 0
-        ? `There is none yet. See: floe ${group} --help`
+        ? `There is none yet. See: \`floe ${group} --help\``
         : near.length > 0
-          ? `Did you mean ${list(near)}? See: floe ${group} list`
-          : `There are: ${list(names)}. See: floe ${group} list`;
+          ? `Did you mean ${list(near)}? See: \`floe ${group} list\``
+          : `There are: ${list(names)}. See: \`floe ${group} list\``;
     return new Fault("not_found", `there is no ${noun} "${name}" in this organization`, { hint });
   }
 }

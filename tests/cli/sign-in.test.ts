@@ -64,7 +64,7 @@ const stored = (): Record<string, Record<string, { token: string }>> =>
 describe("floe login", () => {
   test("prints address and code on stderr, waits, and keeps the sign-in and the only organization", async () => {
     polls = [fault("authorization_pending"), fault("authorization_pending")];
-    const { code: exit, out, err, opened } = await floe(["login"], { env });
+    const { code: exit, out, err, opened } = await floe(["login", "--wait"], { env });
     expect(exit).toBe(0);
     expect(out).toBe("");
     expect(err).toContain("Open   http://localhost:4455/device?user_code=ABCD-EFGH");
@@ -90,7 +90,7 @@ describe("floe login", () => {
 
   test("keeps the token where only its owner can read it", async () => {
     mkdirSync(config, { recursive: true, mode: 0o755 });
-    await floe(["login"], { env });
+    await floe(["login", "--wait"], { env });
     expect(statSync(config).mode & 0o777).toBe(0o700);
     expect(statSync(join(config, "credentials.json")).mode & 0o777).toBe(0o600);
     expect(statSync(join(config, "config.json")).mode & 0o777).toBe(0o600);
@@ -105,7 +105,7 @@ describe("floe login", () => {
   ];
   test.each(ends)("%s has its own message", async (error, exit, text) => {
     polls = [fault(error)];
-    const { code: ended, err } = await floe(["login"], { env });
+    const { code: ended, err } = await floe(["login", "--wait"], { env });
     expect(ended).toBe(exit);
     expect(err).toContain(text);
     expect(existsSync(join(config, "credentials.json"))).toBe(false);
@@ -118,31 +118,31 @@ describe("floe login", () => {
     expect(err).toContain("Enter 42 in the browser.");
     expect(opened).toEqual([code.verification_uri_complete]);
     device = code;
-    expect((await floe(["login"], { env })).err).not.toContain("in the browser");
+    expect((await floe(["login", "--wait"], { env })).err).not.toContain("in the browser");
   });
 
   test("--scopes asks for no more than these, and says what was given", async () => {
     polls = [{ json: { access_token: "token-1", token_type: "Bearer", scope: "products:read orders:read" } }];
-    const { code: exit, err } = await floe(["login", "--scopes", "products:read, orders:read"], { env });
+    const { code: exit, err } = await floe(["login", "--wait", "--scopes", "products:read, orders:read"], { env });
     expect(exit).toBe(0);
     expect(server.received[0]?.body).toEqual({ client_id: "floe-cli", scope: "products:read orders:read" });
     expect(err).toContain("Limited to: products:read, orders:read.");
   });
 
   test("--scopes without a name is wrong use, and asks for nothing", async () => {
-    expect((await floe(["login", "--scopes", " ,"], { env })).code).toBe(64);
+    expect((await floe(["login", "--wait", "--scopes", " ,"], { env })).code).toBe(64);
     expect(server.received).toHaveLength(0);
   });
 
   test("says what program on what system it is, for the page that asks whether to trust it", async () => {
-    await floe(["login"], { env });
+    await floe(["login", "--wait"], { env });
     expect(server.received[0]?.headers["user-agent"]).toBe(`floe-cli/1.2.3 (${process.platform})`);
   });
 
   test("slow_down makes it ask less often", async () => {
     polls = [fault("slow_down")];
     const stop = new AbortController();
-    const { ended, stderr } = begin(["login", "--debug"], { env, signal: stop.signal });
+    const { ended, stderr } = begin(["login", "--wait", "--debug"], { env, signal: stop.signal });
     await until(() => stderr.text.includes("asks to wait 5.01 s"));
     stop.abort();
     expect(await ended).toBe(130);
@@ -155,19 +155,19 @@ describe("floe login", () => {
       { status: 503, json: {} },
       { status: 503, json: {} },
     ];
-    const { code: exit } = await floe(["login"], { env });
+    const { code: exit } = await floe(["login", "--wait"], { env });
     expect(exit).toBe(0);
   });
 
   test("with several organizations it says how to choose, and --org chooses", async () => {
     organizations = [acme, beta];
-    const { err } = await floe(["login"], { env });
+    const { err } = await floe(["login", "--wait"], { env });
     expect(err).toContain("acme, beta");
     expect(err).toContain("floe orgs use SLUG");
     const { code: exit, err: needs } = await floe(["products", "list"], { env });
     expect(exit).toBe(64);
     expect(needs).toContain("floe orgs use");
-    await floe(["login", "--org", "beta"], { env });
+    await floe(["login", "--wait", "--org", "beta"], { env });
     await floe(["products", "list"], { env });
     expect(server.received.at(-1)?.headers["polar-organization"]).toBe(beta.id);
   });
@@ -190,6 +190,72 @@ describe("floe login", () => {
   });
 });
 
+describe("floe login where no person is", () => {
+  test("waits for nobody: wrong use, at once, with what to do instead, and nothing is asked of the server", async () => {
+    for (const where of [{ env }, { env: { ...env, CI: "1" }, tty: true }]) {
+      const { code: exit, err } = await floe(["login", "--profile", "ci"], where);
+      expect([exit, server.received]).toEqual([64, []]);
+      expect(err).toContain("floe login --start --profile ci");
+      expect(err).toContain("floe login --wait --profile ci");
+    }
+  });
+
+  test("is done in two steps: the code as JSON, and later the sign-in; what redeems it is shown nowhere", async () => {
+    const started = await floe(["login", "--start"], { env });
+    expect(started.code).toBe(0);
+    expect(JSON.parse(started.out)).toMatchObject({
+      user_code: code.user_code,
+      verification_uri_complete: code.verification_uri_complete,
+      next: "floe login --finish",
+    });
+    expect(started.out + started.err).not.toContain(code.device_code);
+    expect(statSync(join(config, "pending.json")).mode & 0o777).toBe(0o600);
+    expect((await floe(["login", "--finish", "--profile", "other"], { env })).code).toBe(64);
+    polls = [fault("authorization_pending")];
+    expect((await floe(["login", "--finish"], { env })).code).toBe(0);
+    expect(stored().default?.[server.url]?.token).toBe("token-1");
+    expect((await floe(["login", "--finish"], { env })).code).toBe(64);
+  });
+
+  test("takes a token from standard input: of a session, or an API key, which then speaks for its organization", async () => {
+    const withToken = async (token: string) => {
+      const here = begin(["login", "--with-token"], { env });
+      here.stdin.end(token);
+      return { code: await here.ended, err: here.stderr.text };
+    };
+    expect(await withToken("token-1\n")).toMatchObject({
+      code: 0,
+      err: expect.stringContaining("as ada@example.test"),
+    });
+    expect(await withToken("floe_oat_1")).toMatchObject({ code: 0, err: expect.stringContaining("with an API key") });
+    await floe(["products", "list"], { env });
+    expect(server.received.at(-1)?.headers).toMatchObject({ authorization: "Bearer floe_oat_1" });
+    expect(server.received.at(-1)?.headers["polar-organization"]).toBeUndefined();
+    const person = await floe(["orgs", "list"], { env });
+    expect([person.code, person.err]).toEqual([4, expect.stringContaining("an API key cannot do this")]);
+    expect((await withToken("\n")).code).toBe(64);
+    expect((await floe(["logout"], { env })).code).toBe(0);
+    expect((await floe(["whoami"], { env })).code).toBe(4);
+  });
+});
+
+describe("what a person is told to type", () => {
+  test("keeps the profile, server and organization that were named", async () => {
+    await floe(["login", "--wait", "--profile", "work"], { env });
+    const other = await standIn(() => ({ json: {} }));
+    const { err } = await floe(["products", "list", "--profile", "work", "--server", other.url, "--org", "it's me"], {
+      env: { FLOE_CONFIG_DIR: config },
+    });
+    expect(err).toContain(`Run: floe login --profile work --server ${other.url} --org 'it'\\''s me'   (or set`);
+    const plain = await floe(["whoami"], { env: { FLOE_CONFIG_DIR: folder() } });
+    expect(plain.err).toContain("Run: floe login   (or set");
+    const asJson = await floe(["products", "list", "--profile", "work", "--server", other.url, "--json"], { env });
+    expect(JSON.parse(asJson.err.split("\n").at(-2) ?? "")).toMatchObject({
+      hint: `Run: floe login --profile work --server ${other.url}   (or set FLOE_API_KEY)`,
+    });
+  });
+});
+
 describe("who is signed in", () => {
   test("nobody: exit 4", async () => {
     const { code: exit, out, err } = await floe(["whoami"], { env });
@@ -198,7 +264,7 @@ describe("who is signed in", () => {
   });
 
   test("a person, with the organization", async () => {
-    await floe(["login"], { env });
+    await floe(["login", "--wait"], { env });
     const { out } = await floe(["whoami"], { env });
     expect(JSON.parse(out)).toEqual({
       server: server.url,
@@ -211,7 +277,7 @@ describe("who is signed in", () => {
   });
 
   test("a session that was ended on the server: exit 4", async () => {
-    await floe(["login"], { env });
+    await floe(["login", "--wait"], { env });
     writeFileSync(join(config, "credentials.json"), JSON.stringify({ default: { [server.url]: { token: "old" } } }));
     const { code: exit } = await floe(["whoami"], { env });
     expect(exit).toBe(4);
@@ -223,7 +289,7 @@ describe("who is signed in", () => {
   });
 
   test("after logout nobody", async () => {
-    await floe(["login"], { env });
+    await floe(["login", "--wait"], { env });
     const { code: exit, err } = await floe(["logout"], { env });
     expect([exit, err]).toEqual([0, `Signed out at ${server.url}.\n`]);
     expect(server.received.at(-1)).toMatchObject({ path: "/api/auth/sign-out", method: "POST" });
@@ -234,7 +300,7 @@ describe("who is signed in", () => {
 
 describe("which settings are in force", () => {
   test("a token is never sent to another server than its own", async () => {
-    await floe(["login"], { env });
+    await floe(["login", "--wait"], { env });
     const other = await standIn(() => ({ json: {} }));
     const { code: exit } = await floe(["products", "list", "--server", other.url], { env });
     expect(exit).toBe(4);
@@ -242,7 +308,7 @@ describe("which settings are in force", () => {
   });
 
   test("the flag wins over the environment, which wins over the profile; a difference is said", async () => {
-    await floe(["login"], { env });
+    await floe(["login", "--wait"], { env });
     const key = join(folder(), "key");
     writeFileSync(key, "from-file\n");
     const { err } = await floe(["products", "list", "--api-key-file", key], {
@@ -264,10 +330,12 @@ describe("which settings are in force", () => {
   });
 
   test("the server of a profile is used without a flag", async () => {
-    await floe(["login", "--profile", "work"], { env });
+    await floe(["login", "--wait", "--profile", "work"], { env });
     const { code: exit } = await floe(["products", "list", "--profile", "work"], { env: { FLOE_CONFIG_DIR: config } });
     expect(exit).toBe(0);
-    expect((await floe(["products", "list", "--profile", "other"], { env })).code).toBe(4);
+    const mistyped = await floe(["products", "list", "--profile", "wrok"], { env });
+    expect([mistyped.code, mistyped.err]).toEqual([64, expect.stringContaining('there is no profile "wrok"')]);
+    expect(mistyped.err).toContain("There are: work. Make it: floe login --profile wrok\n");
   });
 
   test.each(["http://floe.example.com", "ftp://localhost", "nonsense", "https://user:pw@floe.example.com"])(
@@ -283,7 +351,7 @@ describe("which settings are in force", () => {
   test("a broken settings file is named, not overwritten", async () => {
     mkdirSync(config, { recursive: true });
     writeFileSync(join(config, "config.json"), "{ not json");
-    const { code: exit, err } = await floe(["login"], { env });
+    const { code: exit, err } = await floe(["login", "--wait"], { env });
     expect(exit).toBe(1);
     expect(err).toContain("config.json");
     expect(readFileSync(join(config, "config.json"), "utf8")).toBe("{ not json");
@@ -293,7 +361,7 @@ describe("which settings are in force", () => {
 describe("organizations and keys", () => {
   test("orgs list says which one is in use; use and create change it", async () => {
     organizations = [acme, beta];
-    await floe(["login", "--org", "acme"], { env });
+    await floe(["login", "--wait", "--org", "acme"], { env });
     const { out } = await floe(["orgs", "list"], { env });
     expect(JSON.parse(out)).toEqual([
       { ...acme, current: true },
@@ -311,13 +379,13 @@ describe("organizations and keys", () => {
 
   test("--org names an organization by its slug for one command", async () => {
     organizations = [acme, beta];
-    await floe(["login", "--org", "acme"], { env });
+    await floe(["login", "--wait", "--org", "acme"], { env });
     await floe(["products", "list", "--org", "beta"], { env });
     expect(server.received.at(-1)?.headers["polar-organization"]).toBe(beta.id);
   });
 
   test("a key is made for the organization and shown once, alone on stdout", async () => {
-    await floe(["login"], { env });
+    await floe(["login", "--wait"], { env });
     const { out, err } = await floe(
       ["api-keys", "create", "ci", "--expires-in", "30d", "--scopes", "products:read,orders:read"],
       { env, tty: true },
@@ -336,12 +404,12 @@ describe("organizations and keys", () => {
   });
 
   test("a key without a name is a usage error", async () => {
-    await floe(["login"], { env });
+    await floe(["login", "--wait"], { env });
     expect((await floe(["api-keys", "create"], { env })).code).toBe(64);
   });
 
   test("keys are listed for the organization, and revoked only when it is meant", async () => {
-    await floe(["login"], { env });
+    await floe(["login", "--wait"], { env });
     const { out } = await floe(["api-keys", "list"], { env });
     expect(JSON.parse(out)).toHaveLength(1);
     expect(server.received.at(-1)?.query.get("organizationId")).toBe(acme.id);

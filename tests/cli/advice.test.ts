@@ -1,0 +1,44 @@
+/** What a person is told to do next can be done as it is told. */
+import { describe, expect, test } from "vitest";
+import { freePort } from "../support/free-port.ts";
+import { floe, standIn } from "./support.ts";
+
+const nowhere = `http://127.0.0.1:${await freePort()}`;
+const lost = await standIn((_, response) => {
+  response.destroy();
+  return undefined;
+});
+
+describe("an idempotency key is offered", () => {
+  const create = ["customers", "create", "--email", "ada@example.com"];
+  const told = async (argv: string[], server: string) =>
+    (await floe(argv, { env: { FLOE_API_KEY: "k", FLOE_SERVER: server }, tty: true })).err;
+
+  test("where an answer was lost, so that nobody knows whether it was done", async () => {
+    expect(await told(create, lost.url)).toMatch(/--idempotency-key [0-9a-f-]{36}\n/);
+    expect(await told(["api", "POST", "/v1/customers/"], lost.url)).toMatch(/--idempotency-key /);
+  });
+  test("not where nothing was sent", async () => {
+    const err = await told(create, nowhere);
+    expect(err).toContain("nothing answers at");
+    expect(err).not.toContain("idempotency");
+  });
+  test("not by a command that cannot take one", async () => {
+    for (const argv of [["login"], ["invitations", "create", "ada@example.com"]])
+      expect(await told(argv, lost.url)).not.toContain("idempotency");
+  });
+});
+
+describe("a wrong use names the help of the command that was reached", () => {
+  const cases: [argv: string[], help: string][] = [
+    [["api", "/v1/products/"], "floe api --help"],
+    [["promote", "default", "second", "--format", "text"], "floe promote --help"],
+    [["products", "get", "Pro", "--colour"], "floe products get --help"],
+    [["products", "mak"], "floe products --help"],
+    [["prodcts"], "floe --help"],
+  ];
+  test.each(cases)("%j", async (argv, help) => {
+    const { code, err } = await floe(argv);
+    expect([code, err]).toEqual([64, expect.stringContaining(`See: ${help}\n`)]);
+  });
+});
