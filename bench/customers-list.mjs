@@ -33,6 +33,10 @@ const fill = (organization_id, count) => sql`
     'u-' || n, case when n <= 200 then '{"tier":"rare"}'::jsonb else jsonb_build_object('tier', 'common', 'n', n % 50) end
   from generate_series(1, ${count}::int) n`;
 
+/** What the statements that make customers keep beside them. */
+const tally = (organization_id, count) =>
+  sql`insert into customer_tallies (organization_id, change) values (${organization_id}, ${count})`;
+
 const median = (values) => values.toSorted((a, b) => a - b)[(values.length - 1) / 2];
 
 const database = await startPostgres();
@@ -45,6 +49,7 @@ try {
   ]) {
     const seller = await floe.seller(name);
     await floe.deps.db.execute(fill(seller.organization_id, count));
+    await floe.deps.db.execute(tally(seller.organization_id, count));
     sides[name] = { seller, count };
   }
   await floe.deps.db.execute("vacuum analyze customers");

@@ -23,7 +23,7 @@ export async function movePurchases(tx: Tx, deps: Deps, from: string, to: string
     .for("update");
   for (const row of theirs) {
     if (await findCustomer(tx, row.organization_id, { external_id: to })) continue;
-    const moved = await updateCustomer(tx, row.id, { external_id: to, modified_at: deps.clock.now() });
+    const moved = await updateCustomer(tx, row, { external_id: to, modified_at: deps.clock.now() });
     await emitCustomer(tx, deps, "customer.updated", moved);
   }
 }

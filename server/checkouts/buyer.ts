@@ -33,7 +33,7 @@ export async function resolveCustomer(tx: Tx, ctx: Ctx, row: CheckoutRow): Promi
       metadata: { ...known.metadata, ...row.customer_metadata },
     };
     await checkExternalId(tx, row, known.id);
-    const changed = await updateCustomer(tx, known.id, { ...patch, modified_at: ctx.clock.now() });
+    const changed = await updateCustomer(tx, known, { ...patch, modified_at: ctx.clock.now() });
     await emitCustomer(tx, ctx, "customer.updated", changed);
     return changed;
   }

@@ -71,7 +71,7 @@ const change = (ctx: Ctx, key: store.CustomerKey, body: Partial<z.output<typeof 
     faults.push(...checkUnique(wanted, others));
     if (faults.length > 0) throw invalid(...faults);
     const same = Object.keys(patch).length === 0;
-    const changed = same ? row : await store.updateCustomer(tx, row.id, { ...patch, modified_at: ctx.clock.now() });
+    const changed = same ? row : await store.updateCustomer(tx, row, { ...patch, modified_at: ctx.clock.now() });
     await emitCustomer(tx, ctx, "customer.updated", changed);
     return customerOut(changed);
   });
@@ -84,12 +84,11 @@ const remove = (ctx: Ctx, key: store.CustomerKey, anonymize = false): Promise<vo
     const now = ctx.clock.now();
     const unreadable = anonymize ? planAnonymization(row, (text) => hashToken(ctx.config.secret, text), now) : {};
     if (row.deleted_at !== null) {
-      if (Object.keys(unreadable).length > 0)
-        await store.updateCustomer(tx, row.id, { ...unreadable, modified_at: now });
+      if (Object.keys(unreadable).length > 0) await store.updateCustomer(tx, row, { ...unreadable, modified_at: now });
       return;
     }
     const gone = { deleted_at: now, modified_at: now, external_id: null, deleted_external_id: row.external_id };
-    await emitCustomer(tx, ctx, "customer.deleted", await store.updateCustomer(tx, row.id, { ...unreadable, ...gone }));
+    await emitCustomer(tx, ctx, "customer.deleted", await store.deleteCustomer(tx, row, { ...unreadable, ...gone }));
   });
 
 const linesOf = (rows: CustomerRow[]): string => rows.map((row) => csvLine(exportCells(row))).join("");

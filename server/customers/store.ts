@@ -1,6 +1,8 @@
 import { and, asc, count, eq, ilike, isNull, ne, or, type SQL, sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, metadataMatches, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { matchKey, type RowKey } from "../lib/rows.ts";
+import { organization } from "../organizations/tables.ts";
 import type { CustomerRow } from "./rules.ts";
 import { customers, customerTallies } from "./tables.ts";
 
@@ -104,10 +106,12 @@ export async function addUpTallies(db: Database): Promise<number> {
     .from(customerTallies)
     .groupBy(organization_id)
     .having(sql`count(*) > 1 or sum(${change}) = 0`);
-  // In one statement, so that at no moment there are more or fewer.
+  // In one statement, so that at no moment there are more or fewer. The organization first, as deleting it does; while
+  // that is under way, there is nothing to add up.
   for (const one of loose)
     await db.execute(sql`
-      with gone as (delete from ${customerTallies} where organization_id = ${one.organization_id} returning change)
+      with owner as (select id from ${organization} where id = ${one.organization_id} for key share skip locked),
+        gone as (delete from ${customerTallies} where organization_id in (select id from owner) returning change)
       insert into ${customerTallies} (organization_id, change)
       select ${one.organization_id}, sum(change) from gone having sum(change) <> 0`);
   return loose.length;
@@ -173,16 +177,44 @@ export async function findOthers(
     .where(and(living(organization_id), id === undefined ? undefined : ne(customers.id, id), same));
 }
 
+/** The tally of a change of customers, as a part of its statement: of the rows that the statement calls `changed`. */
+const tallyOf = (tx: Tx, by: 1 | -1) =>
+  tx.$with("tally", {}).as(sql`
+    insert into ${customerTallies} (organization_id, change)
+    select organization_id, ${by}::int * count(*) from changed group by organization_id`);
+
 /** Add a customer; undefined when a parallel one has just taken the e-mail address or the external id. */
 export async function insertCustomer(tx: Tx, values: typeof customers.$inferInsert): Promise<CustomerRow | undefined> {
-  const [row] = await tx.insert(customers).values(values).onConflictDoNothing().returning();
+  const changed = tx.$with("changed").as(tx.insert(customers).values(values).onConflictDoNothing().returning());
+  const [row] = await tx.with(changed, tallyOf(tx, 1)).select().from(changed);
   return row;
 }
 
+/** What can be changed of a customer; whether there is one is changed by adding and deleting. */
+type CustomerPatch = Partial<Omit<CustomerRow, keyof RowKey | "deleted_at">>;
+
 /** Change columns of a customer. The caller holds its lock, or says what else makes that safe. */
-export async function updateCustomer(tx: Tx, id: string, patch: Partial<CustomerRow>): Promise<CustomerRow> {
-  const [row] = await tx.update(customers).set(patch).where(eq(customers.id, id)).returning();
-  if (!row) throw new Error(`The customer ${id} is gone.`);
+export async function updateCustomer(tx: Tx, key: RowKey, patch: CustomerPatch): Promise<CustomerRow> {
+  const [row] = await tx.update(customers).set(patch).where(matchKey(customers, key)).returning();
+  if (!row) throw new Error(`The customer ${key.id} is gone.`);
+  return row;
+}
+
+/** Delete a customer that the caller has locked: the row stays. */
+export async function deleteCustomer(
+  tx: Tx,
+  key: RowKey,
+  patch: CustomerPatch & { deleted_at: Date },
+): Promise<CustomerRow> {
+  const changed = tx.$with("changed").as(
+    tx
+      .update(customers)
+      .set(patch)
+      .where(and(matchKey(customers, key), isNull(customers.deleted_at)))
+      .returning(),
+  );
+  const [row] = await tx.with(changed, tallyOf(tx, -1)).select().from(changed);
+  if (!row) throw new Error(`The customer ${key.id} is gone.`);
   return row;
 }
 

@@ -3,7 +3,7 @@ import { bigserial, boolean, index, integer, jsonb, pgTable, text, uniqueIndex, 
 import type { Address } from "../../shared/addresses.ts";
 import type { Customer } from "../../shared/api/customers.ts";
 import { instant, metadata, ownedKey } from "../lib/columns.ts";
-import { owned } from "../organizations/tables.ts";
+import { organization, owned } from "../organizations/tables.ts";
 
 /** Who buys. Deleting keeps the row, because orders and payments go on naming it (CUS-18). */
 export const customers = pgTable(
@@ -55,12 +55,17 @@ export const customers = pgTable(
 );
 
 /**
- * How many customers an organization has: the sum of its rows. A trigger adds one with every change, so that nobody who
- * makes a customer waits for another, and counting a million reads a few rows; a sweep adds them up. No foreign key: the
- * rows of an organization that is deleted come to nought, and go then.
+ * How many customers an organization has: the sum of its rows. The statement that makes or deletes a customer adds one, so
+ * that nobody who makes a customer waits for another, and counting a million reads a few rows; a sweep adds them up.
  */
 export const customerTallies = pgTable(
   "customer_tallies",
-  { id: bigserial({ mode: "number" }).primaryKey(), organization_id: text().notNull(), change: integer().notNull() },
-  (table) => [index("customer_tallies_of_organization").on(table.organization_id)],
+  {
+    organization_id: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
+    id: bigserial({ mode: "number" }).notNull(),
+    change: integer().notNull(),
+  },
+  (table) => [ownedKey(table.id)],
 );

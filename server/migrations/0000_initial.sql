@@ -274,9 +274,10 @@ CREATE TABLE "custom_fields" (
 );
 --> statement-breakpoint
 CREATE TABLE "customer_tallies" (
-	"id" bigserial PRIMARY KEY NOT NULL,
 	"organization_id" text NOT NULL,
-	"change" integer NOT NULL
+	"id" bigserial NOT NULL,
+	"change" integer NOT NULL,
+	CONSTRAINT "customer_tallies_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "customers" (
@@ -693,6 +694,7 @@ ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_product_id_fkey" FOREIGN KEY (
 ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_product_price_id_fkey" FOREIGN KEY ("organization_id","product_price_id") REFERENCES "public"."product_prices"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "custom_fields" ADD CONSTRAINT "custom_fields_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_tallies" ADD CONSTRAINT "customer_tallies_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customers" ADD CONSTRAINT "customers_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "discount_products" ADD CONSTRAINT "discount_products_discount_id_fkey" FOREIGN KEY ("organization_id","discount_id") REFERENCES "public"."discounts"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "discount_products" ADD CONSTRAINT "discount_products_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -756,7 +758,6 @@ CREATE INDEX "custom_fields_by_creation" ON "custom_fields" USING btree ("organi
 CREATE INDEX "custom_fields_by_name" ON "custom_fields" USING btree ("organization_id","name","id") WHERE "custom_fields"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "custom_fields_by_type" ON "custom_fields" USING btree ("organization_id","type","id") WHERE "custom_fields"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "custom_fields_part" ON "custom_fields" USING gin ("name" gin_trgm_ops,"slug" gin_trgm_ops);--> statement-breakpoint
-CREATE INDEX "customer_tallies_of_organization" ON "customer_tallies" USING btree ("organization_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "customers_email" ON "customers" USING btree ("organization_id",lower("email")) WHERE "customers"."deleted_at" is null;--> statement-breakpoint
 CREATE UNIQUE INDEX "customers_external_id" ON "customers" USING btree ("organization_id","external_id");--> statement-breakpoint
 CREATE INDEX "customers_by_external_id" ON "customers" USING btree ("external_id");--> statement-breakpoint
@@ -834,28 +835,3 @@ END $$;
 CREATE TRIGGER "audit_log_append_only" BEFORE UPDATE OR DELETE ON "audit_log" FOR EACH ROW EXECUTE FUNCTION "audit_log_append_only"();
 --> statement-breakpoint
 CREATE TRIGGER "audit_log_never_emptied" BEFORE TRUNCATE ON "audit_log" FOR EACH STATEMENT EXECUTE FUNCTION "audit_log_append_only"();
---> statement-breakpoint
--- One row for a statement and an organization, however many customers it touches.
-CREATE FUNCTION "tally_customers"() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF TG_OP = 'INSERT' THEN
-    INSERT INTO "customer_tallies" ("organization_id", "change")
-      SELECT "organization_id", count(*) FROM "after" WHERE "deleted_at" IS NULL GROUP BY 1;
-  ELSIF TG_OP = 'DELETE' THEN
-    INSERT INTO "customer_tallies" ("organization_id", "change")
-      SELECT "organization_id", -count(*) FROM "before" WHERE "deleted_at" IS NULL GROUP BY 1;
-  ELSE
-    INSERT INTO "customer_tallies" ("organization_id", "change")
-      SELECT "organization_id", sum("one") FROM (
-        SELECT "organization_id", 1 AS "one" FROM "after" WHERE "deleted_at" IS NULL
-        UNION ALL SELECT "organization_id", -1 FROM "before" WHERE "deleted_at" IS NULL
-      ) AS "changed" GROUP BY 1 HAVING sum("one") <> 0;
-  END IF;
-  RETURN NULL;
-END $$;
---> statement-breakpoint
-CREATE TRIGGER "customers_made" AFTER INSERT ON "customers" REFERENCING NEW TABLE AS "after" FOR EACH STATEMENT EXECUTE FUNCTION "tally_customers"();
---> statement-breakpoint
-CREATE TRIGGER "customers_changed" AFTER UPDATE ON "customers" REFERENCING OLD TABLE AS "before" NEW TABLE AS "after" FOR EACH STATEMENT EXECUTE FUNCTION "tally_customers"();
---> statement-breakpoint
-CREATE TRIGGER "customers_gone" AFTER DELETE ON "customers" REFERENCING OLD TABLE AS "before" FOR EACH STATEMENT EXECUTE FUNCTION "tally_customers"();
