@@ -3,6 +3,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { api } from "../shared/api/index.ts";
 import { notFound } from "../shared/errors.ts";
 import type { Auth } from "./auth/auth.ts";
+import { sendRenewed } from "./auth/sessions-renewal.ts";
 import { openLink } from "./checkout-links/service.ts";
 import { createForUser } from "./checkouts/service.ts";
 import { hear, settle } from "./checkouts/settlement.ts";
@@ -77,7 +78,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
       exposedHeaders: ["X-Request-Id", "Polar-Version", "Retry-After"],
     });
     parseRequests(scope);
-    const identify = limitRequests(scope, deps, auth);
+    const identify = sendRenewed(scope, limitRequests(scope, deps, auth));
     const opening = limitOpening(deps);
     checkoutSession(scope, deps, identify, createForUser, opening);
     mount(scope, api, provider, deps, identify);

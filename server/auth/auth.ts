@@ -13,7 +13,7 @@ import { auditedStorage } from "./audit-storage.ts";
 import { changeLink } from "./compat-accounts.ts";
 import { deletePerson } from "./deletion.ts";
 import { answerUnexpected, failures, relayLog } from "./faults.ts";
-import { cookie_prefix, createIdentifier, type Identifier } from "./identify.ts";
+import { createIdentifier, type Identifier } from "./identify.ts";
 import { limiter } from "./limits.ts";
 import { passwordKey } from "./limits-guessing.ts";
 import { limitAddresses } from "./limits-rules.ts";
@@ -25,6 +25,8 @@ import { originsOf } from "./origins.ts";
 import { passwordHashing } from "./passwords.ts";
 import { password_length_max, password_length_min } from "./passwords-guard.ts";
 import { type AuthOptions, pluginsOf } from "./plugins.ts";
+import { cookie_prefix } from "./session-cookie.ts";
+import { renewedSessions, sendRenewed, session_seconds } from "./sessions-renewal.ts";
 import { protectedStorage } from "./storage.ts";
 import {
   account,
@@ -39,10 +41,6 @@ import {
 } from "./tables.ts";
 import { readRaw, routeAuth } from "./wrapper.ts";
 
-const day_seconds = 24 * 60 * 60;
-/** How long a session lasts, and after how long a use of it makes it last that long again. */
-const session_seconds = 7 * day_seconds;
-const session_update_seconds = day_seconds;
 /** How long a browser's own copy of its session may be believed. */
 const session_cache_seconds = 300;
 /** The tables that better-auth works on. */
@@ -163,13 +161,14 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
     },
     session: {
       expiresIn: session_seconds,
-      updateAge: session_update_seconds,
+      // Ours counts every use (sessions-renewal.ts).
+      disableSessionRefresh: true,
       // Every call but the question who is signed in reads the database all the same: the wrapper sees to that.
       cookieCache: { enabled: true, maxAge: session_cache_seconds },
     },
     // Ours hold across servers, and by account too (limits.ts).
     rateLimit: { enabled: false },
-    plugins: [...pluginsOf(deps, options, mails), refused.plugin],
+    plugins: [...pluginsOf(deps, options, mails), refused.plugin, renewedSessions(deps)],
   });
   const identifier = createIdentifier(deps);
 
@@ -189,8 +188,9 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
     async routes(scope) {
       limitAddresses(scope, deps);
       readRaw(scope, deps);
-      apiKeyRoutes(scope, deps, identifier.identify);
-      auditRoutes(scope, deps, identifier.identify);
+      const identify = sendRenewed(scope, ({ headers }) => identifier.identify(headers));
+      apiKeyRoutes(scope, deps, identify);
+      auditRoutes(scope, deps, identify);
       routeAuth(scope, deps, evenly(answering(auth.handler)));
     },
     async signUpSeller({ email, password, name, organizationName, slug }) {

@@ -9,10 +9,11 @@ import { createKeyIdentifier } from "./api-keys-identify.ts";
 import { scopeNames } from "./device.ts";
 import { limitedTo, memberships, membershipsIn } from "./memberships.ts";
 import { originsOf } from "./origins.ts";
+import { cookieName, sessionCookie } from "./session-cookie.ts";
+import { sessionRenewal } from "./sessions-renewal.ts";
 import { hashSecret } from "./storage.ts";
 import { member, session, user } from "./tables.ts";
 
-export const cookie_prefix = "floe";
 const last_used_every_ms = 5000;
 /** Printable ASCII: anything else cannot be one of ours (TOK-13). */
 const tokenShape = /^[\x21-\x7e]{1,512}$/;
@@ -28,14 +29,14 @@ const bearerOf = (headers: IncomingHttpHeaders): string | undefined => {
  * The session token of a signed cookie, when its signature is ours. A browser sends it along for any page, so it counts
  * only when the page is one of ours.
  */
-function cookieToken(headers: IncomingHttpHeaders, { secrets, url }: Config, origins: string[]): string | undefined {
+function cookieToken(headers: IncomingHttpHeaders, config: Config, origins: string[]): string | undefined {
   const { origin } = headers;
   // Browsers send no origin with what only reads; they say there in other words whether it comes from elsewhere.
   const site = headers["sec-fetch-site"] ?? "none";
   if (origin === undefined ? site !== "none" && site !== "same-origin" : !origins.includes(origin)) return undefined;
-  const wanted = `${url.startsWith("https:") ? "__Secure-" : ""}${cookie_prefix}.session_token`;
+  const wanted = cookieName(config, "session_token");
   for (const [name, value] of cookiesIn(headers.cookie)) {
-    const token = name === wanted ? signedText(secrets, value) : undefined;
+    const token = name === wanted ? signedText(config.secrets, value) : undefined;
     if (token !== undefined) return token;
   }
   return undefined;
@@ -60,12 +61,14 @@ export type Identifier = {
 export function createIdentifier(deps: Deps): Identifier {
   const keys = createKeyIdentifier(deps);
   const origins = originsOf(deps.config);
+  const { isDue, renew } = sessionRenewal(deps);
   const timer = setInterval(() => {
     keys.flush().catch((error: unknown) => deps.log.warn({ err: error }, "The last use of API keys was not noted."));
   }, last_used_every_ms);
   timer.unref();
 
-  async function bySession(token: string): Promise<Identity> {
+  /** Whose session it is. Used once it is due, it lasts longer; a browser is to have its cookie again then. */
+  async function bySession(token: string, from: Credential["from"]): Promise<Identity> {
     const [row] = await deps.db
       .select({
         user_id: session.userId,
@@ -73,6 +76,8 @@ export function createIdentifier(deps: Deps): Identifier {
         active_organization_id: session.activeOrganizationId,
         impersonated_by: session.impersonatedBy,
         scope: session.scope,
+        expiresAt: session.expiresAt,
+        remembered: session.remembered,
         memberships,
       })
       .from(session)
@@ -88,10 +93,17 @@ export function createIdentifier(deps: Deps): Identifier {
       )
       .groupBy(session.id);
     if (!row) return { kind: "invalid" };
-    const { scope, ...person } = row;
+    const { scope, expiresAt, remembered, ...person } = row;
     const all = membershipsIn(row.memberships);
-    if (scope === null) return { kind: "user", ...person, limited: false, memberships: all };
-    return { kind: "user", ...person, limited: true, memberships: limitedTo(all, scopeNames(scope)) };
+    const until = isDue({ expiresAt, remembered }) ? await renew(row.session_id) : undefined;
+    const cookie = until && from === "cookie" ? sessionCookie(deps.config, token, until) : undefined;
+    return {
+      kind: "user",
+      ...person,
+      ...(cookie === undefined ? {} : { set_cookie: cookie }),
+      limited: scope !== null,
+      memberships: scope === null ? all : limitedTo(all, scopeNames(scope)),
+    };
   }
 
   function credentialOf(headers: IncomingHttpHeaders): Credential | undefined {
@@ -110,9 +122,9 @@ export function createIdentifier(deps: Deps): Identifier {
       if (byKey) return byKey;
       // Signing in answers the token bare in its body, and signed in the header `set-auth-token`; either is sent back.
       const token = text.includes(".") ? signedText(deps.config.secrets, decodeText(text)) : text;
-      return token === undefined ? { kind: "invalid" } : bySession(token);
+      return token === undefined ? { kind: "invalid" } : bySession(token, from);
     }
-    const identity = await bySession(text);
+    const identity = await bySession(text, from);
     // A cookie that has run out is what a visitor of a public page may still carry: nobody, not an intruder.
     return identity.kind === "invalid" ? { kind: "anonymous" } : identity;
   }

@@ -8,7 +8,7 @@ import { originsOf } from "./origins.ts";
 import { demand } from "./permissions-guard.ts";
 import { notWhileImpersonating } from "./platform.ts";
 
-export type Identify = (headers: FastifyRequest["headers"]) => Promise<Identity>;
+export type Identify = (request: FastifyRequest) => Promise<Identity>;
 export type Person = Extract<Identity, { kind: "user" }>;
 
 /** A refusal in the account side's shape; its code is its message in capitals where none is given. */
@@ -38,7 +38,7 @@ export const guarded =
 
 /** Who is signed in; a key is nobody here. */
 export async function personOf(identify: Identify, request: FastifyRequest): Promise<Person> {
-  const identity = await identify(request.headers);
+  const identity = await identify(request);
   if (identity.kind !== "user") throw new Refusal(401, "Unauthorized or invalid session", "UNAUTHORIZED_SESSION");
   if (identity.limited) throw new Refusal(403, limitedSession.message, limitedSession.code);
   return identity;

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from "fastify";
 import type { Config } from "../config.ts";
 import { cookiesIn, decodeText } from "../lib/cookies.ts";
-import { resigned } from "../lib/secrets.ts";
-import { cookie_prefix } from "./identify.ts";
+import { resigned, signedText } from "../lib/secrets.ts";
+import { cookie_prefix, cookieName, sessionCookie } from "./session-cookie.ts";
 
 /** Headers by which a caller could pretend to come from elsewhere. */
 const untrusted = new Set([
@@ -58,22 +58,13 @@ export async function renewedCookie(
   response: Response,
   config: Config,
 ): Promise<string | undefined> {
-  const secure = config.url.startsWith("https:");
-  const name = (plain: string) => `${secure ? "__Secure-" : ""}${cookie_prefix}.${plain}`;
-  const cookies = new Map(cookiesIn(request.headers.cookie));
-  const held = cookies.get(name("session_token"));
-  if (held === undefined || resigned(config.secrets, held) === held) return undefined;
-  if (response.headers.getSetCookie().some((one) => one.startsWith(`${name("session_token")}=`))) return undefined;
+  const name = cookieName(config, "session_token");
+  const held = new Map(cookiesIn(request.headers.cookie)).get(name);
+  const token = held === undefined ? undefined : signedText(config.secrets, held);
+  if (held === undefined || token === undefined || resigned(config.secrets, held) === held) return undefined;
+  if (response.headers.getSetCookie().some((one) => one.startsWith(`${name}=`))) return undefined;
   const found: unknown = await response.clone().json();
   if (typeof found !== "object" || found === null || !("session" in found)) return undefined;
-  const { expiresAt } = found.session as { expiresAt: string };
-  const parts = [
-    `${name("session_token")}=${encodeURIComponent(resigned(config.secrets, held))}`,
-    ...(cookies.has(name("dont_remember")) ? [] : [`Expires=${new Date(expiresAt).toUTCString()}`]),
-    "Path=/",
-    "HttpOnly",
-    "SameSite=Lax",
-    ...(secure ? ["Secure"] : []),
-  ];
-  return parts.join("; ");
+  const { expiresAt, remembered } = found.session as { expiresAt: string; remembered: boolean };
+  return sessionCookie(config, token, remembered ? new Date(expiresAt) : undefined);
 }

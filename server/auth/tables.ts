@@ -27,7 +27,10 @@ export const user = pgTable(
   (table) => [index("user_guests").on(table.createdAt).where(sql`${table.isAnonymous}`)],
 );
 
-/** `token` is kept as a hash. A session that a device was given names its client, and the scopes it is limited to. */
+/**
+ * `token` is kept as a hash. A session that a device was given names its client, and the scopes it is limited to. One
+ * that is not `remembered` ends when it was said to, however much it is used.
+ */
 export const session = pgTable(
   "session",
   {
@@ -44,6 +47,7 @@ export const session = pgTable(
     impersonatedBy: text(),
     clientId: text(),
     scope: text(),
+    remembered: boolean().notNull().default(true),
     ...stamps,
   },
   (table) => [index("session_user").on(table.userId)],

@@ -44,6 +44,8 @@ export type Identity =
       user_id: string;
       session_id: string;
       impersonated_by: string | null;
+      /** The cookie of a session that this use made last longer, to be sent back. */
+      set_cookie?: string;
       active_organization_id: string | null;
       /** Whether a device was signed in for some scopes of the API alone. */
       limited: boolean;

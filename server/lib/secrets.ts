@@ -47,6 +47,9 @@ type Encoding = "base64" | "base64url";
 const signatureOf = (secret: string, text: string, encoding: Encoding): string =>
   createHmac("sha256", secret).update(text).digest(encoding);
 
+/** A text with its signature, as cookies carry it. */
+export const signText = (secret: string, text: string): string => `${text}.${signatureOf(secret, text, "base64")}`;
+
 /** The text before the signature of `text.signature` when one of these secrets made it, as of a cookie; of a JWT with base64url. */
 export function signedText(
   secrets: readonly string[],

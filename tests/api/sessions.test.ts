@@ -1,5 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { hashSecret } from "../../server/auth/storage.ts";
 import { session, user } from "../../server/auth/tables.ts";
 import { type Accounts, type Answer, newAddress, startAccounts } from "../support/accounts.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -154,6 +155,93 @@ describe("how long a session lasts (product.md 4)", () => {
     expect(setBy(used, "session_token")).toBeUndefined();
     wait(2 * hour_ms);
     expect((await call("GET", "/get-session", cookies)).json).toBeNull();
+  });
+
+  const uses: [string, (cookie: string, token: string) => Promise<Answer>][] = [
+    ["/v1 by its token", (_, token) => floe.request("GET", "/v1/organizations/", { token })],
+    ["/v1 by its cookie", (cookie) => floe.request("GET", "/v1/products/", { cookie, headers: { origin: floe.url } })],
+    ["a list of keys", (cookie) => call("GET", "/api-key/list", cookie)],
+    ["a list of organizations", (cookie) => call("GET", "/organization/list", cookie)],
+    ["the question who is signed in", (cookie) => call("GET", "/get-session", cookie)],
+    ["that question by its token", (_, token) => floe.request("GET", "/api/auth/get-session", { token })],
+    ["a change", (cookie) => call("POST", "/update-user", cookie, { name: "Ada" })],
+  ];
+  /** As if a session had been used last so long ago that a use renews it. */
+  const age = async (token: string, left_ms: number) => {
+    const of = eq(session.token, hashSecret(token));
+    const expiresAt = new Date(Date.now() + left_ms);
+    await floe.deps.db.update(session).set({ expiresAt }).where(of);
+    const ends = async () => (await floe.deps.db.select().from(session).where(of))[0]?.expiresAt.getTime() ?? 0;
+    return { before: expiresAt.getTime(), ends };
+  };
+
+  test.each(uses)("renewed by any use: by %s", async (_name, use) => {
+    const signed = await signIn();
+    const [cookies, token] = [withoutCopy(jar(signed)), tokenOf(signed)];
+    const young = await age(token, 6 * day_ms + hour_ms);
+    const early = await use(cookies, token);
+    expect([early.status, await young.ends()]).toEqual([200, young.before]);
+    const old = await age(token, 6 * day_ms - hour_ms);
+    const used = await use(cookies, token);
+    expect(used.status).toBe(200);
+    expect(Math.abs((await old.ends()) - (Date.now() + 7 * day_ms))).toBeLessThan(minute_ms);
+  });
+
+  test.each(uses.filter((_, at) => at > 0 && at !== 5))(
+    "and the browser keeps it as long: by %s",
+    async (_name, use) => {
+      const signed = await signIn();
+      const token = tokenOf(signed);
+      await age(token, 6 * day_ms - hour_ms);
+      const cookie = setBy(await use(withoutCopy(jar(signed)), token), "session_token") ?? "";
+      const [, until = "", seconds = ""] = /(?:Expires=([^;]+)|Max-Age=(\d+))/.exec(cookie) ?? [];
+      const kept_ms = until === "" ? Number(seconds) * 1000 : new Date(until).getTime() - Date.now();
+      expect(Math.abs(kept_ms - 7 * day_ms)).toBeLessThan(minute_ms);
+      expect(await isAlive(cookie.split(";")[0] ?? "")).toBe(true);
+    },
+  );
+
+  test.each(uses)("one that is not to be remembered never, whatever is sent along: by %s", async (_name, use) => {
+    const signed = await signIn({ rememberMe: false });
+    const token = tokenOf(signed);
+    const alone = `${setBy(signed, "session_token")?.split(";")[0]}`;
+    const { before, ends } = await age(token, 2 * hour_ms);
+    for (const cookies of [withoutCopy(jar(signed)), alone]) {
+      const used = await use(cookies, token);
+      expect([used.status, await ends()]).toEqual([200, before]);
+    }
+  });
+
+  test("nor does a new password make it last longer, nor the token of an admin's visit", async () => {
+    const person = await floe.seller("forgotten");
+    const given = { email: person.email, password: person.password };
+    const signed = await call("POST", "/sign-in/email", undefined, { ...given, rememberMe: false });
+    const body = { currentPassword: person.password, newPassword: "quite another horse 77", revokeOtherSessions: true };
+    const changed = await floe.request("POST", "/api/auth/change-password", { token: tokenOf(signed), body });
+    const { before, ends } = await age(tokenOf(changed), 2 * hour_ms);
+    const ended = await floe.deps.db.select().from(session).where(eq(session.userId, person.user_id));
+    expect(ended.map(({ remembered }) => remembered)).toEqual([false]);
+    await floe.request("GET", "/v1/products/", { token: tokenOf(changed) });
+    expect(await ends()).toBe(before);
+    await floe.deps.db.update(user).set({ role: "admin" }).where(eq(user.id, seller.user_id));
+    const visit = await call("POST", "/admin/impersonate-user", jar(await signIn()), { userId: person.user_id });
+    await floe.deps.db.update(user).set({ role: "user" }).where(eq(user.id, seller.user_id));
+    const { token } = (visit.json as { session: { token: string } }).session;
+    await floe.request("GET", "/api/auth/get-session", { token });
+    await floe.request("GET", "/v1/products/", { token });
+    const [visiting] = await floe.deps.db
+      .select()
+      .from(session)
+      .where(eq(session.token, hashSecret(token)));
+    expect(visiting?.expiresAt.getTime()).toBeLessThan(Date.now() + hour_ms + minute_ms);
+  });
+
+  test("signing in with an old session's cookie gives the new session's", async () => {
+    const [first, second] = [await signIn(), await floe.seller("second")];
+    await age(tokenOf(first), 6 * day_ms - hour_ms);
+    const { email, password } = second;
+    const then = await call("POST", "/sign-in/email", jar(first), { email, password });
+    expect(decodeURIComponent(jar(then))).toContain(`floe.session_token=${tokenOf(then)}.`);
   });
 
   test("one that has run out is deleted when it is next read", async () => {
