@@ -116,6 +116,7 @@ CREATE TABLE "session" (
 	"impersonatedBy" text,
 	"clientId" text,
 	"scope" text,
+	"remembered" boolean DEFAULT true NOT NULL,
 	"createdAt" timestamp with time zone NOT NULL,
 	"updatedAt" timestamp with time zone NOT NULL,
 	CONSTRAINT "session_token_unique" UNIQUE("token")
