@@ -9,6 +9,7 @@ import { createForUser } from "./checkouts/service.ts";
 import { hear, settle } from "./checkouts/settlement.ts";
 import type { DemoStore } from "./demo.ts";
 import { findPublic } from "./files/store.ts";
+import { limitArrival } from "./http/arrival.ts";
 import { buyRoute } from "./http/buy.ts";
 import { checkoutSession } from "./http/checkout-session.ts";
 import { development as developmentRoutes } from "./http/development.ts";
@@ -28,6 +29,7 @@ import { testProcessorRoutes } from "./http/payment-processor.ts";
 import { parseQuery } from "./http/query.ts";
 import { reference } from "./http/reference.ts";
 import { checkoutStream } from "./http/stream.ts";
+import { open_bytes_max } from "./lib/body.ts";
 import type { Deps } from "./lib/context.ts";
 import { newId } from "./lib/ids.ts";
 import { openTail } from "./lib/tail.ts";
@@ -35,7 +37,6 @@ import type { Provider } from "./providers/provider.ts";
 import { rawBody, sign, unixSeconds } from "./webhooks/rules.ts";
 import { findTold } from "./webhooks/store.ts";
 
-const body_bytes_max = 10 * 1024 * 1024;
 /** What requests under way have to finish when the server stops. */
 const close_grace_ms = 3000;
 
@@ -52,7 +53,7 @@ export type AppOptions = {
 /** Put the parts together: the only place where they meet. Plugins stand in the order in which they act. */
 export async function buildApp({ deps, auth, provider, web, demo, development }: AppOptions): Promise<FastifyInstance> {
   const app = Fastify({
-    bodyLimit: body_bytes_max,
+    bodyLimit: open_bytes_max,
     trustProxy: deps.config.TRUST_PROXY ?? false,
     genReqId: () => newId(deps.clock.now()),
     routerOptions: { ignoreTrailingSlash: true, querystringParser: parseQuery, maxParamLength: 500 },
@@ -62,6 +63,9 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
   });
   app.setErrorHandler(answerError(deps.log));
   app.addHook("onSend", async (request, reply) => void reply.header("X-Request-Id", request.id));
+  // A body is read where a part of this says how, and nowhere else.
+  app.removeAllContentTypeParsers();
+  app.addHook("preParsing", limitArrival());
   health(app, deps);
   const tail = openTail(deps);
   app.addHook("preClose", async () => {

@@ -12,6 +12,7 @@ export const statusOf = {
   AlreadyActiveSubscriptionError: 403,
   PaymentNotReady: 403,
   ResourceNotFound: 404,
+  RequestTimeout: 408,
   ResourceAlreadyExists: 409,
   CheckoutLocked: 409,
   CheckoutCustomerDeleted: 409,
@@ -37,18 +38,49 @@ export type ErrorName = keyof typeof statusOf;
 /** One fault of a 422: where (`["body", "prices", 0, "price_amount"]`), what, and a machine name for it. */
 export type Fault = { loc: (string | number)[]; msg: string; type: string; input?: unknown };
 
+/** What is said of a fault has an end, however much was sent: so many faults, texts so long, and all of them together. */
+export const faults_max = 100;
+const faults_length_max = 60_000;
+const [sentence_length_max, place_length_max, places_max, input_length_max] = [2000, 100, 30, 200];
+/** A text that is no longer than so many characters, and no half of one at its end. */
+export const cut = (text: string, length_max: number): string =>
+  text.length <= length_max ? text : `${text.slice(0, length_max).toWellFormed()}…`;
+
+function shownInput(input: unknown): Pick<Fault, "input"> {
+  if (typeof input === "string") return { input: cut(input, input_length_max) };
+  const text = input === undefined ? undefined : JSON.stringify(input);
+  return text === undefined || text.length > input_length_max ? {} : { input };
+}
+
+function boundedFaults(faults: readonly Fault[]): Fault[] {
+  const told: Fault[] = [];
+  let length = 0;
+  for (const fault of faults.slice(0, faults_max)) {
+    const { loc, msg, input, ...rest } = fault;
+    const one = {
+      ...rest,
+      loc: loc.slice(0, places_max).map((part) => (typeof part === "string" ? cut(part, place_length_max) : part)),
+      msg: cut(msg, sentence_length_max),
+      ...shownInput(input),
+    };
+    length += JSON.stringify(one).length;
+    if (told.length > 0 && length > faults_length_max) break;
+    told.push(one);
+  }
+  return told;
+}
+
 /** An answer that is not a success. `detail` is a sentence, or the list of faults of a 422. */
 export class ApiError extends Error {
   readonly error: ErrorName;
   readonly detail: string | Fault[];
   readonly headers: Record<string, string>;
   constructor(error: ErrorName, detail: string | Fault[], headers: Record<string, string> = {}) {
-    super(
-      typeof detail === "string" ? detail : detail.map((fault) => `${fault.loc.join(".")}: ${fault.msg}`).join("; "),
-    );
+    const told = typeof detail === "string" ? cut(detail, sentence_length_max) : boundedFaults(detail);
+    super(typeof told === "string" ? told : told.map((fault) => `${fault.loc.join(".")}: ${fault.msg}`).join("; "));
     this.name = error;
     this.error = error;
-    this.detail = detail;
+    this.detail = told;
     this.headers = headers;
   }
   get status(): number {

@@ -8,6 +8,7 @@ const standardTexts: Record<number, string> = {
   403: "Forbidden",
   404: "Not found",
   405: "Method not allowed",
+  413: "Request body is too large",
   415: "Unsupported media type",
   429: "Too many requests",
   500: "Internal server error",

@@ -1,5 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { ApiError } from "../../shared/errors.ts";
 import type { Config } from "../config.ts";
+import { isStorable, readJson } from "../lib/body.ts";
 import type { Deps } from "../lib/context.ts";
 import { loggable } from "../lib/loggable.ts";
 import { isUnreachable, unreachable } from "../lib/unreachable.ts";
@@ -8,7 +10,6 @@ import { invalidBody, invalidQuery, mapError, mapLocation, mapStatus } from "./m
 import { headersOf, queryOf, renewedCookie } from "./requests.ts";
 
 const base = "/api/auth";
-const body_bytes_max = 256 * 1024;
 const aliases: Record<string, string> = { "/forget-password": "/request-password-reset" };
 /** Calls that are also made by POST; their body becomes the query of the GET. */
 const postedGets = new Set(["/verify-email", "/account-info"]);
@@ -21,16 +22,16 @@ type Fields = Record<string, unknown>;
  */
 export function readRaw(scope: FastifyInstance, deps: Deps): void {
   scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: body_bytes_max }, (_request, body, done) =>
-    done(null, body),
-  );
+  scope.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   scope.addHook("preHandler", async (request, reply) => {
     if (/%00/.test(request.url)) return reply.code(400).send(invalidQuery);
-    if (!Buffer.isBuffer(request.body) || isStorable(request)) return undefined;
-    return request.url.startsWith(`${base}/device/`) ? refuseMalformed(reply) : reply.code(400).send(invalidBody);
+    const status = Buffer.isBuffer(request.body) && request.body.length > 0 ? refusalOf(request) : undefined;
+    if (status === undefined) return undefined;
+    if (request.url.startsWith(`${base}/device/`)) return refuseMalformed(reply);
+    return reply.code(status).send(status === 413 ? mapError(413, null) : invalidBody);
   });
-  scope.setErrorHandler<FastifyError>((error, request, reply) => {
-    const status = error.statusCode ?? 500;
+  scope.setErrorHandler<FastifyError | ApiError>((error, request, reply) => {
+    const status = (error instanceof ApiError ? error.status : error.statusCode) ?? 500;
     if (status < 500) return reply.code(status).send(mapError(status, { message: error.message }));
     if (isUnreachable(error)) {
       const { headers, ...body } = unreachable;
@@ -44,23 +45,21 @@ export function readRaw(scope: FastifyInstance, deps: Deps): void {
   });
 }
 
-const isText = (value: unknown): boolean =>
-  typeof value !== "string" || (!value.includes("\0") && value.isWellFormed());
-
-/** Whether every text of the body can be kept: no NUL characters, no halves of surrogate pairs. */
-function isStorable(request: FastifyRequest): boolean {
-  const text = (request.body as Buffer).toString("utf8");
-  if (isForm(request)) return [...new URLSearchParams(text)].flat().every(isText);
-  let storable = true;
+/** With which status a body is refused before anybody reads it: for its size, or for text that cannot be kept. */
+function refusalOf(request: FastifyRequest): 400 | 413 | undefined {
+  const bytes = request.body as Buffer;
+  if (isForm(request))
+    return [...new URLSearchParams(bytes.toString("utf8"))].flat().every(isStorable) ? undefined : 400;
   try {
-    JSON.parse(text, (key, value: unknown) => {
-      storable &&= isText(key) && isText(value);
-      return value;
-    });
-  } catch {
+    readJson(bytes, request.routeOptions.bodyLimit);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.error === "RequestBodyTooLarge") return 413;
     // Not JSON: whoever reads it says so.
+    const [fault] = error.detail;
+    return typeof fault === "object" && fault.type === "json_invalid" ? undefined : 400;
   }
-  return storable;
+  return undefined;
 }
 
 /** Everything under /api/auth that has no route of its own goes to better-auth, with raw bodies and the true address. */

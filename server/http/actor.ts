@@ -29,6 +29,11 @@ export function checkIdentity(identity: Identity): void {
   });
 }
 
+/** Refuse who shows no credential at all. */
+export function checkKnown(identity: Identity): void {
+  if (identity.kind === "anonymous") throw unauthorized();
+}
+
 /**
  * Who acts, and for which one organization. Its own key speaks for it. A user, or their key, names it (the `Polar-Organization` header,
  * the path, `organization_id` in query or body), or it is the session's active one, or the only one.

@@ -13,7 +13,7 @@ const scalar = z.union([z.string(), z.number(), z.boolean()]);
 /** What a product's own page sends to start a paid checkout for the person who is signed in there. */
 export const CheckoutRequest = z
   .object({
-    products: z.union([z.uuid(), z.array(z.uuid()).min(1)]).optional(),
+    products: z.union([z.uuid(), z.array(z.uuid()).min(1).max(100)]).optional(),
     slug: z.string().min(1).optional(),
     referenceId: z.string().min(1).max(500).optional(),
     customFieldData: z.record(z.string(), scalar).optional(),
@@ -42,13 +42,13 @@ export function checkoutSession(
 ): void {
   app.post("/api/auth/checkout", async (request, reply) => {
     try {
-      const body = CheckoutRequest.safeParse(request.body);
-      if (!body.success)
-        throw new ApiError("RequestValidationError", faultsOf(["body"], body.error.issues, request.body));
       const identity = await identify(request);
       checkIdentity(identity);
       const user = identity.kind === "user" ? identity : null;
       count(request, user?.user_id);
+      const body = CheckoutRequest.safeParse(request.body);
+      if (!body.success)
+        throw new ApiError("RequestValidationError", faultsOf(["body"], body.error.issues, request.body));
       const organization_id = user?.active_organization_id ?? null;
       const actor = user ? { ...anonymous, kind: "user" as const, user_id: user.user_id, organization_id } : anonymous;
       const { url } = await create(contextOf(deps, request, actor), body.data, user?.user_id ?? null);

@@ -58,7 +58,7 @@ export function storageRoutes(app: FastifyInstance, { storage }: Deps, local: Lo
     const { token } = request.query as { token?: unknown };
     return typeof token === "string" ? token : "";
   };
-  app.put("/storage/parts", async (request, reply) => {
+  app.put("/storage/parts", { config: { isFile: true } }, async (request, reply) => {
     const length = request.headers["content-length"];
     const taken = await local.receive(tokenOf(request), request.raw, length === undefined ? undefined : Number(length));
     if (typeof taken === "string") {

@@ -3,11 +3,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Contract, Operation } from "../../shared/contract.ts";
 import { ApiError, type Fault } from "../../shared/errors.ts";
-import type { Actor, Ctx, Deps } from "../lib/context.ts";
+import { bytes_max, open_bytes_max } from "../lib/body.ts";
+import type { Actor, Ctx, Deps, Identity } from "../lib/context.ts";
 import { faultsOf } from "../lib/faults.ts";
 import { adapt, type ClientProfile } from "../lib/profiles.ts";
 import { Relayed } from "../lib/relayed.ts";
-import { actorOf, admit, checkIdentity, type Identify } from "./actor.ts";
+import { actorOf, admit, checkIdentity, checkKnown, type Identify } from "./actor.ts";
 import { isAudited, withEntry } from "./audit.ts";
 import { type Answer, type AnswerOf, checkKey, once } from "./idempotency.ts";
 
@@ -18,6 +19,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** What the client understands, by its headers. */
     client: ClientProfile;
+    /** Who asks, found out before the body is read. */
+    identity: Identity;
   }
 }
 
@@ -29,6 +32,14 @@ export async function authenticate(
 ): Promise<Actor> {
   const identity = await identify(request);
   checkIdentity(identity);
+  return actorFor(request, identity, op);
+}
+
+function actorFor(
+  request: FastifyRequest,
+  identity: Identity,
+  op: Pick<Operation, "scopes" | "anyOrganization" | "path">,
+): Actor {
   const { headers, query, body, params } = request;
   const organizationInPath = op.path.startsWith("/v1/organizations/:id");
   const actor = actorOf(identity, { headers, query, body, params, organizationInPath });
@@ -45,7 +56,10 @@ export const contextOf = (deps: Deps, request: FastifyRequest, actor: Actor): Ct
   alongside: [],
 });
 
-/** Give every operation of the contract its route: who, scope, input, handler, answer. */
+/**
+ * Give every operation of the contract its route: who, scope, input, handler, answer. Who asks is found out before the body is
+ * read: a large one is read of those alone whose token is good.
+ */
 export function mount(
   app: FastifyInstance,
   contract: Contract,
@@ -60,7 +74,14 @@ export function mount(
       app.route({
         method: op.method,
         url: op.path,
-        handler: (request, reply) => answer({ resource: name, key, op }, handler, deps, identify, request, reply),
+        bodyLimit: op.scopes.length > 0 ? bytes_max : open_bytes_max,
+        onRequest: async (request) => {
+          const identity = await identify(request);
+          checkIdentity(identity);
+          if (op.scopes.length > 0) checkKnown(identity);
+          request.identity = identity;
+        },
+        handler: (request, reply) => answer({ resource: name, key, op }, handler, deps, request, reply),
       });
     }
   }
@@ -70,12 +91,11 @@ async function answer(
   named: { resource: string; key: string; op: Operation },
   handler: Handler,
   deps: Deps,
-  identify: Identify,
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
   const { op } = named;
-  const actor = await authenticate(request, identify, op);
+  const actor = actorFor(request, request.identity, op);
   const ctx = contextOf(deps, request, actor);
   const input = readInput(op, request);
   const handle = (inner: Ctx) => handler(inner, input as never);

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Fault } from "../../shared/errors.ts";
+import { type Fault, faults_max } from "../../shared/errors.ts";
 
 /** The names that published clients know for the usual faults; others keep the validator's own. */
 function typeOf(issue: z.core.$ZodIssue, input: unknown): string {
@@ -17,17 +17,19 @@ function typeOf(issue: z.core.$ZodIssue, input: unknown): string {
 const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>(
     (inner, key) =>
-      typeof inner === "object" && inner !== null ? (inner as Record<PropertyKey, unknown>)[key] : undefined,
+      typeof inner === "object" && inner !== null && Object.hasOwn(inner, key)
+        ? (inner as Record<PropertyKey, unknown>)[key]
+        : undefined,
     value,
   );
 
-/** A validator's issues with a value as the wire's list of faults: every one, with its place below `where` (API-21). */
+/** A validator's issues with a value as the wire's list of faults, each with its place below `where`: all that are shown (API-21). */
 export function faultsOf(
   where: readonly (string | number)[],
   issues: readonly z.core.$ZodIssue[],
   value: unknown,
 ): Fault[] {
-  return issues.flatMap((issue) => {
+  const faults = issues.slice(0, faults_max).flatMap((issue) => {
     // Of a union, the branch that got furthest says most; the whole list would repeat each fault once a branch.
     if (issue.code === "invalid_union" && issue.errors.length > 0) {
       const furthest = [...issue.errors].sort((a, b) => depthOf(b) - depthOf(a) || a.length - b.length)[0] ?? [];
@@ -37,7 +39,7 @@ export function faultsOf(
           ? furthest
           : issue.errors.find((branch) => branch.every(({ code }) => code !== "invalid_type"));
       if (best) {
-        const inner = best.map((one) => ({ ...one, path: [...issue.path, ...one.path] }));
+        const inner = best.slice(0, faults_max).map((one) => ({ ...one, path: [...issue.path, ...one.path] }));
         return faultsOf(where, inner, value);
       }
     }
@@ -47,6 +49,7 @@ export function faultsOf(
     const shown = input === undefined || typeof input === "object" ? {} : { input };
     return [{ type, loc, msg: type === "missing" ? "Field required" : issue.message, ...shown }];
   });
+  return faults.slice(0, faults_max);
 }
 const depthOf = (issues: readonly z.core.$ZodIssue[]): number =>
-  Math.max(0, ...issues.map((issue) => issue.path.length));
+  issues.reduce((deepest, { path }) => Math.max(deepest, path.length), 0);
