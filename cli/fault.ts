@@ -1,5 +1,4 @@
-import { withCommands } from "./hints.ts";
-import type { Globals } from "./settings.ts";
+import { type Place, withCommands } from "./hints.ts";
 import { type Paint, plain } from "./ui/theme.ts";
 
 /** The exit codes, as `floe help exit-codes` prints them. */
@@ -37,7 +36,7 @@ export type FaultParts = {
   /** With which a request that may or may not have been done is repeated safely. */
   idempotency_key?: string;
   /** What the command line said of where it happened, where that is not what the whole run says. */
-  place?: Globals;
+  place?: Place;
 };
 
 /** An end of a command that is not success: what failed, why, and what to do next. */
@@ -71,7 +70,7 @@ export function kindOfStatus(status: number): FaultKind {
 }
 
 /** A fault as text, or as one JSON object for a program. */
-export function renderFault(fault: Fault, json: boolean, paint: Paint, run: Globals = {}): string {
+export function renderFault(fault: Fault, json: boolean, paint: Paint, run: Place = {}): string {
   const { name, faults, status, text, idempotency_key, place = run } = fault.parts;
   const hint = fault.parts.hint === undefined ? undefined : withCommands(fault.parts.hint, place);
   if (json) {

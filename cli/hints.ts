@@ -1,14 +1,14 @@
 /** What a person is told to type stands between backticks in hints and talk, and is shown so that it can be typed as it is. */
-import type { Globals } from "./settings.ts";
-
 const commandIn = /`(floe [^`]+)`/g;
+/** What was named on the command line of where it works. */
+export type Place = { profile?: string; server?: string; org?: string };
 const flags = { profile: "--profile", server: "--server", org: "--org" } as const;
 
 const quoted = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** The same command in the same place: with the profile, server and organization that were named on the command line. */
-export function inPlace(command: string, place: Globals): string {
+export function inPlace(command: string, place: Place): string {
   if (/^floe (serve|help)\b|--help\b/.test(command)) return command;
   const missing = Object.entries(flags).flatMap(([name, flag]) => {
     const value = place[name as keyof typeof flags];
@@ -18,8 +18,5 @@ export function inPlace(command: string, place: Globals): string {
 }
 
 /** A text with its commands as they are to be typed. */
-export const withCommands = (
-  text: string,
-  place: Globals,
-  paint: (text: string) => string = (plain) => plain,
-): string => text.replace(commandIn, (_, command: string) => paint(inPlace(command, place)));
+export const withCommands = (text: string, place: Place, paint: (text: string) => string = (plain) => plain): string =>
+  text.replace(commandIn, (_, command: string) => paint(inPlace(command, place)));
