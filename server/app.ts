@@ -1,6 +1,6 @@
 import cors from "@fastify/cors";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { api } from "../shared/api/index.ts";
+import { absentPaths, api } from "../shared/api/index.ts";
 import { notFound } from "../shared/errors.ts";
 import type { Auth } from "./auth/auth.ts";
 import { sendRenewed } from "./auth/sessions-renewal.ts";
@@ -63,6 +63,10 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
   });
   app.setErrorHandler(answerError(deps.log));
   app.addHook("onSend", async (request, reply) => void reply.header("X-Request-Id", request.id));
+  // Before the body is read: what nobody answers has no faults in it.
+  app.addHook("onRequest", async (request) => {
+    if (request.is404 && request.method !== "GET") throw notFound();
+  });
   // A body is read where a part of this says how, and nowhere else.
   app.removeAllContentTypeParsers();
   app.addHook("preParsing", limitArrival());
@@ -86,6 +90,11 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     const opening = limitOpening(deps);
     checkoutSession(scope, deps, identify, createForUser, opening);
     mount(scope, api, provider, deps, identify);
+    for (const path of absentPaths) {
+      scope.get(path, () => {
+        throw notFound();
+      });
+    }
     buyRoute(scope, deps, openLink, opening);
     discordBot(scope, deps, identify);
     const streams = { deps, tail, identify };
@@ -122,5 +131,6 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     });
   }
   if (web) await servePages(app, { root: web, development });
+  else app.setNotFoundHandler((request, reply) => answerError(deps.log)(notFound(), request, reply));
   return app;
 }

@@ -70,12 +70,15 @@ function boundedFaults(faults: readonly Fault[]): Fault[] {
   return told;
 }
 
+/** Answered with a list of faults: every published client reads a 422 so, but for the one whose own document has a text. */
+type WithFaults = "RequestValidationError" | "PolarRequestValidationError" | "CheckoutCustomerExternalIdMismatch";
+
 /** An answer that is not a success. `detail` is a sentence, or the list of faults of a 422. */
-export class ApiError extends Error {
+export class ApiError<Name extends ErrorName = ErrorName> extends Error {
   readonly error: ErrorName;
   readonly detail: string | Fault[];
   readonly headers: Record<string, string>;
-  constructor(error: ErrorName, detail: string | Fault[], headers: Record<string, string> = {}) {
+  constructor(error: Name, detail: Name extends WithFaults ? Fault[] : string, headers: Record<string, string> = {}) {
     const told = typeof detail === "string" ? cut(detail, sentence_length_max) : boundedFaults(detail);
     super(typeof told === "string" ? told : told.map((fault) => `${fault.loc.join(".")}: ${fault.msg}`).join("; "));
     this.name = error;

@@ -1,6 +1,6 @@
 import type { CheckoutLink } from "../../shared/api/checkout-links.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
-import { checkAmount } from "../checkouts/rules.ts";
+import { checkAmount, checkKind } from "../checkouts/rules.ts";
 import type { Config } from "../config.ts";
 import { type DiscountRow, discountBaseOut, type LimitedDiscount } from "../discounts/rules.ts";
 import { checkoutProductOut, type PricedProduct, type PriceRow } from "../products/rules.ts";
@@ -25,7 +25,7 @@ export function linkOut({ row, products, discount }: WholeLink, config: Config):
   };
 }
 
-/** A fault for each product that cannot be offered: unknown, or off sale. */
+/** A fault for each product that cannot be offered: unknown, off sale, or of a kind that nobody can buy yet. */
 export const checkProducts = (
   wanted: readonly string[],
   found: readonly PricedProduct[],
@@ -34,7 +34,8 @@ export const checkProducts = (
   wanted.flatMap((id, index) => {
     const product = found.find((one) => one.id === id.toLowerCase());
     if (!product) return [fault(placeOf(index), "Product does not exist.", "value_error", id)];
-    return product.is_archived ? [fault(placeOf(index), "Product is archived.", "value_error", id)] : [];
+    if (product.is_archived) return [fault(placeOf(index), "Product is archived.", "value_error", id)];
+    return checkKind(product, placeOf(index)) ?? [];
   });
 
 /** Whether a discount is for all products, or for one of these. */
@@ -75,17 +76,4 @@ export function embedOriginOf(text: string | undefined): string | null {
   if (text === undefined || text.includes("*") || !URL.canParse(text)) return null;
   const { protocol, origin } = new URL(text);
   return protocol === "https:" || protocol === "http:" ? origin : null;
-}
-
-const isLocal = (host: string): boolean => /^(localhost|.*\.localhost|127\.0\.0\.1|\[::1\])$/.test(host);
-
-/** Whether an origin is on a list of hosts: `host`, or `*.host` for what is below it, each with an optional port. */
-export function isEmbedAllowed(origin: string, hosts: readonly string[]): boolean {
-  const { protocol, hostname, port } = new URL(origin);
-  if (protocol !== "https:" && !isLocal(hostname)) return false;
-  const own = port === "" ? (protocol === "https:" ? "443" : "80") : port;
-  return hosts.some((pattern) => {
-    const [host = "", wanted = own] = pattern.toLowerCase().split(":");
-    return wanted === own && (host.startsWith("*.") ? hostname.endsWith(host.slice(1)) : hostname === host);
-  });
 }

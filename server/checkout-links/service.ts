@@ -2,7 +2,7 @@ import type { CheckoutLink, checkoutLinks } from "../../shared/api/checkout-link
 import { CheckoutCreate } from "../../shared/api/checkouts.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
-import { pickPrice } from "../checkouts/rules.ts";
+import { checkNotYet, checkProduct, pickPrice } from "../checkouts/rules.ts";
 import { createOpened } from "../checkouts/service.ts";
 import { keepFitting } from "../custom-fields/rules.ts";
 import { findDiscount } from "../discounts/store.ts";
@@ -10,19 +10,10 @@ import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { organizationOut } from "../organizations/rules.ts";
+import { isEmbedAllowed, type OrganizationRow, organizationOut } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import { findPrice, findProducts } from "../products/store.ts";
-import {
-  checkProducts,
-  embedOriginOf,
-  isCovered,
-  isEmbedAllowed,
-  isRead,
-  linkOut,
-  metadataFor,
-  prefillIn,
-} from "./rules.ts";
+import { checkProducts, embedOriginOf, isCovered, isRead, linkOut, metadataFor, prefillIn } from "./rules.ts";
 import * as store from "./store.ts";
 
 async function reread(tx: Tx, ctx: Ctx, organization_id: string, id: string): Promise<CheckoutLink> {
@@ -31,7 +22,7 @@ async function reread(tx: Tx, ctx: Ctx, organization_id: string, id: string): Pr
   return linkOut(whole, ctx.config);
 }
 
-/** Whether a discount covers what is offered; whether it can be redeemed is asked when somebody buys (CHK-64). */
+/** Whether a discount covers what is offered (CHK-64). */
 async function checkDiscount(
   tx: Tx,
   organization_id: string,
@@ -84,7 +75,8 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
         product_price_id: body.product_price_id ?? null,
       });
       const faults = checkProducts(ids, await findProducts(tx, organization_id, ids), placeOf);
-      faults.push(...(await checkDiscount(tx, organization_id, body.discount_id, ids)));
+      const uncovered = await checkDiscount(tx, organization_id, body.discount_id, ids);
+      faults.push(...uncovered, ...checkNotYet(uncovered.length > 0 ? { ...body, discount_id: null } : body));
       if (faults.length > 0) throw invalid(...faults);
       const id = newId(ctx.clock.now());
       await store.insertLink(tx, {
@@ -117,8 +109,11 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
       if (products || body.discount_id) {
         const offered = products ?? (await store.findProductIds(tx, row));
         const discount_id = body.discount_id === undefined ? row.discount_id : body.discount_id;
-        faults.push(...(await checkDiscount(tx, organization_id, discount_id, offered)));
+        const uncovered = await checkDiscount(tx, organization_id, discount_id, offered);
+        faults.push(...uncovered);
+        if (uncovered.length === 0) faults.push(...checkNotYet({ discount_id: body.discount_id }));
       }
+      faults.push(...checkNotYet({ trial_interval, seats: body.seats }));
       if (faults.length > 0) throw invalid(...faults);
       // What is bought once has no trial (CHK-65).
       const isOnce = found.length > 0 && found.every(({ recurring_interval }) => recurring_interval === null);
@@ -141,10 +136,9 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
 };
 
 /** The page that a checkout is opened in, where the seller lets it be (CHK-25). */
-async function embedOrigin(ctx: Ctx, organization_id: string, given: string | undefined): Promise<string | null> {
+function embedOrigin(seller: OrganizationRow, given: string | undefined): string | null {
   const origin = embedOriginOf(given);
-  const seller = origin === null ? undefined : await findOrganization(ctx.db, organization_id);
-  if (origin === null || !seller) return origin;
+  if (origin === null) return null;
   const { embed_hosts, embed_hosts_enforced } = organizationOut(seller);
   if (embed_hosts_enforced && !isEmbedAllowed(origin, embed_hosts))
     throw new ApiError("EmbedHostNotAllowed", "This page may not embed the checkouts of this seller.");
@@ -161,8 +155,8 @@ const answersIn = (query: Record<string, string>): Record<string, string> =>
 
 /**
  * Open a checkout through a link. What the address carries fills in the form where it makes sense there, and is left out
- * where it does not: a buyer is not to be turned away by a mistyped campaign (CHK-63). Checkouts have no discounts yet, so
- * the link's own and `discount_code` wait.
+ * where it does not: a buyer is not to be turned away by a mistyped campaign (CHK-63). Nothing can be redeemed yet, so
+ * `discount_code` waits.
  */
 export async function openLink(
   ctx: Ctx,
@@ -170,12 +164,14 @@ export async function openLink(
   query: Record<string, string>,
 ): Promise<{ url: string; rest: Record<string, string> }> {
   const link = await store.findBySecret(ctx.db, client_secret);
-  const onSale = link?.products.filter(({ is_archived, visibility }) => !is_archived && visibility !== "draft") ?? [];
+  const seller = link && (await findOrganization(ctx.db, link.row.organization_id));
+  if (!seller) throw notFound();
+  const onSale = link.products.filter((product) => checkProduct(product, [], product.id) === undefined);
   const named = onSale.find(({ id }) => id === query.product_id?.toLowerCase());
   // The first is the one that is chosen.
   const offered = named ? [named, ...onSale.filter((product) => product !== named)] : onSale;
   const [chosen] = offered;
-  if (!link || !chosen) throw notFound();
+  if (!chosen) throw invalid(fault(["products"], "None of the products of this link can be bought now."));
   const { row } = link;
   const base = {
     products: offered.map(({ id }) => id),
@@ -183,13 +179,13 @@ export async function openLink(
     require_billing_address: row.require_billing_address,
     success_url: row.success_url,
     return_url: row.return_url,
-    embed_origin: await embedOrigin(ctx, row.organization_id, query.embed_origin),
+    embed_origin: embedOrigin(seller, query.embed_origin),
     metadata: metadataFor(row, query),
     custom_field_data: keepFitting(chosen.fields, answersIn(query)),
-    ...(row.trial_interval && { trial_interval: row.trial_interval, trial_interval_count: row.trial_interval_count }),
   };
+  const price = pickPrice(chosen, seller.default_presentment_currency);
   let body = CheckoutCreate.parse(base);
-  for (const [field, value] of Object.entries(prefillIn(query, pickPrice(chosen)))) {
+  for (const [field, value] of Object.entries(prefillIn(query, price))) {
     const tried = CheckoutCreate.safeParse({ ...body, [field]: value });
     if (tried.success) body = tried.data;
   }

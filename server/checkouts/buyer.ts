@@ -79,8 +79,6 @@ async function checkExternalId(tx: Tx, row: CheckoutRow, id: string | undefined)
     ...(id === undefined ? {} : { id }),
   });
   if (others.length === 0) return;
-  throw new ApiError(
-    "CheckoutCustomerExternalIdMismatch",
-    "Another customer, with another e-mail address, has this external id.",
-  );
+  const msg = "Another customer, with another e-mail address, has this external id.";
+  throw new ApiError("CheckoutCustomerExternalIdMismatch", [fault(["customer_email"], msg)]);
 }

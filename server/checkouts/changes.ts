@@ -9,6 +9,8 @@ import {
   asksForAddress,
   type CheckoutRow,
   checkAmount,
+  checkCurrency,
+  checkNotYet,
   checkProduct,
   computeAmount,
   computeFlags,
@@ -19,8 +21,6 @@ type Update = Omit<z.output<typeof CheckoutUpdate>, "allow_trial">;
 type Confirm = Omit<z.output<typeof CheckoutConfirm>, "allow_trial">;
 type Sent = Partial<Update & Confirm & { allow_trial: boolean | undefined }>;
 export type Ground = { row: CheckoutRow; products: PricedProduct[]; price: PriceRow };
-
-const no_discount = "Discount does not exist.";
 
 /**
  * What an update makes of an open checkout: the columns to write, or every fault. `seller`: sent with a token, so that
@@ -34,6 +34,7 @@ export function planUpdate(
   const faults: Fault[] = [];
   const patch: Partial<CheckoutRow> = {};
   let price = picked;
+  const currency = body.currency ?? row.currency;
 
   if (body.product_price_id !== undefined && body.product_price_id !== row.product_price_id) {
     const owner = products.find((one) => one.prices.some((each) => each.id === body.product_price_id));
@@ -53,24 +54,28 @@ export function planUpdate(
     const wrong = product
       ? checkProduct(product, ["product_id"], product.id)
       : fault(["product_id"], "Product is not available in this checkout.", "value_error", body.product_id);
-    const wanted = product && pickPrice(product);
+    const wanted = product && pickPrice(product, currency);
     if (wrong || !wanted) faults.push(wrong ?? fault(["product_id"], "Product has no price."));
     else {
       price = wanted;
       Object.assign(patch, { product_id: product.id, product_price_id: wanted.id });
     }
   }
+  if (price === picked && currency !== picked.price_currency) {
+    const product = products.find((one) => one.id === (patch.product_id ?? row.product_id));
+    price = (product && pickPrice(product, currency)) ?? picked;
+    patch.product_price_id = price.id;
+  }
+  faults.push(...checkCurrency(price, body.currency));
   if (price !== picked) Object.assign(patch, { amount: computeAmount(price, null), currency: price.price_currency });
   if (body.amount !== undefined && body.amount !== null && price.amount_type === "custom") {
     faults.push(...checkAmount(price, body.amount));
     patch.amount = computeAmount(price, body.amount);
   }
-  if (body.seats !== undefined && body.seats !== null)
-    faults.push(fault(["seats"], "Seats can only be set for seat-based pricing.", "value_error", body.seats));
-  // There are no discounts yet; a code that is not allowed is not even looked at (CHK-09).
+  // A code that is not allowed is not even looked at (CHK-09).
   if (body.discount_code && row.allow_discount_codes)
-    faults.push(fault(["discount_code"], no_discount, "value_error", body.discount_code));
-  if (body.discount_id) faults.push(fault(["discount_id"], no_discount, "value_error", body.discount_id));
+    faults.push(fault(["discount_code"], "Discount does not exist.", "value_error", body.discount_code));
+  faults.push(...checkNotYet(body));
 
   copy(body, patch, [
     "customer_name",

@@ -19,8 +19,41 @@ export const moves: Record<Checkout["status"], readonly Checkout["status"][]> = 
 
 export const lifetime_ms = 60 * 60 * 1000;
 
-/** The price of a product that is bought: the first static one, which is how they are ordered (CHK-03, PRD-24). */
-export const pickPrice = (product: PricedProduct): PriceRow | undefined => product.prices[0];
+/** The price of a product that is bought: its first in the currency, else its first; static ones stand first (CHK-03, PRD-24). */
+export const pickPrice = (product: PricedProduct, currency?: string): PriceRow | undefined =>
+  product.prices.find((price) => price.price_currency === currency) ?? product.prices[0];
+
+/** A price can be paid in the currency that was asked for, if one was (CHK-04). */
+export const checkCurrency = (price: PriceRow, currency: string | null | undefined): Fault[] =>
+  !currency || currency === price.price_currency
+    ? []
+    : [fault(["currency"], "The product has no price in this currency.", "value_error", currency)];
+
+type NotYet = { [K in "discount_id" | "trial_interval" | "prices" | "seats" | "min_seats" | "max_seats"]?: unknown };
+
+/** What is asked for and cannot be had yet is refused: left out in silence, the buyer would get another price. */
+export function checkNotYet(body: NotYet): Fault[] {
+  const faults: Fault[] = [];
+  const refuse = (field: string, msg: string) => faults.push(fault([field], msg, "not_available"));
+  if (body.discount_id) refuse("discount_id", "Discounts cannot be redeemed yet.");
+  if (body.trial_interval) refuse("trial_interval", "Trials belong to subscriptions, which cannot be bought yet.");
+  if (body.prices && Object.keys(body.prices).length > 0)
+    refuse("prices", "Prices made for one checkout are not available yet.");
+  for (const field of ["seats", "min_seats", "max_seats"] as const) {
+    if (body[field])
+      faults.push(fault([field], "Seats can only be set for seat-based pricing.", "value_error", body[field]));
+  }
+  return faults;
+}
+
+/** Why a product of this kind cannot be bought yet; undefined when it can. */
+export function checkKind(product: PricedProduct, at: (string | number)[]): Fault | undefined {
+  const kind = pickPrice(product)?.amount_type;
+  if (product.recurring_interval === null && (kind === "fixed" || kind === "custom" || kind === "free"))
+    return undefined;
+  const msg = "Only one-time products with a fixed, free or chosen price can be bought yet.";
+  return fault(at, msg, "not_available", product.id);
+}
 
 /** Why a product cannot be bought now; undefined when it can (CHK-02). */
 export function checkProduct(
@@ -31,21 +64,7 @@ export function checkProduct(
   if (!product) return fault(at, "Product does not exist.", "value_error", id);
   if (product.is_archived) return fault(at, "Product is archived.", "value_error", id);
   if (product.visibility === "draft") return fault(at, "Product is a draft.", "value_error", id);
-  const price = pickPrice(product);
-  if (
-    product.recurring_interval !== null ||
-    !price ||
-    price.amount_type === "metered_unit" ||
-    price.amount_type === "seat_based"
-  ) {
-    return fault(
-      at,
-      "Only one-time products with a fixed, free or chosen price can be bought yet.",
-      "not_available",
-      id,
-    );
-  }
-  return undefined;
+  return checkKind(product, at);
 }
 
 /** What is to be paid for a price; a chosen amount counts only where the buyer may choose (CHK-05). */

@@ -8,7 +8,7 @@ import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { isReadyForPayment } from "../organizations/rules.ts";
+import { isLocal, isOwnPage, isReadyForPayment, type OrganizationRow } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import { reconcile_after_ms } from "../payments/rules.ts";
 import { insertPayment } from "../payments/store.ts";
@@ -21,6 +21,8 @@ import {
   type CheckoutRow,
   checkAmount,
   checkComplete,
+  checkCurrency,
+  checkNotYet,
   checkProduct,
   computeAmount,
   computeFlags,
@@ -35,7 +37,8 @@ type Create = ReturnType<typeof CheckoutCreate.parse>;
 type Chosen = { products: PricedProduct[]; product: PricedProduct; price: PriceRow };
 
 /** The products that a body names, and the price that is bought (CHK-01 to CHK-03). */
-async function choose(tx: Tx, organization_id: string, body: Create, faults: Fault[]): Promise<Chosen | undefined> {
+async function choose(tx: Tx, seller: OrganizationRow, body: Create, faults: Fault[]): Promise<Chosen | undefined> {
+  const organization_id = seller.id;
   const byPrice = body.products || body.product_id ? undefined : body.product_price_id;
   const named = byPrice ? await findPrice(tx, organization_id, byPrice) : undefined;
   const ids = body.products ?? [body.product_id ?? named?.product_id].filter((id) => id !== undefined && id !== null);
@@ -52,24 +55,8 @@ async function choose(tx: Tx, organization_id: string, body: Create, faults: Fau
     return product ? [product] : [];
   });
   const [product] = products;
-  const price = named ?? (product && pickPrice(product));
+  const price = named ?? (product && pickPrice(product, body.currency ?? seller.default_presentment_currency));
   return product && price && faults.length === 0 ? { products, product, price } : undefined;
-}
-
-/** What a create may not ask for yet, each with its place. */
-function checkNotYet(body: Create): Fault[] {
-  const faults: Fault[] = [];
-  if (body.discount_id)
-    faults.push(fault(["discount_id"], "Discount does not exist.", "value_error", body.discount_id));
-  if (body.subscription_id)
-    faults.push(fault(["subscription_id"], "Subscription does not exist.", "value_error", body.subscription_id));
-  if (body.prices && Object.keys(body.prices).length > 0)
-    faults.push(fault(["prices"], "Prices made for one checkout are not available yet.", "not_available"));
-  for (const field of ["seats", "min_seats", "max_seats"] as const) {
-    if (body[field])
-      faults.push(fault([field], "Seats can only be set for seat-based pricing.", "value_error", body[field]));
-  }
-  return faults;
 }
 
 /** The customer that a checkout is made for: by our id, or by the seller's own, which may be of nobody yet (CHK-10). */
@@ -88,16 +75,13 @@ async function insert(tx: Tx, ctx: Ctx, organization_id: string, body: Create): 
   const seller = await findOrganization(tx, organization_id);
   if (!seller || seller.blocked_at !== null) throw new ApiError("NotPermitted", "This organization cannot sell.");
   const faults = checkNotYet(body);
-  const chosen = await choose(tx, organization_id, body, faults);
+  if (body.subscription_id)
+    faults.push(fault(["subscription_id"], "Subscription does not exist.", "value_error", body.subscription_id));
+  const chosen = await choose(tx, seller, body, faults);
   const { customer, external_id } = await linkedCustomer(tx, organization_id, body, faults);
   const answers = checkAnswers(chosen?.product.fields ?? [], body.custom_field_data ?? {}, { complete: false });
   faults.push(...answers.faults);
-  if (chosen) {
-    faults.push(...checkAmount(chosen.price, body.amount));
-    if (body.currency && body.currency !== chosen.price.price_currency) {
-      faults.push(fault(["currency"], "The product has no price in this currency.", "value_error", body.currency));
-    }
-  }
+  if (chosen) faults.push(...checkAmount(chosen.price, body.amount), ...checkCurrency(chosen.price, body.currency));
   if (!chosen || faults.length > 0) throw invalid(...faults);
   const { products, product, price } = chosen;
   const now = ctx.clock.now();
@@ -124,7 +108,7 @@ async function insert(tx: Tx, ctx: Ctx, organization_id: string, body: Create): 
     external_customer_id: external_id,
     // Prefilled from the customer where nothing was sent (CHK-11).
     customer_name: body.customer_name ?? customer?.name ?? null,
-    customer_email: customer?.email ?? body.customer_email ?? null,
+    customer_email: body.customer_email ?? customer?.email ?? null,
     customer_ip_address: body.customer_ip_address ?? null,
     customer_billing_name: body.customer_billing_name ?? customer?.billing_name ?? null,
     customer_billing_address: body.customer_billing_address ?? customer?.billing_address ?? null,
@@ -277,7 +261,7 @@ export const checkoutClientService: Service<typeof checkoutClient, Ctx> = {
     }
     const latest = await store.findBySecret(ctx.db, params.client_secret);
     // A session would let whoever typed an address act as its owner; customers prove who they are in the portal (CHK-50).
-    return { ...(await publicOut(ctx, confirmedRow(row, latest))), status: "confirmed", customer_session_token: "" };
+    return { ...(await publicOut(ctx, confirmedRow(row, latest))), status: "confirmed", customer_session_token: null };
   },
 };
 
@@ -296,7 +280,32 @@ type ForUser = {
   allowDiscountCodes?: boolean | undefined;
   discountId?: string | undefined;
   embedOrigin?: string | undefined;
+  successUrl?: string | undefined;
+  returnUrl?: string | undefined;
+  allowTrial?: boolean | undefined;
+  trialInterval?: string | undefined;
+  trialIntervalCount?: number | undefined;
 };
+
+/** Where the buyer may be sent by a page that anybody can call: to this server's pages, and the seller's own. */
+async function pagesOf(ctx: Ctx, organization_id: string, request: ForUser) {
+  const seller = await findOrganization(ctx.db, organization_id);
+  const faults: Fault[] = [];
+  const read = (field: "successUrl" | "returnUrl"): string | null => {
+    const text = request[field];
+    if (text === undefined) return null;
+    const url = URL.canParse(text, ctx.config.url) ? new URL(text, ctx.config.url) : undefined;
+    const isHere =
+      url && (url.origin === new URL(ctx.config.url).origin || (ctx.config.loopback && isLocal(url.hostname)));
+    if (url && (isHere || (seller && isOwnPage(seller, url)))) return url.href;
+    const msg = "Only a page of the organization: on its website, or on one of its embed_hosts.";
+    faults.push(fault([field], msg, "value_error", text));
+    return null;
+  };
+  const pages = { success_url: read("successUrl"), return_url: read("returnUrl") };
+  if (faults.length > 0) throw invalid(...faults);
+  return pages;
+}
 
 /**
  * Start a checkout for the person who is signed in on a seller's page, linked by `external_id`. Products are sold by the
@@ -317,9 +326,13 @@ export async function createForUser(ctx: Ctx, request: ForUser, user_id: string 
   const body = CheckoutCreate.safeParse({
     products,
     ...free,
-    metadata: { ...request.metadata, ...(request.referenceId ? { reference_id: request.referenceId } : {}) },
+    ...(await pagesOf(ctx, seller, request)),
+    metadata: { ...(request.referenceId ? { referenceId: request.referenceId } : {}), ...request.metadata },
     ...(request.customFieldData ? { custom_field_data: request.customFieldData } : {}),
     ...(request.allowDiscountCodes === undefined ? {} : { allow_discount_codes: request.allowDiscountCodes }),
+    ...(request.allowTrial === undefined ? {} : { allow_trial: request.allowTrial }),
+    trial_interval: request.trialInterval,
+    trial_interval_count: request.trialIntervalCount,
     ...(request.discountId ? { discount_id: request.discountId } : {}),
     ...(request.embedOrigin ? { embed_origin: new URL(request.embedOrigin).origin } : {}),
     ...(buyer && user_id

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { interval } from "../../shared/api/fields.ts";
 import { ApiError } from "../../shared/errors.ts";
 import type { Ctx, Deps } from "../lib/context.ts";
 import { anonymous } from "../lib/context.ts";
@@ -9,6 +10,16 @@ import { contextOf } from "./mount.ts";
 import type { CountOpening } from "./opening.ts";
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
+
+/** An address, or a path on this server. */
+const address = z
+  .string()
+  .max(2083)
+  .refine(
+    (text) => text.startsWith("/") || /^https?:/i.test(text),
+    "An http or https address, or a path that begins with /.",
+  )
+  .optional();
 
 /** What a product's own page sends to start a paid checkout for the person who is signed in there. */
 export const CheckoutRequest = z
@@ -22,6 +33,11 @@ export const CheckoutRequest = z
     discountId: z.uuid().optional(),
     redirect: z.boolean().default(true),
     embedOrigin: z.url({ protocol: /^https?$/ }).optional(),
+    successUrl: address,
+    returnUrl: address,
+    allowTrial: z.boolean().optional(),
+    trialInterval: interval.optional(),
+    trialIntervalCount: z.int().min(1).max(1000).optional(),
   })
   .refine((body) => body.products !== undefined || body.slug !== undefined, {
     path: ["products"],

@@ -6,7 +6,7 @@ import { ApiError } from "../../shared/errors.ts";
 import { type EventType, eventTypes, eventTypesOf } from "../../shared/event-types.ts";
 import { type Deps, organizationOf } from "../lib/context.ts";
 import { faultsOf } from "../lib/faults.ts";
-import { apiVersions, type ClientProfile } from "../lib/profiles.ts";
+import { apiVersions, type ClientProfile, versionedProfile } from "../lib/profiles.ts";
 import { type Cursor, cursorText, parseCursor, type Tail } from "../lib/tail.ts";
 import type { Identify } from "./actor.ts";
 import { authenticate } from "./mount.ts";
@@ -27,11 +27,7 @@ export type ListenOptions = {
 };
 
 const operation = { path: "/v1/webhooks/listen", scopes: ["webhooks:read"] as const };
-const newest: ClientProfile = {
-  generation: "versioned",
-  free_price: false,
-  version: apiVersions[apiVersions.length - 1] ?? "2026-04",
-};
+const newest = versionedProfile(apiVersions[apiVersions.length - 1] ?? "2026-04");
 /** A listener that does not say what it understands is a person at a terminal, not an old client. */
 const profileOf = (headers: Record<string, unknown>, client: ClientProfile): ClientProfile =>
   headers["polar-version"] !== undefined || /speakeasy-sdk/.test(String(headers["user-agent"] ?? "")) ? client : newest;

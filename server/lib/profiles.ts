@@ -5,30 +5,40 @@
 export type ClientProfile = {
   /** `legacy`: closed value lists (0.x up to 0.43, and clients that do not say). `open`: 0.44–0.49. `versioned`: 1.x. */
   generation: "legacy" | "open" | "versioned";
-  /** Whether the `free` price kind is known; later clients know a fixed price of 0 instead. */
-  free_price: boolean;
+  /** The minor of a 0.x SDK; 1.x and floe's own command line come after all of them. */
+  release: number;
   version: ApiVersion;
 };
 export const apiVersions = ["2026-04", "2026-10", "2027-01"] as const;
 export type ApiVersion = (typeof apiVersions)[number];
 
-export const legacyProfile: ClientProfile = { generation: "legacy", free_price: true, version: "2026-04" };
+const current_release = 100;
+const own_release = 101;
+/** The first releases that know what those before them cannot read. */
+const firsts = { open: 44, feature_flag: 45, absent_texts: 47, slack_shared_channel: 49, no_free_price: 49 } as const;
 
+export const legacyProfile: ClientProfile = { generation: "legacy", release: 38, version: "2026-04" };
+/** What an SDK 1.x with this version understands. */
+export const versionedProfile = (version: ApiVersion): ClientProfile => ({
+  generation: "versioned",
+  release: current_release,
+  version,
+});
 /** floe's own command line knows everything there is. */
-const ownProfile: ClientProfile = { generation: "versioned", free_price: true, version: "2027-01" };
+const ownProfile: ClientProfile = { generation: "versioned", release: own_release, version: "2027-01" };
 
 /** The profile of a request, by its headers. `undefined`: it asked for a version that does not exist. */
 export function profileOf(headers: Record<string, string | string[] | undefined>): ClientProfile | undefined {
   const asked = headers["polar-version"];
   if (asked !== undefined) {
     const version = apiVersions.find((known) => known === asked);
-    return version && { generation: "versioned", free_price: false, version };
+    return version && versionedProfile(version);
   }
   if (/^floe-cli\//.test(String(headers["user-agent"] ?? ""))) return ownProfile;
   const minor = /speakeasy-sdk\/typescript 0\.(\d+)\./.exec(String(headers["user-agent"] ?? ""))?.[1];
   if (minor === undefined) return legacyProfile;
-  const number = Number(minor);
-  return { generation: number <= 43 ? "legacy" : "open", free_price: number <= 48, version: "2026-04" };
+  const release = Math.min(Number(minor), current_release - 1);
+  return { generation: release < firsts.open ? "legacy" : "open", release, version: "2026-04" };
 }
 
 /** By field, the word that closed value lists know in place of a newer one. */
@@ -77,7 +87,12 @@ export function adapt(profile: ClientProfile, value: unknown): unknown {
       if (word !== undefined) set(key, word);
     }
   }
-  if (given.amount_type === "free" && !profile.free_price) {
+  if (profile.release < firsts.absent_texts) {
+    if (given.customer_session_token === null) set("customer_session_token", "");
+    // A customer's: an organization may have had none from the beginning.
+    if (given.email === null && "external_id" in given) set("email", "");
+  }
+  if (given.amount_type === "free" && profile.release >= firsts.no_free_price && profile.release !== own_release) {
     set("amount_type", "fixed");
     set("price_amount", 0);
     set("price_currency", given.price_currency ?? "usd");

@@ -644,7 +644,7 @@ CREATE TABLE "webhook_endpoints" (
 	"events" jsonb NOT NULL,
 	"enabled" boolean DEFAULT true NOT NULL,
 	"generation" text NOT NULL,
-	"free_price" boolean NOT NULL,
+	"release" integer NOT NULL,
 	"api_version" text NOT NULL,
 	"since_seq" bigint NOT NULL,
 	CONSTRAINT "webhook_endpoints_pkey" PRIMARY KEY("organization_id","id")

@@ -175,5 +175,27 @@ export function planUpdate(row: Partial<OrganizationRow>, body: Partial<Update>,
   return patch;
 }
 
+export const isLocal = (host: string): boolean => /^(localhost|.*\.localhost|127\.0\.0\.1|\[::1\])$/.test(host);
+
+/** Whether an origin is on a list of hosts: `host`, or `*.host` for what is below it, each with an optional port. */
+export function isEmbedAllowed(origin: string, hosts: readonly string[]): boolean {
+  const { protocol, hostname, port } = new URL(origin);
+  if (protocol !== "https:" && !isLocal(hostname)) return false;
+  const own = port === "" ? (protocol === "https:" ? "443" : "80") : port;
+  return hosts.some((pattern) => {
+    const [host = "", wanted = own] = pattern.toLowerCase().split(":");
+    return wanted === own && (host.startsWith("*.") ? hostname.endsWith(host.slice(1)) : hostname === host);
+  });
+}
+
+/** Whether an address is a page of the seller's: on its website, or where its checkouts may be embedded. */
+export function isOwnPage(
+  { website, embed_hosts }: Pick<OrganizationRow, "website" | "embed_hosts">,
+  url: URL,
+): boolean {
+  const origins = website !== null && URL.canParse(website) ? [new URL(website).origin] : [];
+  return origins.includes(url.origin) || isEmbedAllowed(url.origin, embed_hosts);
+}
+
 const defined = <T extends object>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;

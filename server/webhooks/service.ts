@@ -14,7 +14,7 @@ import { type Ctx, type Database, organizationOf, type Tx } from "../lib/context
 import { newId, newToken } from "../lib/ids.ts";
 import { checkAddress, reachOf } from "../lib/outbound.ts";
 import { among, contains, offsetOf, pageOf } from "../lib/page.ts";
-import type { ApiVersion, ClientProfile } from "../lib/profiles.ts";
+import { type ApiVersion, type ClientProfile, versionedProfile } from "../lib/profiles.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { known } from "./rules.ts";
 import * as store from "./store.ts";
@@ -31,10 +31,10 @@ function shown(client: ClientProfile, row: store.EndpointRow): WebhookEndpoint {
 }
 
 /** A version asked for by name counts more than the headers the endpoint is made with. */
-const pinned = (client: ClientProfile, asked: ApiVersion | undefined) =>
-  asked
-    ? { generation: "versioned" as const, free_price: false, api_version: asked }
-    : { generation: client.generation, free_price: client.free_price, api_version: client.version };
+function pinned(client: ClientProfile, asked: ApiVersion | undefined) {
+  const { generation, release, version } = asked ? versionedProfile(asked) : client;
+  return { generation, release, api_version: version };
+}
 
 /** Refuse an address that will not be called. Looks the name up, so never inside a transaction of its own. */
 export async function checkUrl(ctx: Ctx, url: string, at: "url" | "enabled"): Promise<void> {

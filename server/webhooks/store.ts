@@ -29,7 +29,7 @@ export type WebhookEventRow = typeof webhookEvents.$inferSelect;
 
 export const profileOfEndpoint = (endpoint: EndpointRow): ClientProfile => ({
   generation: endpoint.generation,
-  free_price: endpoint.free_price,
+  release: endpoint.release,
   version: endpoint.api_version,
 });
 

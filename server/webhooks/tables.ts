@@ -18,7 +18,7 @@ export const webhookEndpoints = pgTable(
     events: jsonb().$type<string[]>().notNull(),
     enabled: boolean().notNull().default(true),
     generation: text().$type<ClientProfile["generation"]>().notNull(),
-    free_price: boolean().notNull(),
+    release: integer().notNull(),
     api_version: text().$type<ApiVersion>().notNull(),
     /** Nothing that was emitted up to here is sent: it was before the endpoint existed, or while it was switched off. */
     since_seq: bigint({ mode: "number" }).notNull(),

@@ -8,10 +8,10 @@ import { CheckoutOrganization } from "./organizations.ts";
 export const CheckoutPublic = z.object({ ...checkoutFields, organization: CheckoutOrganization });
 export type CheckoutPublic = z.output<typeof CheckoutPublic>;
 
-/** The same once it is confirmed. The token opens the customer portal; empty where the buyer has not proved who it is. */
+/** The same once it is confirmed. The token opens the customer portal; null where the buyer has not proved who they are. */
 export const CheckoutPublicConfirmed = CheckoutPublic.extend({
   status: z.literal("confirmed"),
-  customer_session_token: z.string(),
+  customer_session_token: z.string().nullable(),
 });
 export type CheckoutPublicConfirmed = z.output<typeof CheckoutPublicConfirmed>;
 

@@ -1,6 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { isEmbedAllowed } from "../../server/checkout-links/rules.ts";
+import { checkoutLinks } from "../../server/checkout-links/tables.ts";
+import { isEmbedAllowed } from "../../server/organizations/rules.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import type { CheckoutLink } from "../../shared/api/checkout-links.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
@@ -53,7 +54,7 @@ describe("links", () => {
     const [one, gone, foreign] = [await book(), await book(), await book(await floe.seller("bob"))];
     await archive(gone.id);
     const discount = await seller.client.discounts.create({ body: { name: "D", duration: "once", basis_points: 100 } });
-    const { id } = await link({ products: [one.id], discount_id: discount.id });
+    const { id } = await link({ products: [one.id] });
     await seller.client.discounts.delete({ params: { id: discount.id } });
     const body = { products: [one.id, gone.id, foreign.id, newId()], discount_id: discount.id };
     const places = ["products.1", "products.2", "products.3", "discount_id"].map((place) => `${place} value_error`);
@@ -68,23 +69,23 @@ describe("links", () => {
   test("keep their address when all else changes; lists are replaced, nulls clear", async () => {
     const [one, two] = [await book(), await book()];
     const made = await link({ products: [one.id], label: "A", metadata: { a: 1 }, success_url: "https://a.example/" });
-    const changed = { products: [two.id, one.id], label: " ", metadata: { b: 2 }, success_url: null, seats: 2 };
+    const changed = { products: [two.id, one.id], label: " ", metadata: { b: 2 }, success_url: null };
     const { status, json } = await call.send("PATCH", `${path}${made.id}`, changed);
     expect(status).toBe(200);
-    expect(json).toMatchObject({ label: null, metadata: { b: 2 }, success_url: null, seats: 2, url: made.url });
+    expect(json).toMatchObject({ label: null, metadata: { b: 2 }, success_url: null, url: made.url });
     expect(idsOf(await get(made.id))).toEqual([two.id, one.id]);
     expect((await call.send("PATCH", `${path}${made.id}`, { products: null })).status).toBe(200);
     expect(idsOf(await get(made.id))).toEqual([two.id, one.id]);
   });
 
-  test("CHK-64: a discount must be for one of the products, whichever of both changes; it need not be redeemable", async () => {
+  test("CHK-64: a discount must be for one of the products, whichever of both changes", async () => {
     const [one, two] = [await book(), await book()];
-    const over = { ends_at: "2001-01-01T00:00:00Z", starts_at: "2000-01-01T00:00:00Z" };
-    const terms = { name: "D", duration: "once", basis_points: 100, products: [one.id], ...over };
+    const terms = { name: "D", duration: "once", basis_points: 100, products: [one.id] };
     const { id: discount_id } = await seller.client.discounts.create({ body: terms as never });
     const refused = ["discount_id value_error"];
     expect(await call.refused("POST", path, { products: [two.id], discount_id })).toEqual(refused);
-    const { id } = await link({ products: [two.id, one.id], discount_id });
+    const { id } = await link({ products: [two.id, one.id] });
+    await floe.deps.db.update(checkoutLinks).set({ discount_id }).where(eq(checkoutLinks.id, id));
     expect(await call.refused("PATCH", `${path}${id}`, { products: [two.id] })).toEqual(refused);
     const freed = await call.send("PATCH", `${path}${id}`, { products: [two.id], discount_id: null });
     expect([freed.status, freed.json]).toEqual([200, expect.objectContaining({ discount_id: null })]);
@@ -92,14 +93,43 @@ describe("links", () => {
   });
 
   test("CHK-65: a link that comes to offer nothing but what is bought once has no trial", async () => {
-    const monthly = await book(seller, { recurring_interval: "month" });
-    const trial = { trial_interval: "day", trial_interval_count: 7 };
-    const { id } = await link({ products: [monthly.id], ...trial });
-    const once = await book();
-    const change = async (body: object) => (await call.send("PATCH", `${path}${id}`, body)).json;
-    expect(await change({ products: [once.id, monthly.id] })).toMatchObject(trial);
-    const none = { trial_interval: null, trial_interval_count: null };
-    expect(await change({ products: [once.id] })).toMatchObject(none);
+    const { id } = await link({ products: [(await book()).id] });
+    const trial = { trial_interval: "day", trial_interval_count: 7 } as const;
+    await floe.deps.db.update(checkoutLinks).set(trial).where(eq(checkoutLinks.id, id));
+    const { json } = await call.send("PATCH", `${path}${id}`, { products: [(await book()).id] });
+    expect(json).toMatchObject({ trial_interval: null, trial_interval_count: null });
+  });
+
+  test("say when they are made or changed what nobody could buy through them yet", async () => {
+    const kinds = {
+      monthly: { recurring_interval: "month" },
+      seats: {
+        prices: [{ amount_type: "seat_based", seat_tiers: { tiers: [{ min_seats: 1, price_per_seat: 100 }] } }],
+      },
+    };
+    const own = await seller.client.organizations.get({ params: { id: seller.organization_id } });
+    const feature_settings = { ...own.feature_settings, seat_based_pricing_enabled: true };
+    await seller.client.organizations.update({ params: { id: own.id }, body: { feature_settings } as never });
+    const discount = await seller.client.discounts.create({ body: { name: "D", duration: "once", basis_points: 100 } });
+    const sold = await book();
+    const { id } = await link({ products: [sold.id] });
+    for (const over of Object.values(kinds)) {
+      const { id: product_id } = await book(seller, over);
+      expect(await call.refused("POST", path, { product_id })).toEqual(["product_id not_available"]);
+      const products = [sold.id, product_id];
+      expect(await call.refused("POST", path, { products })).toEqual(["products.1 not_available"]);
+      expect(await call.refused("PATCH", `${path}${id}`, { products })).toEqual(["products.1 not_available"]);
+    }
+    const wanted: [object, string][] = [
+      [{ discount_id: discount.id }, "discount_id not_available"],
+      [{ trial_interval: "day", trial_interval_count: 7 }, "trial_interval not_available"],
+      [{ seats: 2 }, "seats value_error"],
+    ];
+    for (const [body, refused] of wanted) {
+      expect(await call.refused("POST", path, { products: [sold.id], ...body })).toEqual([refused]);
+      expect(await call.refused("PATCH", `${path}${id}`, body)).toEqual([refused]);
+    }
+    expect(await get(id)).toMatchObject({ discount_id: null, trial_interval: null, seats: null, modified_at: null });
   });
 
   test("PRD-28: an archived product leaves every link; a link with none left is gone", async () => {
@@ -232,7 +262,28 @@ describe("GET /buy/:secret", () => {
     expect(await chosen(two.id.toUpperCase())).toMatchObject({ product_id: two.id });
     expect((await chosen(two.id)).products.map(({ id }) => id)).toEqual([two.id, one.id]);
     for (const other of [draft.id, newId(), "x"]) expect((await chosen(other)).product_id).toBe(one.id);
-    expect((await open(await link({ products: [draft.id] }))).status).toBe(404);
+    expect((await open(await link({ products: [draft.id] }))).status).toBe(422);
+  });
+
+  test("CHK-04: opens in the organization's currency, and takes an amount by that currency's price", async () => {
+    const own = await floe.seller("euros");
+    const paying = (price_currency: string, minimum_amount: number) => ({
+      ...{ amount_type: "custom", minimum_amount },
+      price_currency,
+    });
+    const { id } = await book(own, { prices: [paying("usd", 100), paying("eur", 5000)] });
+    const body = { default_presentment_currency: "eur" } as const;
+    await own.client.organizations.update({ params: { id: own.organization_id }, body });
+    const made = await own.client.checkoutLinks.create({ body: { products: [id] } });
+    for (const [asked, amount] of [
+      [200, 5000],
+      [6000, 6000],
+    ]) {
+      expect((await open(made, `?amount=${asked}`)).status).toBe(307);
+      const [newest] = (await own.client.checkouts.list({ query: { limit: 1 } })).items;
+      expect([newest?.currency, newest?.amount]).toEqual(["eur", amount]);
+      floe.clock.advance(1000);
+    }
   });
 
   test("CHK-25: the embedding page is kept as its origin, and refused where the seller lists others", async () => {

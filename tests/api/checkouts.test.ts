@@ -477,7 +477,7 @@ describe("POST /api/auth/checkout", () => {
     expect(checkout).toMatchObject({
       external_customer_id: seller.user_id,
       customer_email: seller.email,
-      metadata: { reference_id: "ref-1" },
+      metadata: { referenceId: "ref-1" },
       embed_origin: "https://shop.example",
     });
   });

@@ -46,7 +46,7 @@ describe("endpoints", () => {
       uses_standard_webhook_signature: false,
       secret: expect.stringMatching(/^polar_whs_[A-Za-z0-9]{43}$/),
     });
-    for (const column of ["since_seq", "deleted_at", "generation", "free_price"])
+    for (const column of ["since_seq", "deleted_at", "generation", "release"])
       expect(answer.json).not.toHaveProperty(column);
     floe.clock.advance(1000);
     const second = await endpoint();

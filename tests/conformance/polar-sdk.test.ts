@@ -177,7 +177,11 @@ describe.each(sdks.map((sdk) => [sdk.name, sdk] as const))("official SDK %s", (_
     const filled = await anyone["checkouts.clientUpdate"]({ client_secret, ...buyer });
     expect(filled).toMatchObject({ customer_email: "ada@example.com", customer_billing_address: { country: "FR" } });
     const confirmed = await anyone["checkouts.clientConfirm"]({ client_secret, confirmation_token_id: "pm_card_visa" });
-    expect(confirmed).toMatchObject({ id: made.id, status: "confirmed", customer_session_token: expect.any(String) });
+    expect(confirmed).toMatchObject({
+      id: made.id,
+      status: "confirmed",
+      customer_session_token: sdk.name === "0.38.1" ? "" : null,
+    });
     await floe.runJobs();
     expect((await anyone["checkouts.clientGet"]({ client_secret })).status).toBe("succeeded");
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { legacyProfile } from "../../server/lib/profiles.ts";
 import { polarProvider } from "../../server/providers/polar.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
@@ -109,7 +110,7 @@ describe("hosted Polar behind the same API", () => {
     const ctx = {
       ...floe.deps,
       actor,
-      client: { generation: "legacy", free_price: true, version: "2026-04" },
+      client: legacyProfile,
       ip: "",
       alongside: [],
     } as const;

@@ -13,7 +13,7 @@ import {
   refusalOf,
   reply_length_max,
 } from "../../server/lib/outbound.ts";
-import { legacyProfile } from "../../server/lib/profiles.ts";
+import { legacyProfile, versionedProfile } from "../../server/lib/profiles.ts";
 import { chatBody, isQuiet } from "../../server/webhooks/messages.ts";
 import * as rules from "../../server/webhooks/rules.ts";
 import { eventTypes } from "../../shared/event-types.ts";
@@ -318,7 +318,7 @@ describe("attempts", () => {
 });
 
 describe("what an endpoint is sent", () => {
-  const versioned = { generation: "versioned", free_price: false, version: "2027-01" } as const;
+  const versioned = versionedProfile("2027-01");
   test("are the types its client can read (contract 1.2)", () => {
     expect(rules.known({ generation: "legacy" }, eventTypes)).toHaveLength(27);
     expect(rules.known({ generation: "open" }, eventTypes)).toHaveLength(35);

@@ -533,7 +533,7 @@ checkTable("7. Checkout", calls.checkout, {
     expect(answer.json.redirect).toBe(false);
     const opened = (await seller.client.checkouts.list({ query: {} })).items[0];
     expect(opened).toMatchObject({ embed_origin: floe.url, allow_discount_codes: false, product_id: product.id });
-    expect(opened?.metadata).toMatchObject({ campaign: "spring", count: 2, reference_id: "r-1" });
+    expect(opened?.metadata).toMatchObject({ campaign: "spring", count: 2, referenceId: "r-1" });
     expect(String(answer.json.url)).toContain(String(opened?.client_secret));
   },
   "All calls go under /api/auth with credentials included": async () => {
