@@ -4,6 +4,7 @@ import { patience_ms } from "./tests/support/eventually.ts";
 export default defineConfig({
   test: {
     include: ["tests/**/*.test.{ts,tsx}"],
+    globalSetup: "tests/support/shared-postgres.ts",
     // Whole servers and browsers run in these tests, on machines of two cores: a third one works while the others wait.
     maxWorkers: 3,
     // No test changes what modules share, and loading the server anew for each file took a fifth of the time.

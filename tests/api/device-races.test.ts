@@ -5,11 +5,10 @@ import { deviceCode, session } from "../../server/auth/tables.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Asked, type Browser, devicesOf } from "../support/devices.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { createPostgresDatabase } from "../support/postgres-database.ts";
 import { atOnce, tally } from "../support/races.ts";
 
 /** Two servers on one PostgreSQL, where requests really meet. */
-let postgres: Postgres;
 let servers: Floe[];
 let floe: Floe;
 let sides: ReturnType<typeof devicesOf>[];
@@ -17,8 +16,7 @@ let devices: ReturnType<typeof devicesOf>;
 let seller: Seller;
 let me: Browser;
 beforeAll(async () => {
-  postgres = await startPostgres();
-  const databaseUrl = await postgres.database();
+  const databaseUrl = await createPostgresDatabase();
   servers = [];
   for (let index = 0; index < 2; index++)
     servers.push(await start({ databaseUrl, settings: { TRUST_PROXY: "127.0.0.1" } }));
@@ -32,7 +30,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const one of servers ?? []) await one.close();
-  await postgres?.stop();
 });
 
 const at_once = 50;

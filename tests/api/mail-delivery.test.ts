@@ -5,7 +5,7 @@ import { mails } from "../../server/lib/tables.ts";
 import { transact } from "../../server/lib/unit-of-work.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { type MailServer, startMailServer } from "../support/mail-server.ts";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { createPostgresDatabase } from "../support/postgres-database.ts";
 
 const letter: Mail = { to: "buyer@example.com", subject: "Your order", paragraphs: ["Thank you."] };
 const open: { close(): Promise<void> }[] = [];
@@ -226,26 +226,21 @@ describe("without a mail server", () => {
 
 describe("on PostgreSQL", () => {
   test("a server without SMTP_URL warns at its start and keeps mail; the next one, with it, sends it once", async () => {
-    const postgres: Postgres = await startPostgres();
-    try {
-      const databaseUrl = await postgres.database();
-      const first = await start({ databaseUrl, worker: true });
-      expect(first.logged.join("\n")).toContain("SMTP_URL is not set");
-      const { email } = await first.seller("early");
-      expect(await first.deps.db.$count(mails, eq(mails.to, email))).toBe(1);
-      await first.close();
-      const server = await mailServer();
-      const settings = { SMTP_URL: server.url };
-      const servers = [
-        await start({ databaseUrl, settings, worker: true }),
-        await start({ databaseUrl, settings, worker: true }),
-      ];
-      await expect.poll(() => server.received.length).toBe(1);
-      await new Promise((resolve) => setTimeout(resolve, 2500));
-      expect(server.received.map(({ recipients }) => recipients)).toEqual([[email]]);
-      for (const one of servers) await one.close();
-    } finally {
-      await postgres.stop();
-    }
+    const databaseUrl = await createPostgresDatabase();
+    const first = await start({ databaseUrl, worker: true });
+    expect(first.logged.join("\n")).toContain("SMTP_URL is not set");
+    const { email } = await first.seller("early");
+    expect(await first.deps.db.$count(mails, eq(mails.to, email))).toBe(1);
+    await first.close();
+    const server = await mailServer();
+    const settings = { SMTP_URL: server.url };
+    const servers = [
+      await start({ databaseUrl, settings, worker: true }),
+      await start({ databaseUrl, settings, worker: true }),
+    ];
+    await expect.poll(() => server.received.length).toBe(1);
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    expect(server.received.map(({ recipients }) => recipients)).toEqual([[email]]);
+    for (const one of servers) await one.close();
   });
 });

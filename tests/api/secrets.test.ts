@@ -8,7 +8,7 @@ import { hashToken, resigned, seal, signedText, unseal } from "../../server/lib/
 import { newAddress } from "../support/accounts.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { client, startOpenId } from "../support/oauth-stand-in.ts";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { createPostgresDatabase } from "../support/postgres-database.ts";
 import { visitor } from "../support/visitor.ts";
 
 const old = "the first secret of this server 1";
@@ -61,21 +61,18 @@ describe("a secret", () => {
 });
 
 describe("a change of the secret", () => {
-  let postgres: Postgres;
   let google: Awaited<ReturnType<typeof startOpenId>>;
   let databaseUrl: string;
   let floe: Floe;
   beforeAll(async () => {
-    [postgres, google] = await Promise.all([
-      startPostgres(),
+    [databaseUrl, google] = await Promise.all([
+      createPostgresDatabase(),
       startOpenId({ sub: "rotates", email: "rotates@example.com", email_verified: true, name: "Ada" }),
     ]);
-    databaseUrl = await postgres.database();
   });
   afterAll(async () => {
     await floe?.close();
     await google?.stop();
-    await postgres?.stop();
   });
 
   /** The same shop under another secret. */

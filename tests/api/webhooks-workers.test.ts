@@ -4,14 +4,12 @@ import { transact } from "../../server/lib/unit-of-work.ts";
 import { webhookDeliveries } from "../../server/webhooks/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { createPostgresDatabase } from "../support/postgres-database.ts";
 import { startReceiver } from "../support/receiver.ts";
 
-let server: Postgres;
 const floes: Floe[] = [];
 beforeAll(async () => {
-  server = await startPostgres();
-  const databaseUrl = await server.database();
+  const databaseUrl = await createPostgresDatabase();
   // Two servers on one database, each with its worker; the receiver is on this machine, so they are told to allow that.
   const replace = (deps: Floe["deps"]) => ({ config: { ...deps.config, embedded: true } });
   floes.push(await start({ databaseUrl, worker: true, replace }));
@@ -19,7 +17,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const floe of floes) await floe.close();
-  await server?.stop();
 });
 
 test("two servers send each event once, those of one transaction in their order (WHK-05, WHK-13)", {

@@ -19,7 +19,7 @@ let at: { url: string; key: string; session: string };
 let stream: Stream;
 beforeAll(async () => {
   database = await startPostgres();
-  databaseUrl = await database.database();
+  databaseUrl = database.url;
   server = spawn(process.execPath, ["tests/support/serving.ts", databaseUrl], { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = (await once(server.stdout as NonNullable<typeof server.stdout>, "data")) as [Buffer];
   at = JSON.parse(String(line));
@@ -71,7 +71,7 @@ const answerOf = async (answer: Response) => ({
 const detail = "The database cannot be reached. Try again in a moment.";
 
 test("a transaction whose connection has ended does nothing more, one with a failed statement is never taken for done", async () => {
-  const { db, close } = await openPostgres(await database.database());
+  const { db, close } = await openPostgres(databaseUrl);
   try {
     await db.execute(statement`create table things (name text primary key)`);
     const add = (on: Pick<typeof db, "execute">, name: string) =>

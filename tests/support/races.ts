@@ -1,17 +1,9 @@
 /** For changes that really happen at the same time: one embedded connection would put them in a row. */
 import { type Floe, type FloeOptions, start } from "./floe.ts";
-import { startPostgres } from "./postgres.ts";
+import { createPostgresDatabase } from "./postgres-database.ts";
 
-/** A floe on a PostgreSQL of its own, which ends with it. */
 export async function startOnPostgres(options: Omit<FloeOptions, "databaseUrl"> = {}): Promise<Floe> {
-  const postgres = await startPostgres();
-  try {
-    const floe = await start({ ...options, databaseUrl: await postgres.database() });
-    return { ...floe, close: () => floe.close().finally(() => postgres.stop()) };
-  } catch (error) {
-    await postgres.stop();
-    throw error;
-  }
+  return start({ ...options, databaseUrl: await createPostgresDatabase() });
 }
 
 /** Do one thing so many times at once. */
