@@ -1,0 +1,346 @@
+import { eq, sql } from "drizzle-orm";
+import type { FastifyRequest } from "fastify";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { withEntry } from "../../server/http/audit.ts";
+import { type Answer, once } from "../../server/http/idempotency.ts";
+import { record } from "../../server/lib/audit.ts";
+import { anonymous, type Ctx, type Database, type Tx } from "../../server/lib/context.ts";
+import { emit } from "../../server/lib/events.ts";
+import { profileOf } from "../../server/lib/profiles.ts";
+import { auditLog, events, idempotencyKeys, mails } from "../../server/lib/tables.ts";
+import type { Job } from "../../server/lib/transaction.ts";
+import { afterCommit, transact, within } from "../../server/lib/unit-of-work.ts";
+import { api } from "../../shared/api/index.ts";
+import type { Product } from "../../shared/api/products.ts";
+import { type Floe, type Seller, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
+
+let floe: Floe;
+let seller: Seller;
+let ctx: Ctx;
+let product: Product;
+/** The statements by which jobs were written: the jobs of each. */
+let queued: Job[][] = [];
+beforeAll(async () => {
+  floe = await start({
+    replace: ({ jobs }) => ({
+      jobs: {
+        ...jobs,
+        async write(tx, some) {
+          queued.push([...some]);
+          await jobs.write(tx, some);
+        },
+      },
+    }),
+  });
+  seller = await floe.seller();
+  product = await seller.client.products.create({ body: { name: "Book", prices: [{ amount_type: "free" }] } });
+  const actor = {
+    ...anonymous,
+    kind: "key",
+    organization_id: seller.organization_id,
+    scopes: new Set<never>(),
+  } as const;
+  ctx = { ...floe.deps, actor, client: profileOf({}) as never, ip: "127.0.0.1", alongside: [] };
+  await floe.deps.db.execute(sql`create table statements (at text)`);
+  await floe.deps.db.execute(sql`create function count_statement() returns trigger language plpgsql as $$
+    begin insert into statements values (tg_table_name); return null; end $$`);
+  for (const table of ["events", "audit_log"])
+    await floe.deps.db.execute(
+      sql.raw(`create trigger counted before insert on ${table} for each statement execute function count_statement()`),
+    );
+});
+afterAll(() => floe.close());
+beforeEach(async () => {
+  await floe.runJobs();
+  for (const table of ["statements", "events", "mails", "idempotency_keys"])
+    await floe.deps.db.execute(sql.raw(`delete from ${table}`));
+  queued = [];
+});
+
+const happen = (tx: Tx, name: string, organization_id = seller.organization_id): Promise<void> =>
+  emit(tx, ctx, organization_id, "product.created", { ...product, organization_id, name });
+const note = (tx: Tx, action: string) =>
+  record(tx, ctx, {
+    action,
+    actor: ctx.actor,
+    subject: null,
+    organization_id: seller.organization_id,
+    ip_address: null,
+    user_agent: null,
+  });
+const told = async () =>
+  (await floe.deps.db.select().from(events).orderBy(events.seq)).map(({ data }) => (data as { name: string }).name);
+const entries = async (action: string) =>
+  floe.deps.db.select().from(auditLog).where(eq(auditLog.action, action)).orderBy(auditLog.id);
+const statements = async (db: Database = floe.deps.db) => {
+  const rows = await db.select({ at: sql<string>`at` }).from(sql`statements`);
+  return rows.map(({ at }) => at);
+};
+
+describe("a transaction", () => {
+  test("writes its events, jobs and entries at its end, each kind in one statement, in the order of noting", async () => {
+    const action = `noted.${newId()}`;
+    await transact(ctx, async (tx) => {
+      for (const name of ["a", "b", "c"]) await happen(tx, name);
+      for (const mail_id of [newId(), newId()]) await ctx.jobs.send(tx, "mails.send", { mail_id });
+      await note(tx, action);
+      await note(tx, action);
+      expect(await statements(tx)).toEqual([]);
+      expect(queued).toEqual([]);
+    });
+    expect(await told()).toEqual(["a", "b", "c"]);
+    expect(await entries(action)).toHaveLength(2);
+    expect((await statements()).sort()).toEqual(["audit_log", "events"]);
+    expect(queued).toHaveLength(1);
+  });
+
+  test("has its organization's endpoints told by one job, and by one for each of several organizations", async () => {
+    const other = newId();
+    await transact(ctx, async (tx) => {
+      for (const name of ["a", "b"]) for (const of of [undefined, other]) await happen(tx, name, of);
+    });
+    const rows = await floe.deps.db
+      .select({ organization_id: sql<string>`data ->> 'organization_id'` })
+      .from(sql`pgboss.job`)
+      .where(sql`name = 'events.dispatch' and state = 'created'`);
+    expect(rows.map(({ organization_id }) => organization_id).sort()).toEqual([seller.organization_id, other].sort());
+  });
+
+  test("writes nothing, and does nothing afterwards, when it is undone or its end cannot be written", async () => {
+    const action = `undone.${newId()}`;
+    const after: string[] = [];
+    const work = async (tx: Tx) => {
+      await tx.insert(mails).values(mailOf("undone"));
+      await happen(tx, "undone");
+      await note(tx, action);
+      afterCommit(tx, () => void after.push("done"));
+    };
+    await expect(
+      transact(ctx, async (tx) => {
+        await work(tx);
+        throw new Error("undone");
+      }),
+    ).rejects.toThrow("undone");
+    const jobs = { ...ctx.jobs, write: () => Promise.reject(new Error("no queue")) };
+    await expect(transact({ ...ctx, jobs }, work)).rejects.toThrow("no queue");
+    expect([await told(), await entries(action), await floe.deps.db.$count(mails), after]).toEqual([[], [], 0, []]);
+  });
+
+  test("keeps of its savepoints what held, however deep, and forgets what was undone", async () => {
+    const after: string[] = [];
+    const work = async (tx: Tx, name: string) => {
+      await happen(tx, name);
+      afterCommit(tx, () => void after.push(name));
+    };
+    await transact(ctx, async (tx) => {
+      await work(tx, "first");
+      const inner = within(ctx, tx);
+      await transact(inner, async (savepoint) => {
+        await work(savepoint, "held");
+        await transact(within(inner, savepoint), (deeper) => work(deeper, "held deeper"));
+      });
+      const undone = transact(inner, async (savepoint) => {
+        await transact(within(inner, savepoint), (deeper) => work(deeper, "held in what is undone"));
+        await work(savepoint, "undone");
+        throw new Error("undone");
+      });
+      await expect(undone).rejects.toThrow("undone");
+      await work(tx, "last");
+      expect(after).toEqual([]);
+    });
+    const kept = ["first", "held", "held deeper", "last"];
+    expect([await told(), after]).toEqual([kept, kept]);
+    expect(await statements()).toEqual(["events"]);
+  });
+
+  test("stands when what follows it fails; that is in the log, and the rest is done", async () => {
+    const after: string[] = [];
+    const answer = await transact(ctx, async (tx) => {
+      await happen(tx, "stands");
+      afterCommit(tx, () => Promise.reject(new Error("the follow-up broke")));
+      afterCommit(tx, () => void after.push("done"));
+      return "made";
+    });
+    expect([answer, after, await told()]).toEqual(["made", ["done"], ["stands"]]);
+    expect(floe.logged.at(-1)).toMatch(/^error .*the follow-up broke/);
+  });
+});
+
+const mailOf = (subject: string) => ({
+  id: newId(),
+  to: "nobody@example.com",
+  subject,
+  text: "",
+  html: "",
+  created_at: floe.clock.now(),
+});
+const made = (name: string) => ({ id: name });
+const failure = new Error("The operation failed.");
+
+/** One change, in a transaction of its own; `fails` undoes it. */
+const change = (ctx: Ctx, name: string, fails = false) =>
+  transact(ctx, async (tx) => {
+    await tx.insert(mails).values(mailOf(name));
+    if (fails) throw failure;
+    return made(name);
+  });
+const orNot = (work: Promise<unknown>) => work.catch((error: unknown) => expect(error).toBe(failure));
+
+type Shape = {
+  work(ctx: Ctx): Promise<unknown>;
+  /** The changes that stand, without a key or with one for which somebody outside is asked; then in the key's transaction. */
+  stand: string[];
+  standKeyed?: string[];
+  /** Whose id the one entry has; null: there is none. */
+  entry: string | null;
+  entryKeyed?: string | null;
+  fails?: true;
+  /** What was answered already when it failed, where somebody outside is asked: a repetition gets that. */
+  early?: string;
+};
+/** What an operation may do with transactions. */
+const shapes: Record<string, Shape> = {
+  "one transaction": { work: (ctx) => change(ctx, "a"), stand: ["a"], entry: "a" },
+  "none: the change is made elsewhere": { work: async () => made("elsewhere"), stand: [], entry: "elsewhere" },
+  "two transactions": {
+    work: async (ctx) => [await change(ctx, "a"), await change(ctx, "b")][1],
+    stand: ["a", "b"],
+    entry: "a",
+  },
+  "one that fails and is tried again": {
+    async work(ctx) {
+      await orNot(change(ctx, "a", true));
+      return change(ctx, "b");
+    },
+    stand: ["b"],
+    entry: "b",
+  },
+  "one that holds and one that fails": {
+    async work(ctx) {
+      const first = await change(ctx, "a");
+      await orNot(change(ctx, "b", true));
+      return first;
+    },
+    stand: ["a"],
+    entry: "a",
+  },
+  "one that holds, and then it fails": {
+    work: async (ctx) => [await change(ctx, "a"), await change(ctx, "b", true)],
+    stand: ["a"],
+    standKeyed: [],
+    entry: "a",
+    entryKeyed: null,
+    fails: true,
+    early: "a",
+  },
+  "it fails": { work: (ctx) => change(ctx, "a", true), stand: [], entry: null, fails: true },
+  "others in one": {
+    work: (ctx) =>
+      transact(ctx, async (tx) => {
+        for (const name of ["a", "b"]) await change(within(ctx, tx), name);
+        return made("whole");
+      }),
+    stand: ["a", "b"],
+    entry: "whole",
+  },
+  "others in one, one of them undone": {
+    work: (ctx) =>
+      transact(ctx, async (tx) => {
+        await orNot(change(within(ctx, tx), "a", true));
+        await change(within(ctx, tx), "b");
+        return made("whole");
+      }),
+    stand: ["b"],
+    entry: "whole",
+  },
+  "one whose inner one held, undone and tried again": {
+    async work(ctx) {
+      await orNot(
+        transact(ctx, async (tx) => {
+          await change(within(ctx, tx), "a");
+          throw failure;
+        }),
+      );
+      return change(ctx, "b");
+    },
+    stand: ["b"],
+    entry: "b",
+  },
+  "one within which the context was handed on whole": {
+    work: (ctx) =>
+      transact(ctx, async (tx) => {
+        await change({ ...ctx, db: tx }, "a");
+        return made("whole");
+      }),
+    stand: ["a"],
+    entry: "a",
+  },
+};
+type Keying = "without a key" | "with a key" | "with a key, somebody outside being asked";
+const keyings: Keying[] = ["without a key", "with a key", "with a key, somebody outside being asked"];
+const answerOf = (result: unknown): Answer | undefined =>
+  typeof result === "object" && result !== null && "id" in result ? { status: 201, body: result } : undefined;
+
+describe("an operation's entry and the answer to its key are written with its change, once", () => {
+  const named = { resource: "products", key: "create", op: api.products.create };
+  const request = { headers: {} } as FastifyRequest;
+  const cases = Object.entries(shapes).flatMap(([name, shape]) => keyings.map((keying) => ({ name, keying, shape })));
+
+  test.each(cases)("$name, $keying", async ({ keying, shape }) => {
+    let runs = 0;
+    const operation = (ctx: Ctx) =>
+      withEntry(ctx, request, named, {}, async (inner) => {
+        runs += 1;
+        return shape.work(inner);
+      });
+    const keyed = { subject: seller.organization_id, key: newId(), request: "POST /v1/products/" };
+    const run = async (): Promise<unknown> => {
+      if (keying === "without a key") return operation(ctx);
+      const outside = keying === "with a key" ? undefined : answerOf;
+      return once(ctx, keyed, outside, async (inner) => answerOf(await operation(inner)) as Answer);
+    };
+    const before = (await entries("product.created")).length;
+    const first = await run().catch((error: unknown) => error);
+    expect(first === failure).toBe(shape.fails === true);
+    const inOne = keying === "with a key";
+    const stand = inOne ? (shape.standKeyed ?? shape.stand) : shape.stand;
+    const entry = inOne && shape.entryKeyed !== undefined ? shape.entryKeyed : shape.entry;
+    const changes = async () => (await floe.deps.db.select().from(mails)).map(({ subject }) => subject).sort();
+    expect(await changes()).toEqual(stand);
+    const written = (await entries("product.created")).slice(before);
+    expect(written.map(({ subject_id }) => subject_id)).toEqual(entry === null ? [] : [entry]);
+    if (keying === "without a key") return;
+    // Asked again: what was done is answered, what failed is done anew.
+    const again = await run().catch((error: unknown) => error);
+    const early = inOne || shape.early === undefined ? undefined : { ...answerOf(made(shape.early)), replayed: true };
+    expect(again).toEqual(early ?? (shape.fails ? failure : { ...(first as object), replayed: true }));
+    expect(runs).toBe(shape.fails && !early ? 2 : 1);
+    if (!shape.fails || early) expect((await entries("product.created")).length).toBe(before + written.length);
+  });
+});
+
+describe("a change that cannot be committed", () => {
+  test.each(["with a key", "with a key, somebody outside being asked"] as const)(
+    "leaves neither change nor answer, %s; one that is leaves both",
+    async (keying) => {
+      const keyed = { subject: seller.organization_id, key: newId(), request: "POST /v1/x" };
+      const outside = keying === "with a key" ? undefined : answerOf;
+      const full = new Error("The disk is full.");
+      const jobs = { ...ctx.jobs, write: () => Promise.reject(full) };
+      const operation = (inner: Ctx) =>
+        transact(inner, async (tx) => {
+          await tx.insert(mails).values(mailOf("a"));
+          await happen(tx, "a");
+          return made("a");
+        });
+      const run = (queue = ctx.jobs) =>
+        once({ ...ctx, jobs: queue }, keyed, outside, async (inner) => answerOf(await operation(inner)) as Answer);
+      await expect(run(jobs)).rejects.toBe(full);
+      expect([await floe.deps.db.$count(mails), await floe.deps.db.$count(idempotencyKeys)]).toEqual([0, 0]);
+      await run();
+      const [kept] = await floe.deps.db.select().from(idempotencyKeys);
+      expect([await floe.deps.db.$count(mails), kept?.status]).toEqual([1, 201]);
+    },
+  );
+});
