@@ -3,68 +3,72 @@ import type { BetterAuthOptions } from "better-auth";
 import type { DBAdapter, DBTransactionAdapter } from "better-auth/adapters";
 import { type AuditEntry, record } from "../lib/audit.ts";
 import type { Database, Deps, Tx } from "../lib/context.ts";
-import { transact } from "../lib/unit-of-work.ts";
+import { isUnreachable } from "../lib/unreachable.ts";
 import { type Change, isTold, type Row, type Told, tell } from "./audit-accounts.ts";
+import type { AccountWork } from "./work.ts";
 
 type Adapter = DBAdapter<BetterAuthOptions>;
 type Store = DBTransactionAdapter<BetterAuthOptions>;
 type Where = NonNullable<Parameters<Adapter["findMany"]>[0]["where"]>;
-/** Do something in a transaction: the one that is open, or one of its own. */
-type Within = <T>(work: (store: Store, tx: Tx) => Promise<T>) => Promise<T>;
 
 /** More than anybody has sessions; what is deleted at once is read before. */
 const rows_max = 10_000;
 
 /**
  * The account side's storage, in which every change that people need to know of is written down in the transaction that
- * makes it. `open` gives the storage on a connection or a transaction.
+ * makes it. `open` gives the storage on a connection or a transaction; each call goes to the transaction that is open, and what
+ * cannot be reached fails the request.
  */
-export function auditedStorage(deps: Deps, open: (db: Database) => Adapter): Adapter {
-  const alone: Within = (work) => transact(deps, (tx) => work(open(tx), tx));
-  return {
-    ...audit(deps, open(deps.db), alone),
-    transaction: (work) =>
-      transact(deps, (tx) => {
-        const store = open(tx);
-        return work(audit(deps, store, (inner) => inner(store, tx)));
-      }),
-  };
-}
+export function auditedStorage(deps: Deps, work: AccountWork, open: (db: Database) => Adapter): Adapter {
+  const outside = open(deps.db);
 
-function audit<A extends Store>(deps: Deps, adapter: A, within: Within): A {
+  async function ask<T>(question: (store: Store) => Promise<T>): Promise<T> {
+    try {
+      return await question(work.storage() ?? outside);
+    } catch (error) {
+      if (isUnreachable(error)) work.note(error);
+      throw error;
+    }
+  }
+
   /** Make a change and write it down; `happened` says of what it answers whether it was one. */
-  async function told<T>(
+  const told = <T>(
     kind: Change["kind"],
     model: string,
     given: Row,
     where: Where,
     change: (store: Store) => Promise<T>,
     happened: (result: T) => boolean,
-  ): Promise<T> {
-    if (!isTold(model, kind, given)) return change(adapter);
-    return within(async (store, tx) => {
-      const before =
-        kind === "create" ? [] : await store.findMany<Row>({ model, where, limit: kind === "delete" ? rows_max : 1 });
-      const result = await change(store);
-      if (!happened(result)) return result;
-      const place = { model, kind, path: pathNow(), now: deps.clock.now() };
-      const changes =
-        kind === "create"
-          ? [{ ...place, before: {}, given: { ...given, ...(result as Row) } }]
-          : before.map((row) => ({ ...place, before: row, given }));
-      const entries = [];
-      for (const one of changes) {
-        const said = tell(model === "teamMember" ? await placed(store, one) : one);
-        if (said) entries.push(entryOf(said));
-      }
-      await record(tx, deps, ...entries);
-      return result;
+  ): Promise<T> =>
+    ask((store) => {
+      if (!isTold(model, kind, given)) return change(store);
+      return work.transaction(open, async (store, tx) => {
+        const before =
+          kind === "create" ? [] : await store.findMany<Row>({ model, where, limit: kind === "delete" ? rows_max : 1 });
+        const result = await change(store);
+        if (!happened(result)) return result;
+        const place = { model, kind, path: pathNow(), now: deps.clock.now() };
+        const changes =
+          kind === "create"
+            ? [{ ...place, before: {}, given: { ...given, ...(result as Row) } }]
+            : before.map((row) => ({ ...place, before: row, given }));
+        const entries = [];
+        for (const one of changes) {
+          const said = tell(model === "teamMember" ? await placed(store, one) : one);
+          if (said) entries.push(entryOf(said));
+        }
+        await record(tx, deps, ...entries);
+        return result;
+      });
     });
-  }
   const changed = (result: unknown): boolean => result !== null && result !== 0;
 
-  return {
-    ...adapter,
+  const storage: Adapter = {
+    ...outside,
+    findOne: (given) => ask((store) => store.findOne(given)),
+    findMany: (given) => ask((store) => store.findMany(given)),
+    count: (given) => ask((store) => store.count(given)),
+    consumeOne: (given) => ask((store) => store.consumeOne(given)),
     create: (given) => told("create", given.model, given.data, [], (store) => store.create(given), changed) as never,
     update: (given) =>
       told("update", given.model, given.update, given.where, (store) => store.update(given), changed) as never,
@@ -77,7 +81,9 @@ function audit<A extends Store>(deps: Deps, adapter: A, within: Within): A {
       await told("delete", model, {}, where, (store) => store.deleteMany({ model, where }), changed);
     },
     deleteMany: (given) => told("delete", given.model, {}, given.where, (store) => store.deleteMany(given), changed),
+    transaction: (inner) => ask(() => work.transaction(open, () => inner(storage))),
   };
+  return storage;
 }
 
 /** A team's member knows the team; the log wants the organization. */

@@ -12,13 +12,12 @@ import { refusedSignIns } from "./audit-sign-in.ts";
 import { auditedStorage } from "./audit-storage.ts";
 import { changeLink } from "./compat-accounts.ts";
 import { deletePerson } from "./deletion.ts";
-import { answerUnexpected, failures, relayLog } from "./faults.ts";
+import { answerUnexpected, relayLog } from "./faults.ts";
 import { createIdentifier, type Identifier } from "./identify.ts";
 import { limiter } from "./limits.ts";
 import { passwordKey } from "./limits-guessing.ts";
 import { limitAddresses } from "./limits-rules.ts";
-import { changeMail, deletionMail, resetMail, verificationMail } from "./mails.ts";
-import { evenly, outbox } from "./mails-outbox.ts";
+import { changeMail, deletionMail, evenly, resetMail, verificationMail } from "./mails.ts";
 import { mapped } from "./mapper.ts";
 import { organizationStorage } from "./organizations-storage.ts";
 import { originsOf } from "./origins.ts";
@@ -39,6 +38,7 @@ import {
   user,
   verification,
 } from "./tables.ts";
+import { accountWork } from "./work.ts";
 import { readRaw, routeAuth } from "./wrapper.ts";
 
 /** How long a browser's own copy of its session may be believed. */
@@ -82,17 +82,14 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
   const { keepsBooks } = options;
   const { config } = deps;
   const limits = limiter(deps);
-  const { note, noting, answering } = failures();
-  const mails = outbox(deps, note);
-  const { db, here, mail } = mails;
+  const work = accountWork(deps);
+  const { here, mail } = work;
   const refused = refusedSignIns(deps);
   const storage = (options: BetterAuthOptions) =>
-    noting(
-      auditedStorage({ ...deps, db }, (on) =>
-        protectedStorage(
-          organizationStorage(drizzleAdapter(on, { provider: "pg", schema })(options), on, deps.clock),
-          config.secrets,
-        ),
+    auditedStorage(deps, work, (on) =>
+      protectedStorage(
+        organizationStorage(drizzleAdapter(on, { provider: "pg", schema })(options), on, deps.clock),
+        config.secrets,
       ),
     );
   const auth = betterAuth({
@@ -168,7 +165,7 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
     },
     // Ours hold across servers, and by account too (limits.ts).
     rateLimit: { enabled: false },
-    plugins: [...pluginsOf(deps, options, mails), refused.plugin, renewedSessions(deps)],
+    plugins: [...pluginsOf(deps, options, work), refused.plugin, renewedSessions(deps)],
   });
   const identifier = createIdentifier(deps);
 
@@ -191,7 +188,7 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
       const identify = sendRenewed(scope, ({ headers }) => identifier.identify(headers));
       apiKeyRoutes(scope, deps, identify);
       auditRoutes(scope, deps, identify);
-      routeAuth(scope, deps, evenly(answering(auth.handler)));
+      routeAuth(scope, deps, evenly(work.answering(auth.handler)));
     },
     async signUpSeller({ email, password, name, organizationName, slug }) {
       const [existing] = await deps.db.select({ id: user.id }).from(user).where(eq(user.email, email.toLowerCase()));

@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import { APIError, isAPIError } from "better-auth/api";
 import type { Log } from "../lib/context.ts";
 import { loggable, stateOf } from "../lib/loggable.ts";
@@ -33,44 +32,3 @@ export const relayLog =
     if (failure) log.error({ error: loggable(failure) }, message);
     else log.info({}, message);
   };
-
-type Handler = (request: Request) => Promise<Response>;
-
-/**
- * What went wrong under better-auth that it would only log, or take for an answer (a mail that nobody wrote down, a
- * database that is away): the request fails all the same.
- */
-export function failures() {
-  const asked = new AsyncLocalStorage<{ error?: unknown }>();
-  const note = (error: unknown): void => {
-    const failure = asked.getStore();
-    if (failure) failure.error = error;
-  };
-  return {
-    note,
-    /** The storage, with what cannot be reached noted. */
-    noting: <A extends object>(storage: A): A =>
-      new Proxy(storage, {
-        get(target, key, receiver) {
-          const value: unknown = Reflect.get(target, key, receiver);
-          if (typeof value !== "function") return value;
-          return (...given: unknown[]) => {
-            const result: unknown = value(...given);
-            if (!(result instanceof Promise)) return result;
-            return result.catch((error: unknown) => {
-              if (isUnreachable(error)) note(error);
-              throw error;
-            });
-          };
-        },
-      }),
-    answering:
-      (handle: Handler): Handler =>
-      async (request) => {
-        const failure: { error?: unknown } = {};
-        const response = await asked.run(failure, () => handle(request));
-        if ("error" in failure && (response.ok || isUnreachable(failure.error))) throw failure.error;
-        return response;
-      },
-  };
-}

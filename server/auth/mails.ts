@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { Mail } from "../lib/mail.ts";
 
 const name_length_max = 60;
@@ -63,3 +64,15 @@ export const deletionMail = (to: string, url: string): Mail => ({
   note: "If you did not ask for this, do nothing: your account stays.",
   valid_hours: 24,
 });
+
+/** Asking for a mail to somebody's address takes this long at least, so that its time does not tell whether there is one. */
+const even_ms = 500;
+
+/** Answers in even time where a mail is written for those who are known, and nothing for others. */
+export const evenly =
+  (handle: (request: Request) => Promise<Response>) =>
+  async (request: Request): Promise<Response> => {
+    if (!new URL(request.url).pathname.endsWith("/request-password-reset")) return handle(request);
+    const [response] = await Promise.all([handle(request), pause(even_ms)]);
+    return response;
+  };

@@ -6,12 +6,11 @@ import { organizationRoles, statements } from "../../shared/permissions.ts";
 import type { Deps } from "../lib/context.ts";
 import { deleteOrganization as deleteWithAll, type KeepsBooks, leaveActive } from "./deletion.ts";
 import { invitationMail } from "./mails.ts";
-import type { Outbox } from "./mails-outbox.ts";
 import { membershipOf, organizationEndpoints, rolesHere } from "./organizations-access.ts";
 import { members_max, pending_invitations_max, roles_max, teams_max } from "./organizations-storage.ts";
 import { missingFrom } from "./permissions-guard.ts";
 import { session } from "./tables.ts";
-import { inTransaction } from "./transactions.ts";
+import { type AccountWork, inTransaction } from "./work.ts";
 
 const invitation_lifetime_seconds = 48 * 60 * 60;
 
@@ -38,7 +37,7 @@ export function checkInvitation({ status, expiresAt }: { status: string; expires
 }
 
 /** better-auth's organizations: their members, invitations, teams and roles, with what it leaves open closed. */
-export function organizations(deps: Deps, keepsBooks: KeepsBooks, { here, mail }: Pick<Outbox, "here" | "mail">) {
+export function organizations(deps: Deps, keepsBooks: KeepsBooks, { here, mail }: Pick<AccountWork, "here" | "mail">) {
   const plugin = organization(organizationOptions(deps, keepsBooks, here, mail));
   const { createOrganization, createInvitation, acceptInvitation, removeMember, deleteOrganization } = plugin.endpoints;
   // An endpoint under the name of one of the plugin's takes its place.
@@ -58,7 +57,12 @@ export function organizations(deps: Deps, keepsBooks: KeepsBooks, { here, mail }
 }
 
 /** What is done beside better-auth's own writes is done `here`, in the transaction that it has open. */
-function organizationOptions(deps: Deps, keepsBooks: KeepsBooks, here: Outbox["here"], sendMail: Outbox["mail"]) {
+function organizationOptions(
+  deps: Deps,
+  keepsBooks: KeepsBooks,
+  here: AccountWork["here"],
+  sendMail: AccountWork["mail"],
+) {
   const { config, clock } = deps;
   return {
     ac: access,

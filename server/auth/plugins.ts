@@ -6,19 +6,19 @@ import type { KeepsBooks } from "./deletion.ts";
 import { devices } from "./device-plugin.ts";
 import { guests, type MovePurchases } from "./guests.ts";
 import { guessingLimits } from "./limits-guessing.ts";
-import type { Outbox } from "./mails-outbox.ts";
 import { organizations } from "./organizations.ts";
 import { organizationGuards } from "./organizations-guards.ts";
 import { passwordGuard } from "./passwords-guard.ts";
 import { platformGuards, platformRoles } from "./platform.ts";
 import { social } from "./social.ts";
 import { usernames } from "./usernames.ts";
+import type { AccountWork } from "./work.ts";
 
 /** What accounts ask of the rest of the server. */
 export type AuthOptions = { keepsBooks: KeepsBooks; movePurchases: MovePurchases };
 
 /** What better-auth is asked to do beyond e-mail and password. The order matters: guards come first. */
-export const pluginsOf = (deps: Deps, { keepsBooks, movePurchases }: AuthOptions, outbox: Outbox) => {
+export const pluginsOf = (deps: Deps, { keepsBooks, movePurchases }: AuthOptions, work: AccountWork) => {
   const { config } = deps;
   return [
     guardedBearer(),
@@ -32,6 +32,6 @@ export const pluginsOf = (deps: Deps, { keepsBooks, movePurchases }: AuthOptions
     usernames(),
     guests(deps, movePurchases),
     admin({ ...platformRoles, adminUserIds: config.admin_user_ids }),
-    organizations(deps, keepsBooks, outbox),
+    organizations(deps, keepsBooks, work),
   ];
 };

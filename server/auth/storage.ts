@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { BetterAuthOptions } from "better-auth";
-import type { DBAdapter, DBTransactionAdapter } from "better-auth/adapters";
+import type { DBAdapter } from "better-auth/adapters";
 import { APIError, isAPIError } from "better-auth/api";
 import { seal, unseal } from "../lib/secrets.ts";
 
@@ -17,18 +17,6 @@ const seal_prefix = "sealed:";
 
 /** What is stored of a session's token or a device code. Both are long and random, so a plain hash hides them. */
 export const hashSecret = (secret: string): string => hash_prefix + createHash("sha256").update(secret).digest("hex");
-
-/**
- * The account side's storage, with secrets hashed or sealed on their way in. Whoever asks by a secret gets the row with
- * it; whoever asks otherwise (a list of sessions) gets the hash in its place. That names the row, to end it, and lets
- * nobody in: reading never takes a hash for what it hides.
- */
-export function protectedStorage(adapter: Adapter, secrets: readonly string[]): Adapter {
-  return {
-    ...protect(adapter, secrets),
-    transaction: (work) => adapter.transaction((tx) => work(protect(tx, secrets))),
-  };
-}
 
 /** Whoever could not be signed in is told so, and the log why. */
 function failedToCreate(model: string, error: unknown): never {
@@ -53,7 +41,12 @@ function opened(secrets: readonly string[], sealed: string): string | null {
 const isLookBeforeEnd = ({ where, limit }: { where?: Where | undefined; limit?: number }): boolean =>
   limit === 1 && (where?.every(({ operator }) => operator === undefined || operator === "eq") ?? false);
 
-function protect<A extends DBTransactionAdapter<BetterAuthOptions>>(adapter: A, secrets: readonly string[]): A {
+/**
+ * The account side's storage, with secrets hashed or sealed on their way in. Whoever asks by a secret gets the row with
+ * it; whoever asks otherwise (a list of sessions) gets the hash in its place. That names the row, to end it, and lets
+ * nobody in: reading never takes a hash for what it hides.
+ */
+export function protectedStorage(adapter: Adapter, secrets: readonly string[]): Adapter {
   /** The stored form of a row. */
   const into = (model: string, row: Row): Row => {
     const [hides, seals] = [hashed[model], sealed[model]];
