@@ -20,6 +20,22 @@ export type Io = {
 export const isInteractive = (io: Io): boolean =>
   Boolean(io.stdin.isTTY && io.stdout.isTTY) && !io.env.CI && !io.env.FLOE_PROMPT_DISABLED;
 
+/** The same streams under other settings. */
+export const withSettings = (io: Io, env: Io["env"]): Io => ({
+  get stdin() {
+    return io.stdin;
+  },
+  get stdout() {
+    return io.stdout;
+  },
+  get stderr() {
+    return io.stderr;
+  },
+  env,
+  signal: io.signal,
+  openBrowser: (url) => io.openBrowser(url),
+});
+
 /** The real streams. They are got only when used: making a stream of a descriptor takes time. */
 export function processIo(): Io {
   let stdout: Output | undefined;

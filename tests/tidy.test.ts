@@ -42,10 +42,27 @@ const homes: [RegExp, RegExp, string][] = [
     "settings are read in one place",
   ],
   [/\bas any\b|@ts-(ignore|nocheck)|\bas unknown as\b/, /^(tests\/|web\/stripe)/, "a cast here hides a fault"],
+  [
+    /\bdb\.transaction\(|\bdb: tx\b/,
+    /^(server\/lib\/(unit-of-work|database|pool)|tests\/|bench\/)/,
+    "a transaction is begun by transact, and handed on by within",
+  ],
+  [
+    /\bObject\.create\((?!null\))|\bnew Proxy\b/,
+    /^(server\/lib\/(database|pool)|tests\/(tidy|support\/memory-database))/,
+    "what looks like a thing and does otherwise is not seen by who reads it",
+  ],
   [/\b(TODO|FIXME|XXX)\b/, /^tests\/tidy/, "unfinished work has an issue, not a comment"],
   [/\/(work|root|home)\/\w+\//, /^tests\/tidy/, "no machine's paths"],
   [/\b(it|test|describe)\.(only|skip|todo)\(/, /^tests\/tidy/, "every test runs"],
 ];
+
+/** What a file says that stands elsewhere. */
+const misplaced = (file: string, text: string): string[] =>
+  homes.flatMap(([word, home, why]) => {
+    const found = home.test(file) ? null : word.exec(text);
+    return found ? [`${file} says ${found[0]}: ${why}`] : [];
+  });
 
 /** The floor of a file: its folder, and inside the server its room. */
 const floorOf = (file: string): string => /^server\/[^/]+(?=\/)|^server(?=\/[^/]+$)|^[^/]+/.exec(file)?.[0] ?? file;
@@ -104,10 +121,7 @@ test("the house is tidy", () => {
       const to = normalize(join(dirname(file), target)).replaceAll("\\", "/");
       if (!mayImport(file, to)) faults.push(`${file} may not import ${to}`);
     }
-    for (const [word, home, why] of homes) {
-      const found = word.exec(text);
-      if (found && !home.test(file)) faults.push(`${file} says ${found[0]}: ${why}`);
-    }
+    faults.push(...misplaced(file, text));
     const [, domain = "", room = ""] = /^server\/([^/]+)\/([^/]+)\.ts$/.exec(file) ?? [];
     if (domains.includes(domain) && !rooms.test(room)) faults.push(`${file} is not a room of a domain`);
     const lines = text.split("\n").length;
@@ -126,6 +140,15 @@ test("the check saw the house, and each of its rules can fail", () => {
   expect(mayImport("cli/commands/login.ts", "server/main.ts")).toBe(false);
   expect(mayImport("server/http/mount.ts", "server/products/service.ts")).toBe(false);
   expect(mayImport("server/lib/page.ts", "server/products/store.ts")).toBe(false);
+  for (const [text, home] of [
+    ["const db = Object.create(ctx.db)", "server/lib/database.ts"],
+    ["return new Proxy<PGlite>(pglite, {})", "server/lib/database-embedded.ts"],
+    ["await ctx.db.transaction(work)", "server/lib/unit-of-work.ts"],
+    ["const inner = { ...ctx, db: tx }", "server/lib/unit-of-work.ts"],
+    ["const now = new Date()", "server/lib/clock.ts"],
+  ] as const)
+    expect([misplaced("server/http/audit.ts", text).length, misplaced(home, text).length], text).toEqual([1, 0]);
+  expect(misplaced("server/http/query.ts", "const query = Object.create(null)")).toEqual([]);
 });
 
 test("the lock file names no download address", () => {

@@ -3,6 +3,7 @@ import type { CatalogPlan } from "../../shared/api/catalog.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import type { Context } from "../context.ts";
 import { isFault } from "../fault.ts";
+import { withSettings } from "../io.ts";
 import { makeContext } from "../make-context.ts";
 import { noProfile, profilesIn } from "../settings.ts";
 import { type CatalogFile, flawsAt, readCatalog, readText, standardName } from "./file.ts";
@@ -22,8 +23,7 @@ export function underProfile(context: Context, profile: string): Context {
   const { server: _, org: __, apiKeyFile: ___, ...globals } = context.globals;
   const { FLOE_SERVER: ____, FLOE_ORG: _____, FLOE_API_KEY: ______, FLOE_PROFILE: _______, ...env } = context.io.env;
   if (!profilesIn(env).includes(profile)) throw noProfile(env, profile);
-  const io = Object.create(context.io, { env: { value: env } }) as typeof context.io;
-  return makeContext(io, context.manifest, context.version, { ...globals, profile });
+  return makeContext(withSettings(context.io, env), context.manifest, context.version, { ...globals, profile });
 }
 
 /** Ask for a plan. Faults that the server finds are told at their lines. */

@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { Webhook } from "standardwebhooks";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { events, mails } from "../../server/lib/tables.ts";
 import { transact } from "../../server/lib/unit-of-work.ts";
 import { webhookJobs } from "../../server/webhooks/jobs.ts";
@@ -231,23 +231,17 @@ describe("an event", () => {
   test("is sent again under the same id when the process dies between sending and recording (WHK-07)", async () => {
     const made = await endpoint();
     await happen("product.created");
-    const { db } = floe.deps;
-    let transactions = 0;
-    const dying = new Proxy(db, {
-      get(target, key, self) {
-        if (key !== "transaction") return Reflect.get(target, key, self);
-        return (work: never) => {
-          transactions += 1;
-          if (transactions === 2) throw new Error("The process dies here.");
-          return target.transaction(work);
-        };
-      },
-    });
     await dispatch();
     const { id } = only(await copies(made.id));
-    await expect(
-      webhookJobs["webhooks.deliver"]({ ...floe.deps, db: dying }, { webhook_event_id: id }),
-    ).rejects.toThrow("dies");
+    const { db } = floe.deps;
+    const dying = vi.spyOn(db, "transaction");
+    dying.mockImplementationOnce(db.transaction.bind(db));
+    dying.mockImplementationOnce(() => Promise.reject(new Error("The process dies here.")));
+    try {
+      await expect(webhookJobs["webhooks.deliver"](floe.deps, { webhook_event_id: id })).rejects.toThrow("dies");
+    } finally {
+      dying.mockRestore();
+    }
     expect(receiver.received).toHaveLength(1);
     // While its sender may still be at work nobody else sends it.
     floe.clock.advance(30_000);
