@@ -168,8 +168,13 @@ export type Config = Settings & {
   admin_user_ids: string[];
   /** True when the database runs in this process, in the data folder. */
   embedded: boolean;
-  /** True when only this machine can reach the server. */
+  /** True when only this machine can reach the server: it is bound to loopback, and its public address is no other. */
   loopback: boolean;
+  /**
+   * True on a developer's own machine, with the embedded database and on loopback. Here alone are there a demo shop and an
+   * inbox that anybody reads, receivers on private addresses, and no limit on requests.
+   */
+  development: boolean;
   /** How often whoever calls /v1 may do so; 0 for as often as they like. */
   requests_per_minute: number;
 };
@@ -182,6 +187,7 @@ export class ConfigError extends Error {
 /** Of production (API-01). While developing there is no limit. */
 const requests_per_minute_standard = 500;
 const loopbackHosts = ["127.0.0.1", "localhost", "::1"];
+const bareHost = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");
 
 /** Read and check every setting; flags (`given`) win over the environment. The only reader of the environment. */
 export function readSettings(
@@ -257,11 +263,13 @@ export function completeConfig(settings: Settings, generatedSecret?: string): Co
   const secret = settings.FLOE_SECRET ?? (embedded ? generatedSecret : undefined);
   if (!secret)
     throw new ConfigError("FLOE_SECRET is required with DATABASE_URL: at least 32 random characters, kept secret.");
-  const loopback = loopbackHosts.includes(settings.HOST);
   const host = settings.HOST.includes(":") ? `[${settings.HOST}]` : settings.HOST;
   const shown =
     settings.HOST === "0.0.0.0" || settings.HOST === "127.0.0.1" || settings.HOST === "::" ? "localhost" : host;
   const address = (settings.FLOE_URL ?? `http://${shown}:${settings.PORT}`).replace(/\/+$/, "");
+  // Behind an address of its own stands a proxy, and behind that everybody.
+  const loopback = [settings.HOST, bareHost(new URL(address))].every((name) => loopbackHosts.includes(name));
+  const development = embedded && loopback;
   return {
     ...settings,
     secret,
@@ -271,6 +279,7 @@ export function completeConfig(settings: Settings, generatedSecret?: string): Co
     embedded,
     url: address,
     loopback,
-    requests_per_minute: settings.FLOE_REQUESTS_PER_MINUTE ?? (embedded && loopback ? 0 : requests_per_minute_standard),
+    development,
+    requests_per_minute: settings.FLOE_REQUESTS_PER_MINUTE ?? (development ? 0 : requests_per_minute_standard),
   };
 }

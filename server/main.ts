@@ -70,7 +70,7 @@ export async function start(
     };
     const auth = createAuth(deps, { keepsBooks, movePurchases });
     closing.push(() => auth.close());
-    const development = config.embedded && config.loopback;
+    const { development } = config;
     const provider =
       config.FLOE_BILLING === "polar" ? (await import("./providers/polar.ts")).polarProvider(config) : embedded;
     // Nobody could sign in to its shop where passwords are off, nor may it sign up where that is closed.

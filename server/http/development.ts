@@ -13,16 +13,22 @@ import { contextOf } from "./mount.ts";
 const DemoCheckout = z.object({ product_id: z.uuid(), embed_origin: z.url().optional() });
 const demo_products_max = 50;
 const localHost = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
+/** What proxies say of whom they ask for, each in its own way. */
+const forwarded = /^(x-forwarded-.+|forwarded|via|x-real-ip|cf-connecting-ip)$/;
 
 /**
- * The demo shop's and the mail inbox's data, for an embedded server that only this machine reaches. The Host header is
- * checked too: a page elsewhere that points its name at this address must not read the inbox.
+ * Whether a request comes from this machine's own screen. A page elsewhere that points its name at this address says so in
+ * the Host header; a proxy on this machine, behind which is everybody, says whom it asks for.
  */
+export const isFromHere = ({ headers }: FastifyRequest): boolean =>
+  localHost.test(headers.host ?? "") && !Object.keys(headers).some((name) => forwarded.test(name));
+
+/** The demo shop's and the mail inbox's data, for a server on a developer's own machine. */
 export function development(app: FastifyInstance, deps: Deps, provider: Provider, organization_id: string): void {
   const actor: Actor = { kind: "system", organization_id, scopes: new Set(scopes), user_id: null, key_id: null };
   const contextFor = (request: FastifyRequest) => contextOf(deps, request, actor);
   app.addHook("onRequest", async (request) => {
-    if (!localHost.test(request.headers.host ?? "")) throw notFound();
+    if (!isFromHere(request)) throw notFound();
   });
   app.get("/demo/products.json", async (request) => {
     const query = { page: 1, limit: demo_products_max, is_archived: false, sorting: ["-created_at" as const] };

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { isFromHere } from "./development.ts";
 
 export type PagesOptions = {
   /** Folder of the built web app. */
@@ -81,16 +82,19 @@ export async function servePages(app: FastifyInstance, { root, development }: Pa
       }
     },
   });
-  for (const path of [...pages, ...(development ? developmentPages : [])]) {
+  for (const path of pages)
+    app.get(path, (_request, reply) => document(reply, 200, path.startsWith("/checkout/") ? "*" : "'none'"));
+  for (const path of development ? developmentPages : []) {
     // Mails bring their styles along, and the inbox's frame inherits what its page may do.
     const styles = path === "/mail" ? " 'unsafe-inline'" : "";
-    app.get(path, (_request, reply) => document(reply, 200, path.startsWith("/checkout/") ? "*" : "'none'", styles));
+    app.get(path, (request, reply) => document(reply, isFromHere(request) ? 200 : 404, "'none'", styles));
   }
-  app.get<{ Querystring: { error?: unknown } }>("/", ({ query: { error } }, reply) => {
+  app.get<{ Querystring: { error?: unknown } }>("/", (request, reply) => {
+    const { error } = request.query;
     // Links of mails lead here where nothing else was asked for, and say so when they fail.
     if (typeof error === "string" && error !== "")
       return reply.redirect(`/${isVerification(error) ? "verify-email" : "error"}?error=${encodeURIComponent(error)}`);
-    return reply.redirect(development ? "/demo" : "/account");
+    return reply.redirect(development && isFromHere(request) ? "/demo" : "/account");
   });
   app.setNotFoundHandler((request, reply) => {
     const wantsPage =

@@ -24,7 +24,7 @@ const silence_ms = 30_000;
 const loopback = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /** Where a person at this machine reads mail on the page /mail, and nobody else can. */
-const hasInbox = ({ SMTP_URL, embedded, loopback }: Config): boolean => !SMTP_URL && embedded && loopback;
+const hasInbox = ({ SMTP_URL, development }: Config): boolean => !SMTP_URL && development;
 
 /** Write a mail with the change that it tells of; a job sends it, as soon as there is a mail server. */
 export async function queueMail(tx: Tx, deps: Deps, { to, valid_hours, ...letter }: Mail): Promise<void> {

@@ -27,9 +27,7 @@ export class RefusedAddress extends Error {
 }
 
 /** Sellers' addresses may be private only where the server itself can be reached by nobody else. */
-export const reachOf = (config: Pick<Config, "embedded" | "loopback">): Reach => ({
-  private_allowed: config.embedded && config.loopback,
-});
+export const reachOf = ({ development }: Pick<Config, "development">): Reach => ({ private_allowed: development });
 
 const globalIpv6 = ipaddr.parseCIDR("2000::/3");
 
