@@ -24,8 +24,14 @@ export async function lockCatalog(tx: Tx, organization_id: string, catalog: stri
   const entries = await entriesOf(tx, organization_id, catalog);
   for (const kind of kinds) {
     const held = entries.filter((entry) => entry.kind === kind).map(({ id }) => id);
-    const { table, id } = sources[kind];
-    if (held.length > 0) await tx.select({ id }).from(table).where(inArray(id, held)).orderBy(id).for("no key update");
+    const { table, id, organization_id: owner } = sources[kind];
+    if (held.length > 0)
+      await tx
+        .select({ id })
+        .from(table)
+        .where(and(eq(owner, organization_id), inArray(id, held)))
+        .orderBy(id)
+        .for("no key update");
   }
 }
 
@@ -210,8 +216,11 @@ export async function buyersOfBenefits(db: Database, organization_id: string, id
     await db
       .select({ id: benefit_id, total: customersOf })
       .from(productBenefits)
-      .innerJoin(orders, and(eq(orders.product_id, product_id), eq(orders.organization_id, organization_id)))
-      .where(inArray(benefit_id, ids))
+      .innerJoin(
+        orders,
+        and(eq(orders.organization_id, productBenefits.organization_id), eq(orders.product_id, product_id)),
+      )
+      .where(and(eq(productBenefits.organization_id, organization_id), inArray(benefit_id, ids)))
       .groupBy(benefit_id),
   );
 }

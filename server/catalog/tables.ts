@@ -22,6 +22,5 @@ export const catalogEntries = pgTable(
   (table) => [
     primaryKey({ columns: [table.organization_id, table.catalog, table.kind, table.key] }),
     uniqueIndex("catalog_entries_subject").on(table.organization_id, table.kind, table.subject_id),
-    index("catalog_entries_subject_id").on(table.subject_id),
   ],
 );

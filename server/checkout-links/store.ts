@@ -6,7 +6,7 @@ import { among, offsetOf, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { findProducts } from "../products/store.ts";
 import type { LinkRow, WholeLink } from "./rules.ts";
-import { checkoutLinkProducts, checkoutLinks, sortableUrl } from "./tables.ts";
+import { checkoutLinkProducts, checkoutLinkSecrets, checkoutLinks, sortableUrl } from "./tables.ts";
 
 type Filter = Paging & {
   organization_id?: string[] | undefined;
@@ -88,7 +88,9 @@ export async function findLink(db: Database, organization_id: string, id: string
 
 /** A link by its secret, whoever's it is. */
 export async function findBySecret(db: Database, client_secret: string): Promise<WholeLink | undefined> {
-  const rows = await select(db).where(eq(checkoutLinks.client_secret, client_secret));
+  const rows = await select(db)
+    .innerJoin(checkoutLinkSecrets, followKey(checkoutLinkSecrets.checkout_link_id, checkoutLinks))
+    .where(eq(checkoutLinkSecrets.client_secret, client_secret));
   const [row] = rows;
   return row && (await wholeOf(db, row.organization_id, rows))[0];
 }
@@ -106,7 +108,9 @@ export async function lockLink(tx: Tx, organization_id: string, id: string): Pro
 
 /** Add a link. */
 export async function insertLink(tx: Tx, values: typeof checkoutLinks.$inferInsert): Promise<void> {
+  const { client_secret, organization_id, id: checkout_link_id } = values;
   await tx.insert(checkoutLinks).values(values);
+  await tx.insert(checkoutLinkSecrets).values({ client_secret, organization_id, checkout_link_id });
 }
 
 /** Change columns of a link that the caller has locked. */
@@ -116,11 +120,12 @@ export async function updateLink(tx: Tx, key: RowKey, patch: Partial<LinkRow>): 
 
 /** Remove a link; the checkouts it opened go on. */
 export async function deleteLink(tx: Tx, organization_id: string, id: string): Promise<boolean> {
-  const gone = await tx
+  const [gone] = await tx
     .delete(checkoutLinks)
     .where(matchKey(checkoutLinks, { organization_id, id }))
-    .returning({ id: checkoutLinks.id });
-  return gone.length > 0;
+    .returning({ client_secret: checkoutLinks.client_secret });
+  if (gone) await tx.delete(checkoutLinkSecrets).where(eq(checkoutLinkSecrets.client_secret, gone.client_secret));
+  return gone !== undefined;
 }
 
 const ofLink = (link: RowKey) =>

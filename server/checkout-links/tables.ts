@@ -3,7 +3,7 @@ import { type AnyPgColumn, boolean, index, integer, pgTable, text, uuid } from "
 import type { CheckoutLink } from "../../shared/api/checkout-links.ts";
 import { discounts } from "../discounts/tables.ts";
 import { metadata, ownedKey, references } from "../lib/columns.ts";
-import { owned } from "../organizations/tables.ts";
+import { organization, owned } from "../organizations/tables.ts";
 import { products } from "../products/tables.ts";
 
 /** As much of a URL as an index surely takes, whatever letters it is written in. */
@@ -14,7 +14,7 @@ export const checkoutLinks = pgTable(
   "checkout_links",
   {
     ...owned(),
-    client_secret: text().notNull().unique(),
+    client_secret: text().notNull(),
     label: text(),
     trial_interval: text().$type<CheckoutLink["trial_interval"]>(),
     trial_interval_count: integer(),
@@ -35,6 +35,15 @@ export const checkoutLinks = pgTable(
     index("checkout_links_by_success_url").on(table.organization_id, sortableUrl(table.success_url), table.id),
   ],
 );
+
+/** Which link a secret opens: whoever comes with one does not say of which organization it is. */
+export const checkoutLinkSecrets = pgTable("checkout_link_secrets", {
+  client_secret: text().primaryKey(),
+  organization_id: text()
+    .notNull()
+    .references(() => organization.id, { onDelete: "cascade" }),
+  checkout_link_id: uuid().notNull(),
+});
 
 /** The products on offer at a link, in their order. */
 export const checkoutLinkProducts = pgTable(

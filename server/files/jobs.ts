@@ -1,4 +1,5 @@
 import type { Deps } from "../lib/context.ts";
+import type { RowKey } from "../lib/rows.ts";
 import * as store from "./store.ts";
 
 /** Addresses for parts are good for a day; a day more is left to complete what was sent. */
@@ -10,11 +11,11 @@ export async function sweepFiles(deps: Deps): Promise<number> {
   const now = deps.clock.now();
   await store.abandon(deps.db, new Date(now.getTime() - unfinished_ms), now);
   for (let total = 0; ; ) {
-    const purged: string[] = [];
+    const purged: RowKey[] = [];
     for (const row of await store.findUnpurged(deps.db, batch_size)) {
       try {
         await deps.storage.remove(row.path, row.upload_id);
-        purged.push(row.id);
+        purged.push(row);
       } catch (error) {
         deps.log.warn({ err: error, file_id: row.id }, "A file could not be removed; it will be tried again.");
       }

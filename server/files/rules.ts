@@ -1,7 +1,9 @@
+import { z } from "zod";
 import type { File, FileService, files as operations, ProductMedia, UploadPart } from "../../shared/api/files.ts";
 import { bytesReadable } from "../../shared/bytes.ts";
 import type { Input } from "../../shared/contract.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
+import type { RowKey } from "../lib/rows.ts";
 import type { files } from "./tables.ts";
 
 export type FileRow = typeof files.$inferSelect;
@@ -62,6 +64,14 @@ export function pathOf(service: FileService, organization_id: string, id: string
     .slice(-name_length_max)
     .replace(/^[.-]+/, "");
   return `${service}/${organization_id}/${id}/${safe || "file"}`;
+}
+
+/** Which file a path can be of: it names the organization and the file. */
+export function keyOfPath(path: string): RowKey | undefined {
+  const [, organization_id, id] = path.split("/");
+  return organization_id !== undefined && z.uuid().safeParse(id).success
+    ? { organization_id, id: id ?? "" }
+    : undefined;
 }
 
 /** What is wrong with a completion before anything is asked of the storage. */

@@ -36,7 +36,7 @@ export const fileService: Service<typeof files, Ctx> = {
       }),
     );
     const upload_id = await ctx.storage.begin(row, upload.parts);
-    await store.updateFile(ctx.db, id, { upload_id });
+    await store.updateFile(ctx.db, row, { upload_id });
     return uploadOut(row, upload_id, upload.parts, await ctx.storage.targets(row, upload_id, upload.parts));
   },
   async uploaded(ctx, { params, body }) {
@@ -59,7 +59,7 @@ export const fileService: Service<typeof files, Ctx> = {
     const complete = await transact(ctx, async (tx) => {
       const locked = await store.lockFile(tx, organization_id, row.id);
       if (!locked || locked.is_uploaded) return locked;
-      return store.updateFile(tx, row.id, {
+      return store.updateFile(tx, row, {
         is_uploaded: true,
         upload_parts: null,
         last_modified_at: ctx.clock.now(),
@@ -82,7 +82,7 @@ export const fileService: Service<typeof files, Ctx> = {
       if (!row) throw notFound();
       const { name = row.name, version = row.version } = body;
       const same = name === row.name && version === row.version;
-      const changed = same ? row : await store.updateFile(tx, row.id, { name, version, modified_at: ctx.clock.now() });
+      const changed = same ? row : await store.updateFile(tx, row, { name, version, modified_at: ctx.clock.now() });
       return fileOut(changed, ctx.config.media_url);
     }),
   delete: (ctx, { params }) =>
@@ -90,6 +90,6 @@ export const fileService: Service<typeof files, Ctx> = {
       const row = await store.lockFile(tx, organizationOf(ctx), params.id);
       if (!row) throw notFound();
       // The sweep removes the bytes.
-      await store.updateFile(tx, row.id, { deleted_at: ctx.clock.now() });
+      await store.updateFile(tx, row, { deleted_at: ctx.clock.now() });
     }),
 };

@@ -1,8 +1,9 @@
-import { and, asc, count, desc, eq, inArray, isNotNull, isNull, lt, ne, notExists, or, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, isNotNull, isNull, lt, ne, notExists, or, sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, offsetOf, type Paging } from "../lib/page.ts";
+import { matchKey, matchKeys, type RowKey } from "../lib/rows.ts";
 import { organization } from "../organizations/tables.ts";
-import type { FileRow } from "./rules.ts";
+import { type FileRow, keyOfPath } from "./rules.ts";
 import { files } from "./tables.ts";
 
 type Filter = Paging & { organization_id?: string[] | undefined; ids?: string[] | undefined };
@@ -38,11 +39,14 @@ export async function findFile(db: Database, organization_id: string, id: string
 
 /** The complete file of a path, if everybody may see it. */
 export async function findPublic(db: Database, path: string): Promise<FileRow | undefined> {
+  const key = keyOfPath(path);
+  if (!key) return undefined;
   const [row] = await db
     .select()
     .from(files)
     .where(
       and(
+        matchKey(files, key),
         eq(files.path, path),
         ne(files.service, "downloadable"),
         isNull(files.deleted_at),
@@ -70,9 +74,9 @@ export async function insertFile(tx: Tx, values: typeof files.$inferInsert): Pro
 }
 
 /** Change columns of a file. */
-export async function updateFile(tx: Database | Tx, id: string, patch: Partial<FileRow>): Promise<FileRow> {
-  const [row] = await tx.update(files).set(patch).where(eq(files.id, id)).returning();
-  if (!row) throw new Error(`The file ${id} is gone.`);
+export async function updateFile(tx: Database | Tx, key: RowKey, patch: Partial<FileRow>): Promise<FileRow> {
+  const [row] = await tx.update(files).set(patch).where(matchKey(files, key)).returning();
+  if (!row) throw new Error(`The file ${key.id} is gone.`);
   return row;
 }
 
@@ -100,8 +104,8 @@ export const findUnpurged = (db: Database, limit: number): Promise<FileRow[]> =>
     .limit(limit);
 
 /** Write down that the bytes of these files are gone; of organizations that are gone too, nothing stays. */
-export async function markPurged(db: Database, ids: readonly string[], now: Date): Promise<void> {
-  const these = inArray(files.id, [...ids]);
+export async function markPurged(db: Database, keys: readonly RowKey[], now: Date): Promise<void> {
+  const these = matchKeys(files, keys);
   await db.delete(files).where(and(these, orphaned(db)));
   await db.update(files).set({ purged_at: now }).where(these);
 }

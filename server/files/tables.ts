@@ -14,7 +14,7 @@ export const files = pgTable(
     deleted_at: instant(),
     service: text().$type<FileService>().notNull(),
     name: text().notNull(),
-    path: text().notNull().unique(),
+    path: text().notNull(),
     mime_type: text().notNull(),
     size: bigint({ mode: "number" }).notNull(),
     version: text(),

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { and, eq, getTableColumns, type SQL } from "drizzle-orm";
+import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
 import { type OwnedTable, organizationOf } from "./columns.ts";
 
@@ -9,6 +9,15 @@ export type RowKey = { organization_id: string; id: string };
 /** That a row is this one. */
 export const matchKey = (table: OwnedTable, { organization_id, id }: RowKey): SQL | undefined =>
   and(eq(table.organization_id, organization_id), eq(table.id, id));
+
+/** That a row is one of these. */
+export const matchKeys = (table: OwnedTable, keys: readonly RowKey[]): SQL =>
+  keys.length === 0
+    ? sql`false`
+    : sql`(${table.organization_id}, ${table.id}) in (${sql.join(
+        keys.map(({ organization_id, id }) => sql`(${organization_id}, ${id}::uuid)`),
+        sql`, `,
+      )})`;
 
 /** How a table is joined to the one that a foreign key of it points to. */
 export const followKey = (column: AnyPgColumn, to: OwnedTable): SQL | undefined =>
