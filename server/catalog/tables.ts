@@ -1,4 +1,4 @@
-import { index, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { Kind } from "../../shared/catalog/document.ts";
 import { instant } from "../lib/columns.ts";
 import { organization } from "../organizations/tables.ts";

@@ -202,6 +202,12 @@ CREATE TABLE "checkout_link_products" (
 	CONSTRAINT "checkout_link_products_pkey" PRIMARY KEY("organization_id","checkout_link_id","product_id")
 );
 --> statement-breakpoint
+CREATE TABLE "checkout_link_secrets" (
+	"client_secret" text PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"checkout_link_id" uuid NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "checkout_links" (
 	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
@@ -218,8 +224,7 @@ CREATE TABLE "checkout_links" (
 	"success_url" text,
 	"return_url" text,
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
-	CONSTRAINT "checkout_links_pkey" PRIMARY KEY("organization_id","id"),
-	CONSTRAINT "checkout_links_client_secret_unique" UNIQUE("client_secret")
+	CONSTRAINT "checkout_links_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "checkouts" (
@@ -356,8 +361,7 @@ CREATE TABLE "files" (
 	"upload_id" text,
 	"upload_parts" jsonb,
 	"purged_at" timestamp with time zone,
-	CONSTRAINT "files_pkey" PRIMARY KEY("organization_id","id"),
-	CONSTRAINT "files_path_unique" UNIQUE("path")
+	CONSTRAINT "files_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "audit_log" (
@@ -688,6 +692,7 @@ ALTER TABLE "benefits" ADD CONSTRAINT "benefits_organization_id_organization_id_
 ALTER TABLE "catalog_entries" ADD CONSTRAINT "catalog_entries_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "checkout_link_products" ADD CONSTRAINT "checkout_link_products_checkout_link_id_fkey" FOREIGN KEY ("organization_id","checkout_link_id") REFERENCES "public"."checkout_links"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "checkout_link_products" ADD CONSTRAINT "checkout_link_products_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkout_link_secrets" ADD CONSTRAINT "checkout_link_secrets_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "checkout_links" ADD CONSTRAINT "checkout_links_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "checkout_links" ADD CONSTRAINT "checkout_links_discount_id_fkey" FOREIGN KEY ("organization_id","discount_id") REFERENCES "public"."discounts"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -744,7 +749,6 @@ CREATE INDEX "benefits_by_type" ON "benefits" USING btree ("organization_id","ty
 CREATE INDEX "benefits_part" ON "benefits" USING gin ("description" gin_trgm_ops);--> statement-breakpoint
 CREATE INDEX "benefits_metadata" ON "benefits" USING gin ("metadata" jsonb_path_ops);--> statement-breakpoint
 CREATE UNIQUE INDEX "catalog_entries_subject" ON "catalog_entries" USING btree ("organization_id","kind","subject_id");--> statement-breakpoint
-CREATE INDEX "catalog_entries_subject_id" ON "catalog_entries" USING btree ("subject_id");--> statement-breakpoint
 CREATE INDEX "checkout_link_products_of_product" ON "checkout_link_products" USING btree ("organization_id","product_id");--> statement-breakpoint
 CREATE INDEX "checkout_links_by_creation" ON "checkout_links" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "checkout_links_by_label" ON "checkout_links" USING btree ("organization_id","label","id");--> statement-breakpoint
