@@ -14,7 +14,9 @@ export const events = pgTable(
     id: uuid().notNull(),
     seq: bigserial({ mode: "number" }).notNull(),
     xid: bigint({ mode: "bigint" }).notNull().default(sql`(pg_current_xact_id()::text::bigint)`),
-    organization_id: text().notNull(),
+    organization_id: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
     type: text().notNull(),
     data: jsonb().notNull(),
     created_at: instant().notNull(),

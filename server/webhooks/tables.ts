@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import { bigint, boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import { instant, ownedKey, references, stamps } from "../lib/columns.ts";
 import type { ApiVersion, ClientProfile } from "../lib/profiles.ts";
+import { events } from "../lib/tables.ts";
 import { owned } from "../organizations/tables.ts";
 
 /** Where a seller wants to be told, and in which words: those of the client the endpoint was made with. */
@@ -58,6 +59,7 @@ export const webhookEvents = pgTable(
   (table) => [
     ownedKey(table.id),
     references(table.endpoint_id, webhookEndpoints, "cascade"),
+    references(table.event_id, events, "cascade"),
     uniqueIndex("webhook_events_once").on(table.organization_id, table.event_id, table.endpoint_id),
     index("webhook_events_order").on(table.organization_id, table.endpoint_id, table.seq),
     index("webhook_events_due").on(table.next_attempt_at).where(sql`${table.next_attempt_at} is not null`),

@@ -1,0 +1,282 @@
+import { type SQL, sql } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Floe, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
+import { startOnPostgres } from "../support/races.ts";
+
+const accounts = "of people and of who may do what, not of one seller's business";
+const lookup = "says whose a thing is to those who come with a secret and no organization";
+const processor = "the books of a card processor, who knows no organizations";
+/** The tables that hold no seller's data, and why. All others do. */
+const notSellers: Record<string, string> = {
+  account: accounts,
+  apikey: accounts,
+  attempts: accounts,
+  device_code: accounts,
+  invitation: accounts,
+  member: accounts,
+  organization: accounts,
+  organization_role: accounts,
+  session: accounts,
+  team: accounts,
+  team_member: accounts,
+  user: accounts,
+  verification: accounts,
+  audit_log: "of people too, stays when the organization goes, and can only grow, which a trigger sees to",
+  idempotency_keys: "of whoever sent the request, for a day",
+  mails: "letters to people on their way out, of all sellers and of none",
+  checkout_link_secrets: lookup,
+  processor_notices: processor,
+  test_intents: processor,
+  test_tokens: processor,
+};
+
+/** Columns that hold the id of a row without a foreign key, and why. */
+const unheld: Record<string, string> = {
+  "catalog_entries.subject_id": "is of one table or another, as the entry's kind says",
+  "customers.default_payment_method_id": "no payment methods are kept yet",
+  "order_items.product_price_id": "what was bought stays readable without it",
+  "orders.checkout_id": "the checkout",
+  "payments.checkout_id": "the checkout",
+  "payments.customer_id": "the customer",
+  "payments.order_id": "the order",
+};
+
+/** Unique keys that are of all organizations, and why. */
+const spanning: Record<string, string> = { checkouts_client_secret_unique: "a checkout is looked up by its secret" };
+
+type Column = { name: string; type: string; required: boolean; defaulted: boolean };
+type ForeignKey = { name: string; to: string; columns: string[]; toColumns: string[]; onDelete: string };
+type Table = {
+  name: string;
+  columns: Column[];
+  key: string[];
+  uniques: { name: string; columns: string[] }[];
+  foreignKeys: ForeignKey[];
+  triggers: string[];
+};
+
+const namesOf = (table: SQL, numbers: SQL) => sql`(
+  select coalesce(json_agg(a.attname order by n.place), '[]') from unnest(${numbers}) with ordinality n(number, place)
+  join pg_attribute a on a.attrelid = ${table} and a.attnum = n.number)`;
+const catalogue = sql`
+  select c.relname as name,
+    (select json_agg(json_build_object('name', a.attname, 'type', format_type(a.atttypid, null),
+       'required', a.attnotnull, 'defaulted', a.atthasdef) order by a.attnum)
+     from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped) as columns,
+    coalesce((select ${namesOf(sql`c.oid`, sql`i.indkey::int2[]`)} from pg_index i
+     where i.indrelid = c.oid and i.indisprimary), '[]') as key,
+    (select coalesce(json_agg(json_build_object('name', i.indexrelid::regclass, 'columns', ${namesOf(sql`c.oid`, sql`i.indkey::int2[]`)})), '[]')
+     from pg_index i where i.indrelid = c.oid and i.indisunique) as uniques,
+    (select coalesce(json_agg(json_build_object('name', f.conname, 'to', t.relname, 'onDelete', f.confdeltype,
+       'columns', ${namesOf(sql`f.conrelid`, sql`f.conkey`)}, 'toColumns', ${namesOf(sql`f.confrelid`, sql`f.confkey`)})), '[]')
+     from pg_constraint f join pg_class t on t.oid = f.confrelid where f.conrelid = c.oid and f.contype = 'f') as "foreignKeys",
+    (select coalesce(json_agg(g.tgname), '[]') from pg_trigger g where g.tgrelid = c.oid and not g.tgisinternal) as triggers
+  from pg_class c where c.relkind in ('r', 'p') and c.relnamespace = 'public'::regnamespace order by c.relname`;
+
+async function tablesOf({ deps }: Floe): Promise<Table[]> {
+  const found: unknown = await deps.db.execute(catalogue);
+  return (Array.isArray(found) ? found : (found as { rows: unknown[] }).rows) as Table[];
+}
+
+const owner = "organization_id";
+const isSellers = (table: string) => !(table in notSellers);
+/** A foreign key to the organization itself. */
+const isToOwner = ({ to, columns }: ForeignKey) => to === "organization" && columns.join() === owner;
+/** The column of a foreign key that points, beside the organization's. */
+const pointerOf = ({ columns }: ForeignKey) => columns.find((name) => name !== owner) ?? owner;
+
+/** What is wrong with how a table holds a seller's rows apart from another's. */
+function faultsOf(table: Table): string[] {
+  const { name, key, uniques, foreignKeys, triggers, columns } = table;
+  if (!isSellers(name))
+    return foreignKeys
+      .filter(({ to }) => isSellers(to))
+      .map((held) => `${held.name} points to sellers' data from outside`);
+  const faults: string[] = [];
+  if (key[0] !== owner) faults.push(`${name} is not keyed by its organization first`);
+  for (const unique of uniques)
+    if (!unique.columns.includes(owner) && !(unique.name in spanning))
+      faults.push(`${unique.name} is unique across organizations`);
+  for (const held of foreignKeys) {
+    if (isToOwner(held)) continue;
+    const carries = held.columns.some((column, place) => column === owner && held.toColumns[place] === owner);
+    if (!isSellers(held.to) || !carries) faults.push(`${held.name} does not carry the organization`);
+    // `set null` and `set default` would change the organization as well.
+    if (held.onDelete !== "a" && held.onDelete !== "c")
+      faults.push(`${held.name} changes rows when what they point to goes`);
+  }
+  // The rows that a deletion takes along by one step are gone when those they point to are; those by two steps may not be.
+  if (foreignKeys.some(({ to, onDelete }) => isSellers(to) && onDelete === "a") && !foreignKeys.some(isToOwner))
+    faults.push(`${name} holds up the deletion of its organization`);
+  for (const trigger of triggers) faults.push(`${name} has the trigger ${trigger}`);
+  const held = new Set(foreignKeys.map(pointerOf));
+  for (const column of columns)
+    if (
+      column.type === "uuid" &&
+      column.name.endsWith("_id") &&
+      !held.has(column.name) &&
+      !(`${name}.${column.name}` in unheld)
+    )
+      faults.push(`${name}.${column.name} points to a row and is no foreign key`);
+  return faults;
+}
+
+let embedded: Floe;
+beforeAll(async () => {
+  embedded = await start();
+});
+afterAll(() => embedded?.close());
+
+describe("each seller's rows are held apart from the others' by the database", () => {
+  test("every table is keyed, unique and pointed to within an organization", async () => {
+    const tables = await tablesOf(embedded);
+    expect(tables.flatMap(faultsOf)).toEqual([]);
+    expect(tables.filter(({ name }) => isSellers(name)).length).toBeGreaterThan(20);
+    // A list that names what is no more would one day excuse something else.
+    const known = new Set(
+      tables.flatMap(({ name, columns }) => [name, ...columns.map((column) => `${name}.${column.name}`)]),
+    );
+    expect([...Object.keys(notSellers), ...Object.keys(unheld)].filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  test("a table that breaks a rule is found", async () => {
+    const floe = await start();
+    try {
+      for (const statement of [
+        `create table leaky (id uuid primary key, organization_id text not null, customer_id uuid, product_id uuid, discount_id uuid,
+           file_id uuid, code text unique, unique (organization_id, id),
+           foreign key (organization_id, customer_id) references customers (organization_id, id),
+           foreign key (organization_id, product_id) references products (organization_id, id) on delete set null)`,
+        "create function nothing() returns trigger language plpgsql as 'begin return null; end'",
+        "create trigger leaky_trigger after insert on leaky for each row execute function nothing()",
+        "create unique index customers_alone on customers (id)",
+        "alter table leaky add foreign key (customer_id) references customers (id)",
+        "alter table mails add organization_id text, add customer_id uuid",
+        "alter table mails add foreign key (organization_id, customer_id) references customers (organization_id, id)",
+      ])
+        await floe.deps.db.execute(statement);
+      expect((await tablesOf(floe)).flatMap(faultsOf).sort()).toEqual([
+        "customers_alone is unique across organizations",
+        "leaky has the trigger leaky_trigger",
+        "leaky holds up the deletion of its organization",
+        "leaky is not keyed by its organization first",
+        "leaky.discount_id points to a row and is no foreign key",
+        "leaky.file_id points to a row and is no foreign key",
+        "leaky_code_key is unique across organizations",
+        "leaky_customer_id_fkey does not carry the organization",
+        "leaky_organization_id_product_id_fkey changes rows when what they point to goes",
+        "leaky_pkey is unique across organizations",
+        "mails_organization_id_customer_id_fkey points to sellers' data from outside",
+      ]);
+    } finally {
+      await floe.close();
+    }
+  });
+});
+
+const literals: Record<string, () => string> = {
+  uuid: () => `'${newId()}'`,
+  text: () => `'${newId()}'`,
+  jsonb: () => "'{}'",
+  boolean: () => "false",
+  integer: () => "1",
+  bigint: () => "1",
+  "timestamp with time zone": () => "now()",
+};
+
+/** Writes rows of any table by hand, with what they cannot do without. */
+class Writer {
+  private readonly tables: ReadonlyMap<string, Table>;
+  private readonly floe: Floe;
+  constructor(floe: Floe, tables: Table[]) {
+    this.floe = floe;
+    this.tables = new Map(tables.map((table) => [table.name, table]));
+  }
+
+  /** Writes a row of an organization, which points to these rows or to new ones of its own; answers its values as SQL. */
+  async write(
+    name: string,
+    organization_id: string,
+    pointing: Record<string, string> = {},
+  ): Promise<Record<string, string>> {
+    const { columns, foreignKeys } = this.tables.get(name) as Table;
+    const row: Record<string, string> = { [owner]: `'${organization_id}'`, ...pointing };
+    for (const { name: column, type, required, defaulted } of columns) {
+      if (!required || defaulted || row[column] !== undefined) continue;
+      const held = foreignKeys.find((one) => !isToOwner(one) && pointerOf(one) === column);
+      row[column] = held
+        ? await this.write(held.to, organization_id).then((to) => to[targetOf(held)] ?? "")
+        : literalOf(type);
+    }
+    const [into, values] = [Object.keys(row).map((column) => `"${column}"`), Object.values(row)];
+    await this.floe.deps.db.execute(`insert into "${name}" (${into.join()}) values (${values.join()})`);
+    return row;
+  }
+
+  /** Lets a row point elsewhere. */
+  async move(name: string, row: Record<string, string>, pointing: Record<string, string>): Promise<void> {
+    const { key } = this.tables.get(name) as Table;
+    const set = Object.entries(pointing).map(([column, value]) => `"${column}" = ${value}`);
+    const where = key.map((column) => `"${column}" = ${row[column]}`);
+    await this.floe.deps.db.execute(`update "${name}" set ${set.join()} where ${where.join(" and ")}`);
+  }
+}
+
+/** The column that a foreign key points to, beside the organization's. */
+const targetOf = (held: ForeignKey): string => held.toColumns[held.columns.indexOf(pointerOf(held))] ?? "";
+function literalOf(type: string): string {
+  const literal = literals[type];
+  if (!literal) throw new Error(`How is a ${type} written?`);
+  return literal();
+}
+
+/** The code with which the database refuses; undefined when it does not. */
+const refusal = (work: Promise<unknown>): Promise<string | undefined> =>
+  work.then(
+    () => undefined,
+    (error: { cause?: { code?: string } }) => error.cause?.code ?? String(error),
+  );
+
+const foreign_key_violation = "23503";
+
+describe.each([
+  ["embedded", () => start()],
+  ["PostgreSQL", () => startOnPostgres()],
+] as const)("a row that points into another organization, %s", (_, open) => {
+  test("cannot be written and cannot come about, whatever the foreign key", async () => {
+    const floe = await open();
+    try {
+      const tables = await tablesOf(floe);
+      const writer = new Writer(floe, tables);
+      const { organization_id: ours } = await floe.seller("ours");
+      const { organization_id: theirs } = await floe.seller("theirs");
+      let tried = 0;
+      for (const { name, foreignKeys } of tables.filter(({ name }) => isSellers(name)))
+        for (const held of foreignKeys.filter((one) => !isToOwner(one))) {
+          const pointTo = async (organization_id: string) => ({
+            [pointerOf(held)]: (await writer.write(held.to, organization_id))[targetOf(held)] ?? "",
+          });
+          const stranger = await pointTo(theirs);
+          const row = await writer.write(name, ours, await pointTo(ours));
+          const outcomes = [
+            await refusal(writer.write(name, ours, stranger)),
+            await refusal(writer.move(name, row, stranger)),
+            await refusal(writer.move(name, row, { [owner]: `'${theirs}'` })),
+            await refusal(writer.move(name, row, await pointTo(ours))),
+          ];
+          expect([held.name, ...outcomes]).toEqual([
+            held.name,
+            foreign_key_violation,
+            foreign_key_violation,
+            foreign_key_violation,
+            undefined,
+          ]);
+          tried += 1;
+        }
+      expect(tried).toBeGreaterThan(20);
+    } finally {
+      await floe.close();
+    }
+  });
+});
