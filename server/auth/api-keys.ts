@@ -142,7 +142,7 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
 
   scope.post(
     at("create"),
-    guarded(deps, async (request) => {
+    guarded(async (request) => {
       const person = await personThemselves(identify, request);
       const body = bodyOf(request, Create);
       refuseOtherUser(person, body.userId);
@@ -182,7 +182,7 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
 
   scope.get(
     at("get"),
-    guarded(deps, async (request) => {
+    guarded(async (request) => {
       const person = await personOf(identify, request);
       const { id, configId } = queryOf(request, Get);
       const [row] = await deps.db.select().from(apikey).where(eq(apikey.id, id));
@@ -193,7 +193,7 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
 
   scope.get(
     at("list"),
-    guarded(deps, async (request) => {
+    guarded(async (request) => {
       const person = await personOf(identify, request);
       const { limit, offset, sortBy, sortDirection, ...asked } = queryOf(request, List);
       const of = ownedBy(meant(person, asked, "read").owner);
@@ -206,7 +206,7 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
 
   scope.post(
     at("update"),
-    guarded(deps, async (request) => {
+    guarded(async (request) => {
       const person = await personOf(identify, request);
       const { keyId, configId, userId, ...body } = bodyOf(request, Update);
       refuseOtherUser(person, userId);
@@ -244,7 +244,7 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
 
   scope.post(
     at("rotate"),
-    guarded(deps, async (request) => {
+    guarded(async (request) => {
       const person = await personThemselves(identify, request);
       const { keyId, configId, expiresPreviousIn } = bodyOf(request, Rotate);
       return transact(deps, async (tx) => {
@@ -273,7 +273,7 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
 
   scope.post(
     at("delete"),
-    guarded(deps, async (request) => {
+    guarded(async (request) => {
       const person = await personOf(identify, request);
       const asked = bodyOf(request, Delete);
       return transact(deps, async (tx) => {
@@ -287,7 +287,7 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
 
   scope.post(
     at("delete-all-expired-api-keys"),
-    guarded(deps, async (request) => {
+    guarded(async (request) => {
       const person = await personOf(identify, request);
       const managed = person.memberships
         .filter(({ permissions }) => allows(permissions, "apiKey", "delete"))

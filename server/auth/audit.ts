@@ -30,7 +30,7 @@ const List = z.object({
 export function auditRoutes(scope: FastifyInstance, deps: Deps, identify: Identify): void {
   scope.get(
     "/api/auth/audit/list",
-    guarded(deps, async (request) => {
+    guarded(async (request) => {
       const person = await personOf(identify, request);
       const { organizationId, action, actor, before, limit } = queryOf(request, List);
       if (organizationId !== undefined) membershipFor(person, organizationId, "audit", "read");

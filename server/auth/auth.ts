@@ -20,7 +20,7 @@ import { limitAddresses } from "./limits-rules.ts";
 import { changeMail, deletionMail, evenly, resetMail, verificationMail } from "./mails.ts";
 import { mapped } from "./mapper.ts";
 import { organizationStorage } from "./organizations-storage.ts";
-import { originsOf } from "./origins.ts";
+import { originsOf, refuseForeignPages } from "./origins.ts";
 import { passwordHashing } from "./passwords.ts";
 import { password_length_max, password_length_min } from "./passwords-guard.ts";
 import { type AuthOptions, pluginsOf } from "./plugins.ts";
@@ -184,6 +184,7 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
     },
     async routes(scope) {
       limitAddresses(scope, deps);
+      refuseForeignPages(scope, config);
       readRaw(scope, deps);
       const identify = sendRenewed(scope, ({ headers }) => identifier.identify(headers));
       apiKeyRoutes(scope, deps, identify);

@@ -1,7 +1,14 @@
-import { APIError, createAuthMiddleware, createEmailVerificationToken, getSessionFromCtx } from "better-auth/api";
+import {
+  APIError,
+  createAuthMiddleware,
+  createEmailVerificationToken,
+  getSessionFromCtx,
+  isAPIError,
+} from "better-auth/api";
 import { deleteSessionCookie, expireCookie } from "better-auth/cookies";
 import { parseUserOutput } from "better-auth/db";
 import type { Clock } from "../lib/clock.ts";
+import { signedText } from "../lib/secrets.ts";
 
 /** Paths that published clients call with a provider's name and its id of the account, where a row's id is wanted now. */
 const byProvider = new Set(["/unlink-account", "/get-access-token", "/refresh-token", "/account-info"]);
@@ -41,26 +48,60 @@ export const translateAccount = {
   }),
 };
 
-/** Taking an address that somebody has is told, as the page for it expects; to a signed-in person only. */
+/**
+ * Taking an address that somebody has is refused, as the page for it expects; to a signed-in person only. Asked before,
+ * and again afterwards: of one that was taken in between better-auth says that all went well.
+ */
 export const refuseTakenAddress = {
   matcher: ({ path }: { path?: string }) => path === "/change-email",
   handler: createAuthMiddleware(async (ctx) => {
     const wanted: unknown = ctx.body?.newEmail;
     const session = await getSessionFromCtx(ctx);
     if (!session || typeof wanted !== "string" || wanted.toLowerCase() === session.user.email) return;
-    if (!(await ctx.context.internalAdapter.findUserByEmail(wanted.toLowerCase()))) return;
-    throw new APIError("BAD_REQUEST", { message: "Couldn't update your email" });
+    if (isAPIError(ctx.context.returned)) return;
+    const owner = await ctx.context.internalAdapter.findUserByEmail(wanted.toLowerCase());
+    if (owner && owner.user.id !== session.user.id) throw new APIError("BAD_REQUEST", { message: "Couldn't update your email" });
   }),
 };
 
-/** With the password an account is deleted at once, and only from a fresh session; without it a mail asks first. */
+/** The claims of a mailed link's token that we signed; undefined of any other. */
+function claimsOf(token: unknown, secret: string): { email?: string; updateTo?: string; exp?: number } | undefined {
+  const signed = typeof token === "string" ? signedText([secret], token, "base64url") : undefined;
+  return signed && JSON.parse(Buffer.from(signed.split(".")[1] ?? "", "base64url").toString("utf8"));
+}
+
+/** A link that changes an address to one that somebody has taken since does not work any more, as one that is no link. */
+export const refuseTakenLink = {
+  matcher: ({ path }: { path?: string }) => path === "/verify-email",
+  handler: createAuthMiddleware(async (ctx) => {
+    const { email, updateTo } = claimsOf(ctx.query?.token, ctx.context.secret) ?? {};
+    if (updateTo === undefined || updateTo === email) return;
+    // The endpoint says so itself, once it has looked where it may send the person.
+    if (await ctx.context.internalAdapter.findUserByEmail(updateTo.toLowerCase())) (ctx.query as { token: string }).token = "taken";
+  }),
+};
+
+/** A deletion's token is used up by its owner alone: whoever else tries it leaves it as it was. */
+export const refuseOthersToken = {
+  matcher: ({ path }: { path?: string }) => path === "/delete-user" || path === "/delete-user/callback",
+  handler: createAuthMiddleware(async (ctx) => {
+    const token: unknown = ctx.path === "/delete-user" ? ctx.body?.token : ctx.query?.token;
+    const session = typeof token === "string" ? await getSessionFromCtx(ctx, { disableCookieCache: true }) : null;
+    if (!session) return;
+    const kept = await ctx.context.internalAdapter.findVerificationValue(`delete-account-${token}`);
+    if (kept && kept.value !== session.user.id)
+      throw new APIError("NOT_FOUND", { code: "INVALID_TOKEN", message: "Invalid token" });
+  }),
+};
+
+/** With the password an account is deleted at once, without it a mail asks first; both only from a fresh session. */
 export const deleteAtOnce = (clock: Clock) => ({
   matcher: ({ path }: { path?: string }) => path === "/delete-user",
   handler: createAuthMiddleware(async (ctx) => {
     const password: unknown = ctx.body?.password;
     if (ctx.context.options.user?.deleteUser?.enabled !== true)
       throw new APIError("NOT_FOUND", { message: "Delete user disabled" });
-    if (typeof password !== "string" || ctx.body.token !== undefined) return;
+    if (ctx.body.token !== undefined) return;
     const session = await getSessionFromCtx(ctx, { disableCookieCache: true });
     if (!session) throw new APIError("UNAUTHORIZED");
     const { context } = ctx;
@@ -68,6 +109,7 @@ export const deleteAtOnce = (clock: Clock) => ({
     if (age_seconds >= context.sessionConfig.freshAge) {
       throw new APIError("BAD_REQUEST", { message: "Session expired. Re-authenticate to perform this action." });
     }
+    if (typeof password !== "string") return;
     const account = await context.internalAdapter.findCredentialAccount(session.user.id);
     if (!account?.password)
       throw new APIError("BAD_REQUEST", {
@@ -125,8 +167,7 @@ export const forgetCopy = {
     // Without a page to go to, the answer says who was confirmed (product.md 2); the token was checked before.
     const answer: unknown = ctx.context.returned;
     if (typeof answer !== "object" || answer === null || !("user" in answer) || answer.user !== null) return;
-    const claims = Buffer.from(String(ctx.query?.token).split(".")[1] ?? "", "base64url").toString("utf8");
-    const { email, updateTo }: { email?: string; updateTo?: string } = JSON.parse(claims);
+    const { email, updateTo } = claimsOf(ctx.query?.token, ctx.context.secret) ?? {};
     const found = await ctx.context.internalAdapter.findUserByEmail((updateTo ?? email ?? "").toLowerCase());
     if (found) ctx.context.returned = { ...answer, user: parseUserOutput(ctx.context.options, found.user) };
   }),

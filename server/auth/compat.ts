@@ -10,7 +10,9 @@ import {
   readFlags,
   refuseClosedFields,
   refuseForgottenState,
+  refuseOthersToken,
   refuseTakenAddress,
+  refuseTakenLink,
   tellLinking,
   translateAccount,
 } from "./compat-accounts.ts";
@@ -70,9 +72,12 @@ export const compat = (clock: Clock) =>
         refuseForgottenState(clock),
         translateAccount,
         refuseTakenAddress,
+        refuseTakenLink,
+        refuseOthersToken,
         deleteAtOnce(clock),
       ],
       after: [
+        refuseTakenAddress,
         listScopes,
         tellLinking,
         nameAccount,

@@ -1,10 +1,9 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { z } from "zod";
 import type { Permissions } from "../../shared/permissions.ts";
-import type { Deps, Identity, Membership } from "../lib/context.ts";
+import type { Identity, Membership } from "../lib/context.ts";
 import { limitedSession } from "./device-sessions.ts";
 import { mapError } from "./mapper.ts";
-import { originsOf } from "./origins.ts";
 import { demand } from "./permissions-guard.ts";
 import { notWhileImpersonating } from "./platform.ts";
 
@@ -24,11 +23,10 @@ export class Refusal extends Error {
 
 /** Answer a route of our own beside better-auth's, with the same guards and the same shape of errors. */
 export const guarded =
-  (deps: Deps, work: (request: FastifyRequest) => Promise<unknown>) =>
+  (work: (request: FastifyRequest) => Promise<unknown>) =>
   async (request: FastifyRequest, reply: FastifyReply) => {
     reply.header("Cache-Control", "no-store");
     try {
-      checkOrigin(request, deps);
       return await work(request);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -97,12 +95,4 @@ function jsonOf(request: FastifyRequest): unknown {
   } catch {
     throw invalidBody("not valid JSON.");
   }
-}
-
-/** A cookie travels by itself, so a call that carries one must come from our own pages. */
-function checkOrigin(request: FastifyRequest, deps: Deps): void {
-  if (request.headers.cookie === undefined || request.headers.authorization !== undefined || request.method === "GET")
-    return;
-  if (originsOf(deps.config).includes(request.headers.origin ?? "")) return;
-  throw new Refusal(403, "Invalid origin", "INVALID_ORIGIN");
 }

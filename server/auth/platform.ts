@@ -1,9 +1,11 @@
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware, getSessionFromCtx, isAPIError } from "better-auth/api";
 import { deleteSessionCookie } from "better-auth/cookies";
+import { admin } from "better-auth/plugins";
 import { createAccessControl } from "better-auth/plugins/access";
 import { eq } from "drizzle-orm";
 import { rolesIn } from "../../shared/permissions.ts";
+import type { Config } from "../config.ts";
 import type { Deps } from "../lib/context.ts";
 import { deletePerson, type KeepsBooks, refuseDeletion } from "./deletion.ts";
 import { session } from "./tables.ts";
@@ -18,8 +20,14 @@ const roles = {
   user: platform.newRole({ user: [], session: [] }),
 };
 
-/** The platform's roles (section 6): exactly these, without better-auth's `set-email`. */
-export const platformRoles = { ac: platform, roles, defaultRole: "user" };
+/** Platform admins, with exactly the roles of section 6: without better-auth's `set-email`. */
+export function administration({ admin_user_ids }: Config) {
+  const plugin = admin({ ac: platform, roles, defaultRole: "user", adminUserIds: admin_user_ids });
+  const { fields } = plugin.schema.user;
+  // The user that sign-up invents for an address that is taken has the fields' standards: as every new user has them.
+  const role = { ...fields.role, defaultValue: "user" };
+  return { ...plugin, schema: { ...plugin.schema, user: { fields: { ...fields, role } } } };
+}
 
 /** What would outlast an impersonation, or cannot be undone by the person afterwards. */
 const personal = new Set([

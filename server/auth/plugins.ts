@@ -1,4 +1,3 @@
-import { admin } from "better-auth/plugins";
 import type { Deps } from "../lib/context.ts";
 import { guardedBearer } from "./bearer.ts";
 import { compat } from "./compat.ts";
@@ -9,7 +8,7 @@ import { guessingLimits } from "./limits-guessing.ts";
 import { organizations } from "./organizations.ts";
 import { organizationGuards } from "./organizations-guards.ts";
 import { passwordGuard } from "./passwords-guard.ts";
-import { platformGuards, platformRoles } from "./platform.ts";
+import { administration, platformGuards } from "./platform.ts";
 import { social } from "./social.ts";
 import { usernames } from "./usernames.ts";
 import type { AccountWork } from "./work.ts";
@@ -31,7 +30,7 @@ export const pluginsOf = (deps: Deps, { keepsBooks, movePurchases }: AuthOptions
     social(deps),
     usernames(),
     guests(deps, movePurchases),
-    admin({ ...platformRoles, adminUserIds: config.admin_user_ids }),
+    administration(config),
     organizations(deps, keepsBooks, work),
   ];
 };

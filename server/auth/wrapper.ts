@@ -13,6 +13,8 @@ const base = "/api/auth";
 const aliases: Record<string, string> = { "/forget-password": "/request-password-reset" };
 /** Calls that are also made by POST; their body becomes the query of the GET. */
 const postedGets = new Set(["/verify-email", "/account-info"]);
+/** Calls that take an address: who lost it to somebody at the same moment asks again, and is told as if it were later. */
+const contested = new Set(["/verify-email", "/change-email"]);
 type Handler = (request: Request) => Promise<Response>;
 type Fields = Record<string, unknown>;
 
@@ -79,17 +81,11 @@ export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): 
     handler: async (request, reply) => {
       const asked = request.url.slice(base.length).split("?")[0]?.replace(/\/+$/, "") ?? "";
       const path = aliases[asked] ?? asked;
-      if (request.method === "POST" && postedGets.has(path)) {
-        const query = new URLSearchParams(
-          Object.entries(fieldsOf(request) ?? {}).map(([key, value]) => [key, String(value)]),
-        );
-        const headers = headersOf(request, path, config);
-        const asGet = `${url}${base}${path}${queryOf(`?${query}`, path, config)}`;
-        return answer(reply, path, await handle(new Request(asGet, { headers })));
-      }
+      const ask = () => handle(isPostedGet(request, path) ? toGet(request, config, path) : toRequest(request, config, path));
       if (request.method === "GET" && path.startsWith("/callback/") && !saysAnything(request))
         return reply.redirect(`${url}/error?error=invalid_callback_request`);
-      const response = await handle(toRequest(request, config, path));
+      const first = await ask();
+      const response = first.status === 409 && contested.has(path) ? await ask() : first;
       const renewed = path === "/get-session" ? await renewedCookie(request, response, config) : undefined;
       if (renewed !== undefined) reply.header("set-cookie", renewed);
       if (path.startsWith("/callback/")) return answer(reply, path, onErrorPage(response, url));
@@ -152,6 +148,14 @@ function toRequest(request: FastifyRequest, config: Config, path: string, json?:
     headers,
     ...(body === undefined ? {} : { body }),
   });
+}
+
+const isPostedGet = ({ method }: FastifyRequest, path: string): boolean => method === "POST" && postedGets.has(path);
+
+function toGet(request: FastifyRequest, config: Config, path: string): Request {
+  const fields = Object.entries(fieldsOf(request) ?? {}).map(([key, value]) => [key, String(value)]);
+  const query = queryOf(`?${new URLSearchParams(fields)}`, path, config);
+  return new Request(`${config.url}${base}${path}${query}`, { headers: headersOf(request, path, config) });
 }
 
 async function answer(reply: FastifyReply, path: string, response: Response): Promise<FastifyReply> {

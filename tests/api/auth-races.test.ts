@@ -1,3 +1,4 @@
+import { createEmailVerificationToken } from "better-auth/api";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { hashSecret } from "../../server/auth/storage.ts";
@@ -40,6 +41,27 @@ test("an address that 50 sign up with at once makes one account in the log", asy
   const body = { name: "Race", email: "race-in-the-log@example.com", password: "correct horse battery" };
   await atOnce(50, () => call(null, "POST", "/sign-up/email", body));
   expect(await made()).toBe(before + 1);
+});
+
+test("one new address is one person's: the others are told so, when they ask for it and when they follow a link to it", async () => {
+  const people = await Promise.all(Array.from({ length: 8 }, () => person(floe)));
+  // Of those whose address is not confirmed yet it changes at once.
+  await floe.deps.db.update(user).set({ emailVerified: false });
+  const asked = await atOnce(8, (n) => call(people[n] ?? null, "POST", "/change-email", { newEmail: "won@example.com" }));
+  const said = asked.map(({ status, json }) => (status === 200 ? "changed" : `${status} ${json.message}`)).sort();
+  expect(said).toEqual([...Array(7).fill("400 Couldn't update your email"), "changed"]);
+
+  const { secret } = floe.deps.config;
+  const owners = await floe.deps.db.select({ id: user.id, email: user.email }).from(user);
+  const followed = await atOnce(8, async (n) => {
+    const { email = "" } = owners.find(({ id }) => id === people[n]?.user_id) ?? {};
+    const token = await createEmailVerificationToken(secret, email, "linked@example.com");
+    return floe.request("GET", `/api/auth/verify-email?token=${token}&callbackURL=/home`, {
+      token: people[n]?.session ?? "",
+    });
+  });
+  const ends = followed.map(({ status, headers }) => `${status} ${headers.location}`).sort();
+  expect(ends).toEqual(["302 /home", ...Array(7).fill("302 /home?error=invalid_token")]);
 });
 
 test("one slug makes one organization", async () => {

@@ -176,6 +176,18 @@ describe("by mail", () => {
     expect([refused.status, refused.json.code]).toEqual([400, "ORGANIZATION_NEEDS_OWNER"]);
   });
 
+  test("who tries somebody else's link, or its token, leaves it to its owner", async () => {
+    const [one, stranger] = [await owner("kept"), await person(floe, "stranger")];
+    await call(one, "POST", "/delete-user", {});
+    const token = (await mailed(one.email, "delete-user/callback")).searchParams.get("token");
+    const open = (as: Person) => call(as, "GET", `/delete-user/callback?token=${token}&callbackURL=/bye`);
+    for (const tried of [await open(stranger), await call(stranger, "POST", "/delete-user", { token })])
+      expect([tried.status, tried.json]).toEqual([404, { code: "INVALID_TOKEN", message: "Invalid token" }]);
+    expect([await exists(user, one.user_id), await exists(user, stranger.user_id)]).toEqual([true, true]);
+    expect((await open(one)).status).toBe(302);
+    expect(await exists(user, one.user_id)).toBe(false);
+  });
+
   test("the token of a link is as good as the link, and is refused like it", async () => {
     const one = await owner("token");
     const tokenOf = async () => {

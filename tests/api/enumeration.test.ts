@@ -126,6 +126,33 @@ test("inviting: an address with an account and one without", async () => {
   );
 });
 
+test.each([
+  ["an address must be confirmed first", { FLOE_EMAIL_VERIFICATION: "required" }],
+  ["signing up signs nobody in", { FLOE_AUTO_SIGN_IN: "off" }],
+])("signing up where %s: a new and a taken address", async (_, settings) => {
+  const quiet = await startAccounts({ TRUST_PROXY: "127.0.0.1", ...settings });
+  for (const more of [{}, { username: "one" }, { image: "https://example.com/a.png" }]) {
+    const email = `Taken-${newId().slice(-12)}@example.com`;
+    const answers = [];
+    for (const username of ["first_name", "second_name"]) {
+      const named = "username" in more ? { username: `${username}_${newId().slice(-6)}` } : {};
+      const body = { name: "Ada", email, password, ...more, ...named };
+      const { status, text, cookies } = await visitor(quiet.url).go("POST", "/api/auth/sign-up/email", { body });
+      // Byte for byte, but for what is new of every account.
+      const plain = text
+        .replace(/"id":"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"/, '"id":"-"')
+        .replaceAll(/"(created|updated)At":"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/g, '"$1At":"-"')
+        .replaceAll(/(first|second)_name_[0-9a-f]{6}/g, "name");
+      answers.push({ status, plain, cookies });
+    }
+    expect(answers[0]?.status).toBe(200);
+    expect(answers[0]?.plain).toContain('"id":"-"');
+    expect(answers[1]).toEqual(answers[0]);
+    expect(await quiet.deps.db.$count(user, eq(user.email, email.toLowerCase()))).toBe(1);
+  }
+  await quiet.close();
+});
+
 test("signing in to an account without a password takes as long as to one that is unknown, by address and by name", async () => {
   await floe.deps.db.delete(account).where(eq(account.providerId, "credential"));
   for (const field of ["email", "username"] as const) {

@@ -130,6 +130,25 @@ describe("each mail comes with a link that does what it says", () => {
     expect(await rowOf(who.id)).toMatchObject({ email: newEmail, emailVerified: true });
   });
 
+  test("a change to an address that somebody has taken since: the link says that it does not work any more", async () => {
+    const who = await person();
+    const newEmail = `wanted-${newId().slice(-12)}@example.com`;
+    await who.go("POST", "/api/auth/change-email", { body: { newEmail, callbackURL: "/changed" } });
+    const link = linkIn(await mailTo(who.email));
+    const body = { name: "Quick", email: newEmail, password };
+    expect((await visitor(floe.url).go("POST", "/api/auth/sign-up/email", { body })).status).toBe(200);
+    for (const cookieless of [false, true]) {
+      const followed = await who.go("GET", pathOf(link), { cookieless });
+      expect([followed.status, followed.location?.pathname]).toEqual([302, "/changed"]);
+      expect(followed.location?.searchParams.get("error")).toBe("invalid_token");
+      expect(followed.cookies.filter((one) => one.includes("session_token"))).toEqual([]);
+    }
+    const token = link.searchParams.get("token");
+    const plain = await who.go("GET", `/api/auth/verify-email?token=${token}`);
+    expect(plain).toMatchObject({ status: 401, json: { code: "INVALID_TOKEN" } });
+    expect((await rowOf(who.id))?.email).toBe(who.email);
+  });
+
   test("a deletion: the account is gone", async () => {
     const who = await person();
     expect((await who.go("POST", "/api/auth/delete-user", { body: {} })).status).toBe(200);

@@ -42,8 +42,6 @@ function postedPaths(): string[] {
 }
 /** Apple posts its answer from its own page; a device has no cookies; nobody is signed in by a checkout (below). */
 const exempt = new Set(["/callback/:id", "/device/code", "/device/token", "/checkout", "/get-session"]);
-/** Not to be had over HTTP. */
-const absent = new Set(["/verify-password"]);
 
 describe("a page that is not ours", () => {
   test.each([
@@ -54,7 +52,7 @@ describe("a page that is not ours", () => {
     ["none, and a foreign referrer", { referer: "https://evil.example/page" }],
   ])("changes nothing with a person's cookie: every call refuses when its origin is %s", async (_name, given) => {
     const origin = typeof given === "function" ? given() : given;
-    const paths = postedPaths().filter((path) => !exempt.has(path) && !absent.has(path));
+    const paths = postedPaths().filter((path) => !exempt.has(path));
     expect(paths.length).toBeGreaterThan(50);
     expect(paths).toEqual(expect.arrayContaining(["/update-user", "/api-key/create", "/device/approve"]));
     const answers = await Promise.all(
@@ -66,6 +64,41 @@ describe("a page that is not ours", () => {
     const refused = (message: unknown) => message === "Invalid origin" || message === "Missing or null Origin";
     expect(answers.filter(([, status, message]) => status !== 403 || !refused(message))).toEqual([]);
     expect((await floe.deps.db.select().from(session).where(eq(session.userId, seller.user_id))).length).toBe(2);
+  });
+
+  test.each([
+    ["foreign", { origin: "https://evil.example" }],
+    ["null", { origin: "null" }],
+    ["unnamed, and said to be elsewhere", { "sec-fetch-site": "cross-site" }],
+    ["unnamed, and beside ours", { "sec-fetch-site": "same-site" }],
+    ["unnamed, and in its referrer alone", { referer: "https://evil.example/page" }],
+  ])("has a browser call nothing without its cookies either, which stay at home: its origin is %s", async (_, given) => {
+    const paths = postedPaths().filter((path) => !exempt.has(path));
+    for (const [type, body] of [
+      ["application/x-www-form-urlencoded", ""],
+      ["text/plain", ""],
+      ["application/json", "{}"],
+    ] as const) {
+      const headers = { "content-type": type, "sec-fetch-mode": "navigate", "sec-fetch-dest": "document", ...given };
+      const answers = await Promise.all(
+        paths.map(async (path) => {
+          const { status, headers: answered } = await post(path, { body, headers });
+          return [path, status, answered["set-cookie"]];
+        }),
+      );
+      expect(answers.filter(([, status, cookies]) => status !== 403 || cookies !== undefined)).toEqual([]);
+    }
+  });
+
+  test("of ours changes what it may, and a program with a token needs no page", async () => {
+    const own = { origin: floe.url, "sec-fetch-site": "same-origin", "sec-fetch-mode": "navigate" };
+    const form = { "content-type": "application/x-www-form-urlencoded" };
+    const out = (headers: Record<string, string>) => post("/sign-out", { body: "", headers: { ...form, ...headers } });
+    expect((await out(own)).status).toBe(200);
+    expect((await out({ ...own, origin: "null" })).status).toBe(200);
+    expect((await post("/update-user", { body: { name: "Ada" }, headers: { ...own, cookie } })).status).toBe(200);
+    const headers = { authorization: `Bearer ${seller.session}`, origin: "https://elsewhere.example" };
+    expect((await post("/update-user", { body: { name: "Ada" }, headers })).status).toBe(200);
   });
 
   test("speaks to /v1 for nobody, also where a browser says only that the call comes from elsewhere", async () => {

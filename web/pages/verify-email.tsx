@@ -23,6 +23,11 @@ const endings: Record<string, Ending> = {
     again: false,
   },
 };
+const unchangeable: Ending = {
+  title: "This link does not work",
+  text: "It may be cut short, or another account has the new address by now. Your address stays as it is.",
+  again: false,
+};
 const otherwise: Ending = { title: "Confirm your address", text: "We send a link to it.", again: true };
 
 function SendAgain({ next }: { next: string | null }) {
@@ -109,7 +114,8 @@ function Verification({ query }: { query: URLSearchParams }) {
     else if (answer.failure.error.toLowerCase() in endings) setError(answer.failure.error.toLowerCase());
     else setFault(sentenceOf(answer.failure));
   };
-  const ending = endings[error ?? ""] ?? otherwise;
+  const changing = query.has("change") && error === "invalid_token";
+  const ending = changing ? unchangeable : (endings[error ?? ""] ?? otherwise);
   const title = done ? "Your address is confirmed" : token ? "Confirm your address" : ending.title;
   return (
     <Shell title={title}>

@@ -8,6 +8,7 @@ import { compat } from "../../../server/auth/compat.ts";
 import { mapped } from "../../../server/auth/mapper.ts";
 import { session, user } from "../../../server/auth/tables.ts";
 import { readRaw, routeAuth } from "../../../server/auth/wrapper.ts";
+import { listMails } from "../../../server/lib/mail.ts";
 import { errors } from "../../fixtures/accounts-rows.ts";
 import { newAddress } from "../../support/accounts.ts";
 import { type Catalogue, refuses, type Someone, startCatalogue, unique } from "../../support/catalogue.ts";
@@ -230,6 +231,10 @@ checkTable("8. Sign-in and account", errors.accounts, {
     const someone = await floe.person();
     await age(2, someone);
     refuses(row, await someone.post("/delete-user", { password: someone.password }));
+    // Without the password too: before a mail is sent.
+    refuses(row, await someone.post("/delete-user", {}));
+    const mails = (await listMails(floe.deps.db)).filter(({ to }) => to === someone.email);
+    expect(mails.map(({ subject }) => subject)).not.toContain("Delete your account");
   },
   "Stale session: not fresh": async (row) => {
     const someone = await floe.person();
