@@ -60,7 +60,8 @@ export const refuseTakenAddress = {
     if (!session || typeof wanted !== "string" || wanted.toLowerCase() === session.user.email) return;
     if (isAPIError(ctx.context.returned)) return;
     const owner = await ctx.context.internalAdapter.findUserByEmail(wanted.toLowerCase());
-    if (owner && owner.user.id !== session.user.id) throw new APIError("BAD_REQUEST", { message: "Couldn't update your email" });
+    if (owner && owner.user.id !== session.user.id)
+      throw new APIError("BAD_REQUEST", { message: "Couldn't update your email" });
   }),
 };
 
@@ -77,7 +78,8 @@ export const refuseTakenLink = {
     const { email, updateTo } = claimsOf(ctx.query?.token, ctx.context.secret) ?? {};
     if (updateTo === undefined || updateTo === email) return;
     // The endpoint says so itself, once it has looked where it may send the person.
-    if (await ctx.context.internalAdapter.findUserByEmail(updateTo.toLowerCase())) (ctx.query as { token: string }).token = "taken";
+    if (await ctx.context.internalAdapter.findUserByEmail(updateTo.toLowerCase()))
+      (ctx.query as { token: string }).token = "taken";
   }),
 };
 

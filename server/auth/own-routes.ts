@@ -23,8 +23,7 @@ export class Refusal extends Error {
 
 /** Answer a route of our own beside better-auth's, with the same guards and the same shape of errors. */
 export const guarded =
-  (work: (request: FastifyRequest) => Promise<unknown>) =>
-  async (request: FastifyRequest, reply: FastifyReply) => {
+  (work: (request: FastifyRequest) => Promise<unknown>) => async (request: FastifyRequest, reply: FastifyReply) => {
     reply.header("Cache-Control", "no-store");
     try {
       return await work(request);

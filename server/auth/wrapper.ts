@@ -81,7 +81,8 @@ export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): 
     handler: async (request, reply) => {
       const asked = request.url.slice(base.length).split("?")[0]?.replace(/\/+$/, "") ?? "";
       const path = aliases[asked] ?? asked;
-      const ask = () => handle(isPostedGet(request, path) ? toGet(request, config, path) : toRequest(request, config, path));
+      const ask = () =>
+        handle(isPostedGet(request, path) ? toGet(request, config, path) : toRequest(request, config, path));
       if (request.method === "GET" && path.startsWith("/callback/") && !saysAnything(request))
         return reply.redirect(`${url}/error?error=invalid_callback_request`);
       const first = await ask();

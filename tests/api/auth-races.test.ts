@@ -47,7 +47,9 @@ test("one new address is one person's: the others are told so, when they ask for
   const people = await Promise.all(Array.from({ length: 8 }, () => person(floe)));
   // Of those whose address is not confirmed yet it changes at once.
   await floe.deps.db.update(user).set({ emailVerified: false });
-  const asked = await atOnce(8, (n) => call(people[n] ?? null, "POST", "/change-email", { newEmail: "won@example.com" }));
+  const asked = await atOnce(8, (n) =>
+    call(people[n] ?? null, "POST", "/change-email", { newEmail: "won@example.com" }),
+  );
   const said = asked.map(({ status, json }) => (status === 200 ? "changed" : `${status} ${json.message}`)).sort();
   expect(said).toEqual([...Array(7).fill("400 Couldn't update your email"), "changed"]);
 

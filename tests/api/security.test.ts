@@ -72,23 +72,26 @@ describe("a page that is not ours", () => {
     ["unnamed, and said to be elsewhere", { "sec-fetch-site": "cross-site" }],
     ["unnamed, and beside ours", { "sec-fetch-site": "same-site" }],
     ["unnamed, and in its referrer alone", { referer: "https://evil.example/page" }],
-  ])("has a browser call nothing without its cookies either, which stay at home: its origin is %s", async (_, given) => {
-    const paths = postedPaths().filter((path) => !exempt.has(path));
-    for (const [type, body] of [
-      ["application/x-www-form-urlencoded", ""],
-      ["text/plain", ""],
-      ["application/json", "{}"],
-    ] as const) {
-      const headers = { "content-type": type, "sec-fetch-mode": "navigate", "sec-fetch-dest": "document", ...given };
-      const answers = await Promise.all(
-        paths.map(async (path) => {
-          const { status, headers: answered } = await post(path, { body, headers });
-          return [path, status, answered["set-cookie"]];
-        }),
-      );
-      expect(answers.filter(([, status, cookies]) => status !== 403 || cookies !== undefined)).toEqual([]);
-    }
-  });
+  ])(
+    "has a browser call nothing without its cookies either, which stay at home: its origin is %s",
+    async (_, given) => {
+      const paths = postedPaths().filter((path) => !exempt.has(path));
+      for (const [type, body] of [
+        ["application/x-www-form-urlencoded", ""],
+        ["text/plain", ""],
+        ["application/json", "{}"],
+      ] as const) {
+        const headers = { "content-type": type, "sec-fetch-mode": "navigate", "sec-fetch-dest": "document", ...given };
+        const answers = await Promise.all(
+          paths.map(async (path) => {
+            const { status, headers: answered } = await post(path, { body, headers });
+            return [path, status, answered["set-cookie"]];
+          }),
+        );
+        expect(answers.filter(([, status, cookies]) => status !== 403 || cookies !== undefined)).toEqual([]);
+      }
+    },
+  );
 
   test("of ours changes what it may, and a program with a token needs no page", async () => {
     const own = { origin: floe.url, "sec-fetch-site": "same-origin", "sec-fetch-mode": "navigate" };
