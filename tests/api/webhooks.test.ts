@@ -234,8 +234,8 @@ describe("an event", () => {
     await dispatch();
     const { id } = only(await copies(made.id));
     const { db } = floe.deps;
-    const dying = vi.spyOn(db, "transaction");
-    dying.mockImplementationOnce(db.transaction.bind(db));
+    const begin = db.transaction.bind(db);
+    const dying = vi.spyOn(db, "transaction").mockImplementationOnce(begin);
     dying.mockImplementationOnce(() => Promise.reject(new Error("The process dies here.")));
     try {
       await expect(webhookJobs["webhooks.deliver"](floe.deps, { webhook_event_id: id })).rejects.toThrow("dies");
