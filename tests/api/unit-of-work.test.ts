@@ -96,7 +96,7 @@ describe("a transaction", () => {
   });
 
   test("has its organization's endpoints told by one job, and by one for each of several organizations", async () => {
-    const other = newId();
+    const { organization_id: other } = await floe.seller("other");
     await transact(ctx, async (tx) => {
       for (const name of ["a", "b"]) for (const of of [undefined, other]) await happen(tx, name, of);
     });
