@@ -6,7 +6,6 @@ import type { Auth } from "./auth/auth.ts";
 import { sendRenewed } from "./auth/sessions-renewal.ts";
 import { openLink } from "./checkout-links/service.ts";
 import { createForUser } from "./checkouts/service.ts";
-import { hear, settle } from "./checkouts/settlement.ts";
 import type { DemoStore } from "./demo.ts";
 import { findPublic } from "./files/store.ts";
 import { limitArrival } from "./http/arrival.ts";
@@ -17,7 +16,6 @@ import { discordBot } from "./http/discord.ts";
 import { answerError } from "./http/errors.ts";
 import { mediaRoute, storageRoutes } from "./http/files.ts";
 import { health } from "./http/health.ts";
-import { processorNotices } from "./http/inbound.ts";
 import { limitRequests } from "./http/limits.ts";
 import { listenStream } from "./http/listen.ts";
 import { mount } from "./http/mount.ts";
@@ -25,14 +23,16 @@ import { openapiOf } from "./http/openapi.ts";
 import { limitOpening } from "./http/opening.ts";
 import { servePages } from "./http/pages.ts";
 import { parseRequests } from "./http/parsing.ts";
-import { testProcessorRoutes } from "./http/payment-processor.ts";
 import { parseQuery } from "./http/query.ts";
 import { reference } from "./http/reference.ts";
 import { checkoutStream } from "./http/stream.ts";
+import { stripeWebhook } from "./http/stripe-webhook.ts";
+import { testCheckoutForm } from "./http/test-checkout-form.ts";
 import { open_bytes_max } from "./lib/body.ts";
 import type { Deps } from "./lib/context.ts";
 import { newId } from "./lib/ids.ts";
 import { openTail } from "./lib/tail.ts";
+import { recordProcessorEvent, settlePayment } from "./payments/settlement.ts";
 import type { Provider } from "./providers/provider.ts";
 import { rawBody, sign, unixSeconds } from "./webhooks/rules.ts";
 import { findTold } from "./webhooks/store.ts";
@@ -111,15 +111,15 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
       return document;
     });
   });
-  const desk = deps.processor.test;
-  if (desk) {
+  const controls = deps.processor.test;
+  if (controls) {
     // Card forms are our own pages' alone, so that no other page may call it.
     await app.register(async (scope) => {
       parseRequests(scope);
-      testProcessorRoutes(scope, deps, desk, settle);
+      testCheckoutForm(scope, deps, controls, settlePayment);
     });
   }
-  if (deps.processor.readNotice) await app.register(async (scope) => processorNotices(scope, deps, hear));
+  if (deps.processor.readEvent) await app.register(async (scope) => stripeWebhook(scope, deps, recordProcessorEvent));
   mediaRoute(app, deps, (path) => findPublic(deps.db, path));
   const { local } = deps.storage;
   if (local) await app.register(async (scope) => storageRoutes(scope, deps, local));

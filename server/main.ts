@@ -16,7 +16,7 @@ import { openJobs } from "./lib/jobs.ts";
 import { loggable } from "./lib/loggable.ts";
 import { openProcessor } from "./processors/open.ts";
 import { embedded } from "./providers/embedded.ts";
-import { movePurchases } from "./purchases.ts";
+import { reactions } from "./reactions.ts";
 import { openStorage } from "./storage/open.ts";
 import { startWorker } from "./worker.ts";
 
@@ -66,9 +66,10 @@ export async function start(
       jobs,
       processor: await openProcessor(config, database.db, systemClock),
       storage: await openStorage(config, systemClock),
+      reactions,
       log,
     };
-    const auth = createAuth(deps, { keepsBooks, movePurchases });
+    const auth = createAuth(deps, { keepsBooks });
     closing.push(() => auth.close());
     const { development } = config;
     const provider =

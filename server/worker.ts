@@ -1,19 +1,29 @@
 import { sweepGuests } from "./auth/guests.ts";
 import { sweepDeviceCodes } from "./auth/sweep.ts";
-import { checkoutJobs, sweepCheckouts } from "./checkouts/jobs.ts";
-import { sweepPayments } from "./checkouts/settlement.ts";
+import { sweepCheckouts } from "./checkouts/jobs.ts";
+import { renameAnswers as renameCheckoutAnswers } from "./checkouts/store.ts";
+import { moveAnswers } from "./custom-fields/jobs.ts";
 import { sweepTallies } from "./customers/jobs.ts";
 import { sweepFiles } from "./files/jobs.ts";
 import { sweepIdempotencyKeys } from "./http/idempotency.ts";
 import type { Deps, JobHandlers } from "./lib/context.ts";
 import { sendMail, sweepMails, sweepOldMails, warnOfUnsentMail } from "./lib/mail.ts";
+import { settleFreeOrder } from "./orders/service.ts";
+import { renameAnswers as renameOrderAnswers } from "./orders/store.ts";
+import { sweepPayments } from "./payments/jobs.ts";
+import { sweepRefunds } from "./refunds/jobs.ts";
 import { sweepWebhooks, webhookJobs } from "./webhooks/jobs.ts";
 
 /** What is done later, by job name. */
-export const handlers: JobHandlers = { ...webhookJobs, ...checkoutJobs, "mails.send": sendMail };
+export const handlers: JobHandlers = {
+  ...webhookJobs,
+  "orders.settle_free": settleFreeOrder,
+  "custom_fields.move_answers": moveAnswers([renameOrderAnswers, renameCheckoutAnswers]),
+  "mails.send": sendMail,
+};
 
 type Sweep = (deps: Deps) => Promise<number>;
-const due: readonly Sweep[] = [sweepPayments, sweepCheckouts, sweepWebhooks, sweepMails];
+const due: readonly Sweep[] = [sweepPayments, sweepRefunds, sweepCheckouts, sweepWebhooks, sweepMails];
 const old: readonly Sweep[] = [
   sweepIdempotencyKeys,
   sweepDeviceCodes,

@@ -14,15 +14,16 @@ const domains = [
   "benefits",
   "products",
   "discounts",
-  "payments",
   "orders",
+  "payments",
+  "refunds",
   "checkouts",
   "checkout-links",
   "catalog",
 ];
 /** The files a domain may hold besides those that only shape its own data. */
 const rooms =
-  /^(tables|rules|store|service|jobs|shapes|buyer|changes|settlement|messages|tax-ids|price-rules|current)$/;
+  /^(tables|rules|store|service|jobs|shapes|settlement|messages|tax-ids|price-rules|current|serialize|reactions|quote|confirm|access|customer|plan-update)$/;
 
 /** Words with one home: what, where it may stand, why. */
 const homes: [RegExp, RegExp, string][] = [
@@ -75,7 +76,7 @@ const arrows: Record<string, RegExp> = {
   "server/processors": /^(shared|server|server\/lib)$/,
   "server/storage": /^(shared|server|server\/lib)$/,
   "server/auth": /^(shared|server|server\/lib|server\/organizations)$/,
-  "server/http": /^(shared|server|server\/lib|server\/providers|server\/storage)$/,
+  "server/http": /^(shared|server|server\/lib|server\/providers|server\/processors|server\/storage)$/,
   "server/providers": /^(shared|server|server\/[^/]+)$/,
   server: /^(shared|server\/[^/]+)$/,
   tests: /./,

@@ -4,6 +4,7 @@ import { APIError, createAuthMiddleware } from "better-auth/api";
 import { anonymous } from "better-auth/plugins";
 import { and, asc, eq, gt, inArray, lt, ne, notExists, sql } from "drizzle-orm";
 import type { Deps, Tx } from "../lib/context.ts";
+import { defineSignal, signal } from "../lib/reactions.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { recordTold } from "./audit-storage.ts";
 import { account, apikey, deviceCode, invitation, member, session, team, teamMember, user } from "./tables.ts";
@@ -11,14 +12,14 @@ import { account, apikey, deviceCode, invitation, member, session, team, teamMem
 const kept_ms = 24 * 60 * 60 * 1000;
 const batch_size = 500;
 
-/** Moves what somebody bought, and is buying, from one user to another: the rest of the server knows how. */
-export type MovePurchases = (tx: Tx, deps: Deps, from: string, to: string) => Promise<void>;
+/** What one user has becomes another's: a guest has said who they are. */
+export const userMerged = defineSignal<{ from: string; to: string }>("user.merged");
 
 /** People who signed in as nobody in particular, until they say who they are: then what they have becomes theirs. */
-export function guests(deps: Deps, movePurchases: MovePurchases) {
+export function guests(deps: Deps) {
   const plugin = anonymous({
     onLinkAccount: ({ anonymousUser, newUser }) =>
-      transact(deps, (tx) => moveGuest(tx, deps, movePurchases, anonymousUser.user.id, newUser.user.id)),
+      transact(deps, (tx) => moveGuest(tx, deps, anonymousUser.user.id, newUser.user.id)),
   });
   return {
     ...plugin,
@@ -61,7 +62,7 @@ export function guests(deps: Deps, movePurchases: MovePurchases) {
  * Move all that a guest has to the account they have signed in to, and let the guest go; done before, or by another
  * request at the same time, it does nothing. Their sessions end: a cookie of a guest must not become somebody's.
  */
-async function moveGuest(tx: Tx, deps: Deps, movePurchases: MovePurchases, from: string, to: string): Promise<void> {
+async function moveGuest(tx: Tx, deps: Deps, from: string, to: string): Promise<void> {
   if (from === to) return;
   // In one order. Whoever is adding something to one of the two waits, or was seen.
   const people = await tx
@@ -82,7 +83,7 @@ async function moveGuest(tx: Tx, deps: Deps, movePurchases: MovePurchases, from:
     .set({ userId: to })
     .where(and(eq(account.userId, from), ne(account.providerId, "credential")));
   await tx.delete(deviceCode).where(eq(deviceCode.userId, from));
-  await movePurchases(tx, deps, from, to);
+  await signal(tx, deps, userMerged, { from, to });
   await tx.delete(user).where(eq(user.id, from));
   await recordTold(tx, deps, {
     action: "user.merged",

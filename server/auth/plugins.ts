@@ -3,7 +3,7 @@ import { guardedBearer } from "./bearer.ts";
 import { compat } from "./compat.ts";
 import type { KeepsBooks } from "./deletion.ts";
 import { devices } from "./device-plugin.ts";
-import { guests, type MovePurchases } from "./guests.ts";
+import { guests } from "./guests.ts";
 import { guessingLimits } from "./limits-guessing.ts";
 import { organizations } from "./organizations.ts";
 import { organizationGuards } from "./organizations-guards.ts";
@@ -14,10 +14,10 @@ import { usernames } from "./usernames.ts";
 import type { AccountWork } from "./work.ts";
 
 /** What accounts ask of the rest of the server. */
-export type AuthOptions = { keepsBooks: KeepsBooks; movePurchases: MovePurchases };
+export type AuthOptions = { keepsBooks: KeepsBooks };
 
 /** What better-auth is asked to do beyond e-mail and password. The order matters: guards come first. */
-export const pluginsOf = (deps: Deps, { keepsBooks, movePurchases }: AuthOptions, work: AccountWork) => {
+export const pluginsOf = (deps: Deps, { keepsBooks }: AuthOptions, work: AccountWork) => {
   const { config } = deps;
   return [
     guardedBearer(),
@@ -29,7 +29,7 @@ export const pluginsOf = (deps: Deps, { keepsBooks, movePurchases }: AuthOptions
     organizationGuards(deps),
     social(deps),
     usernames(),
-    guests(deps, movePurchases),
+    guests(deps),
     administration(config),
     organizations(deps, keepsBooks, work),
   ];

@@ -8,6 +8,8 @@ import { emit } from "../lib/events.ts";
 import { judgeRepository, missingAppSetting } from "../lib/github.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
+import { defineSignal, signal } from "../lib/reactions.ts";
+import type { RowKey } from "../lib/rows.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { benefitOut, checkGitHub, checkNamed, checkRepository, checkRole, namedBy, planUpdate } from "./rules.ts";
 import * as store from "./store.ts";
@@ -112,6 +114,9 @@ export const changeBenefit = (ctx: Ctx, id: string, body: Update): Promise<Benef
     return out;
   });
 
+/** A benefit is given to nobody any more. */
+export const benefitDeleted = defineSignal<RowKey>("benefit.deleted");
+
 /** The benefits of the API. */
 export const benefitService: Service<typeof benefits, Ctx> = {
   async list(ctx, { query }) {
@@ -141,7 +146,7 @@ export const benefitService: Service<typeof benefits, Ctx> = {
       if (!row.deletable) throw notPermitted("This benefit cannot be deleted.");
       const now = ctx.clock.now();
       const gone = await store.updateBenefit(tx, row, { deleted_at: now, modified_at: now });
-      await store.detach(tx, row);
+      await signal(tx, ctx, benefitDeleted, row);
       await emit(tx, ctx, organization_id, "benefit.updated", benefitOut(gone));
     }),
 };

@@ -5,7 +5,6 @@ import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, listRows, metadataMatches, orderBy, type Paging } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
 import { holdMeters } from "../meters/store.ts";
-import { productBenefits } from "../products/tables.ts";
 import type { BenefitRow } from "./rules.ts";
 import { benefits } from "./tables.ts";
 
@@ -107,11 +106,4 @@ export async function updateBenefit(tx: Tx, key: RowKey, patch: Partial<BenefitR
   const [row] = await tx.update(benefits).set(patch).where(matchKey(benefits, key)).returning();
   if (!row) throw new Error(`The benefit ${key.id} is gone.`);
   return row;
-}
-
-/** No product gives it any more (BEN-02). */
-export async function detach(tx: Tx, { organization_id, id }: RowKey): Promise<void> {
-  await tx
-    .delete(productBenefits)
-    .where(and(eq(productBenefits.organization_id, organization_id), eq(productBenefits.benefit_id, id)));
 }

@@ -1,6 +1,7 @@
 import type { CheckoutLink } from "../../shared/api/checkout-links.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
-import { checkAmount, checkKind } from "../checkouts/rules.ts";
+import { checkAmount } from "../checkouts/quote.ts";
+import { checkKind } from "../checkouts/rules.ts";
 import type { Config } from "../config.ts";
 import { type DiscountRow, discountBaseOut, type LimitedDiscount } from "../discounts/rules.ts";
 import { checkoutProductOut, type PricedProduct, type PriceRow } from "../products/rules.ts";

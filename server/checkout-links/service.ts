@@ -2,7 +2,8 @@ import type { CheckoutLink, checkoutLinks } from "../../shared/api/checkout-link
 import { CheckoutCreate } from "../../shared/api/checkouts.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
-import { checkNotYet, checkProduct, pickPrice } from "../checkouts/rules.ts";
+import { pickPrice } from "../checkouts/quote.ts";
+import { checkNotYet, checkProduct } from "../checkouts/rules.ts";
 import { createOpened } from "../checkouts/service.ts";
 import { keepFitting } from "../custom-fields/rules.ts";
 import { findDiscount } from "../discounts/store.ts";

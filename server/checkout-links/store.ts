@@ -151,3 +151,24 @@ export async function setProducts(tx: Tx, link: RowKey, ids: readonly string[]):
   }));
   if (rows.length > 0) await tx.insert(checkoutLinkProducts).values(rows);
 }
+
+/** An archived product is offered by no link; a link that offered nothing else goes with it (PRD-28). */
+export async function dropProduct(tx: Tx, { organization_id, id }: RowKey): Promise<void> {
+  const left = await tx
+    .delete(checkoutLinkProducts)
+    .where(and(eq(checkoutLinkProducts.organization_id, organization_id), eq(checkoutLinkProducts.product_id, id)))
+    .returning({ id: checkoutLinkProducts.checkout_link_id });
+  if (left.length === 0) return;
+  const empty = sql`not exists (select from ${checkoutLinkProducts} lp
+    where lp.organization_id = ${organization_id} and lp.checkout_link_id = ${checkoutLinks.id})`;
+  await tx.delete(checkoutLinks).where(
+    and(
+      eq(checkoutLinks.organization_id, organization_id),
+      inArray(
+        checkoutLinks.id,
+        left.map(({ id }) => id),
+      ),
+      empty,
+    ),
+  );
+}

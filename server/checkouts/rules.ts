@@ -2,32 +2,41 @@ import type { Address } from "../../shared/addresses.ts";
 import type { Checkout } from "../../shared/api/checkouts.ts";
 import { hasStates } from "../../shared/countries.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
-import { maximumAmount, minimumAmount } from "../../shared/money.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
+import { pickPrice } from "./quote.ts";
 import type { checkouts } from "./tables.ts";
 
 export type CheckoutRow = typeof checkouts.$inferSelect;
+/** A checkout with all that it is answered with: what is on offer, and the price that is bought. */
+export type CheckoutAggregate = { row: CheckoutRow; products: PricedProduct[]; price: PriceRow };
 
-/** Which states may follow which (CHK-55). */
-export const moves: Record<Checkout["status"], readonly Checkout["status"][]> = {
-  open: ["expired", "confirmed"],
+/** The product that is bought. */
+export function productOf({ row, products }: CheckoutAggregate): PricedProduct {
+  const product = products.find((one) => one.id === row.product_id);
+  if (!product) throw new Error(`The checkout ${row.id} has lost its product.`);
+  return product;
+}
+
+/**
+ * Which states may follow which (CHK-55). Money that arrives after its attempt was given up for lost finishes the checkout
+ * wherever it stands by then: open again, or expired.
+ */
+const moves: Record<Checkout["status"], readonly Checkout["status"][]> = {
+  open: ["expired", "confirmed", "succeeded"],
   confirmed: ["succeeded", "open"],
   succeeded: [],
-  expired: [],
+  expired: ["succeeded"],
   failed: [],
 };
 
+/** The state that follows, if a checkout may go there from where it stands. */
+export function moveCheckout(row: Pick<CheckoutRow, "id" | "status">, to: Checkout["status"]): Checkout["status"] {
+  if (!moves[row.status].includes(to))
+    throw new Error(`The checkout ${row.id} does not go from ${row.status} to ${to}.`);
+  return to;
+}
+
 export const lifetime_ms = 60 * 60 * 1000;
-
-/** The price of a product that is bought: its first in the currency, else its first; static ones stand first (CHK-03, PRD-24). */
-export const pickPrice = (product: PricedProduct, currency?: string): PriceRow | undefined =>
-  product.prices.find((price) => price.price_currency === currency) ?? product.prices[0];
-
-/** A price can be paid in the currency that was asked for, if one was (CHK-04). */
-export const checkCurrency = (price: PriceRow, currency: string | null | undefined): Fault[] =>
-  !currency || currency === price.price_currency
-    ? []
-    : [fault(["currency"], "The product has no price in this currency.", "value_error", currency)];
 
 type NotYet = { [K in "discount_id" | "trial_interval" | "prices" | "seats" | "min_seats" | "max_seats"]?: unknown };
 
@@ -65,52 +74,6 @@ export function checkProduct(
   if (product.is_archived) return fault(at, "Product is archived.", "value_error", id);
   if (product.visibility === "draft") return fault(at, "Product is a draft.", "value_error", id);
   return checkKind(product, at);
-}
-
-/** What is to be paid for a price; a chosen amount counts only where the buyer may choose (CHK-05). */
-export function computeAmount(price: PriceRow, chosen: number | null | undefined): number {
-  if (price.amount_type === "fixed") return price.price_amount ?? 0;
-  if (price.amount_type === "custom") return chosen ?? price.preset_amount ?? price.minimum_amount ?? 0;
-  return 0;
-}
-
-/** A chosen amount is checked, never bent (CHK-06). */
-export function checkAmount(price: PriceRow, chosen: number | null | undefined): Fault[] {
-  if (price.amount_type !== "custom" || chosen === null || chosen === undefined) return [];
-  const say = (msg: string, type: string) => [fault(["amount"], msg, type, chosen)];
-  const least = price.minimum_amount ?? 0;
-  const most = Math.min(price.maximum_amount ?? Number.POSITIVE_INFINITY, maximumAmount(price.price_currency));
-  if (chosen < least) return say(`Amount must be at least ${least}.`, "greater_than_equal");
-  if (chosen > most) return say(`Amount must be at most ${most}.`, "less_than_equal");
-  if (chosen > 0 && chosen < minimumAmount(price.price_currency)) {
-    return say(`Amount must be 0 or at least ${minimumAmount(price.price_currency)}.`, "invalid_amount");
-  }
-  return [];
-}
-
-const isFree = (price: PriceRow): boolean =>
-  price.amount_type === "free" || (price.amount_type === "fixed" && price.price_amount === 0);
-
-/** What follows from amount and price (CHK-39 to CHK-43). There is no tax engine and no discount yet, so both are nought. */
-export function computeFlags(amount: number, price: PriceRow) {
-  const discount_amount = 0;
-  const tax_amount = 0;
-  const net_amount = amount - discount_amount;
-  const total_amount = net_amount + tax_amount;
-  const is_payment_required = total_amount > 0;
-  return {
-    discount_amount,
-    tax_amount,
-    net_amount,
-    total_amount,
-    // There are no discounts yet, so the page asks for no code that could only be refused (DSC-19).
-    is_discount_applicable: false,
-    is_free_product_price: isFree(price),
-    is_payment_required,
-    // Only what is paid again needs a card on file.
-    is_payment_setup_required: false,
-    is_payment_form_required: is_payment_required,
-  };
 }
 
 type AddressNeeds = Pick<CheckoutRow, "require_billing_address" | "is_business_customer" | "customer_billing_address">;

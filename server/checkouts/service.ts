@@ -8,29 +8,24 @@ import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { isLocal, isOwnPage, isReadyForPayment, type OrganizationRow } from "../organizations/rules.ts";
+import { isLocal, isOwnPage, type OrganizationRow } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
-import { reconcile_after_ms } from "../payments/rules.ts";
-import { insertPayment } from "../payments/store.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
 import { findPrice, findProducts } from "../products/store.ts";
-import { resolveCustomer } from "./buyer.ts";
-import { planAnswers, planCleared, planUpdate } from "./changes.ts";
+import { findOfBuyer, lockOfBuyer } from "./access.ts";
+import { confirmCheckout } from "./confirm.ts";
+import { planChange, planUpdate } from "./plan-update.ts";
+import { checkAmount, checkCurrency, pickPrice, quotePrice } from "./quote.ts";
+import { emitCheckout } from "./reactions.ts";
 import {
   asksForAddress,
+  type CheckoutAggregate,
   type CheckoutRow,
-  checkAmount,
-  checkComplete,
-  checkCurrency,
   checkNotYet,
   checkProduct,
-  computeAmount,
-  computeFlags,
   lifetime_ms,
-  pickPrice,
 } from "./rules.ts";
-import { emitCheckout, move, pay, paymentError } from "./settlement.ts";
-import { checkoutOut, checkoutPublicOut, urlOf } from "./shapes.ts";
+import { buildUrl, serializeCheckout, serializePublicCheckout } from "./serialize.ts";
 import * as store from "./store.ts";
 
 type Create = ReturnType<typeof CheckoutCreate.parse>;
@@ -71,7 +66,8 @@ async function linkedCustomer(tx: Tx, organization_id: string, body: Create, fau
   return { customer, external_id };
 }
 
-async function insert(tx: Tx, ctx: Ctx, organization_id: string, body: Create): Promise<CheckoutRow> {
+/** Open a checkout, and say so. */
+async function openCheckout(tx: Tx, ctx: Ctx, organization_id: string, body: Create): Promise<CheckoutAggregate> {
   const seller = await findOrganization(tx, organization_id);
   if (!seller || seller.blocked_at !== null) throw new ApiError("NotPermitted", "This organization cannot sell.");
   const faults = checkNotYet(body);
@@ -99,12 +95,12 @@ async function insert(tx: Tx, ctx: Ctx, organization_id: string, body: Create): 
     product_ids: products.map((one) => one.id),
     product_id: product.id,
     product_price_id: price.id,
-    amount: computeAmount(price, body.amount),
-    currency: price.price_currency,
+    quote: quotePrice(product, price, body.amount),
     allow_discount_codes: body.allow_discount_codes,
     require_billing_address: body.require_billing_address || asksForAddress(body.customer_billing_address),
     allow_trial: body.allow_trial,
     customer_id: customer?.id ?? null,
+    is_customer_named: customer !== undefined,
     external_customer_id: external_id,
     // Prefilled from the customer where nothing was sent (CHK-11).
     customer_name: body.customer_name ?? customer?.name ?? null,
@@ -118,6 +114,7 @@ async function insert(tx: Tx, ctx: Ctx, organization_id: string, body: Create): 
     locale: body.locale ?? null,
     payment_method_type: null,
     payment_processor_metadata: {},
+    order_id: null,
     metadata: body.metadata,
     customer_metadata: body.customer_metadata,
     custom_field_data: answers.answers,
@@ -125,35 +122,9 @@ async function insert(tx: Tx, ctx: Ctx, organization_id: string, body: Create): 
   const tax = planUpdate({ row: draft, products, price }, { customer_tax_id: body.customer_tax_id ?? undefined }, true);
   if (tax.faults.length > 0) throw invalid(...tax.faults);
   const row = await store.insertCheckout(tx, { ...draft, ...tax.patch });
-  await emitCheckout(tx, ctx, "checkout.created", row);
-  return row;
-}
-
-/** The checkout of a secret, unless its time is up or its seller is blocked (CHK-26). */
-async function findOfBuyer(ctx: Ctx, client_secret: string): Promise<CheckoutRow> {
-  const row = await store.findBySecret(ctx.db, client_secret);
-  if (!row) throw notFound();
-  if (row.expires_at < ctx.clock.now()) throw new ApiError("ExpiredCheckoutError", "This checkout has expired.");
-  const seller = await findOrganization(ctx.db, row.organization_id);
-  if (!seller || seller.blocked_at !== null) throw new ApiError("NotPermitted", "This organization cannot sell.");
-  return row;
-}
-
-type Changes = Parameters<typeof planUpdate>[1];
-
-/** Change an open checkout under its lock (CHK-27, CHK-28). */
-async function change(tx: Tx, ctx: Ctx, id: string, body: Changes, by: "seller" | "buyer" | "confirmation") {
-  const row = await store.lockOrRefuse(tx, id);
-  if (row.status !== "open" || row.expires_at < ctx.clock.now())
-    throw new ApiError("NotOpenCheckout", "This checkout is no longer open.");
-  const whole = await store.wholeOf(tx, row);
-  const { patch: asked, faults } = planUpdate(whole, body, by === "seller");
-  const answers = planAnswers(whole, asked, body.custom_field_data, by === "confirmation");
-  faults.push(...answers.faults);
-  if (faults.length > 0) throw invalid(...faults);
-  const patch = { ...asked, ...answers.patch, ...planCleared(whole, asked) };
-  if (Object.keys(patch).length === 0) return row;
-  return store.updateCheckout(tx, id, { ...patch, modified_at: ctx.clock.now() });
+  const aggregate = { row, products, price };
+  await emitCheckout(tx, ctx, "checkout.created", aggregate);
+  return aggregate;
 }
 
 /** The checkouts of the API. */
@@ -161,7 +132,7 @@ export const checkoutService: Service<typeof checkouts, Ctx> = {
   async list(ctx, { query }) {
     const { items, total } = await store.listCheckouts(ctx.db, organizationOf(ctx), query);
     return pageOf(
-      items.map((whole) => checkoutOut(whole, ctx)),
+      items.map((one) => serializeCheckout(one, ctx)),
       total,
       query,
     );
@@ -169,106 +140,55 @@ export const checkoutService: Service<typeof checkouts, Ctx> = {
   async get(ctx, { params }) {
     const row = await store.findCheckout(ctx.db, organizationOf(ctx), params.id);
     if (!row) throw notFound();
-    return checkoutOut(await store.wholeOf(ctx.db, row), ctx);
+    return serializeCheckout(await store.loadCheckout(ctx.db, row), ctx);
   },
   create: (ctx, { body }) =>
-    transact(ctx, async (tx) =>
-      checkoutOut(await store.wholeOf(tx, await insert(tx, ctx, organizationOf(ctx), body)), ctx),
-    ),
-  async update(ctx, { params, body }) {
-    const known = await store.findCheckout(ctx.db, organizationOf(ctx), params.id);
-    if (!known) throw notFound();
-    return transact(ctx, async (tx) => {
-      const row = await change(tx, ctx, known.id, body, "seller");
-      await emitCheckout(tx, ctx, "checkout.updated", row);
-      return checkoutOut(await store.wholeOf(tx, row), ctx);
-    });
-  },
+    transact(ctx, async (tx) => serializeCheckout(await openCheckout(tx, ctx, organizationOf(ctx), body), ctx)),
+  update: (ctx, { params, body }) =>
+    transact(ctx, async (tx) => {
+      const row = await store.lockOrRefuse(tx, organizationOf(ctx), params.id);
+      if (!row) throw notFound();
+      if (row.status !== "open" || row.expires_at < ctx.clock.now())
+        throw new ApiError("NotOpenCheckout", "This checkout is no longer open.");
+      return serializeCheckout(await update(tx, ctx, await store.loadCheckout(tx, row), body, "seller"), ctx);
+    }),
 };
 
-async function publicOut(ctx: Ctx, row: CheckoutRow) {
-  const seller = await findOrganization(ctx.db, row.organization_id);
-  if (!seller) throw notFound();
-  return checkoutPublicOut(await store.wholeOf(ctx.db, row), seller, ctx);
+/** Change an open checkout that is locked, and say so (CHK-27, CHK-28). */
+async function update(
+  tx: Tx,
+  ctx: Ctx,
+  before: CheckoutAggregate,
+  body: Parameters<typeof planChange>[1],
+  by: "seller" | "buyer",
+): Promise<CheckoutAggregate> {
+  const { aggregate, patch } = planChange(before, body, by);
+  const row =
+    Object.keys(patch).length === 0
+      ? before.row
+      : await store.updateCheckout(tx, before.row, { ...patch, modified_at: ctx.clock.now() });
+  await emitCheckout(tx, ctx, "checkout.updated", { ...aggregate, row });
+  return { ...aggregate, row };
 }
-
-/** Whatever the browser has learnt of the payment is told in this form. */
-const confirmedRow = (row: CheckoutRow, latest: CheckoutRow | undefined): CheckoutRow => ({
-  ...row,
-  payment_processor_metadata: latest?.payment_processor_metadata ?? row.payment_processor_metadata,
-});
 
 /** The buyer's side of checkouts. */
 export const checkoutClientService: Service<typeof checkoutClient, Ctx> = {
-  get: async (ctx, { params }) => publicOut(ctx, await findOfBuyer(ctx, params.client_secret)),
-  async update(ctx, { params, body }) {
-    const { id } = await findOfBuyer(ctx, params.client_secret);
-    const row = await transact(ctx, async (tx) => {
-      const changed = await change(tx, ctx, id, body, "buyer");
-      await emitCheckout(tx, ctx, "checkout.updated", changed);
-      return changed;
-    });
-    return publicOut(ctx, row);
+  async get(ctx, { params }) {
+    const { aggregate, seller } = await findOfBuyer(ctx, params.client_secret);
+    return serializePublicCheckout(aggregate, seller, ctx);
   },
-  async confirm(ctx, { params, body }) {
-    const { id } = await findOfBuyer(ctx, params.client_secret);
-    const { confirmation_token_id, ...sent } = body;
-    // First everything is written down; only then is the processor asked.
-    const { row, payment } = await transact(ctx, async (tx) => {
-      const changed = await change(tx, ctx, id, sent, "confirmation");
-      const whole = await store.wholeOf(tx, changed);
-      const flags = computeFlags(changed.amount, whole.price);
-      const seller = await findOrganization(tx, changed.organization_id);
-      if (!seller || (flags.is_payment_required && !isReadyForPayment(seller))) {
-        throw new ApiError("PaymentNotReady", "This organization cannot take payments now.");
-      }
-      const asked = whole.products.find((one) => one.id === changed.product_id)?.fields ?? [];
-      const faults = checkComplete(changed, flags.is_payment_form_required, confirmation_token_id);
-      // What stands may have been answered before a bound was moved, so it is looked at again (CUF-08).
-      faults.push(...checkAnswers(asked, changed.custom_field_data, { complete: true }).faults);
-      if (whole.price.is_archived)
-        faults.push(fault(["product_price_id"], "Price is archived.", "value_error", whole.price.id));
-      if (faults.length > 0) throw invalid(...faults);
-      const customer = await resolveCustomer(tx, ctx, changed);
-      const confirmed = await move(tx, ctx, changed, "confirmed", {
-        customer_id: customer.id,
-        customer_email: customer.email,
-      });
-      await emitCheckout(tx, ctx, "checkout.updated", confirmed);
-      if (!flags.is_payment_required) {
-        await ctx.jobs.send(tx, "checkouts.settle", { checkout_id: id });
-        return { row: confirmed, payment: null };
-      }
-      const now = ctx.clock.now();
-      const attempt = await insertPayment(tx, {
-        id: newId(now),
-        organization_id: changed.organization_id,
-        created_at: now,
-        amount: flags.total_amount,
-        currency: changed.currency,
-        checkout_id: id,
-        customer_id: customer.id,
-        customer_email: customer.email,
-        confirmation_token_id: confirmation_token_id ?? "",
-        reconcile_due_at: new Date(now.getTime() + reconcile_after_ms),
-      });
-      return { row: confirmed, payment: attempt };
-    });
-    if (payment) {
-      const product = (await store.wholeOf(ctx.db, row)).products.find((one) => one.id === row.product_id);
-      const settled = await pay(ctx, payment, product?.name ?? "");
-      if (settled.status === "failed") throw paymentError(settled.message);
-    }
-    const latest = await store.findBySecret(ctx.db, params.client_secret);
-    // A session would let whoever typed an address act as its owner; customers prove who they are in the portal (CHK-50).
-    return { ...(await publicOut(ctx, confirmedRow(row, latest))), status: "confirmed", customer_session_token: null };
-  },
+  update: (ctx, { params, body }) =>
+    transact(ctx, async (tx) => {
+      const { aggregate, seller } = await lockOfBuyer(tx, ctx, params.client_secret);
+      return serializePublicCheckout(await update(tx, ctx, aggregate, body, "buyer"), seller, ctx);
+    }),
+  confirm: (ctx, { params, body }) => confirmCheckout(ctx, params.client_secret, body),
 };
 
 /** Start a checkout for whoever opened a link of this organization. */
 export async function createOpened(ctx: Ctx, organization_id: string, body: Create): Promise<{ url: string }> {
-  const row = await transact(ctx, (tx) => insert(tx, ctx, organization_id, body));
-  return { url: urlOf(row, ctx.config) };
+  const { row } = await transact(ctx, (tx) => openCheckout(tx, ctx, organization_id, body));
+  return { url: buildUrl(row, ctx.config) };
 }
 
 type ForUser = {
@@ -344,11 +264,11 @@ export async function createForUser(ctx: Ctx, request: ForUser, user_id: string 
       : {}),
   });
   if (!body.success) throw invalid(...body.error.issues.map((issue) => fault(issue.path.map(String), issue.message)));
-  const row = await transact(ctx, async (tx) => {
+  const { row } = await transact(ctx, async (tx) => {
     // They signed in to another account meanwhile, which has what they were buying; this would be nobody's.
     if (buyer && user_id && !(await store.holdUser(tx, user_id)))
       throw new ApiError("Unauthorized", "You are signed in to another account now. Try again.");
-    return insert(tx, ctx, seller, body.data);
+    return openCheckout(tx, ctx, seller, body.data);
   });
-  return { url: urlOf(row, ctx.config) };
+  return { url: buildUrl(row, ctx.config) };
 }

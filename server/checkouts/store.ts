@@ -3,14 +3,18 @@ import { ApiError } from "../../shared/errors.ts";
 import { user } from "../auth/tables.ts";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
+import { stateOf } from "../lib/loggable.ts";
 import { among, contains, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import type { OrganizationRow } from "../organizations/rules.ts";
 import { organization } from "../organizations/tables.ts";
 import type { PricedProduct } from "../products/rules.ts";
 import { findPrice, findProducts } from "../products/store.ts";
 import { products } from "../products/tables.ts";
-import type { CheckoutRow } from "./rules.ts";
-import type { WholeCheckout } from "./shapes.ts";
-import { checkouts } from "./tables.ts";
+import type { CheckoutAggregate, CheckoutRow } from "./rules.ts";
+import { checkoutSecrets, checkouts } from "./tables.ts";
+
+const lock_not_available = "55P03";
 
 type Filter = Paging & {
   organization_id?: string[] | undefined;
@@ -24,7 +28,7 @@ type Filter = Paging & {
 const sortable = { created_at: checkouts.created_at, expires_at: checkouts.expires_at, status: checkouts.status };
 
 /** Checkouts with their products and prices: one statement for all products of all of them. */
-async function withProducts(db: Database, organization_id: string, rows: CheckoutRow[]): Promise<WholeCheckout[]> {
+async function loadAll(db: Database, organization_id: string, rows: CheckoutRow[]): Promise<CheckoutAggregate[]> {
   const found = await findProducts(db, organization_id, [...new Set(rows.flatMap((row) => row.product_ids))]);
   const byId = new Map(found.map((product) => [product.id, product]));
   return Promise.all(
@@ -39,11 +43,12 @@ async function withProducts(db: Database, organization_id: string, rows: Checkou
   );
 }
 
-export const wholeOf = async (db: Database, row: CheckoutRow): Promise<WholeCheckout> => {
-  const [whole] = await withProducts(db, row.organization_id, [row]);
-  if (!whole) throw new Error("The checkout is gone.");
-  return whole;
-};
+/** A checkout with all that it is answered with. */
+export async function loadCheckout(db: Database, row: CheckoutRow): Promise<CheckoutAggregate> {
+  const [loaded] = await loadAll(db, row.organization_id, [row]);
+  if (!loaded) throw new Error("The checkout is gone.");
+  return loaded;
+}
 
 /** One page of checkouts, and how many there are. */
 export async function listCheckouts(db: Database, organization_id: string, filter: Filter) {
@@ -75,60 +80,77 @@ export async function listCheckouts(db: Database, organization_id: string, filte
     .limit(filter.limit)
     .offset(offsetOf(filter));
   const [row] = await db.select({ total: count() }).from(checkouts).where(where);
-  return { items: await withProducts(db, organization_id, rows), total: row?.total ?? 0 };
+  return { items: await loadAll(db, organization_id, rows), total: row?.total ?? 0 };
 }
 
+/** A checkout of an organization. */
 export async function findCheckout(
   db: Database,
   organization_id: string,
   id: string,
 ): Promise<CheckoutRow | undefined> {
-  const [row] = await db
-    .select()
-    .from(checkouts)
-    .where(and(eq(checkouts.organization_id, organization_id), eq(checkouts.id, id)));
+  const [row] = await db.select().from(checkouts).where(matchKey(checkouts, { organization_id, id }));
   return row;
 }
 
-export async function findBySecret(db: Database, client_secret: string): Promise<CheckoutRow | undefined> {
-  const [row] = await db.select().from(checkouts).where(eq(checkouts.client_secret, client_secret));
-  return row;
+const bySecret = (db: Database, client_secret: string) =>
+  db
+    .select({ row: checkouts, seller: organization })
+    .from(checkoutSecrets)
+    .innerJoin(checkouts, followKey(checkoutSecrets.checkout_id, checkouts))
+    .innerJoin(organization, eq(organization.id, checkouts.organization_id))
+    .where(eq(checkoutSecrets.client_secret, client_secret));
+export type WithSeller = { row: CheckoutRow; seller: OrganizationRow };
+
+/** The checkout of a client secret, and who sells. */
+export async function findBySecret(db: Database, client_secret: string): Promise<WithSeller | undefined> {
+  const [found] = await bySecret(db, client_secret);
+  return found;
 }
 
-const isLocked = (error: unknown): boolean => {
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  return typeof cause === "object" && cause !== null && "code" in cause && cause.code === "55P03";
-};
-
-/** The checkout, kept from changing until the transaction ends; refused at once while another has it (CHK-28). */
-export async function lockOrRefuse(tx: Tx, id: string): Promise<CheckoutRow> {
+/** Refuse at once what is locked by another, instead of waiting for it (CHK-28). */
+async function orRefuse<T>(work: PromiseLike<T>): Promise<T> {
   try {
-    const [row] = await tx.select().from(checkouts).where(eq(checkouts.id, id)).for("update", { noWait: true });
-    if (!row) throw new Error(`The checkout ${id} is gone.`);
-    return row;
+    return await work;
   } catch (error) {
-    if (isLocked(error))
-      throw new ApiError("CheckoutLocked", "This checkout is being changed or paid right now. Try again.");
-    throw error;
+    if (stateOf(error) !== lock_not_available) throw error;
+    throw new ApiError("CheckoutLocked", "This checkout is being changed or paid right now. Try again.");
   }
 }
 
-/** The same for those who can wait. */
-export async function lockCheckout(tx: Tx, id: string): Promise<CheckoutRow | undefined> {
-  const [row] = await tx.select().from(checkouts).where(eq(checkouts.id, id)).for("update");
+/** The same, kept from changing until the transaction ends; refused at once while another has it. */
+export async function lockBySecret(tx: Tx, client_secret: string): Promise<WithSeller | undefined> {
+  const [found] = await orRefuse(bySecret(tx, client_secret).for("update", { of: checkouts, noWait: true }));
+  return found;
+}
+
+/** A checkout of an organization, kept from changing until the transaction ends; refused at once while another has it. */
+export async function lockOrRefuse(tx: Tx, organization_id: string, id: string): Promise<CheckoutRow | undefined> {
+  const [row] = await orRefuse(
+    tx.select().from(checkouts).where(matchKey(checkouts, { organization_id, id })).for("update", { noWait: true }),
+  );
   return row;
 }
 
+/** The same for those who can wait. */
+export async function lockCheckout(tx: Tx, organization_id: string, id: string): Promise<CheckoutRow | undefined> {
+  const [row] = await tx.select().from(checkouts).where(matchKey(checkouts, { organization_id, id })).for("update");
+  return row;
+}
+
+/** Add a checkout. */
 export async function insertCheckout(tx: Tx, values: typeof checkouts.$inferInsert): Promise<CheckoutRow> {
+  const { organization_id, client_secret, id: checkout_id } = values;
   const [row] = await tx.insert(checkouts).values(values).returning();
   if (!row) throw new Error("The checkout was not written.");
+  await tx.insert(checkoutSecrets).values({ client_secret, organization_id, checkout_id });
   return row;
 }
 
 /** Change a checkout that the caller holds the lock of. */
-export async function updateCheckout(tx: Tx, id: string, patch: Partial<CheckoutRow>): Promise<CheckoutRow> {
-  const [row] = await tx.update(checkouts).set(patch).where(eq(checkouts.id, id)).returning();
-  if (!row) throw new Error(`The checkout ${id} is gone.`);
+export async function updateCheckout(tx: Tx, key: RowKey, patch: Partial<CheckoutRow>): Promise<CheckoutRow> {
+  const [row] = await tx.update(checkouts).set(patch).where(matchKey(checkouts, key)).returning();
+  if (!row) throw new Error(`The checkout ${key.id} is gone.`);
   return row;
 }
 
@@ -188,4 +210,39 @@ export async function findBySlug(
     .orderBy(asc(products.created_at))
     .limit(1);
   return row && (await findProducts(db, organization_id, [row.id]))[0];
+}
+
+/** Move the answers of a custom field to its new name, at most so many checkouts at once (CUF-04); answers of how many. */
+export async function renameAnswers(
+  tx: Tx,
+  organization_id: string,
+  { from, to }: { from: string; to: string },
+  now: Date,
+  limit: number,
+): Promise<number> {
+  const data = checkouts.custom_field_data;
+  const mine = eq(checkouts.organization_id, organization_id);
+  const some = tx
+    .select({ id: checkouts.id })
+    .from(checkouts)
+    .where(and(mine, sql`jsonb_exists(${data}, ${from})`))
+    .limit(limit)
+    .for("update");
+  const changed = await tx
+    .update(checkouts)
+    .set({
+      custom_field_data: sql`(${data} - ${from}) || jsonb_build_object(${to}::text, ${data} -> ${from})`,
+      modified_at: now,
+    })
+    .where(and(mine, inArray(checkouts.id, some)))
+    .returning({ id: checkouts.id });
+  return changed.length;
+}
+
+/** Move what a user is buying to another user, of all sellers. */
+export async function moveToUser(tx: Tx, from: string, to: string, now: Date): Promise<void> {
+  await tx
+    .update(checkouts)
+    .set({ external_customer_id: to, modified_at: now })
+    .where(and(eq(checkouts.external_customer_id, from), inArray(checkouts.status, ["open", "confirmed"])));
 }

@@ -1,18 +1,20 @@
-import { boolean, index, integer, jsonb, pgTable, text, uuid } from "drizzle-orm/pg-core";
+import { boolean, index, jsonb, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import type { Address } from "../../shared/addresses.ts";
 import type { Checkout } from "../../shared/api/checkouts.ts";
 import { customers } from "../customers/tables.ts";
 import { instant, metadata, ownedKey, references } from "../lib/columns.ts";
+import type { Quote } from "../orders/rules.ts";
+import { orders } from "../orders/tables.ts";
 import { owned } from "../organizations/tables.ts";
 import { productPrices, products } from "../products/tables.ts";
 
-/** A sale in the making. The client secret is kept readable: it is part of the checkout's address (TOK-03). */
+/** A buyer on the way to an order. The client secret is kept readable: it is part of the checkout's address (TOK-03). */
 export const checkouts = pgTable(
   "checkouts",
   {
     ...owned(),
     status: text().$type<Checkout["status"]>().notNull().default("open"),
-    client_secret: text().notNull().unique(),
+    client_secret: text().notNull(),
     expires_at: instant().notNull(),
     success_url: text(),
     return_url: text(),
@@ -21,13 +23,15 @@ export const checkouts = pgTable(
     product_ids: jsonb().$type<string[]>().notNull(),
     product_id: uuid().notNull(),
     product_price_id: uuid().notNull(),
-    amount: integer().notNull(),
-    currency: text().notNull(),
+    /** What is to be paid: computed when something changes that it depends on, and copied everywhere else. */
+    quote: jsonb().$type<Quote>().notNull(),
     allow_discount_codes: boolean().notNull().default(true),
     require_billing_address: boolean().notNull().default(false),
     allow_trial: boolean().notNull().default(true),
     is_business_customer: boolean().notNull().default(false),
     customer_id: uuid(),
+    /** Whether it was the seller who said whose checkout this is; otherwise it is whoever typed an address. */
+    is_customer_named: boolean().notNull().default(false),
     external_customer_id: text(),
     customer_name: text(),
     customer_email: text(),
@@ -40,6 +44,8 @@ export const checkouts = pgTable(
     payment_method_type: text(),
     /** What the browser needs to finish a challenge. */
     payment_processor_metadata: jsonb().$type<Checkout["payment_processor_metadata"]>().notNull().default({}),
+    /** The order that it is opened with when it is first confirmed. */
+    order_id: uuid(),
     metadata: metadata(),
     customer_metadata: metadata(),
     custom_field_data: jsonb().$type<Checkout["custom_field_data"]>().notNull().default({}),
@@ -49,6 +55,7 @@ export const checkouts = pgTable(
     references(table.product_id, products),
     references(table.product_price_id, productPrices),
     references(table.customer_id, customers),
+    references(table.order_id, orders),
     index("checkouts_by_creation").on(table.organization_id, table.created_at, table.id),
     index("checkouts_by_customer").on(table.organization_id, table.customer_id),
     // A user's, of all sellers: they move when a guest signs in.
@@ -56,3 +63,10 @@ export const checkouts = pgTable(
     index("checkouts_due").on(table.status, table.expires_at),
   ],
 );
+
+/** Whose checkout a client secret opens: it is all that a buyer's browser sends. */
+export const checkoutSecrets = pgTable("checkout_secrets", {
+  client_secret: text().primaryKey(),
+  organization_id: text().notNull(),
+  checkout_id: uuid().notNull(),
+});

@@ -10,7 +10,7 @@ export type CustomFieldRow = typeof customFields.$inferSelect;
 type Update = z.output<typeof CustomFieldUpdate>;
 
 /** A custom field as it is answered. */
-export function customFieldOut({ deleted_at: _, ...row }: CustomFieldRow): CustomField {
+export function customFieldOut({ deleted_at: _, former_slugs: __, ...row }: CustomFieldRow): CustomField {
   // The properties were checked by the type's own shape when they were written.
   return row as CustomField;
 }
@@ -18,6 +18,10 @@ export function customFieldOut({ deleted_at: _, ...row }: CustomFieldRow): Custo
 /** The slug is taken by another field of the organization (CUF-02). */
 export const slugTaken = (slug: string): Fault =>
   fault(["slug"], "Custom field with this slug already exists.", "value_error", slug);
+
+/** Answers are still found under the slug; they would be taken for the new field's. */
+export const slugInUse = (slug: string): Fault =>
+  fault(["slug"], "Answers are still being moved away from this slug. Try again in a moment.", "value_error", slug);
 
 /** The columns that an update changes, or every fault of it (CUF-01, CUF-03). */
 export function planUpdate(

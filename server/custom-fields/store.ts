@@ -1,10 +1,7 @@
 import { and, eq, ilike, inArray, isNull, ne, or, sql } from "drizzle-orm";
-import { checkouts } from "../checkouts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, listRows, orderBy, type Paging } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
-import { orders } from "../orders/tables.ts";
-import { productCustomFields } from "../products/tables.ts";
 import type { CustomFieldRow } from "./rules.ts";
 import { customFields } from "./tables.ts";
 
@@ -95,20 +92,24 @@ export async function updateCustomField(tx: Tx, key: RowKey, patch: Partial<Cust
   return row;
 }
 
-/** Keep what buyers answered under its new name (CUF-04). */
-export async function renameAnswers(tx: Tx, organization_id: string, from: string, to: string): Promise<void> {
-  for (const table of [checkouts, orders]) {
-    const data = table.custom_field_data;
-    await tx
-      .update(table)
-      .set({ custom_field_data: sql`(${data} - ${from}) || jsonb_build_object(${to}::text, ${data} -> ${from})` })
-      .where(and(eq(table.organization_id, organization_id), sql`jsonb_exists(${data}, ${from})`));
-  }
+/** A field, deleted or not, kept from changing until the transaction ends. */
+export async function lockAnyCustomField(tx: Tx, key: RowKey): Promise<CustomFieldRow | undefined> {
+  const [row] = await tx.select().from(customFields).where(matchKey(customFields, key)).for("update");
+  return row;
 }
 
-/** No product asks for it any more (CUF-05). */
-export async function detach(tx: Tx, { organization_id, id }: RowKey): Promise<void> {
-  await tx
-    .delete(productCustomFields)
-    .where(and(eq(productCustomFields.organization_id, organization_id), eq(productCustomFields.custom_field_id, id)));
+/** Whether answers are still being moved away from a slug; a field may go back to its own. */
+export async function isSlugFormer(tx: Tx, organization_id: string, slug: string, id?: string): Promise<boolean> {
+  const [row] = await tx
+    .select({ id: customFields.id })
+    .from(customFields)
+    .where(
+      and(
+        eq(customFields.organization_id, organization_id),
+        sql`jsonb_exists(${customFields.former_slugs}, ${slug})`,
+        id === undefined ? undefined : ne(customFields.id, id),
+      ),
+    )
+    .limit(1);
+  return row !== undefined;
 }

@@ -12,6 +12,8 @@ export const customFields = pgTable(
     deleted_at: instant(),
     type: text().$type<CustomField["type"]>().notNull(),
     slug: text().notNull(),
+    /** Slugs under which there are still answers, which are being moved to the present one. */
+    former_slugs: jsonb().$type<string[]>().notNull().default([]),
     name: text().notNull(),
     properties: jsonb().$type<CustomField["properties"]>().notNull(),
     metadata: metadata(),

@@ -152,3 +152,19 @@ export const customerService: Service<typeof customers, Ctx> = {
   deleteExternal: (ctx, { params, query }) => remove(ctx, params, query.anonymize),
   getStateExternal: async (ctx, { params }) => stateOf(ctx.db, await find(ctx, params)),
 };
+
+/**
+ * Make the customers of a user, of all sellers, another user's. Where the other is a customer of the same seller already,
+ * both stay as they are in that seller's books.
+ */
+export async function mergeCustomers(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { from, to }: { from: string; to: string },
+): Promise<void> {
+  for (const row of await store.lockCustomersOfUser(tx, from)) {
+    if (await store.findCustomer(tx, row.organization_id, { external_id: to })) continue;
+    const moved = await store.updateCustomer(tx, row, { external_id: to, modified_at: ctx.clock.now() });
+    await emitCustomer(tx, ctx, "customer.updated", moved);
+  }
+}

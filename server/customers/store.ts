@@ -160,6 +160,28 @@ export async function lockCustomer(
   return row;
 }
 
+/** The same by e-mail address in any case, among those that were not deleted. */
+export async function lockCustomerByEmail(
+  tx: Tx,
+  organization_id: string,
+  email: string,
+): Promise<CustomerRow | undefined> {
+  const [row] = await tx
+    .select()
+    .from(customers)
+    .where(and(living(organization_id), sameEmail(email)))
+    .for("update");
+  return row;
+}
+
+/** The customers of all sellers that have a user's id as their external id, kept until the transaction ends. */
+export const lockCustomersOfUser = (tx: Tx, user_id: string): Promise<CustomerRow[]> =>
+  tx
+    .select()
+    .from(customers)
+    .where(and(eq(customers.external_id, user_id), isNull(customers.deleted_at)))
+    .for("update");
+
 /** Other customers that have this e-mail address or this external id. */
 export async function findOthers(
   db: Database,

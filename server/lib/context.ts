@@ -6,9 +6,9 @@ import type { Storage } from "../storage/storage.ts";
 import type { Clock } from "./clock.ts";
 import type { Handlers, Jobs } from "./jobs.ts";
 import type { ClientProfile } from "./profiles.ts";
-import type { Alongside, Database } from "./transaction.ts";
+import type { Alongside, Database, Tx } from "./transaction.ts";
 
-export type { Database, Tx } from "./transaction.ts";
+export type { Database, Tx };
 
 /** On whose behalf a request is made, and for which single organization. */
 export type Actor = {
@@ -67,6 +67,11 @@ export type Log = {
   error(fields: object, text?: string): void;
 };
 
+/** An answer to a signal, in the transaction of what happened: where it fails, that has not happened. */
+export type Reaction<T> = (tx: Tx, ctx: Deps | Ctx, payload: T) => Promise<void>;
+/** Who answers to which signal, by its name. */
+export type Reactions = ReadonlyMap<string, readonly Reaction<never>[]>;
+
 /** What the whole server shares: made once in main, handed to everything. */
 export type Deps = {
   db: Database;
@@ -75,6 +80,8 @@ export type Deps = {
   jobs: Jobs;
   processor: Processor;
   storage: Storage;
+  /** Who answers to what happens, in the same transaction. */
+  reactions: Reactions;
   log: Log;
 };
 

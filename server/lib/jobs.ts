@@ -7,14 +7,21 @@ export type JobPayloads = {
   /** There is something of the organization that its endpoints do not have yet. */
   "events.dispatch": { organization_id: string };
   "webhooks.deliver": { webhook_event_id: string };
-  "checkouts.settle": { checkout_id: string };
+  "orders.settle_free": { organization_id: string; order_id: string };
+  "custom_fields.move_answers": { organization_id: string; custom_field_id: string };
   "mails.send": { mail_id: string };
 };
 export type JobName = keyof JobPayloads;
 /** What does each job; `D` is what it works with, which is of no interest here. */
 export type Handlers<D> = { [N in JobName]: (deps: D, payload: JobPayloads[N]) => Promise<void> };
 
-const names: readonly JobName[] = ["events.dispatch", "webhooks.deliver", "checkouts.settle", "mails.send"];
+const names: readonly JobName[] = [
+  "events.dispatch",
+  "webhooks.deliver",
+  "orders.settle_free",
+  "custom_fields.move_answers",
+  "mails.send",
+];
 /** Jobs that mostly wait for someone else's server: done side by side, so that a slow one does not hold up the rest. */
 const waiting: ReadonlySet<JobName> = new Set(["webhooks.deliver", "mails.send"]);
 const waiting_workers = 3;

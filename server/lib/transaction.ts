@@ -12,9 +12,12 @@ export type Unit = {
   /** Of what a savepoint stands in. */
   readonly parent: Unit | null;
   isUndone: boolean;
-  readonly events: (typeof events.$inferInsert)[];
+  /** Put into wire form when they are written: what is only known at the end, such as a number, is in them. */
+  readonly events: (() => typeof events.$inferInsert)[];
   readonly jobs: Job[];
   readonly entries: (typeof auditLog.$inferInsert)[];
+  /** What is done last, while as little as possible waits for it. */
+  readonly atEnd: (() => Promise<void>)[];
   readonly afterCommit: (() => Promise<void> | void)[];
 };
 

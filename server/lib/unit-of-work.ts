@@ -21,7 +21,7 @@ export function holds({ isUndone, parent }: Unit): boolean {
  */
 export async function transact<T>(ctx: Parts, work: (tx: Tx) => Promise<T>): Promise<T> {
   const parent = unitOf(ctx.db);
-  const unit: Unit = { parent, isUndone: false, events: [], jobs: [], entries: [], afterCommit: [] };
+  const unit: Unit = { parent, isUndone: false, events: [], jobs: [], entries: [], atEnd: [], afterCommit: [] };
   let result: T;
   try {
     result = await ctx.db.transaction(async (begun) => {
@@ -47,6 +47,14 @@ export async function transact<T>(ctx: Parts, work: (tx: Tx) => Promise<T>): Pro
  */
 export const within = (ctx: Ctx, tx: Tx): Ctx => ({ ...ctx, db: tx, alongside: [] });
 
+/**
+ * Have something done at the end of the outermost transaction, before what was noted is written: what others wait for while
+ * it is locked, such as a counter.
+ */
+export function atEnd(tx: Tx, act: () => Promise<void>): void {
+  tx.unit.atEnd.push(act);
+}
+
 /** Have something done once the outermost transaction is committed, and not at all if it is undone. */
 export function afterCommit(tx: Tx, act: () => Promise<void> | void): void {
   tx.unit.afterCommit.push(act);
@@ -54,7 +62,8 @@ export function afterCommit(tx: Tx, act: () => Promise<void> | void): void {
 
 async function writeNoted(tx: Tx, { jobs }: Parts): Promise<void> {
   const { unit } = tx;
-  if (unit.events.length > 0) await tx.insert(events).values(unit.events);
+  for (const act of unit.atEnd) await act();
+  if (unit.events.length > 0) await tx.insert(events).values(unit.events.map((describe) => describe()));
   if (unit.jobs.length > 0) await jobs.write(tx, unit.jobs);
   if (unit.entries.length > 0) await tx.insert(auditLog).values(unit.entries);
 }
@@ -63,6 +72,7 @@ function hand(unit: Unit, parent: Unit): void {
   parent.events.push(...unit.events);
   parent.jobs.push(...unit.jobs);
   parent.entries.push(...unit.entries);
+  parent.atEnd.push(...unit.atEnd);
   parent.afterCommit.push(...unit.afterCommit);
 }
 

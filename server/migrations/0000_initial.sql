@@ -227,6 +227,12 @@ CREATE TABLE "checkout_links" (
 	CONSTRAINT "checkout_links_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
+CREATE TABLE "checkout_secrets" (
+	"client_secret" text PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"checkout_id" uuid NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "checkouts" (
 	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
@@ -241,13 +247,13 @@ CREATE TABLE "checkouts" (
 	"product_ids" jsonb NOT NULL,
 	"product_id" uuid NOT NULL,
 	"product_price_id" uuid NOT NULL,
-	"amount" integer NOT NULL,
-	"currency" text NOT NULL,
+	"quote" jsonb NOT NULL,
 	"allow_discount_codes" boolean DEFAULT true NOT NULL,
 	"require_billing_address" boolean DEFAULT false NOT NULL,
 	"allow_trial" boolean DEFAULT true NOT NULL,
 	"is_business_customer" boolean DEFAULT false NOT NULL,
 	"customer_id" uuid,
+	"is_customer_named" boolean DEFAULT false NOT NULL,
 	"external_customer_id" text,
 	"customer_name" text,
 	"customer_email" text,
@@ -258,11 +264,11 @@ CREATE TABLE "checkouts" (
 	"locale" text,
 	"payment_method_type" text,
 	"payment_processor_metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"order_id" uuid,
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"customer_metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"custom_field_data" jsonb DEFAULT '{}'::jsonb NOT NULL,
-	CONSTRAINT "checkouts_pkey" PRIMARY KEY("organization_id","id"),
-	CONSTRAINT "checkouts_client_secret_unique" UNIQUE("client_secret")
+	CONSTRAINT "checkouts_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "custom_fields" (
@@ -273,6 +279,7 @@ CREATE TABLE "custom_fields" (
 	"deleted_at" timestamp with time zone,
 	"type" text NOT NULL,
 	"slug" text NOT NULL,
+	"former_slugs" jsonb DEFAULT '[]'::jsonb NOT NULL,
 	"name" text NOT NULL,
 	"properties" jsonb NOT NULL,
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
@@ -432,17 +439,23 @@ CREATE TABLE "meters" (
 	CONSTRAINT "meters_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
+CREATE TABLE "invoice_counters" (
+	"organization_id" text PRIMARY KEY NOT NULL,
+	"next_number" integer NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "order_items" (
 	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
-	"order_id" uuid NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"modified_at" timestamp with time zone,
+	"order_id" uuid NOT NULL,
 	"label" text NOT NULL,
 	"amount" integer NOT NULL,
 	"tax_amount" integer DEFAULT 0 NOT NULL,
 	"proration" boolean DEFAULT false NOT NULL,
 	"product_price_id" uuid,
+	"position" integer NOT NULL,
 	CONSTRAINT "order_items_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
@@ -463,12 +476,13 @@ CREATE TABLE "orders" (
 	"platform_fee_amount" integer DEFAULT 0 NOT NULL,
 	"billing_name" text,
 	"billing_address" jsonb,
-	"invoice_number" text NOT NULL,
+	"invoice_number" text,
 	"is_invoice_generated" boolean DEFAULT false NOT NULL,
 	"description" text NOT NULL,
 	"customer_id" uuid NOT NULL,
 	"product_id" uuid NOT NULL,
 	"checkout_id" uuid,
+	"terms" text NOT NULL,
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"custom_field_data" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	CONSTRAINT "orders_pkey" PRIMARY KEY("organization_id","id")
@@ -498,7 +512,6 @@ CREATE TABLE "organization" (
 	"customer_portal_settings" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"embed_hosts" jsonb DEFAULT '[]'::jsonb NOT NULL,
 	"sso_enforced" boolean DEFAULT false NOT NULL,
-	"invoice_next_number" integer DEFAULT 1 NOT NULL,
 	"blocked_at" timestamp with time zone
 );
 --> statement-breakpoint
@@ -515,26 +528,29 @@ CREATE TABLE "payments" (
 	"decline_reason" text,
 	"decline_message" text,
 	"card" jsonb,
-	"checkout_id" uuid,
-	"order_id" uuid,
+	"order_id" uuid NOT NULL,
+	"terms" text NOT NULL,
+	"is_surplus" boolean DEFAULT false NOT NULL,
 	"customer_id" uuid NOT NULL,
 	"customer_email" text NOT NULL,
 	"processor_id" text,
 	"intent_status" text,
 	"client_secret" text,
-	"confirmation_token_id" text NOT NULL,
+	"confirmation_token_id" text,
 	"reconcile_due_at" timestamp with time zone,
 	CONSTRAINT "payments_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
-CREATE TABLE "processor_notices" (
+CREATE TABLE "processor_events" (
 	"id" text PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
 	"payment_id" uuid NOT NULL,
 	"created_at" timestamp with time zone NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "test_intents" (
 	"payment_id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
 	"id" text NOT NULL,
 	"client_secret" text NOT NULL,
 	"status" text NOT NULL,
@@ -545,6 +561,32 @@ CREATE TABLE "test_intents" (
 	"created_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "test_intents_id_unique" UNIQUE("id"),
 	CONSTRAINT "test_intents_client_secret_unique" UNIQUE("client_secret")
+);
+--> statement-breakpoint
+CREATE TABLE "test_refunds" (
+	"refund_id" uuid PRIMARY KEY NOT NULL,
+	"id" text NOT NULL,
+	"intent_id" text NOT NULL,
+	"amount" integer NOT NULL,
+	"status" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "test_refunds_id_unique" UNIQUE("id")
+);
+--> statement-breakpoint
+CREATE TABLE "test_setups" (
+	"setup_id" uuid PRIMARY KEY NOT NULL,
+	"id" text NOT NULL,
+	"client_secret" text NOT NULL,
+	"customer_processor_id" text NOT NULL,
+	"status" text NOT NULL,
+	"decline" jsonb,
+	"method_id" text NOT NULL,
+	"scenario" text NOT NULL,
+	"card" jsonb NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "test_setups_id_unique" UNIQUE("id"),
+	CONSTRAINT "test_setups_client_secret_unique" UNIQUE("client_secret"),
+	CONSTRAINT "test_setups_method_id_unique" UNIQUE("method_id")
 );
 --> statement-breakpoint
 CREATE TABLE "test_tokens" (
@@ -620,6 +662,22 @@ CREATE TABLE "products" (
 	"sort_amount" integer,
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	CONSTRAINT "products_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "refunds" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"status" text DEFAULT 'pending' NOT NULL,
+	"origin" text NOT NULL,
+	"amount" integer NOT NULL,
+	"currency" text NOT NULL,
+	"payment_id" uuid NOT NULL,
+	"processor_id" text,
+	"failure_reason" text,
+	"due_at" timestamp with time zone,
+	CONSTRAINT "refunds_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "webhook_deliveries" (
@@ -699,6 +757,7 @@ ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_organization_id_organization_i
 ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_product_price_id_fkey" FOREIGN KEY ("organization_id","product_price_id") REFERENCES "public"."product_prices"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "custom_fields" ADD CONSTRAINT "custom_fields_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_tallies" ADD CONSTRAINT "customer_tallies_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customers" ADD CONSTRAINT "customers_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -708,11 +767,15 @@ ALTER TABLE "discounts" ADD CONSTRAINT "discounts_organization_id_organization_i
 ALTER TABLE "audit_log" ADD CONSTRAINT "audit_log_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE set null ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "events" ADD CONSTRAINT "events_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "meters" ADD CONSTRAINT "meters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "invoice_counters" ADD CONSTRAINT "invoice_counters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "order_items" ADD CONSTRAINT "order_items_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "order_items" ADD CONSTRAINT "order_items_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "orders" ADD CONSTRAINT "orders_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "orders" ADD CONSTRAINT "orders_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "orders" ADD CONSTRAINT "orders_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "payments" ADD CONSTRAINT "payments_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "payments" ADD CONSTRAINT "payments_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "payments" ADD CONSTRAINT "payments_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "product_benefits" ADD CONSTRAINT "product_benefits_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "product_benefits" ADD CONSTRAINT "product_benefits_benefit_id_fkey" FOREIGN KEY ("organization_id","benefit_id") REFERENCES "public"."benefits"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "product_custom_fields" ADD CONSTRAINT "product_custom_fields_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -723,6 +786,8 @@ ALTER TABLE "product_prices" ADD CONSTRAINT "product_prices_organization_id_orga
 ALTER TABLE "product_prices" ADD CONSTRAINT "product_prices_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "product_prices" ADD CONSTRAINT "product_prices_meter_id_fkey" FOREIGN KEY ("organization_id","meter_id") REFERENCES "public"."meters"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "products" ADD CONSTRAINT "products_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "refunds" ADD CONSTRAINT "refunds_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "refunds" ADD CONSTRAINT "refunds_payment_id_fkey" FOREIGN KEY ("organization_id","payment_id") REFERENCES "public"."payments"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_endpoint_id_fkey" FOREIGN KEY ("organization_id","endpoint_id") REFERENCES "public"."webhook_endpoints"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_webhook_event_id_fkey" FOREIGN KEY ("organization_id","webhook_event_id") REFERENCES "public"."webhook_events"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "webhook_endpoints" ADD CONSTRAINT "webhook_endpoints_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -799,16 +864,17 @@ CREATE INDEX "meters_name_part" ON "meters" USING gin ("name" gin_trgm_ops);--> 
 CREATE INDEX "meters_metadata" ON "meters" USING gin ("metadata" jsonb_path_ops);--> statement-breakpoint
 CREATE INDEX "order_items_by_order" ON "order_items" USING btree ("organization_id","order_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "orders_invoice" ON "orders" USING btree ("organization_id","invoice_number");--> statement-breakpoint
-CREATE INDEX "orders_by_creation" ON "orders" USING btree ("organization_id","created_at","id");--> statement-breakpoint
-CREATE UNIQUE INDEX "orders_checkout" ON "orders" USING btree ("organization_id","checkout_id");--> statement-breakpoint
+CREATE UNIQUE INDEX "orders_of_checkout" ON "orders" USING btree ("organization_id","checkout_id");--> statement-breakpoint
+CREATE INDEX "orders_by_creation" ON "orders" USING btree ("organization_id","created_at","id") WHERE "orders"."invoice_number" is not null;--> statement-breakpoint
 CREATE INDEX "orders_by_customer" ON "orders" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "orders_by_product" ON "orders" USING btree ("organization_id","product_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "organization_slug" ON "organization" USING btree (lower("slug"));--> statement-breakpoint
-CREATE UNIQUE INDEX "payments_under_way" ON "payments" USING btree ("organization_id","checkout_id") WHERE "payments"."status" = 'pending';--> statement-breakpoint
-CREATE UNIQUE INDEX "payments_succeeded" ON "payments" USING btree ("organization_id","checkout_id") WHERE "payments"."status" = 'succeeded';--> statement-breakpoint
+CREATE UNIQUE INDEX "payments_under_way" ON "payments" USING btree ("organization_id","order_id") WHERE "payments"."status" = 'pending';--> statement-breakpoint
+CREATE UNIQUE INDEX "payments_succeeded" ON "payments" USING btree ("organization_id","order_id") WHERE "payments"."status" = 'succeeded' and not "payments"."is_surplus";--> statement-breakpoint
 CREATE INDEX "payments_by_creation" ON "payments" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "payments_by_order" ON "payments" USING btree ("organization_id","order_id");--> statement-breakpoint
 CREATE INDEX "payments_due" ON "payments" USING btree ("reconcile_due_at") WHERE "payments"."reconcile_due_at" is not null;--> statement-breakpoint
+CREATE INDEX "test_refunds_by_intent" ON "test_refunds" USING btree ("intent_id");--> statement-breakpoint
 CREATE INDEX "product_benefits_of_benefit" ON "product_benefits" USING btree ("organization_id","benefit_id");--> statement-breakpoint
 CREATE INDEX "product_custom_fields_of_field" ON "product_custom_fields" USING btree ("organization_id","custom_field_id");--> statement-breakpoint
 CREATE INDEX "product_medias_of_file" ON "product_medias" USING btree ("organization_id","file_id");--> statement-breakpoint
@@ -820,6 +886,8 @@ CREATE INDEX "products_by_amount" ON "products" USING btree ("organization_id","
 CREATE INDEX "products_by_name" ON "products" USING btree ("organization_id","name","id");--> statement-breakpoint
 CREATE INDEX "products_name_part" ON "products" USING gin ("name" gin_trgm_ops);--> statement-breakpoint
 CREATE INDEX "products_metadata" ON "products" USING gin ("metadata" jsonb_path_ops);--> statement-breakpoint
+CREATE UNIQUE INDEX "refunds_of_surplus" ON "refunds" USING btree ("organization_id","payment_id") WHERE "refunds"."origin" = 'surplus';--> statement-breakpoint
+CREATE INDEX "refunds_due" ON "refunds" USING btree ("due_at") WHERE "refunds"."due_at" is not null;--> statement-breakpoint
 CREATE INDEX "webhook_deliveries_list" ON "webhook_deliveries" USING btree ("organization_id","created_at");--> statement-breakpoint
 CREATE INDEX "webhook_deliveries_event" ON "webhook_deliveries" USING btree ("organization_id","webhook_event_id");--> statement-breakpoint
 CREATE INDEX "webhook_endpoints_list" ON "webhook_endpoints" USING btree ("organization_id","created_at") WHERE "webhook_endpoints"."deleted_at" is null;--> statement-breakpoint

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Order } from "../../shared/api/orders.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
 import { type CustomerRow, customerOut } from "../customers/rules.ts";
@@ -7,10 +8,20 @@ import type { orderItems, orders } from "./tables.ts";
 export type OrderRow = typeof orders.$inferSelect;
 export type OrderItemRow = typeof orderItems.$inferSelect;
 /** An order with everything that it is answered with. */
-export type WholeOrder = { order: OrderRow; items: OrderItemRow[]; customer: CustomerRow; product: ProductRow };
+export type OrderAggregate = { order: OrderRow; items: OrderItemRow[]; customer: CustomerRow; product: ProductRow };
 
-/** Which states may follow which (ORD-13). */
-export const moves: Record<Order["status"], readonly Order["status"][]> = {
+/** One line of what is to be paid. Its amount is before discount and tax. */
+export type QuoteLine = Pick<OrderItemRow, "label" | "amount" | "tax_amount" | "proration" | "product_price_id">;
+/**
+ * What is to be paid and for what, in minor units: computed once, from prices, and copied from then on. The lines add up to
+ * the subtotal.
+ */
+export type Quote = Pick<OrderRow, "currency" | "subtotal_amount" | "discount_amount" | "tax_amount"> & {
+  lines: QuoteLine[];
+};
+
+/** Which states may follow which (ORD-13). A void order is taken up again when its sale is tried or paid after all. */
+const moves: Record<Order["status"], readonly Order["status"][]> = {
   draft: ["pending"],
   pending: ["paid", "void"],
   paid: ["partially_refunded", "refunded"],
@@ -19,33 +30,72 @@ export const moves: Record<Order["status"], readonly Order["status"][]> = {
   void: ["pending"],
 };
 
-type Amounts = Pick<OrderRow, "subtotal_amount" | "discount_amount" | "tax_amount" | "applied_balance_amount">;
+/** The state that follows, if an order may take these steps from where it stands. */
+export function moveOrder(row: Pick<OrderRow, "id" | "status">, ...steps: Order["status"][]): Order["status"] {
+  return steps.reduce((from, to) => {
+    if (!moves[from].includes(to)) throw new Error(`The order ${row.id} does not go from ${from} to ${to}.`);
+    return to;
+  }, row.status);
+}
+
+/** Whether an order still waits for its money; a void one does too, if the money has come after all. */
+export const isPayable = (status: Order["status"]): boolean => status === "pending" || status === "void";
+
+type Amounts = Pick<OrderRow, "subtotal_amount" | "discount_amount" | "tax_amount">;
 
 /** The amounts that follow from those that are kept (ORD-01). */
-export function computeTotals(row: Amounts) {
+export function computeTotals(row: Amounts & Partial<Pick<OrderRow, "applied_balance_amount">>) {
   const net_amount = row.subtotal_amount - row.discount_amount;
   const total_amount = net_amount + row.tax_amount;
-  return { net_amount, total_amount, due_amount: Math.max(0, total_amount + row.applied_balance_amount) };
+  return { net_amount, total_amount, due_amount: Math.max(0, total_amount + (row.applied_balance_amount ?? 0)) };
+}
+
+/** The quote that an order was opened with. */
+export function quoteOf({ order, items }: Pick<OrderAggregate, "order" | "items">): Quote {
+  const { currency, subtotal_amount, discount_amount, tax_amount } = order;
+  const lines = items.map(({ label, amount, tax_amount, proration, product_price_id }) => ({
+    label,
+    amount,
+    tax_amount,
+    proration,
+    product_price_id,
+  }));
+  return { currency, subtotal_amount, discount_amount, tax_amount, lines };
 }
 
 /** A subtotal that is not the sum of its lines is a fault of ours, and no order is made of it. */
-export function assertItems(order: Pick<OrderRow, "subtotal_amount">, items: readonly { amount: number }[]): void {
-  const sum = items.reduce((total, item) => total + item.amount, 0);
-  if (sum !== order.subtotal_amount)
-    throw new Error(`The lines of an order make ${sum}, its subtotal is ${order.subtotal_amount}.`);
+export function assertQuote({
+  subtotal_amount,
+  lines,
+}: Pick<Quote, "subtotal_amount"> & { lines: { amount: number }[] }) {
+  const sum = lines.reduce((total, line) => total + line.amount, 0);
+  if (sum !== subtotal_amount)
+    throw new Error(`The lines of an order make ${sum}, its subtotal is ${subtotal_amount}.`);
+}
+
+type Parties = Pick<OrderRow, "customer_id" | "product_id">;
+
+/** What is sold for how much to whom, as one value to compare. */
+export function digestTerms({ customer_id, product_id }: Parties, quote: Quote): string {
+  const lines = quote.lines.map((line) => [line.amount, line.tax_amount, line.proration, line.product_price_id]);
+  const { currency, subtotal_amount, discount_amount, tax_amount } = quote;
+  const terms = [customer_id, product_id, currency, subtotal_amount, discount_amount, tax_amount, lines];
+  return createHash("sha256").update(JSON.stringify(terms)).digest("base64url");
 }
 
 export const isPaid = (status: Order["status"]): boolean =>
   status === "paid" || status === "refunded" || status === "partially_refunded";
 
-/** An order as it is answered. */
-export function orderOut({ order, items, customer, product }: WholeOrder): Order {
+/** An order as it is answered. Only one that has its number is. */
+export function serializeOrder({ order, items, customer, product }: OrderAggregate): Order {
   const totals = computeTotals(order);
-  const { organization_id: _, ...fields } = order;
+  const { organization_id: _, terms: __, invoice_number, ...fields } = order;
+  if (invoice_number === null) throw new Error(`The order ${order.id} has no number yet.`);
   const paid = isPaid(order.status);
   return {
     ...fields,
     ...totals,
+    invoice_number,
     paid,
     refundable_amount: paid ? totals.net_amount - order.refunded_amount : 0,
     refundable_tax_amount: paid ? order.tax_amount - order.refunded_tax_amount : 0,

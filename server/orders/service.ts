@@ -1,70 +1,163 @@
-import type { Order, orders } from "../../shared/api/orders.ts";
+import type { orders } from "../../shared/api/orders.ts";
 import type { Service } from "../../shared/contract.ts";
-import { invalid, notFound } from "../../shared/errors.ts";
-import { type Ctx, type Database, type Deps, organizationOf, type Tx } from "../lib/context.ts";
+import { ApiError, invalid, notFound } from "../../shared/errors.ts";
+import { record } from "../lib/audit.ts";
+import { type Ctx, type Deps, organizationOf, type Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
+import { stateOf } from "../lib/loggable.ts";
 import { pageOf } from "../lib/page.ts";
-import { transact } from "../lib/unit-of-work.ts";
-import { nextInvoiceNumber } from "../organizations/store.ts";
-import { assertItems, checkAddress, orderOut } from "./rules.ts";
+import { defineSignal, signal } from "../lib/reactions.ts";
+import { atEnd, transact } from "../lib/unit-of-work.ts";
+import {
+  assertQuote,
+  checkAddress,
+  computeTotals,
+  digestTerms,
+  isPayable,
+  moveOrder,
+  type OrderAggregate,
+  type OrderRow,
+  type Quote,
+  serializeOrder,
+} from "./rules.ts";
 import * as store from "./store.ts";
 
-export type NewOrder = Omit<
-  Parameters<typeof store.insertOrder>[1],
-  "id" | "created_at" | "invoice_number" | "status" | "billing_reason"
-> & {
-  items: { label: string; amount: number; product_price_id: string | null }[];
-};
+/** An order has its money, or nothing was to be paid. */
+export const orderSettled = defineSignal<OrderAggregate>("order.settled");
 
-async function read(db: Database, organization_id: string, id: string): Promise<Order> {
-  const whole = await store.findOrder(db, organization_id, id);
-  if (!whole) throw notFound();
-  return orderOut(whole);
+/** What an order is opened with. */
+export type NewOrder = Pick<
+  OrderRow,
+  | "organization_id"
+  | "billing_reason"
+  | "billing_name"
+  | "billing_address"
+  | "description"
+  | "customer_id"
+  | "product_id"
+  | "checkout_id"
+  | "metadata"
+  | "custom_field_data"
+> & { quote: Quote };
+
+function planOrder({ quote, ...wanted }: NewOrder) {
+  assertQuote(quote);
+  const { lines: _, ...amounts } = quote;
+  return { ...wanted, ...amounts, terms: digestTerms(wanted, quote) };
 }
 
-/** Make the paid order of a one-time purchase, and say so: created, updated, paid, in this order (ORD-12, ORD-16). */
-export async function createPaidOrder(tx: Tx, deps: Deps, { items, ...wanted }: NewOrder): Promise<Order> {
-  assertItems(wanted, items);
-  const created_at = deps.clock.now();
-  const id = newId(created_at);
-  const invoice_number = await nextInvoiceNumber(tx, wanted.organization_id);
-  const order = { ...wanted, id, created_at, invoice_number, status: "paid", billing_reason: "purchase" } as const;
-  await store.insertOrder(
-    tx,
-    order,
-    items.map((item) => ({
-      ...item,
-      id: newId(created_at),
-      organization_id: wanted.organization_id,
-      order_id: id,
-      created_at,
-    })),
-  );
-  const made = await read(tx, wanted.organization_id, id);
+const planItems = ({ id: order_id, organization_id }: OrderRow, { quote }: NewOrder, created_at: Date) =>
+  quote.lines.map((line, position) => ({
+    ...line,
+    id: newId(created_at),
+    organization_id,
+    order_id,
+    created_at,
+    position,
+  }));
+
+/** Open an order: from here on there is something that money can be taken for. */
+export async function openOrder(tx: Tx, { clock }: Pick<Deps, "clock">, wanted: NewOrder): Promise<OrderRow> {
+  const created_at = clock.now();
+  const order = await store.insertOrder(tx, {
+    ...planOrder(wanted),
+    id: newId(created_at),
+    created_at,
+    status: "pending",
+  });
+  await store.insertItems(tx, planItems(order, wanted, created_at));
+  return order;
+}
+
+/**
+ * Take an order in the making up again, on the terms that hold now. Refused while a payment of it is being settled, which
+ * may make it paid.
+ */
+export async function reopenOrder(
+  tx: Tx,
+  { clock }: Pick<Deps, "clock">,
+  id: string,
+  wanted: NewOrder,
+): Promise<OrderRow> {
+  const row = await store.lockOrderOrFail(tx, wanted.organization_id, id).catch((error: unknown) => {
+    if (stateOf(error) !== "55P03") throw error;
+    throw new ApiError("CheckoutLocked", "This checkout is being changed or paid right now. Try again.");
+  });
+  if (!row) throw new Error(`The order ${id} is gone.`);
+  const status = row.status === "void" ? moveOrder(row, "pending") : row.status;
+  if (status !== "pending") throw new ApiError("NotOpenCheckout", "This checkout is no longer open.");
+  const planned = planOrder(wanted);
+  const order = await store.updateOrder(tx, row, { ...planned, status, modified_at: clock.now() });
+  if (planned.terms !== row.terms) await store.replaceItems(tx, order, planItems(order, wanted, clock.now()));
+  return order;
+}
+
+/**
+ * Make an order paid, and say so: created, updated, paid, in this order (ORD-12, ORD-16). The caller holds its lock. A sale in
+ * the making comes into being with this: it gets its number, the last thing that is done in the transaction.
+ */
+export async function settleOrder(tx: Tx, ctx: Deps | Ctx, { order, ...parts }: OrderAggregate): Promise<void> {
+  const created_at = ctx.clock.now();
+  const status = order.status === "void" ? moveOrder(order, "pending", "paid") : moveOrder(order, "paid");
+  const paid = { ...order, status, created_at, modified_at: null };
   for (const type of ["order.created", "order.updated", "order.paid"] as const)
-    await emit(tx, deps, wanted.organization_id, type, made);
-  return made;
+    await emit(tx, ctx, order.organization_id, type, () => serializeOrder({ order: paid, ...parts }));
+  await recordSale(tx, ctx, paid);
+  await signal(tx, ctx, orderSettled, { order: paid, ...parts });
+  atEnd(tx, async () => {
+    paid.invoice_number = await store.numberOrder(tx, order, { status, created_at });
+  });
 }
+
+/** What moves money is in the audit log whoever brought it about, be it a buyer or the calendar. */
+function recordSale(tx: Tx, ctx: Deps | Ctx, order: OrderRow): Promise<void> {
+  const { id, organization_id, currency } = order;
+  return record(tx, ctx, {
+    action: "order.paid",
+    actor: "actor" in ctx ? ctx.actor : { kind: "system", user_id: null, key_id: null },
+    subject: { type: "order", id },
+    organization_id,
+    details: { amount: computeTotals(order).total_amount, currency },
+    ip_address: "ip" in ctx ? ctx.ip : null,
+    user_agent: null,
+  });
+}
+
+/** Finish an order for which nothing is to be paid (CHK-51). */
+export const settleFreeOrder = (
+  deps: Deps,
+  { organization_id, order_id }: { organization_id: string; order_id: string },
+) =>
+  transact(deps, async (tx) => {
+    const found = await store.lockOrder(tx, organization_id, order_id);
+    if (found && isPayable(found.order.status)) await settleOrder(tx, deps, found);
+  });
 
 /** The orders of the API. */
 export const orderService: Service<typeof orders, Ctx> = {
   async list(ctx, { query }) {
     const { items, total } = await store.listOrders(ctx.db, organizationOf(ctx), query);
-    return pageOf(items.map(orderOut), total, query);
+    return pageOf(items.map(serializeOrder), total, query);
   },
-  get: (ctx, { params }) => read(ctx.db, organizationOf(ctx), params.id),
+  async get(ctx, { params }) {
+    const found = await store.findOrder(ctx.db, organizationOf(ctx), params.id);
+    if (!found) throw notFound();
+    return serializeOrder(found);
+  },
   update: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {
-      const organization_id = organizationOf(ctx);
-      const row = await store.lockOrder(tx, organization_id, params.id);
-      if (!row) throw notFound();
-      const faults = checkAddress(row, body.billing_address);
+      const found = await store.lockOrder(tx, organizationOf(ctx), params.id);
+      if (!found || found.order.invoice_number === null) throw notFound();
+      const faults = checkAddress(found.order, body.billing_address);
       if (faults.length > 0) throw invalid(...faults);
       const sent = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
-      if (Object.keys(sent).length > 0) await store.updateOrder(tx, row, { ...sent, modified_at: ctx.clock.now() });
-      const order = await read(tx, organization_id, row.id);
-      await emit(tx, ctx, organization_id, "order.updated", order);
-      return order;
+      const order =
+        Object.keys(sent).length === 0
+          ? found.order
+          : await store.updateOrder(tx, found.order, { ...sent, modified_at: ctx.clock.now() });
+      const answer = serializeOrder({ ...found, order });
+      await emit(tx, ctx, order.organization_id, "order.updated", answer);
+      return answer;
     }),
 };

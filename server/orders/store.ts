@@ -1,11 +1,12 @@
-import { and, asc, count, eq, gte, inArray, isNotNull, isNull, lte, sql } from "drizzle-orm";
+import { and, count, eq, gte, inArray, isNotNull, isNull, lte, sql } from "drizzle-orm";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, metadataMatches, offsetOf, orderBy, type Paging } from "../lib/page.ts";
-import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import { followKey, matchKey, type RowKey, rowsFromJson } from "../lib/rows.ts";
+import { organization } from "../organizations/tables.ts";
 import { products } from "../products/tables.ts";
-import type { OrderRow, WholeOrder } from "./rules.ts";
-import { orderItems, orders } from "./tables.ts";
+import type { OrderAggregate, OrderItemRow, OrderRow } from "./rules.ts";
+import { invoiceCounters, orderItems, orders } from "./tables.ts";
 
 type Filter = Paging & {
   organization_id?: string[] | undefined;
@@ -37,35 +38,27 @@ const sortable = {
   subscription: sql`null::text`,
 };
 
-/** With their customer and product in the same row; the lines come in one further statement. */
-const whole = (db: Database) =>
-  db
-    .select({ order: orders, customer: customers, product: products })
-    .from(orders)
-    .innerJoin(customers, followKey(orders.customer_id, customers))
-    .innerJoin(products, followKey(orders.product_id, products));
+/** With customer, product and lines in the same row. Orders without a number are in the making, and shown to nobody. */
+const lines = sql<OrderItemRow[]>`(
+  select coalesce(json_agg(to_jsonb(i) order by i.position), '[]')
+  from ${orderItems} i where i.organization_id = ${orders}.organization_id and i.order_id = ${orders}.id
+)`.mapWith((list: unknown) => rowsFromJson(orderItems, list));
 
-async function withItems(
-  db: Database,
-  organization_id: string,
-  rows: Omit<WholeOrder, "items">[],
-): Promise<WholeOrder[]> {
-  if (rows.length === 0) return [];
-  const ids = rows.map(({ order }) => order.id);
-  const items = await db
-    .select()
-    .from(orderItems)
-    .where(and(eq(orderItems.organization_id, organization_id), inArray(orderItems.order_id, ids)))
-    .orderBy(asc(orderItems.created_at), asc(orderItems.id));
-  const byOrder = Map.groupBy(items, (item) => item.order_id);
-  return rows.map((row) => ({ ...row, items: byOrder.get(row.order.id) ?? [] }));
-}
+/** What is read of an order to answer it, and the tables that it comes from. */
+export const aggregate = { order: orders, customer: customers, product: products, items: lines };
+export const ofCustomer = followKey(orders.customer_id, customers);
+export const ofProduct = followKey(orders.product_id, products);
+const isNumbered = isNotNull(orders.invoice_number);
+
+const select = (db: Database) =>
+  db.select(aggregate).from(orders).innerJoin(customers, ofCustomer).innerJoin(products, ofProduct);
 
 /** One page of orders, and how many there are (ORD-29). */
 export async function listOrders(db: Database, organization_id: string, filter: Filter) {
   const kinds = filter.product_billing_type;
   const where = and(
     eq(orders.organization_id, organization_id),
+    isNumbered,
     among(orders.organization_id, filter.organization_id),
     among(orders.product_id, filter.product_id),
     kinds === undefined || kinds.length > 1
@@ -83,7 +76,7 @@ export async function listOrders(db: Database, organization_id: string, filter: 
     filter.created_before && lte(orders.created_at, filter.created_before),
     metadataMatches(orders.metadata, filter.metadata),
   );
-  const rows = await whole(db)
+  const items: OrderAggregate[] = await select(db)
     .where(where)
     .orderBy(...orderBy(filter.sorting, sortable, orders.id))
     .limit(filter.limit)
@@ -91,45 +84,140 @@ export async function listOrders(db: Database, organization_id: string, filter: 
   const [row] = await db
     .select({ total: count() })
     .from(orders)
-    .innerJoin(customers, followKey(orders.customer_id, customers))
-    .innerJoin(products, followKey(orders.product_id, products))
+    .innerJoin(customers, ofCustomer)
+    .innerJoin(products, ofProduct)
     .where(where);
-  return { items: await withItems(db, organization_id, rows), total: row?.total ?? 0 };
+  return { items, total: row?.total ?? 0 };
 }
 
-/** An order of an organization, whole. */
-export async function findOrder(db: Database, organization_id: string, id: string): Promise<WholeOrder | undefined> {
-  const rows = await whole(db).where(matchKey(orders, { organization_id, id }));
-  return (await withItems(db, organization_id, rows))[0];
-}
-
-/** The order that a checkout made. */
-export async function findOrderOfCheckout(
+/** An order of an organization with everything it is answered with; undefined while its sale is in the making. */
+export async function findOrder(
   db: Database,
   organization_id: string,
-  checkout_id: string,
-): Promise<OrderRow | undefined> {
-  const [row] = await db
+  id: string,
+): Promise<OrderAggregate | undefined> {
+  const [found] = await select(db).where(and(matchKey(orders, { organization_id, id }), isNumbered));
+  return found;
+}
+
+/** The same, in the making too, kept from changing until the transaction ends. */
+export async function lockOrder(tx: Tx, organization_id: string, id: string): Promise<OrderAggregate | undefined> {
+  const [found] = await select(tx)
+    .where(matchKey(orders, { organization_id, id }))
+    .for("no key update", { of: orders });
+  return found;
+}
+
+/** An order alone, kept from changing until the transaction ends; fails at once (55P03) while another has it. */
+export async function lockOrderOrFail(tx: Tx, organization_id: string, id: string): Promise<OrderRow | undefined> {
+  const [row] = await tx
     .select()
     .from(orders)
-    .where(and(eq(orders.organization_id, organization_id), eq(orders.checkout_id, checkout_id)));
+    .where(matchKey(orders, { organization_id, id }))
+    .for("no key update", { noWait: true });
   return row;
 }
 
-export async function insertOrder(
-  tx: Tx,
-  order: typeof orders.$inferInsert,
-  items: (typeof orderItems.$inferInsert)[],
-): Promise<void> {
-  await tx.insert(orders).values(order);
+/** Add an order. */
+export async function insertOrder(tx: Tx, values: typeof orders.$inferInsert): Promise<OrderRow> {
+  const [row] = await tx.insert(orders).values(values).returning();
+  if (!row) throw new Error("The order was not written.");
+  return row;
+}
+
+/** Put these lines on an order, in place of what it had. */
+export async function replaceItems(tx: Tx, order: OrderRow, items: (typeof orderItems.$inferInsert)[]): Promise<void> {
+  await tx
+    .delete(orderItems)
+    .where(and(eq(orderItems.organization_id, order.organization_id), eq(orderItems.order_id, order.id)));
+  await insertItems(tx, items);
+}
+
+/** Add the lines of a new order. */
+export async function insertItems(tx: Tx, items: (typeof orderItems.$inferInsert)[]): Promise<void> {
   if (items.length > 0) await tx.insert(orderItems).values(items);
 }
 
-export async function lockOrder(tx: Tx, organization_id: string, id: string): Promise<OrderRow | undefined> {
-  const [row] = await tx.select().from(orders).where(matchKey(orders, { organization_id, id })).for("update");
+/** Change columns of an order that the caller has locked. */
+export async function updateOrder(
+  tx: Tx,
+  { organization_id, id }: RowKey,
+  patch: Partial<OrderRow>,
+): Promise<OrderRow> {
+  const [row] = await tx.update(orders).set(patch).where(matchKey(orders, { organization_id, id })).returning();
+  if (!row) throw new Error(`The order ${id} is gone.`);
   return row;
 }
 
-export async function updateOrder(tx: Tx, key: RowKey, patch: Partial<OrderRow>): Promise<void> {
-  await tx.update(orders).set(patch).where(matchKey(orders, key));
+/** Give up an order that waits for its money, unless it is being paid at this moment. */
+export async function voidPending(tx: Tx, organization_id: string, id: string, now: Date): Promise<void> {
+  const waiting = tx
+    .select({ id: orders.id })
+    .from(orders)
+    .where(and(matchKey(orders, { organization_id, id }), eq(orders.status, "pending")))
+    .for("no key update", { skipLocked: true });
+  await tx
+    .update(orders)
+    .set({ status: "void", modified_at: now })
+    .where(and(eq(orders.organization_id, organization_id), inArray(orders.id, waiting)));
+}
+
+/**
+ * Give an order its number and change it, in one statement: the next of its organization, whose counter stays locked until
+ * the transaction ends, so that the numbers of committed orders have no gap and no double (ORD-19). Taken last, since every
+ * other sale of the organization waits for it.
+ */
+export async function numberOrder(
+  tx: Tx,
+  { organization_id, id }: RowKey,
+  patch: Pick<OrderRow, "status" | "created_at">,
+): Promise<string> {
+  const number = sql`(taken.next_number - 1)::text`;
+  const counted = tx.$with("taken").as(
+    tx
+      .insert(invoiceCounters)
+      .values({ organization_id, next_number: 2 })
+      .onConflictDoUpdate({
+        target: invoiceCounters.organization_id,
+        set: { next_number: sql`${invoiceCounters.next_number} + 1` },
+      })
+      .returning({ next_number: invoiceCounters.next_number }),
+  );
+  const prefix = sql`(select upper(slug) from ${organization} where ${organization.id} = ${organization_id})`;
+  const [row] = await tx
+    .with(counted)
+    .update(orders)
+    .set({ ...patch, invoice_number: sql`${prefix} || '-' || lpad(${number}, greatest(4, length(${number})), '0')` })
+    .from(counted)
+    .where(matchKey(orders, { organization_id, id }))
+    .returning({ invoice_number: orders.invoice_number });
+  if (!row?.invoice_number) throw new Error(`The order ${id} is gone.`);
+  return row.invoice_number;
+}
+
+/** Move the answers of a custom field to its new name, at most so many orders at once (CUF-04); answers of how many. */
+export async function renameAnswers(
+  tx: Tx,
+  organization_id: string,
+  names: { from: string; to: string },
+  now: Date,
+  limit: number,
+): Promise<number> {
+  const { from, to } = names;
+  const data = orders.custom_field_data;
+  const some = tx
+    .select({ id: orders.id })
+    .from(orders)
+    .where(and(eq(orders.organization_id, organization_id), sql`jsonb_exists(${data}, ${from})`))
+    .limit(limit)
+    .for("no key update");
+  const changed = await tx
+    .update(orders)
+    .set({
+      custom_field_data: sql`(${data} - ${from}) || jsonb_build_object(${to}::text, ${data} -> ${from})`,
+      modified_at: now,
+    })
+    .where(and(eq(orders.organization_id, organization_id), inArray(orders.id, some)))
+    .returning({ id: orders.id });
+  return changed.length;
 }

@@ -1,12 +1,16 @@
+import { sql } from "drizzle-orm";
 import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { Address } from "../../shared/addresses.ts";
 import type { Order } from "../../shared/api/orders.ts";
 import { customers } from "../customers/tables.ts";
-import { metadata, ownedKey, references, stamps } from "../lib/columns.ts";
-import { owned } from "../organizations/tables.ts";
+import { metadata, ownedKey, references } from "../lib/columns.ts";
+import { organization, owned } from "../organizations/tables.ts";
 import { products } from "../products/tables.ts";
 
-/** A sale. Amounts are in minor units, and related as in ORD-01. */
+/**
+ * A sale, from its first cent. It is opened before the card is asked and gets its number when it is paid (or has to be paid
+ * later); until then it is a sale in the making, which no list shows. Amounts are in minor units, related as in ORD-01.
+ */
 export const orders = pgTable(
   "orders",
   {
@@ -23,12 +27,15 @@ export const orders = pgTable(
     platform_fee_amount: integer().notNull().default(0),
     billing_name: text(),
     billing_address: jsonb().$type<Address>(),
-    invoice_number: text().notNull(),
+    /** Null while the sale is in the making. */
+    invoice_number: text(),
     is_invoice_generated: boolean().notNull().default(false),
     description: text().notNull(),
     customer_id: uuid().notNull(),
     product_id: uuid().notNull(),
     checkout_id: uuid(),
+    /** What is sold for how much to whom, as one value: a charge that was made for other terms does not pay this order. */
+    terms: text().notNull(),
     metadata: metadata(),
     custom_field_data: jsonb().$type<Order["custom_field_data"]>().notNull().default({}),
   },
@@ -37,9 +44,11 @@ export const orders = pgTable(
     references(table.customer_id, customers),
     references(table.product_id, products),
     uniqueIndex("orders_invoice").on(table.organization_id, table.invoice_number),
-    index("orders_by_creation").on(table.organization_id, table.created_at, table.id),
     // One checkout never makes two orders.
-    uniqueIndex("orders_checkout").on(table.organization_id, table.checkout_id),
+    uniqueIndex("orders_of_checkout").on(table.organization_id, table.checkout_id),
+    index("orders_by_creation")
+      .on(table.organization_id, table.created_at, table.id)
+      .where(sql`${table.invoice_number} is not null`),
     index("orders_by_customer").on(table.organization_id, table.customer_id),
     index("orders_by_product").on(table.organization_id, table.product_id),
   ],
@@ -48,15 +57,15 @@ export const orders = pgTable(
 export const orderItems = pgTable(
   "order_items",
   {
-    id: uuid().notNull(),
-    organization_id: text().notNull(),
+    ...owned(),
     order_id: uuid().notNull(),
-    ...stamps(),
     label: text().notNull(),
     amount: integer().notNull(),
     tax_amount: integer().notNull().default(0),
     proration: boolean().notNull().default(false),
     product_price_id: uuid(),
+    /** The place on the invoice, from 0. */
+    position: integer().notNull(),
   },
   (table) => [
     ownedKey(table.id),
@@ -64,3 +73,11 @@ export const orderItems = pgTable(
     index("order_items_by_order").on(table.organization_id, table.order_id),
   ],
 );
+
+/** The next invoice number of an organization, in a row of its own: what waits for it waits for nothing else. */
+export const invoiceCounters = pgTable("invoice_counters", {
+  organization_id: text()
+    .primaryKey()
+    .references(() => organization.id, { onDelete: "cascade" }),
+  next_number: integer().notNull(),
+});

@@ -125,10 +125,6 @@ export function organizationOut(row: OrganizationRow): Organization {
 /** Whether a paid checkout can be confirmed: on one's own server always, unless the organization is blocked (ORG-05). */
 export const isReadyForPayment = (row: Pick<OrganizationRow, "blocked_at">): boolean => row.blocked_at === null;
 
-/** `DEMO-0001`: the slug in capitals, and at least four digits (ORD-19, ORG-10). */
-export const invoiceNumber = (slug: string, number: number): string =>
-  `${slug.toUpperCase()}-${String(number).padStart(4, "0")}`;
-
 /** Another organization has the slug (ORG-02). */
 export const slugTaken = (slug: string): Fault =>
   fault(["slug"], "An organization with this slug already exists.", "value_error", slug);

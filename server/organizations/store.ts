@@ -3,7 +3,7 @@ import { member } from "../auth/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { offsetOf, orderBy, type Paging } from "../lib/page.ts";
-import { invoiceNumber, type OrganizationRow } from "./rules.ts";
+import type { OrganizationRow } from "./rules.ts";
 import { organization } from "./tables.ts";
 
 type Filter = Paging & { slug?: string | undefined; sorting: readonly string[] };
@@ -86,18 +86,4 @@ export async function updateOrganization(
   const [row] = await tx.update(organization).set(patch).where(eq(organization.id, id)).returning();
   if (!row) throw new Error(`The organization ${id} is gone.`);
   return row;
-}
-
-/**
- * The next invoice number of an organization. Its row stays locked until the transaction ends, so the numbers of
- * committed orders have no gap and no double (ORD-19).
- */
-export async function nextInvoiceNumber(tx: Tx, organization_id: string): Promise<string> {
-  const [row] = await tx
-    .update(organization)
-    .set({ invoice_next_number: sql`${organization.invoice_next_number} + 1` })
-    .where(eq(organization.id, organization_id))
-    .returning({ slug: organization.slug, next: organization.invoice_next_number });
-  if (!row) throw new Error(`The organization ${organization_id} is gone.`);
-  return invoiceNumber(row.slug, row.next - 1);
 }

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { boolean, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { boolean, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { z } from "zod";
 import type {
   Organization,
@@ -56,7 +56,6 @@ export const organization = pgTable(
       .default({}),
     embed_hosts: jsonb().$type<string[]>().notNull().default([]),
     sso_enforced: boolean().notNull().default(false),
-    invoice_next_number: integer().notNull().default(1),
     blocked_at: instant(),
   },
   (table) => [uniqueIndex("organization_slug").on(sql`lower(${table.slug})`)],

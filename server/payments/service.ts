@@ -3,18 +3,18 @@ import type { Service } from "../../shared/contract.ts";
 import { notFound } from "../../shared/errors.ts";
 import { type Ctx, organizationOf } from "../lib/context.ts";
 import { pageOf } from "../lib/page.ts";
-import { paymentOut } from "./rules.ts";
+import { serializePayment } from "./rules.ts";
 import { findPayment, listPayments } from "./store.ts";
 
 /** The payments of the API. */
 export const paymentService: Service<typeof payments, Ctx> = {
   async list(ctx, { query }) {
     const { items, total } = await listPayments(ctx.db, organizationOf(ctx), query);
-    return pageOf(items.map(paymentOut), total, query);
+    return pageOf(items.map(serializePayment), total, query);
   },
   async get(ctx, { params }) {
-    const row = await findPayment(ctx.db, organizationOf(ctx), params.id);
-    if (!row) throw notFound();
-    return paymentOut(row);
+    const found = await findPayment(ctx.db, organizationOf(ctx), params.id);
+    if (!found) throw notFound();
+    return serializePayment(found);
   },
 };

@@ -1,10 +1,14 @@
-import { and, asc, count, eq, inArray, isNotNull, isNull, lte, ne, sql } from "drizzle-orm";
-import type { Database, Deps, Tx } from "../lib/context.ts";
+import { and, asc, count, eq, inArray, isNotNull, lte, ne, sql } from "drizzle-orm";
+import { customers } from "../customers/tables.ts";
+import type { Database, Tx } from "../lib/context.ts";
 import { among, offsetOf, orderBy, type Paging } from "../lib/page.ts";
-import { transact } from "../lib/unit-of-work.ts";
-import { processorNotices } from "../processors/tables.ts";
-import type { PaymentRow } from "./rules.ts";
-import { payments } from "./tables.ts";
+import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import type { OrderRow } from "../orders/rules.ts";
+import { aggregate, ofCustomer, ofProduct } from "../orders/store.ts";
+import { orders } from "../orders/tables.ts";
+import { products } from "../products/tables.ts";
+import type { PaymentAggregate, PaymentRow } from "./rules.ts";
+import { payments, processorEvents } from "./tables.ts";
 
 type Filter = Paging & {
   organization_id?: string[] | undefined;
@@ -23,13 +27,19 @@ const sortable = {
   method: payments.method,
 };
 
+const ofOrder = followKey(payments.order_id, orders);
+const shown = {
+  payment: payments,
+  order: { id: orders.id, checkout_id: orders.checkout_id, invoice_number: orders.invoice_number },
+};
+
 /** One page of payments, and how many there are. */
 export async function listPayments(db: Database, organization_id: string, filter: Filter) {
   const where = and(
     eq(payments.organization_id, organization_id),
     among(payments.organization_id, filter.organization_id),
-    among(payments.checkout_id, filter.checkout_id),
-    among(payments.order_id, filter.order_id),
+    among(orders.checkout_id, filter.checkout_id),
+    filter.order_id && and(among(payments.order_id, filter.order_id), isNotNull(orders.invoice_number)),
     among(payments.customer_id, filter.customer_id),
     among(payments.status, filter.status),
     among(payments.method, filter.method),
@@ -39,91 +49,120 @@ export async function listPayments(db: Database, organization_id: string, filter
         filter.customer_email.map((email) => email.toLowerCase()),
       ),
   );
-  const items = await db
-    .select()
+  const items: PaymentAggregate[] = await db
+    .select(shown)
     .from(payments)
+    .innerJoin(orders, ofOrder)
     .where(where)
     .orderBy(...orderBy(filter.sorting, sortable, payments.id))
     .limit(filter.limit)
     .offset(offsetOf(filter));
-  const [row] = await db.select({ total: count() }).from(payments).where(where);
+  const [row] = await db.select({ total: count() }).from(payments).innerJoin(orders, ofOrder).where(where);
   return { items, total: row?.total ?? 0 };
 }
 
 /** A payment of an organization. */
-export async function findPayment(db: Database, organization_id: string, id: string): Promise<PaymentRow | undefined> {
+export async function findPayment(
+  db: Database,
+  organization_id: string,
+  id: string,
+): Promise<PaymentAggregate | undefined> {
+  const [found] = await db
+    .select(shown)
+    .from(payments)
+    .innerJoin(orders, ofOrder)
+    .where(matchKey(payments, { organization_id, id }));
+  return found;
+}
+
+/** A payment and its order with all that it is answered with; payment and order are kept until the transaction ends. */
+export async function lockPayment(tx: Tx, key: RowKey) {
+  const [found] = await tx
+    .select({ payment: payments, ...aggregate })
+    .from(payments)
+    .innerJoin(orders, ofOrder)
+    .innerJoin(customers, ofCustomer)
+    .innerJoin(products, ofProduct)
+    .where(matchKey(payments, key))
+    .for("no key update", { of: [payments, orders] });
+  return found;
+}
+
+/** The order that a payment is for. */
+export async function findOrderOf(
+  db: Database,
+  { organization_id, order_id }: PaymentRow,
+): Promise<OrderRow | undefined> {
   const [row] = await db
     .select()
-    .from(payments)
-    .where(and(eq(payments.organization_id, organization_id), eq(payments.id, id)));
+    .from(orders)
+    .where(matchKey(orders, { organization_id, id: order_id }));
   return row;
 }
 
-/** A payment by its id alone, for those who got the id from the processor. */
-export async function findAnyPayment(db: Database, id: string): Promise<PaymentRow | undefined> {
-  const [row] = await db.select().from(payments).where(eq(payments.id, id));
-  return row;
-}
-
+/** Add a payment. */
 export async function insertPayment(tx: Tx, values: typeof payments.$inferInsert): Promise<PaymentRow> {
   const [row] = await tx.insert(payments).values(values).returning();
   if (!row) throw new Error("The payment was not written.");
   return row;
 }
 
-/** Change a payment that is still in the state it was seen in; undefined when another was faster. */
-export async function movePayment(
-  tx: Tx,
-  row: PaymentRow,
-  patch: Partial<PaymentRow>,
-): Promise<PaymentRow | undefined> {
-  const [moved] = await tx
-    .update(payments)
-    .set(patch)
-    .where(and(eq(payments.id, row.id), eq(payments.status, row.status)))
-    .returning();
-  return moved;
+/** Change a payment that the caller has locked. */
+export async function updatePayment(tx: Tx, key: RowKey, patch: Partial<PaymentRow>): Promise<PaymentRow> {
+  const [row] = await tx.update(payments).set(patch).where(matchKey(payments, key)).returning();
+  if (!row) throw new Error(`The payment ${key.id} is gone.`);
+  return row;
 }
 
-/** Have the attempts that are still under way for a checkout looked at now. */
-export async function hurryOthers(tx: Tx, checkout_id: string, now: Date): Promise<void> {
+/** Have the attempts that are under way for an order reconciled now; one that is being settled at this moment needs it not. */
+export async function hastenPending(tx: Tx, order: RowKey, now: Date): Promise<void> {
+  const mine = eq(payments.organization_id, order.organization_id);
+  const pending = tx
+    .select({ id: payments.id })
+    .from(payments)
+    .where(and(mine, eq(payments.order_id, order.id), eq(payments.status, "pending")))
+    .for("no key update", { skipLocked: true });
   await tx
     .update(payments)
     .set({ reconcile_due_at: now })
-    .where(and(eq(payments.checkout_id, checkout_id), eq(payments.status, "pending")));
+    .where(and(mine, inArray(payments.id, pending)));
+}
+
+/** Write an event of the processor down; false when it was known. */
+export async function insertProcessorEvent(tx: Tx, event: typeof processorEvents.$inferInsert): Promise<boolean> {
+  const made = await tx
+    .insert(processorEvents)
+    .values(event)
+    .onConflictDoNothing()
+    .returning({ id: processorEvents.id });
+  return made.length > 0;
 }
 
 /**
- * Write a notice of the processor down, unless it was heard before, and have its payment looked at now. A failed one too:
- * it may have been given up for lost.
+ * Keep the processor's own id of an attempt whose answer was lost, and have the payment reconciled at `due_at`: a failed one
+ * too, which may have been given up for lost.
  */
-export async function hearNotice(tx: Tx, notice: typeof processorNotices.$inferInsert): Promise<void> {
-  const made = await tx
-    .insert(processorNotices)
-    .values(notice)
-    .onConflictDoNothing()
-    .returning({ id: processorNotices.id });
-  if (made.length === 0) return;
+export async function noteProcessorEvent(
+  tx: Tx,
+  { organization_id, payment_id: id }: { organization_id: string; payment_id: string },
+  processor_id: string,
+  due_at: Date | undefined,
+): Promise<void> {
   await tx
     .update(payments)
-    .set({ reconcile_due_at: notice.created_at })
-    .where(and(eq(payments.id, notice.payment_id), ne(payments.status, "succeeded")));
-}
-
-/** Keep the processor's own id of an attempt whose answer was lost. */
-export async function keepProcessorId(tx: Tx, id: string, processor_id: string): Promise<void> {
-  await tx
-    .update(payments)
-    .set({ processor_id })
-    .where(and(eq(payments.id, id), isNull(payments.processor_id)));
+    .set({
+      processor_id: sql`coalesce(${payments.processor_id}, ${processor_id})`,
+      ...(due_at ? { reconcile_due_at: due_at } : {}),
+    })
+    .where(and(matchKey(payments, { organization_id, id }), ne(payments.status, "succeeded")));
 }
 
 /**
  * Take payments whose outcome has to be asked for. Each is put off first, so that no other server asks at the same time
  * and a processor that is down is not asked without pause.
  */
-export async function takeDuePayments(deps: Deps, now: Date, again: Date, limit: number): Promise<PaymentRow[]> {
-  return transact(deps, async (tx) => {
+export async function takeDuePayments(db: Database, now: Date, again: Date, limit: number): Promise<PaymentRow[]> {
+  return db.transaction(async (tx) => {
     const due = await tx
       .select({ id: payments.id })
       .from(payments)

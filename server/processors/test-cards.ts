@@ -16,8 +16,20 @@ export const outcomes: Record<string, Outcome> = {
     "processing_error",
     "An error occurred while processing your card. Try again in a little bit.",
   ),
+  /** Can be kept, and is refused whenever it is charged later. */
+  charge_customer_fail: declined("card_declined", "Your card was declined."),
   authentication_failed: declined("authentication_required", "Your bank did not approve the payment."),
 };
+
+/** What becomes of a card that is to be kept: only whether it may be, since nothing is charged. */
+export const setupOutcome = (scenario: string): Outcome | undefined =>
+  scenario === "charge_customer_fail" ? outcomes.success : outcomes[scenario];
+
+/** What becomes of a card that is charged while its owner is away: nobody answers a challenge. */
+export const savedOutcome = (scenario: string): Outcome | undefined =>
+  scenario === "challenge"
+    ? declined("authentication_required", "Your bank asks you to approve this payment yourself.")
+    : outcomes[scenario];
 
 type TestCard = { brand: string; scenario: string };
 
@@ -26,6 +38,7 @@ export const testNumbers: Record<string, TestCard> = {
   "4242424242424242": { brand: "visa", scenario: "success" },
   "5555555555554444": { brand: "mastercard", scenario: "success" },
   "378282246310005": { brand: "amex", scenario: "success" },
+  "4000000000000341": { brand: "visa", scenario: "charge_customer_fail" },
   "4000000000000002": { brand: "visa", scenario: "card_declined" },
   "4000000000009995": { brand: "visa", scenario: "insufficient_funds" },
   "4000000000000069": { brand: "visa", scenario: "expired_card" },
@@ -56,6 +69,7 @@ export const testMethods: Record<string, { card: Card; scenario: string }> = {
   pm_card_visa_chargeDeclinedIncorrectCvc: named("visa", "0127", "incorrect_cvc"),
   pm_card_chargeDeclinedProcessingError: named("visa", "0119", "processing_error"),
   pm_card_visa_chargeDeclinedProcessingError: named("visa", "0119", "processing_error"),
+  pm_card_chargeCustomerFail: named("visa", "0341", "charge_customer_fail"),
   pm_card_threeDSecure2Required: named("visa", "3220", "challenge"),
   pm_card_authenticationRequired: named("visa", "3155", "challenge"),
   pm_card_threeDSecureRequired: named("visa", "3063", "challenge"),

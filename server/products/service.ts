@@ -10,6 +10,8 @@ import { type Ctx, type Database, organizationOf, type Tx } from "../lib/context
 import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
+import { defineSignal, signal } from "../lib/reactions.ts";
+import type { RowKey } from "../lib/rows.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { holdMeters } from "../meters/store.ts";
 import { organizationOut } from "../organizations/rules.ts";
@@ -105,6 +107,9 @@ async function reread(db: Database, organization_id: string, id: string): Promis
   return row;
 }
 
+/** A product is not sold any more. */
+export const productArchived = defineSignal<RowKey>("product.archived");
+
 /** The products of the API. */
 export const productService: Service<typeof products, Ctx> = {
   async list(ctx, { query }) {
@@ -189,7 +194,7 @@ export const productService: Service<typeof products, Ctx> = {
       const added = newPrices(wanted, row, ground.currency, now);
       await store.archivePrices(tx, organization_id, gone, now);
       await store.insertPrices(tx, added);
-      if (body.is_archived && !row.is_archived) await store.dropFromLinks(tx, row);
+      if (body.is_archived && !row.is_archived) await signal(tx, ctx, productArchived, row);
       if (medias) await store.setMedias(tx, row, medias);
       if (attached) await store.setFields(tx, row, attached);
       if (gone.length + added.length > 0) Object.assign(patch, sortColumns([...kept, ...added]));

@@ -13,7 +13,6 @@ import {
 } from "drizzle-orm";
 import type { BenefitRow } from "../benefits/rules.ts";
 import { benefits } from "../benefits/tables.ts";
-import { checkoutLinkProducts, checkoutLinks } from "../checkout-links/tables.ts";
 import { customFields } from "../custom-fields/tables.ts";
 import type { FileRow } from "../files/rules.ts";
 import { files } from "../files/tables.ts";
@@ -284,23 +283,14 @@ export async function findMedias(tx: Tx, organization_id: string, ids: readonly 
   return new Set(rows.map(({ id }) => id));
 }
 
-/** An archived product is offered by no link; a link that offered nothing else goes with it (PRD-28). */
-export async function dropFromLinks(tx: Tx, { organization_id, id }: RowKey): Promise<void> {
-  const left = await tx
-    .delete(checkoutLinkProducts)
-    .where(and(eq(checkoutLinkProducts.organization_id, organization_id), eq(checkoutLinkProducts.product_id, id)))
-    .returning({ id: checkoutLinkProducts.checkout_link_id });
-  if (left.length === 0) return;
-  const empty = sql`not exists (select from ${checkoutLinkProducts} lp
-    where lp.organization_id = ${organization_id} and lp.checkout_link_id = ${checkoutLinks.id})`;
-  await tx.delete(checkoutLinks).where(
-    and(
-      eq(checkoutLinks.organization_id, organization_id),
-      inArray(
-        checkoutLinks.id,
-        left.map(({ id }) => id),
-      ),
-      empty,
-    ),
-  );
+/** No product gives this benefit any more (BEN-02). */
+export async function detachBenefit(tx: Tx, { organization_id, id }: RowKey): Promise<void> {
+  const { organization_id: owner, benefit_id } = productBenefits;
+  await tx.delete(productBenefits).where(and(eq(owner, organization_id), eq(benefit_id, id)));
+}
+
+/** No product asks for this custom field any more (CUF-05). */
+export async function detachField(tx: Tx, { organization_id, id }: RowKey): Promise<void> {
+  const { organization_id: owner, custom_field_id } = productCustomFields;
+  await tx.delete(productCustomFields).where(and(eq(owner, organization_id), eq(custom_field_id, id)));
 }

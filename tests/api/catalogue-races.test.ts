@@ -3,8 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sweepTallies } from "../../server/customers/jobs.ts";
 import { listCustomers } from "../../server/customers/store.ts";
 import { customers } from "../../server/customers/tables.ts";
-import { transact } from "../../server/lib/unit-of-work.ts";
-import { nextInvoiceNumber } from "../../server/organizations/store.ts";
 import { callsOf } from "../support/calls.ts";
 import type { Floe, Seller } from "../support/floe.ts";
 import { atOnce, startOnPostgres } from "../support/races.ts";
@@ -173,8 +171,21 @@ describe("at the same time", () => {
   });
 
   test("ORD-19: invoice numbers are handed out once each, without a gap", async () => {
-    const numbers = await atOnce(20, () => transact(floe.deps, (tx) => nextInvoiceNumber(tx, seller.organization_id)));
-    const counted = numbers.map((number) => Number(number.split("-").at(-1))).sort((a, b) => a - b);
-    expect(counted).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+    const { id } = await seller.client.products.create({ body: { name: "Book", prices: [usd(100)] } });
+    await atOnce(20, async (index) => {
+      const { client_secret } = await seller.client.checkouts.create({ body: { products: [id] } });
+      const body = {
+        customer_email: `buyer-${index}@example.com`,
+        customer_billing_address: { country: "FR" as const },
+        // One in four is refused, and leaves no gap.
+        confirmation_token_id: index % 4 === 3 ? "pm_card_chargeDeclined" : "pm_card_visa",
+      };
+      await floe.request("POST", `/v1/checkouts/client/${client_secret}/confirm`, { body });
+    });
+    const { items } = await seller.client.orders.list({ query: { limit: 100 } });
+    const { slug } = await seller.client.organizations.get({ params: { id: seller.organization_id } });
+    expect(items.map(({ invoice_number }) => invoice_number).sort()).toEqual(
+      Array.from({ length: 15 }, (_, index) => `${slug.toUpperCase()}-${String(index + 1).padStart(4, "0")}`),
+    );
   });
 });

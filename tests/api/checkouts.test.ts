@@ -2,6 +2,7 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { user } from "../../server/auth/tables.ts";
 import { events } from "../../server/lib/tables.ts";
+import { orders } from "../../server/orders/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { payments } from "../../server/payments/tables.ts";
 import { testTokens } from "../../server/processors/tables.ts";
@@ -193,8 +194,12 @@ describe("cards", () => {
     expect(JSON.stringify(rows)).not.toContain("555555555555");
     const checkout = await create();
     await confirm(checkout.client_secret, { confirmation_token_id: (made.json as Json).id });
-    const [payment] = await floe.deps.db.select().from(payments).where(eq(payments.checkout_id, checkout.id));
-    expect(payment?.card).toEqual({ brand: "mastercard", last4: "4444", exp_month: 12, exp_year: 2040 });
+    const [found] = await floe.deps.db
+      .select({ payment: payments })
+      .from(payments)
+      .innerJoin(orders, eq(orders.id, payments.order_id))
+      .where(eq(orders.checkout_id, checkout.id));
+    expect(found?.payment.card).toEqual({ brand: "mastercard", last4: "4444", exp_month: 12, exp_year: 2040 });
   });
 
   test("any other number is refused as a real card and stands nowhere afterwards", async () => {

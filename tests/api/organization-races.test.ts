@@ -2,9 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { invitation, member, organizationRole, team, teamMember, user } from "../../server/auth/tables.ts";
+import { customers } from "../../server/customers/tables.ts";
 import { auditLog } from "../../server/lib/tables.ts";
+import { orders } from "../../server/orders/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { payments } from "../../server/payments/tables.ts";
+import { products } from "../../server/products/tables.ts";
 import type { Floe } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { type Answered, callsOf, join, organizationOf, type Person, person } from "../support/people.ts";
@@ -203,14 +206,26 @@ test("an organization in which a payment begins as it is deleted is not deleted"
   const one = await person(floe, "seller");
   const id = await organizationOf(floe, one, "seller");
   const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [customer_id, product_id, order_id] = [newId(), newId(), newId()];
+  const row = (own: string) => ({ id: own, organization_id: id, created_at: new Date() });
   const paying = floe.deps.db.transaction(async (tx) => {
+    await tx.insert(customers).values({ ...row(customer_id), email: "buyer@example.com" });
+    await tx.insert(products).values({ ...row(product_id), name: "Guide" });
+    const sold = { customer_id, product_id, currency: "usd", terms: "terms" };
+    const amounts = { subtotal_amount: 1900, discount_amount: 0, tax_amount: 0 };
+    await tx.insert(orders).values({
+      ...row(order_id),
+      ...sold,
+      ...amounts,
+      status: "pending",
+      billing_reason: "purchase",
+      description: "Guide",
+    });
     await tx.insert(payments).values({
-      id: newId(),
-      organization_id: id,
-      created_at: new Date(),
+      ...row(newId()),
+      ...sold,
+      order_id,
       amount: 1900,
-      currency: "usd",
-      customer_id: newId(),
       customer_email: "buyer@example.com",
       confirmation_token_id: "pm_card_visa",
     });

@@ -2,9 +2,7 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { member, session } from "../../server/auth/tables.ts";
 import { auditLog, events } from "../../server/lib/tables.ts";
-import { transact } from "../../server/lib/unit-of-work.ts";
 import { organizationOut } from "../../server/organizations/rules.ts";
-import { nextInvoiceNumber } from "../../server/organizations/store.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
@@ -269,18 +267,4 @@ test("ORG-05 to ORG-07: blocked, an organization can do nothing any more, and se
   expect([asked.status, asked.json]).toMatchObject([401, { error: "invalid_token" }]);
   const opened = await floe.request("GET", `/buy/${link.client_secret}`);
   expect([opened.status, opened.json]).toMatchObject([403, { error: "NotPermitted" }]);
-});
-
-describe("invoice numbers", () => {
-  test("ORD-19, ORG-10: count from 1 behind the slug in capitals, without gaps when an order is not committed", async () => {
-    const next = () => transact(floe.deps, (tx) => nextInvoiceNumber(tx, other.organization_id));
-    const { slug } = await other.client.organizations.get({ params: { id: other.organization_id } });
-    expect(await next()).toBe(`${slug.toUpperCase()}-0001`);
-    const lost = transact(floe.deps, async (tx) => {
-      await nextInvoiceNumber(tx, other.organization_id);
-      throw new Error("no order");
-    });
-    await expect(lost).rejects.toThrow();
-    expect(await next()).toBe(`${slug.toUpperCase()}-0002`);
-  });
 });

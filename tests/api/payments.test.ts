@@ -1,4 +1,6 @@
+import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { payments } from "../../server/payments/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 let floe: Floe;
@@ -50,14 +52,26 @@ describe("payments", () => {
     expect(await seller.client.payments.get({ params: { id: payment?.id ?? "" } })).toEqual(payment);
   });
 
-  test("a failure stays on record with its reason, and no order", async () => {
+  test("a failure stays on record with its reason, and names the order that was paid after all", async () => {
+    const [order] = (await seller.client.orders.list({ query: {} })).items;
     const [payment] = await list({ status: "failed" });
     expect(payment).toMatchObject({
       decline_reason: "insufficient_funds",
       decline_message: "Your card has insufficient funds.",
-      order_id: null,
+      order_id: order?.id,
       checkout_id: cheap?.id,
     });
+  });
+
+  test("while nobody has paid there is no order to be named, or asked for", async () => {
+    const [payment] = await list({ status: "pending" });
+    expect(payment).toMatchObject({ order_id: null, checkout_id: dear?.id });
+    const [row] = await floe.deps.db.select().from(payments).where(eq(payments.status, "pending"));
+    expect(await amounts({ order_id: row?.order_id ?? "" })).toEqual([]);
+    const answer = await floe.request("GET", `/v1/orders/${row?.order_id}`, { token: seller.key });
+    expect(answer.status).toBe(404);
+    const patched = { token: seller.key, body: { billing_name: "Eve" } };
+    expect((await floe.request("PATCH", `/v1/orders/${row?.order_id}`, patched)).status).toBe(404);
   });
 
   test("what is only the server's stays there", async () => {
@@ -74,7 +88,7 @@ describe("payments", () => {
     expect(await amounts({ method: "ideal" })).toEqual([]);
     expect(await amounts({ customer_email: "ADA@example.com" })).toHaveLength(2);
     const [bought] = await list({ status: "succeeded" });
-    expect(await amounts({ order_id: bought?.order_id ?? "" })).toEqual(["700 succeeded"]);
+    expect(await amounts({ order_id: bought?.order_id ?? "" })).toEqual(["700 succeeded", "700 failed"]);
     const [ada] = (await seller.client.customers.list({ query: { email: "ada@example.com" } })).items;
     expect(await amounts({ customer_id: ada?.id ?? "" })).toHaveLength(2);
     expect(await amounts({ sorting: "-amount" })).toEqual(["1900 pending", expect.any(String), expect.any(String)]);

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Charge, type Processor, ProcessorError } from "../../server/processors/processor.ts";
+import {
+  type Charge,
+  type MethodSetup,
+  type Processor,
+  ProcessorError,
+  type RefundRequest,
+} from "../../server/processors/processor.ts";
 import { stripeProcessor } from "../../server/processors/stripe.ts";
 import { testProcessor } from "../../server/processors/test.ts";
 import { type Floe, start } from "../support/floe.ts";
@@ -32,6 +38,7 @@ const kinds: Record<string, Kind> = {
   },
 };
 const chargeOf = (token: string): Charge => ({
+  organization_id: newId(),
   payment_id: newId(),
   amount: 1900,
   currency: "usd",
@@ -51,6 +58,7 @@ describe.each(Object.keys(kinds))("the %s processor", (name) => {
   test("charges a good card, and says which one in four digits", async () => {
     const charge = chargeOf("pm_card_visa");
     expect(await kind.open().confirm(charge)).toEqual({
+      organization_id: charge.organization_id,
       payment_id: charge.payment_id,
       processor_id: expect.stringMatching(/^pi_/),
       client_secret: expect.stringContaining("_secret_"),
@@ -127,6 +135,138 @@ describe.each(Object.keys(kinds))("the %s processor", (name) => {
   });
 });
 
+const setupOf = (token: string, processor_id: string | null = null): MethodSetup => ({
+  setup_id: newId(),
+  confirmation_token_id: token,
+  customer: { id: newId(), processor_id, email: "buyer@example.com", name: "Buyer" },
+});
+const refundOf = (intent_processor_id: string, amount: number): RefundRequest => ({
+  refund_id: newId(),
+  intent_processor_id,
+  amount,
+  reason: "duplicate",
+});
+
+describe.each(Object.keys(kinds))("the %s processor, later", (name) => {
+  const kind = kinds[name] as Kind;
+  /** Keep a card; answers how it is charged from then on. */
+  const save = async (token: string) => {
+    const kept = await kind.open().saveMethod(setupOf(token));
+    if (!kept.method) throw new Error("The card was not kept.");
+    const { confirmation_token_id: _, ...terms } = chargeOf(token);
+    const by = { customer_processor_id: kept.customer_processor_id, method_processor_id: kept.method.processor_id };
+    return { kept, charge: () => ({ ...terms, payment_id: newId(), ...by }) };
+  };
+
+  test("keeps a card without charging it, once for a set-up", async () => {
+    const setup = setupOf("pm_card_visa");
+    const [kept, again] = [await kind.open().saveMethod(setup), await kind.open().saveMethod(setup)];
+    expect(kept).toEqual({
+      setup_id: setup.setup_id,
+      processor_id: expect.stringMatching(/^seti_/),
+      status: "succeeded",
+      client_secret: expect.stringContaining("_secret_"),
+      customer_processor_id: expect.stringMatching(/^cus_/),
+      method: {
+        processor_id: expect.stringMatching(/^pm_/),
+        card: { brand: "visa", last4: "4242", exp_month: 12, exp_year: 2040 },
+      },
+      decline: null,
+    });
+    expect(again).toEqual(kept);
+    expect(await kind.open().retrieveSetup(kept)).toEqual(kept);
+  });
+
+  test("keeps a further card of a customer that it knows with that customer", async () => {
+    const { customer_processor_id } = await kind.open().saveMethod(setupOf("pm_card_visa"));
+    const second = await kind.open().saveMethod(setupOf("pm_card_mastercard", customer_processor_id));
+    expect(second).toMatchObject({ customer_processor_id, method: { card: { brand: "mastercard" } } });
+  });
+
+  test("charges a kept card any number of times, and the same payment once", async () => {
+    const { charge } = await save("pm_card_visa");
+    const [first, second] = [charge(), charge()];
+    const made = await kind.open().chargeSaved(first);
+    expect(made).toMatchObject({
+      organization_id: first.organization_id,
+      payment_id: first.payment_id,
+      status: "succeeded",
+      amount: 1900,
+      card: { last4: "4242" },
+    });
+    expect(await kind.open().chargeSaved(first)).toEqual(made);
+    expect((await kind.open().chargeSaved(second)).processor_id).not.toBe(made.processor_id);
+    expect(await kind.open().retrieve(attemptOf({ ...first, confirmation_token_id: "" }))).toEqual(made);
+  });
+
+  test("does not keep a refused card, and says why", async () => {
+    expect(await kind.open().saveMethod(setupOf("pm_card_chargeDeclined"))).toMatchObject({
+      status: "failed",
+      method: null,
+      decline: { reason: "card_declined" },
+    });
+    await expect(kind.open().saveMethod(setupOf("ctoken_of_nobody"))).rejects.toThrow(ProcessorError);
+  });
+
+  test("a card that can be kept may be refused when it is charged", async () => {
+    const { charge } = await save("pm_card_chargeCustomerFail");
+    expect(await kind.open().chargeSaved(charge())).toMatchObject({
+      status: "failed",
+      decline: { reason: "card_declined", message: "Your card was declined." },
+    });
+  });
+
+  test("keeps a card after its challenge; a later charge that would need one fails, as nobody is there", async () => {
+    const setup = setupOf("pm_card_authenticationRequired");
+    const asked = await kind.open().saveMethod(setup);
+    expect(asked).toMatchObject({ status: "requires_action", method: null, decline: null });
+    await kind.answer(asked.client_secret, true);
+    const kept = await kind.open().retrieveSetup(asked);
+    expect(kept).toMatchObject({ status: "succeeded", method: { card: { last4: "3155" } } });
+    const { confirmation_token_id: _, ...terms } = chargeOf("");
+    const by = {
+      customer_processor_id: kept.customer_processor_id,
+      method_processor_id: kept.method?.processor_id ?? "",
+    };
+    expect(await kind.open().chargeSaved({ ...terms, ...by })).toMatchObject({
+      status: "failed",
+      decline: { reason: "authentication_required" },
+    });
+    const refused = await kind.open().saveMethod(setupOf("pm_card_authenticationRequired"));
+    await kind.answer(refused.client_secret, false);
+    expect(await kind.open().retrieveSetup(refused)).toMatchObject({ status: "failed", method: null });
+  });
+
+  test("charges no card of another customer", async () => {
+    const [{ charge }, other] = [await save("pm_card_visa"), await save("pm_card_visa")];
+    const foreign = { ...charge(), customer_processor_id: other.kept.customer_processor_id };
+    await expect(kind.open().chargeSaved(foreign)).rejects.toThrow(ProcessorError);
+    expect(await kind.open().retrieve(attemptOf({ ...foreign, confirmation_token_id: "" }))).toBeNull();
+  });
+
+  test("gives money back in parts, each part once, and never more than was taken", async () => {
+    const { processor_id } = await kind.open().confirm(chargeOf("pm_card_visa"));
+    const part = refundOf(processor_id, 1000);
+    const made = await kind.open().refund(part);
+    expect(made).toEqual({
+      refund_id: part.refund_id,
+      processor_id: expect.stringMatching(/^re_/),
+      status: "succeeded",
+      failure_reason: null,
+    });
+    expect(await kind.open().refund(part)).toEqual(made);
+    await expect(kind.open().refund(refundOf(processor_id, 901))).rejects.toThrow(ProcessorError);
+    expect(await kind.open().refund(refundOf(processor_id, 900))).toMatchObject({ status: "succeeded" });
+    await expect(kind.open().refund(refundOf(processor_id, 1))).rejects.toThrow(ProcessorError);
+  });
+
+  test("gives nothing back of what was not taken", async () => {
+    const { processor_id } = await kind.open().confirm(chargeOf("pm_card_chargeDeclined"));
+    await expect(kind.open().refund(refundOf(processor_id, 1900))).rejects.toThrow(ProcessorError);
+    await expect(kind.open().refund(refundOf("pi_of_nobody", 1900))).rejects.toThrow(ProcessorError);
+  });
+});
+
 describe("Stripe alone", () => {
   const open = () => stripeProcessor({ ...keys, api: standIn.api });
 
@@ -138,6 +278,7 @@ describe("Stripe alone", () => {
     expect(Object.fromEntries(sent?.form ?? [])).toMatchObject({
       confirm: "true",
       confirmation_token: "ctoken_visa",
+      "metadata[organization_id]": charge.organization_id,
       "metadata[payment_id]": charge.payment_id,
       amount: "1900",
     });
@@ -151,27 +292,63 @@ describe("Stripe alone", () => {
     expect(standIn.intents.size).toBe(before + 1);
   });
 
-  test("reads notices by their signature, and none that was changed, is old, or is not about a payment of ours", async () => {
-    const { readNotice } = open();
-    if (!readNotice) throw new Error("It reads no notices.");
-    const payment_id = newId();
-    const intent = { id: "pi_1", object: "payment_intent", metadata: { payment_id } };
-    const { body, signature } = standIn.notice("payment_intent.succeeded", intent, webhook_secret);
-    expect(await readNotice(Buffer.from(body), signature)).toEqual({ id: "evt_1", payment_id, processor_id: "pi_1" });
-    await expect(readNotice(Buffer.from(body.replace("pi_1", "pi_2")), signature)).rejects.toThrow();
-    await expect(
-      readNotice(Buffer.from(body), standIn.notice("payment_intent.succeeded", intent, "whsec_other").signature),
-    ).rejects.toThrow();
-    await expect(readNotice(Buffer.from(body), signature.replace(/t=\d+/, "t=1000000000"))).rejects.toThrow();
-    for (const metadata of [{}, { payment_id: "theirs" }]) {
-      const foreign = standIn.notice("payment_intent.succeeded", { ...intent, metadata }, webhook_secret);
-      expect(await readNotice(Buffer.from(foreign.body), foreign.signature)).toBeUndefined();
-    }
-    const other = standIn.notice("charge.updated", { id: "ch_1" }, webhook_secret);
-    expect(await readNotice(Buffer.from(other.body), other.signature)).toBeUndefined();
+  test("a refund is found again when Stripe has forgotten its idempotency key", async () => {
+    const { processor_id } = await open().confirm(chargeOf("pm_card_visa"));
+    const refund = refundOf(processor_id, 500);
+    const made = await open().refund(refund);
+    standIn.forgetKeys();
+    expect(await open().refund(refund)).toEqual(made);
+    expect([...standIn.refunds.values()].filter(({ payment_intent }) => payment_intent === processor_id)).toHaveLength(
+      1,
+    );
   });
 
-  test("without its signing secret it hears no notices at all", () => {
-    expect(stripeProcessor({ secret_key: "sk_test_1", publishable_key: "pk_test_1" }).readNotice).toBeUndefined();
+  test("a refund that Stripe is still working on is pending, and failed when it says so", async () => {
+    const { processor_id } = await open().confirm(chargeOf("pm_card_visa"));
+    const refund = refundOf(processor_id, 500);
+    const made = await open().refund(refund);
+    const there = standIn.refunds.get(made.processor_id);
+    if (!there) throw new Error("Stripe has no such refund.");
+    for (const [status, expected] of [
+      ["pending", "pending"],
+      ["requires_action", "pending"],
+      ["failed", "failed"],
+      ["canceled", "failed"],
+    ]) {
+      Object.assign(there, { status, failure_reason: status === "failed" ? "lost_or_stolen_card" : null });
+      expect(await open().refund(refund)).toMatchObject({ status: expected });
+    }
+  });
+
+  test("reads events by their signature, and none that was changed, is old, or is not about a payment of ours", async () => {
+    const { readEvent } = open();
+    if (!readEvent) throw new Error("It reads no events.");
+    const metadata = { organization_id: newId(), payment_id: newId() };
+    const intent = { id: "pi_1", object: "payment_intent", metadata };
+    const { body, signature } = standIn.notice("payment_intent.succeeded", intent, webhook_secret);
+    expect(await readEvent(Buffer.from(body), signature)).toEqual({
+      id: "evt_1",
+      ...metadata,
+      processor_id: "pi_1",
+    });
+    await expect(readEvent(Buffer.from(body.replace("pi_1", "pi_2")), signature)).rejects.toThrow();
+    await expect(
+      readEvent(Buffer.from(body), standIn.notice("payment_intent.succeeded", intent, "whsec_other").signature),
+    ).rejects.toThrow();
+    await expect(readEvent(Buffer.from(body), signature.replace(/t=\d+/, "t=1000000000"))).rejects.toThrow();
+    for (const theirs of [
+      {},
+      { payment_id: metadata.payment_id },
+      { payment_id: "theirs", organization_id: "theirs" },
+    ]) {
+      const foreign = standIn.notice("payment_intent.succeeded", { ...intent, metadata: theirs }, webhook_secret);
+      expect(await readEvent(Buffer.from(foreign.body), foreign.signature)).toBeUndefined();
+    }
+    const other = standIn.notice("charge.updated", { id: "ch_1" }, webhook_secret);
+    expect(await readEvent(Buffer.from(other.body), other.signature)).toBeUndefined();
+  });
+
+  test("without its signing secret it reads no events at all", () => {
+    expect(stripeProcessor({ secret_key: "sk_test_1", publishable_key: "pk_test_1" }).readEvent).toBeUndefined();
   });
 });

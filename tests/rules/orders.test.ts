@@ -1,6 +1,19 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { assertItems, checkAddress, computeTotals, isPaid, moves, type OrderRow } from "../../server/orders/rules.ts";
+import {
+  assertQuote,
+  checkAddress,
+  computeTotals,
+  digestTerms,
+  isPaid,
+  isPayable,
+  moveOrder,
+  type OrderAggregate,
+  type OrderRow,
+  type Quote,
+  quoteOf,
+  serializeOrder,
+} from "../../server/orders/rules.ts";
 import type { Address } from "../../shared/addresses.ts";
 import { orderStatuses } from "../../shared/api/orders.ts";
 
@@ -55,10 +68,7 @@ describe("amounts (ORD-01)", () => {
       fc.property(fc.array(amount, { maxLength: 5 }), fc.integer({ min: -1000, max: 1000 }), (amounts, wrong) => {
         const sum = amounts.reduce((total, one) => total + one, 0);
         const check = () =>
-          assertItems(
-            { subtotal_amount: sum + wrong },
-            amounts.map((one) => ({ amount: one })),
-          );
+          assertQuote({ subtotal_amount: sum + wrong, lines: amounts.map((one) => ({ amount: one })) });
         if (wrong === 0) expect(check).not.toThrow();
         else expect(check).toThrow(/lines of an order/);
       }),
@@ -67,8 +77,18 @@ describe("amounts (ORD-01)", () => {
 });
 
 describe("states (ORD-13)", () => {
-  const legal = orderStatuses.flatMap((from) => moves[from].map((to) => `${from} → ${to}`));
+  const order = (status: OrderRow["status"]) => ({ id: "order-1", status });
+  const isLegal = (from: OrderRow["status"], to: OrderRow["status"]) => {
+    try {
+      return moveOrder(order(from), to) === to;
+    } catch {
+      return false;
+    }
+  };
   test("these moves and no others", () => {
+    const legal = orderStatuses.flatMap((from) =>
+      orderStatuses.filter((to) => isLegal(from, to)).map((to) => `${from} → ${to}`),
+    );
     expect(legal.sort()).toEqual(
       [
         "draft → pending",
@@ -84,8 +104,75 @@ describe("states (ORD-13)", () => {
       ].sort(),
     );
   });
-  test("paid means paid, refunded or partly refunded (ORD-01)", () => {
+  test("a move of two steps takes each of them", () => {
+    expect(moveOrder(order("void"), "pending", "paid")).toBe("paid");
+    expect(() => moveOrder(order("void"), "paid")).toThrow("does not go from void to paid");
+  });
+  test("paid means paid, refunded or partly refunded (ORD-01); payable is what waits for money", () => {
     expect(orderStatuses.filter(isPaid)).toEqual(["paid", "refunded", "partially_refunded"]);
+    expect(orderStatuses.filter(isPayable)).toEqual(["pending", "void"]);
+  });
+});
+
+describe("the terms of a sale", () => {
+  const quote: Quote = {
+    currency: "usd",
+    subtotal_amount: 1900,
+    discount_amount: 0,
+    tax_amount: 0,
+    lines: [{ label: "Guide", amount: 1900, tax_amount: 0, proration: false, product_price_id: "price-1" }],
+  };
+  const parties = { customer_id: "customer-1", product_id: "product-1" };
+  const terms = digestTerms(parties, quote);
+  const line = (fields: object): Quote => ({ ...quote, lines: quote.lines.map((one) => ({ ...one, ...fields })) });
+  test.each([
+    ["the customer", { ...parties, customer_id: "customer-2" }, quote],
+    ["the product", { ...parties, product_id: "product-2" }, quote],
+    ["the currency", parties, { ...quote, currency: "eur" }],
+    ["the subtotal", parties, { ...quote, subtotal_amount: 1901 }],
+    ["the discount", parties, { ...quote, discount_amount: 1 }],
+    ["the tax", parties, { ...quote, tax_amount: 1 }],
+    ["the price", parties, line({ product_price_id: "price-2" })],
+    ["a line's amount", parties, line({ amount: 1 })],
+    ["one line more", parties, { ...quote, lines: [...quote.lines, ...quote.lines] }],
+  ])("are others with another value of %s", (_, others, other) => {
+    expect(digestTerms(others, other)).not.toBe(terms);
+  });
+  test("stay with another name of the product, and are the same read back from the order", () => {
+    expect(digestTerms(parties, line({ label: "Atlas" }))).toBe(terms);
+    const { lines, ...amounts } = quote;
+    const aggregate = { order: amounts, items: lines } as unknown as Pick<OrderAggregate, "order" | "items">;
+    expect(quoteOf(aggregate)).toEqual(quote);
+  });
+});
+
+describe("what is answered", () => {
+  test("an order without a number is shown to nobody, and an unpaid one is not refundable", () => {
+    const order = {
+      id: "order-1",
+      status: "pending",
+      invoice_number: null,
+      subtotal_amount: 1900,
+      discount_amount: 100,
+      tax_amount: 200,
+      applied_balance_amount: 0,
+      refunded_amount: 0,
+      refunded_tax_amount: 0,
+    } as OrderRow;
+    const aggregate = (fields: Partial<OrderRow>) =>
+      ({ order: { ...order, ...fields }, items: [], customer: { email: "ada@example.com" }, product: {} }) as never;
+    expect(() => serializeOrder(aggregate({}))).toThrow("has no number yet");
+    expect(serializeOrder(aggregate({ invoice_number: "A-0001" }))).toMatchObject({
+      paid: false,
+      refundable_amount: 0,
+      refundable_tax_amount: 0,
+    });
+    expect(serializeOrder(aggregate({ invoice_number: "A-0001", status: "void" }))).toMatchObject({
+      refundable_amount: 0,
+    });
+    expect(
+      serializeOrder(aggregate({ invoice_number: "A-0001", status: "partially_refunded", refunded_amount: 300 })),
+    ).toMatchObject({ paid: true, refundable_amount: 1500, refundable_tax_amount: 200 });
   });
 });
 

@@ -1,8 +1,8 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { payments } from "../../server/payments/tables.ts";
+import { orders } from "../../server/orders/tables.ts";
+import { payments, processorEvents } from "../../server/payments/tables.ts";
 import { stripeProcessor } from "../../server/processors/stripe.ts";
-import { processorNotices } from "../../server/processors/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { type StripeStandIn, startStripe } from "../support/stripe-stand-in.ts";
@@ -58,9 +58,10 @@ const post = (body: string, signature?: string) =>
   });
 const intentOf = async (checkout_id: string) => {
   const [payment] = await floe.deps.db
-    .select()
+    .select({ id: payments.id })
     .from(payments)
-    .where(eq(payments.checkout_id, checkout_id))
+    .innerJoin(orders, eq(orders.id, payments.order_id))
+    .where(eq(orders.checkout_id, checkout_id))
     .orderBy(payments.created_at);
   const intent = [...standIn.intents.values()].find(({ metadata }) => metadata.payment_id === payment?.id);
   if (!intent) throw new Error("Stripe has no such intent.");
@@ -121,9 +122,7 @@ describe("notices", () => {
     expect((await outcome(checkout.id)).status).toBe("confirmed");
     await floe.runJobs();
     expect(await outcome(checkout.id)).toEqual({ status: "succeeded", orders: 1, payments: ["succeeded"] });
-    expect(await floe.deps.db.select().from(processorNotices).where(eq(processorNotices.id, "evt_same"))).toHaveLength(
-      1,
-    );
+    expect(await floe.deps.db.select().from(processorEvents).where(eq(processorEvents.id, "evt_same"))).toHaveLength(1);
   });
 
   test("what a notice says is not believed: a failure told late does not undo a success", async () => {
@@ -156,7 +155,12 @@ describe("notices", () => {
     ).toBe(403);
     for (const payment_id of [newId(), "theirs", undefined]) {
       expect(
-        (await notify("payment_intent.succeeded", { ...intent, metadata: payment_id ? { payment_id } : {} })).status,
+        (
+          await notify("payment_intent.succeeded", {
+            ...intent,
+            metadata: payment_id ? { ...intent.metadata, payment_id } : {},
+          })
+        ).status,
       ).toBe(200);
     }
     await floe.runJobs();

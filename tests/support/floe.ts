@@ -12,7 +12,7 @@ import { openJobs } from "../../server/lib/jobs.ts";
 import { openProcessor } from "../../server/processors/open.ts";
 import { embedded } from "../../server/providers/embedded.ts";
 import type { Provider } from "../../server/providers/provider.ts";
-import { movePurchases } from "../../server/purchases.ts";
+import { reactions } from "../../server/reactions.ts";
 import { openStorage } from "../../server/storage/open.ts";
 import { handlers, startWorker, sweepDue } from "../../server/worker.ts";
 import { type Api, api } from "../../shared/api/index.ts";
@@ -129,10 +129,11 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     jobs,
     processor: await openProcessor(config, database.db, time),
     storage: await openStorage(config, time),
+    reactions,
     log,
   };
   const deps: Deps = { ...base, ...options.replace?.(base) };
-  const auth = createAuth(deps, { keepsBooks, movePurchases });
+  const auth = createAuth(deps, { keepsBooks });
   const app = await buildApp({
     deps,
     auth,

@@ -2,25 +2,24 @@ import type { CheckoutPublic } from "../../shared/api/checkout-client.ts";
 import type { Checkout } from "../../shared/api/checkouts.ts";
 import type { Config } from "../config.ts";
 import { checkoutOrganizationOut, type OrganizationRow } from "../organizations/rules.ts";
-import { attachedOut, checkoutProductOut, type PricedProduct, type PriceRow, priceOut } from "../products/rules.ts";
-import { type CheckoutRow, computeAddressFields, computeFlags, successUrl } from "./rules.ts";
+import { attachedOut, checkoutProductOut, priceOut } from "../products/rules.ts";
+import { computeFlags } from "./quote.ts";
+import { type CheckoutAggregate, type CheckoutRow, computeAddressFields, productOf, successUrl } from "./rules.ts";
 
-/** A checkout with everything that it is answered with. */
-export type WholeCheckout = { row: CheckoutRow; products: PricedProduct[]; price: PriceRow };
 type Shown = { config: Config; processor: { publishable_key: string | null } };
 
-export const urlOf = (row: Pick<CheckoutRow, "client_secret">, config: Config): string =>
+export const buildUrl = (row: Pick<CheckoutRow, "client_secret">, config: Config): string =>
   `${config.url}/checkout/${row.client_secret}`;
 
-function common({ row, products, price }: WholeCheckout, { config, processor }: Shown) {
-  const product = products.find((one) => one.id === row.product_id);
-  if (!product) throw new Error(`The checkout ${row.id} has lost its product.`);
-  const url = urlOf(row, config);
-  const { product_ids: _, ...fields } = row;
+function serializeCommon(aggregate: CheckoutAggregate, { config, processor }: Shown) {
+  const { row, products, price } = aggregate;
+  const product = productOf(aggregate);
+  const url = buildUrl(row, config);
+  const { product_ids: _, quote, order_id: __, is_customer_named: ___, ...fields } = row;
   const key = processor.publishable_key;
   return {
     ...fields,
-    ...computeFlags(row.amount, price),
+    ...computeFlags(quote, price),
     url,
     success_url: successUrl(row, url),
     payment_processor: "stripe" as const,
@@ -49,18 +48,27 @@ function common({ row, products, price }: WholeCheckout, { config, processor }: 
 }
 
 /** A checkout as its seller sees it. */
-export function checkoutOut(whole: WholeCheckout, shown: Shown): Checkout {
+export function serializeCheckout(aggregate: CheckoutAggregate, shown: Shown): Checkout {
   return {
-    ...common(whole, shown),
+    ...serializeCommon(aggregate, shown),
     trial_interval: null,
     trial_interval_count: null,
-    customer_external_id: whole.row.external_customer_id,
+    customer_external_id: aggregate.row.external_customer_id,
     subscription_id: null,
   };
 }
 
 /** A checkout as its buyer sees it: without the seller's own notes. */
-export function checkoutPublicOut(whole: WholeCheckout, seller: OrganizationRow, shown: Shown): CheckoutPublic {
-  const { metadata: _, customer_metadata: __, external_customer_id: ___, ...fields } = common(whole, shown);
+export function serializePublicCheckout(
+  aggregate: CheckoutAggregate,
+  seller: OrganizationRow,
+  shown: Shown,
+): CheckoutPublic {
+  const {
+    metadata: _,
+    customer_metadata: __,
+    external_customer_id: ___,
+    ...fields
+  } = serializeCommon(aggregate, shown);
   return { ...fields, organization: checkoutOrganizationOut(seller) };
 }

@@ -1,64 +1,76 @@
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import { emitCustomer } from "../customers/service.ts";
-import { findCustomerByEmail, findOthers, insertCustomer, lockCustomer, updateCustomer } from "../customers/store.ts";
+import { findOthers, insertCustomer, lockCustomer, lockCustomerByEmail, updateCustomer } from "../customers/store.ts";
 import type { customers } from "../customers/tables.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
+import { changesOf } from "../lib/rows.ts";
 import type { CheckoutRow } from "./rules.ts";
 
-type Tax = CustomerRow["tax_id"];
+type Details = Partial<Pick<CustomerRow, "billing_name" | "billing_address" | "tax_id">>;
+
+/** What the buyer filled in about themselves. */
+function detailsOf(row: CheckoutRow): Details {
+  return {
+    ...(row.customer_billing_name ? { billing_name: row.customer_billing_name } : {}),
+    ...(row.customer_billing_address ? { billing_address: row.customer_billing_address } : {}),
+    ...(row.customer_tax_id ? { tax_id: row.customer_tax_id as CustomerRow["tax_id"] } : {}),
+  };
+}
+
+/** The fields of `details` that are empty in a row. */
+const onlyEmpty = (known: CustomerRow, details: Details): Details =>
+  Object.fromEntries(Object.entries(details).filter(([field]) => known[field as keyof Details] === null));
 
 /**
  * The customer of a checkout that is confirmed: the linked one, else the one with this address, else a new one (CHK-49).
- * What the buyer filled in is kept with it; its e-mail address is never changed, and a name only where there was none.
+ * What the buyer filled in is kept with it; its e-mail address is never changed, and a name only where there was none. An
+ * address can be typed by anyone, so what is known of a customer is overwritten only where the seller named the customer.
  */
-export async function resolveCustomer(tx: Tx, ctx: Ctx, row: CheckoutRow): Promise<CustomerRow> {
-  const { organization_id } = row;
-  const billing = {
-    ...(row.customer_billing_name ? { billing_name: row.customer_billing_name } : {}),
-    ...(row.customer_billing_address ? { billing_address: row.customer_billing_address } : {}),
-    ...(row.customer_tax_id ? { tax_id: row.customer_tax_id as Tax } : {}),
-  };
-  const known = await findKnown(tx, row);
-  const isLinked = row.customer_id !== null;
+export async function findOrCreateCustomer(tx: Tx, ctx: Ctx, row: CheckoutRow): Promise<CustomerRow> {
+  const { organization_id, external_customer_id } = row;
+  const details = detailsOf(row);
+  const known = await lockKnown(tx, row);
+  const now = ctx.clock.now();
   if (known) {
-    const patch = {
-      ...billing,
+    const wanted = {
+      ...(row.is_customer_named ? details : onlyEmpty(known, details)),
       ...(known.name === null && row.customer_name ? { name: row.customer_name } : {}),
-      // Only for a customer whom the seller named: an address can be typed by anyone, and would hand the customer over.
-      ...(isLinked && known.external_id === null && row.external_customer_id
-        ? { external_id: row.external_customer_id }
+      ...(row.is_customer_named && known.external_id === null && external_customer_id
+        ? { external_id: external_customer_id }
         : {}),
       metadata: { ...known.metadata, ...row.customer_metadata },
     };
     await checkExternalId(tx, row, known.id);
-    const changed = await updateCustomer(tx, known, { ...patch, modified_at: ctx.clock.now() });
+    const changes = changesOf(known, wanted, Object.keys(wanted) as (keyof typeof wanted)[]);
+    if (Object.keys(changes).length === 0) return known;
+    const changed = await updateCustomer(tx, known, { ...changes, modified_at: now });
     await emitCustomer(tx, ctx, "customer.updated", changed);
     return changed;
   }
   if (!row.customer_email) throw invalid(fault(["customer_email"], "Field required", "missing"));
   await checkExternalId(tx, row, undefined);
   const values: typeof customers.$inferInsert = {
-    ...billing,
-    id: newId(ctx.clock.now()),
+    ...details,
+    id: newId(now),
     organization_id,
-    created_at: ctx.clock.now(),
+    created_at: now,
     email: row.customer_email,
     name: row.customer_name,
-    external_id: row.external_customer_id,
+    external_id: external_customer_id,
     locale: row.locale,
     metadata: row.customer_metadata,
   };
   const made = await insertCustomer(tx, values);
   // Another sale to the same address was faster: its customer is this one's too.
-  if (!made) return resolveCustomer(tx, ctx, row);
+  if (!made) return findOrCreateCustomer(tx, ctx, row);
   await emitCustomer(tx, ctx, "customer.created", made);
   return made;
 }
 
 /** Kept from changing until the transaction ends: sales at the same time each add to its metadata. */
-async function findKnown(tx: Tx, row: CheckoutRow): Promise<CustomerRow | undefined> {
+async function lockKnown(tx: Tx, row: CheckoutRow): Promise<CustomerRow | undefined> {
   const { organization_id } = row;
   if (row.customer_id !== null) {
     const linked = await lockCustomer(tx, organization_id, { id: row.customer_id });
@@ -66,10 +78,7 @@ async function findKnown(tx: Tx, row: CheckoutRow): Promise<CustomerRow | undefi
       throw new ApiError("CheckoutCustomerDeleted", "The customer of this checkout was deleted.");
     return linked;
   }
-  const known = row.customer_email ? await findCustomerByEmail(tx, organization_id, row.customer_email) : undefined;
-  const locked = known && (await lockCustomer(tx, organization_id, { id: known.id }));
-  // Deleted while we waited for it: the address is free again.
-  return locked && locked.deleted_at === null ? locked : undefined;
+  return row.customer_email ? lockCustomerByEmail(tx, organization_id, row.customer_email) : undefined;
 }
 
 async function checkExternalId(tx: Tx, row: CheckoutRow, id: string | undefined): Promise<void> {

@@ -3,9 +3,8 @@ import { z } from "zod";
 import { ApiError, notFound } from "../../shared/errors.ts";
 import type { Deps } from "../lib/context.ts";
 import { faultsOf } from "../lib/faults.ts";
-
-type TestDesk = NonNullable<Deps["processor"]["test"]>;
-type Intent = NonNullable<Awaited<ReturnType<TestDesk["authenticate"]>>>;
+import type { RowKey } from "../lib/rows.ts";
+import type { Intent, TestControls } from "../processors/processor.ts";
 
 const CardForm = z.object({
   card: z.object({
@@ -31,22 +30,23 @@ const read = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {
   );
 };
 
-export type Settle = (deps: Deps, payment_id: string, intent: Intent) => Promise<{ status: string }>;
+/** Finishes a payment by what became of its intent. */
+export type Settle = (deps: Deps, key: RowKey, intent: Intent) => Promise<{ status: string }>;
 
 /** What stands in for the card processor's own pages when the test processor is in use: the card form and the bank's question. */
-export function testProcessorRoutes(app: FastifyInstance, deps: Deps, desk: TestDesk, settle: Settle): void {
+export function testCheckoutForm(app: FastifyInstance, deps: Deps, controls: TestControls, settle: Settle): void {
   const base = "/v1/payment-processor/test";
   app.post(`${base}/confirmation-tokens`, async (request, reply) => {
     const { card } = read(CardForm, request.body);
-    return reply.code(201).send({ id: await desk.tokenize(card) });
+    return reply.code(201).send({ id: await controls.tokenize(card) });
   });
   app.post<{ Params: { client_secret: string } }>(
     `${base}/intents/:client_secret/authenticate`,
     async (request, reply) => {
       const { approved } = read(Decision, request.body);
-      const intent = await desk.authenticate(request.params.client_secret, approved);
+      const intent = await controls.authenticate(request.params.client_secret, approved);
       if (!intent) throw notFound();
-      const { status } = await settle(deps, intent.payment_id, intent);
+      const { status } = await settle(deps, { organization_id: intent.organization_id, id: intent.payment_id }, intent);
       return reply.send({ status });
     },
   );

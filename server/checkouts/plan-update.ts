@@ -1,40 +1,30 @@
 import type { z } from "zod";
 import type { CheckoutConfirm } from "../../shared/api/checkout-client.ts";
 import type { CheckoutUpdate } from "../../shared/api/checkouts.ts";
-import { type Fault, fault } from "../../shared/errors.ts";
+import { type Fault, fault, invalid } from "../../shared/errors.ts";
 import { checkAnswers, keepFitting } from "../custom-fields/rules.ts";
 import { readTaxId } from "../customers/tax-ids.ts";
-import type { PricedProduct, PriceRow } from "../products/rules.ts";
-import {
-  asksForAddress,
-  type CheckoutRow,
-  checkAmount,
-  checkCurrency,
-  checkNotYet,
-  checkProduct,
-  computeAmount,
-  computeFlags,
-  pickPrice,
-} from "./rules.ts";
+import { checkAmount, checkCurrency, computeFlags, pickPrice, quotePrice } from "./quote.ts";
+import { asksForAddress, type CheckoutAggregate, type CheckoutRow, checkNotYet, checkProduct } from "./rules.ts";
 
 type Update = Omit<z.output<typeof CheckoutUpdate>, "allow_trial">;
 type Confirm = Omit<z.output<typeof CheckoutConfirm>, "allow_trial">;
 type Sent = Partial<Update & Confirm & { allow_trial: boolean | undefined }>;
-export type Ground = { row: CheckoutRow; products: PricedProduct[]; price: PriceRow };
 
 /**
  * What an update makes of an open checkout: the columns to write, or every fault. `seller`: sent with a token, so that
  * what only a seller may change is heard.
  */
 export function planUpdate(
-  { row, products, price: picked }: Ground,
+  { row, products, price: picked }: CheckoutAggregate,
   body: Sent,
   seller: boolean,
 ): { patch: Partial<CheckoutRow>; faults: Fault[] } {
   const faults: Fault[] = [];
   const patch: Partial<CheckoutRow> = {};
   let price = picked;
-  const currency = body.currency ?? row.currency;
+  let product = products.find((one) => one.id === row.product_id);
+  const currency = body.currency ?? row.quote.currency;
 
   if (body.product_price_id !== undefined && body.product_price_id !== row.product_price_id) {
     const owner = products.find((one) => one.prices.some((each) => each.id === body.product_price_id));
@@ -46,32 +36,29 @@ export function planUpdate(
       );
     else if (wrong) faults.push(wrong);
     else {
-      price = wanted;
+      [price, product] = [wanted, owner];
       Object.assign(patch, { product_id: owner.id, product_price_id: wanted.id });
     }
   } else if (body.product_id !== undefined && body.product_id !== row.product_id) {
-    const product = products.find((one) => one.id === body.product_id);
-    const wrong = product
-      ? checkProduct(product, ["product_id"], product.id)
+    const chosen = products.find((one) => one.id === body.product_id);
+    const wrong = chosen
+      ? checkProduct(chosen, ["product_id"], chosen.id)
       : fault(["product_id"], "Product is not available in this checkout.", "value_error", body.product_id);
-    const wanted = product && pickPrice(product, currency);
+    const wanted = chosen && pickPrice(chosen, currency);
     if (wrong || !wanted) faults.push(wrong ?? fault(["product_id"], "Product has no price."));
     else {
-      price = wanted;
-      Object.assign(patch, { product_id: product.id, product_price_id: wanted.id });
+      [price, product] = [wanted, chosen];
+      Object.assign(patch, { product_id: chosen.id, product_price_id: wanted.id });
     }
   }
   if (price === picked && currency !== picked.price_currency) {
-    const product = products.find((one) => one.id === (patch.product_id ?? row.product_id));
     price = (product && pickPrice(product, currency)) ?? picked;
     patch.product_price_id = price.id;
   }
   faults.push(...checkCurrency(price, body.currency));
-  if (price !== picked) Object.assign(patch, { amount: computeAmount(price, null), currency: price.price_currency });
-  if (body.amount !== undefined && body.amount !== null && price.amount_type === "custom") {
-    faults.push(...checkAmount(price, body.amount));
-    patch.amount = computeAmount(price, body.amount);
-  }
+  const isChosen = body.amount !== undefined && body.amount !== null && price.amount_type === "custom";
+  if (isChosen) faults.push(...checkAmount(price, body.amount));
+  if (product && (isChosen || price !== picked)) patch.quote = quotePrice(product, price, body.amount);
   // A code that is not allowed is not even looked at (CHK-09).
   if (body.discount_code && row.allow_discount_codes)
     faults.push(fault(["discount_code"], "Discount does not exist.", "value_error", body.discount_code));
@@ -112,8 +99,8 @@ export function planUpdate(
  * The answers to the chosen product's custom fields. Those sent join the ones that stand, unless they are sent with the
  * confirmation, which tells all of them (CHK-34); another product keeps what it asks for as well (CUF-09).
  */
-export function planAnswers(
-  { row, products }: Ground,
+function planAnswers(
+  { row, products }: CheckoutAggregate,
   patch: Partial<CheckoutRow>,
   sent: Sent["custom_field_data"],
   confirming: boolean,
@@ -126,11 +113,30 @@ export function planAnswers(
   return { patch: { custom_field_data: { ...standing, ...answers } }, faults };
 }
 
+/**
+ * An open checkout with what was sent, and the columns that this changes; or every fault (CHK-27). `by`: what only a seller
+ * may change is ignored from others, and a confirmation says all the answers.
+ */
+export function planChange(
+  aggregate: CheckoutAggregate,
+  body: Sent,
+  by: "seller" | "buyer" | "confirmation",
+): { aggregate: CheckoutAggregate; patch: Partial<CheckoutRow> } {
+  const { patch: asked, faults } = planUpdate(aggregate, body, by === "seller");
+  const answers = planAnswers(aggregate, asked, body.custom_field_data, by === "confirmation");
+  faults.push(...answers.faults);
+  if (faults.length > 0) throw invalid(...faults);
+  const patch = { ...asked, ...answers.patch, ...planCleared(aggregate, asked) };
+  const row = { ...aggregate.row, ...patch };
+  const price = aggregate.products.flatMap((one) => one.prices).find((each) => each.id === row.product_price_id);
+  return { aggregate: { ...aggregate, row, price: price ?? aggregate.price }, patch };
+}
+
 /** What is not asked for any more once nothing is to be paid; only what differs from what stands (CHK-35). */
-export function planCleared({ row, products, price }: Ground, patch: Partial<CheckoutRow>): Partial<CheckoutRow> {
+function planCleared({ row, products, price }: CheckoutAggregate, patch: Partial<CheckoutRow>): Partial<CheckoutRow> {
   const next = { ...row, ...patch };
   const chosen = products.flatMap((one) => one.prices).find((each) => each.id === next.product_price_id) ?? price;
-  if (computeFlags(next.amount, chosen).is_payment_form_required) return {};
+  if (computeFlags(next.quote, chosen).is_payment_form_required) return {};
   const cleared: Partial<CheckoutRow> = {};
   if (next.payment_method_type !== null) cleared.payment_method_type = null;
   if (next.require_billing_address) return cleared;

@@ -1,0 +1,67 @@
+import type { Ctx, Deps, Tx } from "../lib/context.ts";
+import { emit } from "../lib/events.ts";
+import { digestTerms, type OrderAggregate, type OrderRow, quoteOf } from "../orders/rules.ts";
+import type { Intent } from "../processors/processor.ts";
+import { type CheckoutAggregate, type CheckoutRow, moveCheckout } from "./rules.ts";
+import { serializeCheckout } from "./serialize.ts";
+import { loadCheckout, lockCheckout, updateCheckout } from "./store.ts";
+
+/** Say what has become of a checkout. */
+export function emitCheckout(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  type: "checkout.created" | "checkout.updated" | "checkout.expired",
+  aggregate: CheckoutAggregate,
+): Promise<void> {
+  return emit(tx, ctx, aggregate.row.organization_id, type, serializeCheckout(aggregate, ctx));
+}
+
+/** Change a checkout for what became of its order, and say so. `plan` answers nothing where nothing is to be changed. */
+async function changeFor(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { organization_id, checkout_id }: OrderRow,
+  plan: (row: CheckoutRow) => Partial<CheckoutRow> | undefined,
+): Promise<void> {
+  if (checkout_id === null) return;
+  const row = await lockCheckout(tx, organization_id, checkout_id);
+  const patch = row && plan(row);
+  if (!patch) return;
+  const changed = await updateCheckout(tx, row, { ...patch, modified_at: ctx.clock.now() });
+  await emitCheckout(tx, ctx, "checkout.updated", await loadCheckout(tx, changed));
+}
+
+/** Its order is settled: the checkout has done what it was made for. */
+export const succeedCheckout = (tx: Tx, ctx: Deps | Ctx, settled: OrderAggregate) =>
+  changeFor(tx, ctx, settled.order, (row) => ({
+    ...adoptTerms(row, settled),
+    status: moveCheckout(row, "succeeded"),
+    payment_processor_metadata: {},
+  }));
+
+/** What was paid for counts, where the buyer has chosen something else since. */
+function adoptTerms(row: CheckoutRow, { order, items }: OrderAggregate): Partial<CheckoutRow> {
+  const { customer_id, product_id } = order;
+  if (row.customer_id === customer_id && digestTerms({ ...row, customer_id }, row.quote) === order.terms) return {};
+  const product_price_id = items.find((item) => item.product_price_id !== null)?.product_price_id;
+  return {
+    product_id,
+    customer_id,
+    ...(product_price_id ? { product_price_id } : {}),
+    quote: quoteOf({ order, items }),
+  };
+}
+
+/** An attempt to pay came to nothing: the buyer may try again. */
+export const reopenCheckout = (tx: Tx, ctx: Deps | Ctx, order: OrderRow) =>
+  changeFor(tx, ctx, order, (row) =>
+    row.status === "confirmed" ? { status: moveCheckout(row, "open"), payment_processor_metadata: {} } : undefined,
+  );
+
+/** The browser is told how an attempt stands, and what it needs to finish a challenge. */
+export const showIntent = (tx: Tx, ctx: Deps | Ctx, { order, intent }: { order: OrderRow; intent: Intent }) =>
+  changeFor(tx, ctx, order, (row) =>
+    row.status === "confirmed" && row.payment_processor_metadata.intent_status !== intent.status
+      ? { payment_processor_metadata: { intent_status: intent.status, intent_client_secret: intent.client_secret } }
+      : undefined,
+  );

@@ -1,0 +1,34 @@
+import { userMerged } from "./auth/guests.ts";
+import { benefitDeleted } from "./benefits/service.ts";
+import { dropProduct } from "./checkout-links/store.ts";
+import { reopenCheckout, showIntent, succeedCheckout } from "./checkouts/reactions.ts";
+import { moveToUser } from "./checkouts/store.ts";
+import { customFieldDeleted, customFieldRenamed } from "./custom-fields/service.ts";
+import { mergeCustomers } from "./customers/service.ts";
+import type { Reactions } from "./lib/context.ts";
+import { answer, later } from "./lib/reactions.ts";
+import { orderSettled } from "./orders/service.ts";
+import { paymentFailed, paymentSurplus, paymentWaiting } from "./payments/settlement.ts";
+import { productArchived } from "./products/service.ts";
+import { detachBenefit, detachField } from "./products/store.ts";
+import { openSurplusRefund } from "./refunds/service.ts";
+
+/**
+ * Who answers to what, on one page. Most answer in the transaction of what happened: it has not happened where they fail.
+ * What is slow or without bound is done by a job (`later`), written in that transaction.
+ */
+export const reactions: Reactions = new Map([
+  answer(orderSettled, succeedCheckout),
+  answer(paymentWaiting, showIntent),
+  answer(paymentFailed, reopenCheckout),
+  answer(paymentSurplus, openSurplusRefund),
+  // Checkouts first, as confirming one locks them: who is being confirmed is waited for, and their customer seen.
+  answer(userMerged, (tx, { clock }, { from, to }) => moveToUser(tx, from, to, clock.now()), mergeCustomers),
+  answer(productArchived, (tx, _, product) => dropProduct(tx, product)),
+  answer(benefitDeleted, (tx, _, benefit) => detachBenefit(tx, benefit)),
+  answer(customFieldDeleted, (tx, _, field) => detachField(tx, field)),
+  answer(
+    customFieldRenamed,
+    later("custom_fields.move_answers", ({ organization_id, id }) => ({ organization_id, custom_field_id: id })),
+  ),
+]);

@@ -1,0 +1,30 @@
+import type { Floe } from "./floe.ts";
+
+type Logger = { logQuery(statement: string): void };
+type Logging = { session: { logger: Logger; options: { logger?: Logger } } };
+
+/**
+ * See every statement that a floe sends to its database until `stop`, begin and commit apart. What `see` throws the statement
+ * fails with, before the database has it.
+ */
+export function watchStatements({ deps }: Pick<Floe, "deps">, see: (statement: string, number: number) => void) {
+  // Transactions make sessions of their own, with the options of this one.
+  const { session } = deps.db as unknown as Logging;
+  const before = session.logger;
+  let count = 0;
+  const logger: Logger = {
+    logQuery(statement) {
+      count += 1;
+      see(statement, count);
+    },
+  };
+  Object.assign(session, { logger });
+  Object.assign(session.options, { logger });
+  return {
+    count: () => count,
+    stop() {
+      Object.assign(session, { logger: before });
+      Object.assign(session.options, { logger: before });
+    },
+  };
+}
