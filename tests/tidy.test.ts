@@ -68,7 +68,7 @@ const homes: [RegExp, RegExp, string][] = [
   [/\bas any\b|@ts-(ignore|nocheck)|\bas unknown as\b/, /^(tests\/|web\/stripe)/, "a cast here hides a fault"],
   [
     /\bdb\.transaction\(|\bdb: tx\b/,
-    /^(server\/lib\/(unit-of-work|database|pool)|tests\/|bench\/)/,
+    /^(server\/lib\/(unit-of-work|database|pool)|server\/processors\/test\.ts|tests\/|bench\/)/,
     "a transaction is begun by transact, and handed on by within",
   ],
   [

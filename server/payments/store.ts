@@ -162,16 +162,16 @@ export async function noteProcessorEvent(
  * and a processor that is down is not asked without pause.
  */
 export async function takeDuePayments(db: Database, now: Date, again: Date, limit: number): Promise<PaymentRow[]> {
-  return db.transaction(async (tx) => {
-    const due = await tx
-      .select({ id: payments.id })
-      .from(payments)
-      .where(and(isNotNull(payments.reconcile_due_at), lte(payments.reconcile_due_at, now)))
-      .orderBy(asc(payments.reconcile_due_at))
-      .limit(limit)
-      .for("update", { skipLocked: true });
-    if (due.length === 0) return [];
-    const ids = due.map((row) => row.id);
-    return tx.update(payments).set({ reconcile_due_at: again }).where(inArray(payments.id, ids)).returning();
-  });
+  const due = db
+    .select({ organization_id: payments.organization_id, id: payments.id })
+    .from(payments)
+    .where(lte(payments.reconcile_due_at, now))
+    .orderBy(asc(payments.reconcile_due_at))
+    .limit(limit)
+    .for("update", { skipLocked: true });
+  return db
+    .update(payments)
+    .set({ reconcile_due_at: again })
+    .where(sql`(${payments.organization_id}, ${payments.id}) in ${due}`)
+    .returning();
 }

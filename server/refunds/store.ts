@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, lte } from "drizzle-orm";
+import { and, asc, eq, lte, sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
 import { matchKey } from "../lib/rows.ts";
 import { payments } from "../payments/tables.ts";
@@ -33,11 +33,15 @@ export async function updateOpenRefund(tx: Tx, row: RefundRow, patch: Partial<Re
 /** Take refunds that are due. Each is put off first, so that no other server works on it at the same time. */
 export async function takeDueRefunds(db: Database, now: Date, again: Date, limit: number): Promise<RefundRow[]> {
   const due = db
-    .select({ id: refunds.id })
+    .select({ organization_id: refunds.organization_id, id: refunds.id })
     .from(refunds)
     .where(lte(refunds.due_at, now))
     .orderBy(asc(refunds.due_at))
     .limit(limit)
     .for("update", { skipLocked: true });
-  return db.update(refunds).set({ due_at: again }).where(inArray(refunds.id, due)).returning();
+  return db
+    .update(refunds)
+    .set({ due_at: again })
+    .where(sql`(${refunds.organization_id}, ${refunds.id}) in ${due}`)
+    .returning();
 }
