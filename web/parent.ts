@@ -1,3 +1,4 @@
+import { webPageOf } from "../shared/destinations.ts";
 import type { Checkout } from "./api.ts";
 
 /** What a checkout in a frame says to the page around it. The shape is the peer's, so that its script understands us. */
@@ -9,11 +10,8 @@ type Message =
 export const isEmbedded = (): boolean => document.documentElement.dataset.embed !== undefined;
 
 /** The origin the seller named when the checkout was made. The address of this page says one too, but anyone can write that. */
-function allowedOrigin({ embed_origin }: Pick<Checkout, "embed_origin">): string | undefined {
-  if (!embed_origin || !URL.canParse(embed_origin)) return undefined;
-  const { protocol, origin } = new URL(embed_origin);
-  return protocol === "https:" || protocol === "http:" ? origin : undefined;
-}
+const allowedOrigin = ({ embed_origin }: Pick<Checkout, "embed_origin">): string | undefined =>
+  webPageOf(embed_origin)?.origin;
 
 /** Tells the page around this one; false where there is none or the checkout names no origin for it. */
 export function tellParent(checkout: Pick<Checkout, "embed_origin">, message: Message): boolean {

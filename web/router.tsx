@@ -1,4 +1,5 @@
 import { type AnchorHTMLAttributes, type ComponentType, useSyncExternalStore } from "react";
+import { destinationOf } from "../shared/destinations.ts";
 
 type Page = ComponentType<{ params: Record<string, string> }>;
 export type Route = { path: string; load: () => Promise<{ default: Page }> };
@@ -91,9 +92,8 @@ export function match(pattern: string, path: string): Record<string, string> | u
 
 /** A path of this very site to go to next, from a query parameter; anything that leads elsewhere becomes `fallback`. */
 export function safePath(next: string | null, fallback = "/", origin = location.origin): string {
-  if (!next?.startsWith("/") || !URL.canParse(next, origin)) return fallback;
-  const target = new URL(next, origin);
-  return target.origin === origin ? target.pathname + target.search + target.hash : fallback;
+  const target = next?.startsWith("/") ? destinationOf(next, [origin]) : undefined;
+  return target ? target.pathname + target.search + target.hash : fallback;
 }
 
 const subscribe = (listener: () => void): (() => void) => {

@@ -1,3 +1,4 @@
+import { webPageOf } from "../shared/destinations.ts";
 import { type Checkout, checkouts } from "./api.ts";
 
 const pollDelayMs = 2000;
@@ -62,9 +63,8 @@ const ownConfirmation = (checkout: Checkout): string => `/checkout/${checkout.cl
 
 /** The seller's own page to go to after a purchase; null where ours is meant. */
 export function sellerPage(checkout: Checkout, customer_session_token: string | null): string | null {
-  if (!URL.canParse(checkout.success_url)) return null;
-  const url = new URL(checkout.success_url);
-  if (!/^https?:$/.test(url.protocol) || url.pathname === ownConfirmation(checkout)) return null;
+  const url = webPageOf(checkout.success_url);
+  if (!url || url.pathname === ownConfirmation(checkout)) return null;
   if (customer_session_token) url.searchParams.set("customer_session_token", customer_session_token);
   return url.href;
 }

@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { destinationOf } from "../../shared/destinations.ts";
 import { ApiError } from "../../shared/errors.ts";
 import type { Config } from "../config.ts";
 import { isStorable, readJson } from "../lib/body.ts";
@@ -7,6 +8,7 @@ import { loggable } from "../lib/loggable.ts";
 import { isUnreachable, unreachable } from "../lib/unreachable.ts";
 import { deviceRoutes, refuseMalformed } from "./device-routes.ts";
 import { invalidBody, invalidQuery, mapError, mapLocation, mapStatus } from "./mapper.ts";
+import { originsOf } from "./origins.ts";
 import { headersOf, queryOf, renewedCookie } from "./requests.ts";
 
 const base = "/api/auth";
@@ -73,7 +75,7 @@ export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): 
     base,
     fieldsOf,
     forward: async (request, reply, path, fields) =>
-      answer(reply, path, await handle(toRequest(request, config, path, fields))),
+      answer(reply, config, path, await handle(toRequest(request, config, path, fields))),
   });
   scope.route({
     method: ["GET", "POST"],
@@ -81,6 +83,8 @@ export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): 
     handler: async (request, reply) => {
       const asked = request.url.slice(base.length).split("?")[0]?.replace(/\/+$/, "") ?? "";
       const path = aliases[asked] ?? asked;
+      const refused = refusedDestination(request, config);
+      if (refused !== undefined) return reply.code(403).send(mapError(403, refused));
       const ask = () =>
         handle(isPostedGet(request, path) ? toGet(request, config, path) : toRequest(request, config, path));
       if (request.method === "GET" && path.startsWith("/callback/") && !saysAnything(request))
@@ -89,12 +93,35 @@ export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): 
       const response = first.status === 409 && contested.has(path) ? await ask() : first;
       const renewed = path === "/get-session" ? await renewedCookie(request, response, config) : undefined;
       if (renewed !== undefined) reply.header("set-cookie", renewed);
-      if (path.startsWith("/callback/")) return answer(reply, path, onErrorPage(response, url));
-      if (path === "/delete-user/callback" && isPage(request)) return answer(reply, path, await onPage(response, url));
-      return answer(reply, path, response);
+      if (path.startsWith("/callback/")) return answer(reply, config, path, onErrorPage(response, url));
+      if (path === "/delete-user/callback" && isPage(request))
+        return answer(reply, config, path, await onPage(response, url));
+      return answer(reply, config, path, response);
     },
   });
 }
+
+/** Fields that say where a person goes afterwards, and what a refused one is called. */
+const destinations: Readonly<Record<string, string>> = {
+  callbackURL: "callbackURL",
+  redirectTo: "redirectURL",
+  errorCallbackURL: "errorCallbackURL",
+  newUserCallbackURL: "newUserCallbackURL",
+};
+
+/** A request that would send a person to somebody else's page is refused, before any of it is done. */
+function refusedDestination(request: FastifyRequest, config: Config): { code: string; message: string } | undefined {
+  const sent = [...new URLSearchParams(request.url.split("?")[1] ?? ""), ...Object.entries(fieldsOf(request) ?? {})];
+  const origins = originsOf(config);
+  const [name] =
+    sent.find(
+      ([key, to]) => Object.hasOwn(destinations, key) && to !== "" && isText(to) && !destinationOf(to, origins),
+    ) ?? [];
+  if (name === undefined) return undefined;
+  const called = destinations[name] ?? name;
+  return { code: `INVALID_${called.replace(/[A-Z]+/g, "_$&").toUpperCase()}`, message: `Invalid ${called}` };
+}
+const isText = (value: unknown): value is string => typeof value === "string";
 
 /** A person is on the way back from a service here: what cannot be read, or went wrong, is said on a page. */
 function onErrorPage(response: Response, url: string): Response {
@@ -159,8 +186,12 @@ function toGet(request: FastifyRequest, config: Config, path: string): Request {
   return new Request(`${config.url}${base}${path}${query}`, { headers: headersOf(request, path, config) });
 }
 
-async function answer(reply: FastifyReply, path: string, response: Response): Promise<FastifyReply> {
+async function answer(reply: FastifyReply, config: Config, path: string, response: Response): Promise<FastifyReply> {
   const isDevice = path === "/device" || path.startsWith("/device/");
+  const isRedirect = response.status >= 300 && response.status < 400;
+  const to = isRedirect ? response.headers.get("location") : null;
+  if (to !== null && !destinationOf(to, originsOf(config)))
+    return reply.redirect(`${config.url}/error?error=invalid_redirect`);
   reply.code(response.status);
   for (const [name, value] of response.headers) {
     if (name === "set-cookie" || name === "content-length" || name === "content-type") continue;

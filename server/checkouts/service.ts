@@ -1,6 +1,7 @@
 import type { checkoutClient } from "../../shared/api/checkout-client.ts";
 import { CheckoutCreate, type checkouts } from "../../shared/api/checkouts.ts";
 import type { Service } from "../../shared/contract.ts";
+import { destinationOf, webPageOf } from "../../shared/destinations.ts";
 import { ApiError, type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
 import { checkAnswers } from "../custom-fields/rules.ts";
 import { findCustomer, findCustomerByEmail } from "../customers/store.ts";
@@ -214,10 +215,10 @@ async function pagesOf(ctx: Ctx, organization_id: string, request: ForUser) {
   const read = (field: "successUrl" | "returnUrl"): string | null => {
     const text = request[field];
     if (text === undefined) return null;
-    const url = URL.canParse(text, ctx.config.url) ? new URL(text, ctx.config.url) : undefined;
-    const isHere =
-      url && (url.origin === new URL(ctx.config.url).origin || (ctx.config.loopback && isLocal(url.hostname)));
-    if (url && (isHere || (seller && isOwnPage(seller, url)))) return url.href;
+    const here = destinationOf(text, [new URL(ctx.config.url).origin]);
+    const page = webPageOf(text);
+    const isTheirs = page && ((ctx.config.loopback && isLocal(page.hostname)) || (seller && isOwnPage(seller, page)));
+    if (here || isTheirs) return (here ?? page)?.href ?? null;
     const msg = "Only a page of the organization: on its website, or on one of its embed_hosts.";
     faults.push(fault([field], msg, "value_error", text));
     return null;

@@ -65,6 +65,13 @@ describe("the router", () => {
     ["//evil.example/", "/"],
     ["/\\evil.example/", "/"],
     ["/\t/evil.example/", "/"],
+    ["/.//evil.example/", "/"],
+    ["/x/..//evil.example/", "/"],
+    ["/..//evil.example/", "/"],
+    ["/./\\evil.example/", "/"],
+    ["/%2e//evil.example/", "/"],
+    ["/.//evil.example@floe.example/", "/"],
+    ["/account?next=//evil.example#//evil.example", "/account?next=//evil.example#//evil.example"],
     ["javascript:alert(1)", "/"],
     [null, "/"],
   ])("after signing in, %s leads to %s", (next, path) => {

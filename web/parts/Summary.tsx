@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect } from "react";
+import { webPageOf } from "../../shared/destinations.ts";
 import type { Checkout } from "../api.ts";
 import { isEmbedded } from "../parent.ts";
 import { GhostLine } from "./Ghost.tsx";
@@ -73,6 +74,7 @@ function Lines({ checkout }: { checkout: Checkout }) {
 /** What is bought, from whom, and what it costs. */
 export function Summary({ checkout, updating }: { checkout: Checkout; updating: boolean }) {
   const { product, organization } = checkout;
+  const back = webPageOf(checkout.return_url);
   const picture = product?.medias.find(({ mime_type }) => mime_type.startsWith("image/"))?.public_url;
   const due = checkout.trial_end ? 0 : checkout.total_amount;
   return (
@@ -86,8 +88,8 @@ export function Summary({ checkout, updating }: { checkout: Checkout; updating: 
           </span>
         )}
         <span>{organization.name}</span>
-        {checkout.return_url && !isEmbedded() && (
-          <a className="back" href={checkout.return_url}>
+        {back && !isEmbedded() && (
+          <a className="back" href={back.href}>
             Back
           </a>
         )}
