@@ -59,7 +59,13 @@ export async function startPostgres(): Promise<Postgres> {
   const databaseDir = mkdtempSync(join(tmpdir(), "floe-postgres-"));
   const port = await freePort();
   const said: string[] = [];
+  const ends = ["beforeExit", "exit"];
+  const others = ends.flatMap((end) => process.listeners(end as "exit"));
   const Server = await load(copies);
+  // A package of it ends the process with 0 once nothing is left to do, also when tests have failed.
+  for (const end of ends)
+    for (const listener of process.listeners(end as "exit"))
+      if (!others.includes(listener)) process.off(end, listener);
   const server = new Server({
     databaseDir,
     port,
