@@ -64,8 +64,7 @@ export async function startPostgres(): Promise<Postgres> {
   const Server = await load(copies);
   // A package of it ends the process with 0 once nothing is left to do, also when tests have failed.
   for (const end of ends)
-    for (const listener of process.listeners(end as "exit"))
-      if (!others.includes(listener)) process.off(end, listener);
+    for (const listener of process.listeners(end as "exit")) if (!others.includes(listener)) process.off(end, listener);
   const server = new Server({
     databaseDir,
     port,
