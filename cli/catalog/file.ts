@@ -5,6 +5,7 @@ import type { z } from "zod";
 import { Catalog, type CatalogInput } from "../../shared/catalog/document.ts";
 import { Fault } from "../fault.ts";
 import { isMap, laidOver } from "../resource/maps.ts";
+import { keepAmounts } from "./amounts.ts";
 import { hideText, type Secrets } from "./secrets.ts";
 
 type Path = (string | number)[];
@@ -124,9 +125,9 @@ export function readCatalog(name: string, text: string, env: Env, environment: s
       name,
       text,
       flaws.map(({ path, message }) => ({
-        path,
+        path: asWritten(path, catalog),
         message: hideText(message, secrets),
-        ...placeOf(document, lines, path, environment),
+        ...placeOf(document, lines, asWritten(path, catalog), environment),
       })),
     );
   return {
@@ -143,6 +144,7 @@ export function readCatalog(name: string, text: string, env: Env, environment: s
 /** What the YAML means; references may be used, but not to make much out of little. */
 function plainValue(name: string, document: Document.Parsed): unknown {
   try {
+    keepAmounts(document);
     return document.toJS();
   } catch (error) {
     throw new Fault("error", `${name} cannot be read: ${(error as Error).message}`, { name: "invalid_catalog" });
@@ -167,6 +169,15 @@ function plainIssues(issue: Issue, before: Path = []): { path: Path; message: st
   if (issue.message !== "Invalid input" && meant.every((one) => one.path.length === 0))
     return [{ path, message: issue.message }];
   return meant.flatMap((one) => plainIssues(one, path));
+}
+
+/** One price in words says all of the prices, and how often they are paid. */
+function asWritten(path: Path, catalog: unknown): Path {
+  const [kind, key, field] = path;
+  const items = isMap(catalog) ? catalog.products : undefined;
+  const product = isMap(items) && kind === "products" ? items[String(key)] : undefined;
+  const isSpoken = isMap(product) && product.price !== undefined && field !== undefined && product[field] === undefined;
+  return isSpoken && (field === "prices" || field === "recurring") ? [kind ?? "", key ?? "", "price"] : path;
 }
 
 /** Where a path stands in the text: its value, or the nearest thing around it that is there. */
@@ -259,7 +270,7 @@ export function flawsAt(file: CatalogFile, faults: { loc: (string | number)[]; m
     file.name,
     file.text,
     faults.map(({ loc, msg }) => {
-      const path = loc[0] === "body" && loc[1] === "document" ? loc.slice(2) : loc;
+      const path = asWritten(loc[0] === "body" && loc[1] === "document" ? loc.slice(2) : loc, file.catalog);
       return { path, message: hideText(msg, file.secrets), ...placeOf(file.document, file.lines, path) };
     }),
   );

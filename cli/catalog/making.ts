@@ -48,7 +48,7 @@ export function addInit(root: Command, contextOf: ContextOf): void {
 
 type InitOptions = { file: string; force?: boolean; schema?: boolean };
 
-const example = { pro: { name: "Pro", recurring: "month", prices: [{ fixed: 1900, currency: "usd" }] } };
+const example = { pro: { name: "Pro", price: "19.00 usd/month" } };
 const startOf = (catalog: string) => ({ version: 1, catalog, products: example });
 
 /** What is wrong with the name of a catalogue, or undefined. */
@@ -165,6 +165,32 @@ async function pull(context: Context, options: PullOptions): Promise<void> {
 
 type Items = Record<string, Record<string, Record<string, unknown>> | undefined>;
 
+type Item = Record<string, unknown>;
+
+/** Prices in the words of the file: one price as one, several as a list. */
+function priceEdits(
+  at: string[],
+  { pulled, written = {} }: { pulled: Item; written: Item | undefined },
+  env: string | undefined,
+  over: Item | undefined,
+): Edit[] {
+  const isOver = env !== undefined && (over?.price ?? over?.prices) !== undefined;
+  const path = [...(isOver ? ["environments", env] : []), ...at];
+  const had = isOver ? over : written;
+  const { price, prices, recurring } = pulled;
+  if (had?.price !== undefined && price !== undefined) return [{ path: [...path, "price"], value: price }];
+  // How often it is paid is said elsewhere in the file already.
+  const list = prices ?? [String(price).replace(/\/.*$/, "")];
+  const edits = [{ path: [...path, "prices"], value: list }];
+  if (had?.price === undefined) return edits;
+  const often = written.recurring === undefined && recurring !== undefined;
+  return [
+    { path: [...path, "price"], value: undefined },
+    ...edits,
+    ...(often ? [{ path: [...path, "recurring"], value: recurring }] : []),
+  ];
+}
+
 /** Of what the server has: the fields that the file has otherwise, and the things that it lacks. So its own words stay. */
 async function newerThan(
   context: Context,
@@ -184,7 +210,10 @@ async function newerThan(
   for (const { action, kind, key, changes } of steps) {
     const item = pulled[kind]?.[key];
     if (action !== "update" || !item) continue;
-    for (const change of changes) {
+    const prices = changes.some(({ field }) => field === "prices");
+    if (prices)
+      edits.push(...priceEdits([kind, key], { pulled: item, written: inFile[kind]?.[key] }, env, over[kind]?.[key]));
+    for (const change of changes.filter(({ field }) => field !== "prices")) {
       // A percentage is written as a percentage, whatever it is counted in.
       const field = change.field === "basis_points" ? "percent" : change.field;
       const isOver = env !== undefined && over[kind]?.[key]?.[field] !== undefined;

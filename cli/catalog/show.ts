@@ -2,7 +2,7 @@
 import type { CatalogPlan } from "../../shared/api/catalog.ts";
 import type { Filter } from "../../shared/api/meters.ts";
 import { type Fields, priceChanges, same } from "../../shared/catalog/compare.ts";
-import { type Price, priceSlot } from "../../shared/catalog/document.ts";
+import { type Price, priceSlot } from "../../shared/catalog/prices.ts";
 import { printFilter } from "../../shared/meter-filter.ts";
 import { formatMoney, formatUnitMoney } from "../../shared/money.ts";
 import type { Paint } from "../ui/theme.ts";

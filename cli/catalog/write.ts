@@ -1,11 +1,12 @@
 /** Writing `floe.yaml`: what changed is changed in place, and comments and order stay. */
 import { renameSync, writeFileSync } from "node:fs";
 import { Document, isAlias, isScalar, parseDocument } from "yaml";
+import { keepAmounts, plainAmounts } from "./amounts.ts";
 
 const layout = { lineWidth: 100, flowCollectionPadding: false } as const;
 
 type Fields = Record<string, unknown>;
-/** A value at its place in the file. */
+/** A value at its place in the file; undefined takes it out. */
 export type Edit = { path: string[]; value: unknown };
 
 /** Whether a file is JSON, by its name. */
@@ -16,6 +17,7 @@ const jsonText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\
 export function newText(name: string, document: Fields, schema: string | undefined): string {
   if (isJson(name)) return jsonText({ ...(schema && { $schema: schema }), ...document });
   const made = new Document(document);
+  plainAmounts(made);
   if (schema) made.commentBefore = ` yaml-language-server: $schema=${schema}`;
   return made.toString(layout);
 }
@@ -37,17 +39,20 @@ export function mergedText(name: string, text: string, edits: Edit[]): string {
   if (edits.length === 0) return text;
   const document = parseDocument(text, { merge: true });
   if (isJson(name)) {
-    const whole = JSON.parse(text.replace(/^\uFEFF/, "")) as Fields;
+    keepAmounts(document);
+    const whole = document.toJS() as Fields;
     for (const { path, value } of edits) put(whole, path, value);
     return jsonText(whole);
   }
   const [splices, rest]: [{ from: number; to: number; value: string }[], Edit[]] = [[], []];
   for (const { path, value } of edits) {
     const node = document.getIn(path, true);
-    const single = typeof value !== "object" || value === null;
-    if (isScalar(node) && node.range && single)
-      splices.push({ from: node.range[0], to: node.range[1], value: new Document(value).toString().trimEnd() });
-    else rest.push({ path, value });
+    const single = value !== undefined && (typeof value !== "object" || value === null);
+    if (isScalar(node) && node.range && single) {
+      const made = new Document(value);
+      plainAmounts(made, made.contents, path);
+      splices.push({ from: node.range[0], to: node.range[1], value: made.toString().trimEnd() });
+    } else rest.push({ path, value });
   }
   const spliced = splices
     .sort((a, b) => b.from - a.from)
@@ -60,7 +65,10 @@ export function mergedText(name: string, text: string, edits: Edit[]): string {
       const node = changed.getIn(path.slice(0, depth), true);
       if (isAlias(node)) changed.setIn(path.slice(0, depth), changed.createNode(node.toJS(changed)));
     }
-    changed.setIn(path, changed.createNode(value));
+    const node = changed.createNode(value);
+    plainAmounts(changed, node, path);
+    if (value === undefined) changed.deleteIn(path);
+    else changed.setIn(path, node);
   }
   const written = changed.toString(layout);
   return text.includes("\r\n") ? written.replace(/\r?\n/g, "\r\n") : written;

@@ -4,7 +4,7 @@ import { readProperties } from "../../shared/api/benefits.ts";
 import type { CatalogPlan, catalog } from "../../shared/api/catalog.ts";
 import { api } from "../../shared/api/index.ts";
 import { type Fields, priceChanges } from "../../shared/catalog/compare.ts";
-import { type Catalog, type Kind, kinds } from "../../shared/catalog/document.ts";
+import { type Catalog, type Kind, kinds, wrongAmounts } from "../../shared/catalog/document.ts";
 import { foundFields, type Ids, type Rows } from "../../shared/catalog/forms.ts";
 import { type Current, namesIn, type Plan, planCatalog, type Step, stepBody } from "../../shared/catalog/plan.ts";
 import { documentOf } from "../../shared/catalog/pull.ts";
@@ -87,6 +87,8 @@ async function planned(
   asked: Asked,
 ): Promise<{ plan: Plan; current: Current; fingerprint: string }> {
   const current = await currentOf(db, ctx, asked.document);
+  const wrong = wrongAmounts(asked.document, current.currency);
+  if (wrong.length > 0) throw invalid(...wrong.map(({ path, message }) => fault(["document", ...path], message)));
   const plan = planCatalog(asked.document, current, asked.prune);
   await countConcerned(db, organizationOf(ctx), plan.steps);
   return { plan, current, fingerprint: fingerprintOf(asked, current, organizationOf(ctx)) };

@@ -1,20 +1,18 @@
 import { z } from "zod";
 import { benefitTypes } from "../api/benefits.ts";
 import { customFieldTypes } from "../api/custom-fields.ts";
-import { currency, interval, taxBehaviorOption, webUrl } from "../api/fields.ts";
+import { currency, interval, webUrl } from "../api/fields.ts";
 import { MeterCreate } from "../api/meters.ts";
 import { metadata as metadataIn } from "../contract.ts";
 import { eventTypes } from "../event-types.ts";
 import { FilterError, parseFilter } from "../meter-filter.ts";
+import { Amount, wrongAmount } from "./amounts.ts";
+import { key } from "./key.ts";
+import { type Path, Price, priceSlot, SpokenPrice, wrongInPrice } from "./prices.ts";
 
-/** A name that the file gives to a thing. It is the thing's identity in every environment; ids never stand in the file. */
-const key = z
-  .string()
-  .regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, "A key is made of lower-case letters, digits, - and _, at most 63.");
 const keyed = <T extends z.ZodType>(item: T) => z.record(key, item).optional();
 const previously = z.array(key).optional().describe("Keys this had before; nothing is made anew.");
 const metadata = metadataIn.optional().describe("Keys and values of your own.");
-const money = z.int().min(0).describe("Amount in minor units: 1900 is 19.00.");
 
 /** `name eq "completion" and tokens gt 100`, or the same as an object. */
 const filter = z
@@ -82,51 +80,20 @@ const CustomField = z.strictObject({
   previously,
 });
 
-const priced = { currency: currency.optional(), tax_behavior: taxBehaviorOption.nullable().optional() };
-const Price = z
-  .union([
-    z.strictObject({ fixed: money, ...priced }),
-    z.strictObject({ free: z.literal(true), ...priced }),
-    z.strictObject({
-      custom: z.strictObject({
-        minimum: money.optional(),
-        maximum: money.nullable().optional(),
-        preset: money.nullable().optional(),
-      }),
-      ...priced,
-    }),
-    z.strictObject({
-      metered: key.describe("Key of the meter."),
-      unit_amount: z
-        .union([z.string(), z.number()])
-        .transform(String)
-        .describe("Price of a unit in minor units, a decimal."),
-      cap: money.nullable().optional(),
-      ...priced,
-    }),
-    z.strictObject({
-      seats: z
-        .array(z.strictObject({ from: z.int().min(1), to: z.int().min(1).nullable().optional(), price: money }))
-        .min(1),
-      tiers: z.enum(["volume", "graduated"]).optional(),
-      ...priced,
-    }),
-  ])
-  .describe("fixed, free, custom, metered or seats.");
-
 const Recurring = z
   .union([interval, z.strictObject({ interval, count: z.int().min(1).max(999) })])
   .nullable()
   .describe("day, week, month or year; left out for a one-time purchase.");
 const Trial = z.strictObject({ interval, count: z.int().min(1).max(1000) }).nullable();
 
-const Product = z.strictObject({
+const ProductFields = z.strictObject({
   name: z.string().min(3).max(64),
   description: z.string().nullable().optional(),
   visibility: z.enum(["draft", "private", "public"]).optional(),
   recurring: Recurring.optional(),
   trial: Trial.optional(),
-  prices: z.array(Price).min(1),
+  price: SpokenPrice.optional(),
+  prices: z.array(Price).min(1).optional(),
   benefits: z.array(key).optional().describe("Keys of benefits, in order."),
   custom_fields: z
     .array(z.union([key, z.strictObject({ field: key, required: z.boolean() })]))
@@ -142,6 +109,29 @@ const Product = z.strictObject({
   previously,
 });
 
+/** A product with all its prices in fields, and how often they are paid, wherever that was said. */
+const Product = ProductFields.transform(({ price, prices, recurring, ...rest }, context) => {
+  if ((price === undefined) === (prices === undefined)) {
+    const message = price ? "There is a price already: write price or prices." : "A product has a price or prices.";
+    context.addIssue({ code: "custom", path: price ? ["prices"] : [], message });
+    return z.NEVER;
+  }
+  const spoken = prices ?? (price ? [price] : []);
+  let often = recurring;
+  for (const [index, { interval: every }] of spoken.entries()) {
+    if (!every) continue;
+    const { recurring_interval, recurring_interval_count: count = 1 } = every;
+    const said = { interval: recurring_interval as z.output<typeof interval>, count };
+    const path = price ? ["price"] : ["prices", index];
+    if (often !== undefined && !sameInterval(often, said))
+      context.addIssue({ code: "custom", path, message: "How often it is paid is said in another way already." });
+    often = said;
+  }
+  return { ...rest, ...(often === undefined ? {} : { recurring: often }), prices: spoken.map((one) => one.price) };
+});
+const sameInterval = (a: z.output<typeof Recurring>, b: { interval: string; count: number }): boolean =>
+  typeof a === "string" ? a === b.interval && b.count === 1 : a?.interval === b.interval && a.count === b.count;
+
 const hundredth = 100;
 /** A share in hundredths of a percent, without the dust of floating point: 12.34 is 1234. */
 export const basisPointsOf = (percent: number): number => Number((percent * hundredth).toPrecision(8));
@@ -156,7 +146,16 @@ const Discount = z.strictObject({
     .refine((share) => Number.isInteger(basisPointsOf(share)), { message: "Two decimals at most." })
     .optional()
     .describe("Share taken off: 20 is 20 %, two decimals at most."),
-  amount: z.partialRecord(currency, money).optional().describe("Amount taken off, by currency: { usd: 500 }"),
+  amount: z
+    .partialRecord(currency, Amount)
+    .superRefine((amounts, context) => {
+      for (const [code, text = ""] of Object.entries(amounts)) {
+        const message = wrongAmount(text, code);
+        if (message !== undefined) context.addIssue({ code: "custom", path: [code], message });
+      }
+    })
+    .optional()
+    .describe("Amount taken off, by currency: { usd: 5.00 }"),
   duration: z.union([z.enum(["once", "forever"]), z.strictObject({ months: z.int().min(1).max(999) })]),
   starts_at: z.iso.datetime({ offset: true }).nullable().optional(),
   ends_at: z.iso.datetime({ offset: true }).nullable().optional(),
@@ -228,20 +227,17 @@ export type CatalogInput = z.input<typeof Catalog>;
 type Sections = { [K in Kind]: NonNullable<Catalog[K]>[string] };
 /** One thing of a kind, as a file holds it. */
 export type Item<K extends Kind = Kind> = Sections[K];
-export type Price = z.output<typeof Price>;
 
-type Fault = { path: (string | number)[]; message: string };
+type Fault = { path: Path; message: string };
 
-/** What a price is among the prices of its product: a product has one of each (PRD-17, PRD-18). */
-export function priceSlot(price: Price, standard = ""): string {
-  const in_currency = price.currency ?? standard;
-  if ("metered" in price) return `metered ${price.metered} ${in_currency}`;
-  const kind = "seats" in price ? "seats" : "custom" in price ? "custom" : "fixed";
-  return `${kind} ${in_currency}`;
-}
+/** The amounts that are none in the currency of the organization, which those that name none are in. */
+export const wrongAmounts = (catalog: Catalog, standard: string): Fault[] =>
+  Object.entries(catalog.products ?? {}).flatMap(([name, { prices }]) =>
+    prices.flatMap((price, index) => wrongInPrice(price, ["products", name, "prices", index], standard)),
+  );
 
 /** What no single field can tell: references that lead nowhere, keys and codes that stand twice. */
-function faultsOf(catalog: { [K in Kind]?: Record<string, Item<K>> | undefined }): Fault[] {
+function faultsOf(catalog: Pick<Catalog, Kind>): Fault[] {
   const faults: Fault[] = [];
   const refer = (to: Kind, name: string, path: (string | number)[]) => {
     if (catalog[to]?.[name] === undefined)

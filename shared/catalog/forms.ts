@@ -8,9 +8,11 @@ import type { Product } from "../api/products.ts";
 import type { WebhookEndpoint } from "../api/webhooks.ts";
 import { normalFilter } from "../meter-filter.ts";
 import { decimalText } from "../money.ts";
+import { minorOf, minorUnitOf } from "./amounts.ts";
 import { canonical } from "./canonical.ts";
 import { type Fields, samePrice } from "./compare.ts";
-import { basisPointsOf, type Item, type Kind, type Price } from "./document.ts";
+import { basisPointsOf, type Item, type Kind } from "./document.ts";
+import type { Price } from "./prices.ts";
 
 /** What each kind is on the wire. */
 export type Rows = {
@@ -42,18 +44,30 @@ const isoOf = (date: Date | null) => (date === null ? null : date.toISOString())
 
 /** The canonical form of a price; `standard` is the currency of one that names none. */
 function canonicalPrice(price: Price, standard: string): Fields {
-  const common = { currency: price.currency ?? standard, tax_behavior: price.tax_behavior ?? null };
-  if ("fixed" in price) return { ...(price.fixed === 0 ? { free: true } : { fixed: price.fixed }), ...common };
+  const in_currency = price.currency ?? standard;
+  const common = { currency: in_currency, tax_behavior: price.tax_behavior ?? null };
+  const minor = (text: string): number => minorOf(text, in_currency);
+  const orNone = (text: string | null | undefined): number | null => (typeof text === "string" ? minor(text) : null);
+  if ("fixed" in price) {
+    const fixed = minor(price.fixed);
+    return { ...(fixed === 0 ? { free: true } : { fixed }), ...common };
+  }
   if ("free" in price) return { free: true, ...common };
   if ("custom" in price) {
-    const { minimum, maximum = null, preset = null } = price.custom;
-    return { custom: { ...(minimum === undefined ? {} : { minimum }), maximum, preset }, ...common };
+    const { minimum, maximum, preset } = price.custom;
+    const least = minimum === undefined ? {} : { minimum: minor(minimum) };
+    return { custom: { ...least, maximum: orNone(maximum), preset: orNone(preset) }, ...common };
   }
   if ("metered" in price)
-    return { metered: price.metered, unit_amount: decimalText(price.unit_amount), cap: price.cap ?? null, ...common };
+    return {
+      metered: price.metered,
+      unit_amount: minorUnitOf(price.unit_price, in_currency),
+      cap: orNone(price.cap),
+      ...common,
+    };
   const seats = [...price.seats]
     .sort((a, b) => a.from - b.from)
-    .map(({ from, to = null, price: each }) => ({ from, to, price: each }));
+    .map(({ from, to = null, price: each }) => ({ from, to, price: minor(each) }));
   return { seats, tiers: price.tiers ?? "volume", ...common };
 }
 
@@ -112,8 +126,11 @@ const wanted: { [K in Kind]: (item: Item<K>, key: string, standard: string) => F
     prices: item.prices.map((price) => canonicalPrice(price, standard)),
     custom_fields: item.custom_fields?.map((one) => (typeof one === "string" ? { field: one, required: false } : one)),
   }),
-  discounts: ({ previously: _, percent, ...item }) => ({
+  discounts: ({ previously: _, percent, amount, ...item }) => ({
     ...item,
+    ...(amount === undefined
+      ? {}
+      : { amount: Object.fromEntries(Object.entries(amount).map(([code, text]) => [code, minorOf(text, code)])) }),
     ...(percent === undefined ? {} : { basis_points: basisPointsOf(percent) }),
     starts_at: instantOf(item.starts_at),
     ends_at: instantOf(item.ends_at),

@@ -1,5 +1,7 @@
 import type { Filter } from "../api/meters.ts";
 import { printFilter } from "../meter-filter.ts";
+import { decimalMoney } from "../money.ts";
+import { unitPriceOf } from "./amounts.ts";
 import type { Fields } from "./compare.ts";
 import { type Kind, kinds } from "./document.ts";
 import { foundFields, type Names, type Rows } from "./forms.ts";
@@ -27,16 +29,38 @@ const short = (fields: Fields, standard: Fields = {}): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isNothing(value) && value !== standard[name]));
 
 /** With its currency always: the same file may serve an organization whose usual currency is another. */
-function shortPrice(price: Fields): Fields {
-  const { custom, seats, ...rest } = price;
+function shortPrice(price: Fields): Fields | string {
+  const { fixed, custom, seats, unit_amount, cap, ...rest } = price;
+  const code = String(price.currency);
+  const written = (amount: unknown) => (typeof amount === "number" ? decimalMoney(amount, code) : amount);
+  const each = (fields: Fields): Fields =>
+    Object.fromEntries(Object.entries(fields).map(([name, amount]) => [name, written(amount)]));
+  // What is said in two words needs no fields.
+  if (!price.tax_behavior && fixed !== undefined) return `${written(fixed)} ${code}`;
+  if (!price.tax_behavior && price.free) return `free ${code}`;
   return short(
     {
+      ...(fixed === undefined ? {} : { fixed: written(fixed) }),
+      ...(custom === undefined ? {} : { custom: short(each(custom as Fields)) }),
       ...rest,
-      ...(custom === undefined ? {} : { custom: short(custom as Fields) }),
-      ...(seats === undefined ? {} : { seats: (seats as Fields[]).map((tier) => short(tier)) }),
+      ...(unit_amount === undefined ? {} : { unit_price: unitPriceOf(String(unit_amount), code), cap: written(cap) }),
+      ...(seats === undefined
+        ? {}
+        : { seats: (seats as Fields[]).map((tier) => short({ ...tier, price: written(tier.price) })) }),
     },
     { tiers: "volume" },
   );
+}
+
+type Period = { interval: string; count: number } | null;
+
+/** How often and for how much: one price in words holds both. */
+function pricing(prices: (Fields | string)[], period: Period): Fields {
+  const [only, ...others] = prices;
+  if (typeof only !== "string" || others.length > 0)
+    return { recurring: period?.count === 1 ? period.interval : period, prices };
+  if (!period) return { price: only };
+  return { price: `${only}/${period.count === 1 ? period.interval : `${period.count}${period.interval}s`}` };
 }
 
 function shortAggregation(aggregation: Fields): string {
@@ -61,25 +85,26 @@ export function itemOf<K extends Kind>(kind: K, key: string, row: Rows[K], names
     case "custom_fields":
       return short({ ...fields, properties: short(fields.properties as Fields) }, { slug: key });
     case "products": {
-      const period = fields.recurring as { interval: string; count: number } | null;
+      const { recurring, prices, ...rest } = fields;
       const asked = fields.custom_fields as { field: string; required: boolean }[];
       return short(
         {
           name: fields.name,
-          ...fields,
-          recurring: period?.count === 1 ? period.interval : period,
-          prices: (fields.prices as Fields[]).map(shortPrice),
+          ...pricing((prices as Fields[]).map(shortPrice), recurring as Period),
+          ...rest,
           custom_fields: asked.map((one) => (one.required ? one : one.field)),
         },
         standards.products,
       );
     }
     case "discounts": {
-      const { basis_points, ...rest } = fields;
+      const { basis_points, amount, ...rest } = fields;
+      const amounts = Object.entries((amount ?? {}) as Record<string, number>);
       return short({
         name: rest.name,
         code: rest.code,
         ...(basis_points === undefined ? {} : { percent: Number(basis_points) / hundredth }),
+        amount: Object.fromEntries(amounts.map(([code, value]) => [code, decimalMoney(value, code)])),
         ...rest,
       });
     }

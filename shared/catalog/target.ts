@@ -18,7 +18,11 @@ function needs(kind: string, item: Record<string, unknown>): Place[] {
       return of("meters", (item.properties as Record<string, unknown> | undefined)?.meter);
     case "products":
       return [
-        ...of("meters", item.prices),
+        // A price in words names no meter.
+        ...of(
+          "meters",
+          [item.prices ?? []].flat().filter((price) => typeof price === "object"),
+        ),
         ...of("benefits", item.benefits),
         ...of("custom_fields", item.custom_fields),
       ];

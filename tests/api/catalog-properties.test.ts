@@ -56,16 +56,18 @@ describe("a filter", () => {
   });
 });
 
+const inDollars = (amount: number): string => (amount / 100).toFixed(2);
 const price = fc.oneof(
-  fc.record({ fixed: fc.integer({ min: 50, max: 99_999 }) }),
+  fc.record({ fixed: fc.integer({ min: 50, max: 99_999 }).map(inDollars) }),
+  fc.integer({ min: 50, max: 99_999 }).map((amount) => `${inDollars(amount)} usd`),
   fc.constant({ free: true as const }),
-  fc.record({ custom: fc.record({ preset: fc.integer({ min: 500, max: 9000 }) }) }),
+  fc.record({ custom: fc.record({ preset: fc.integer({ min: 500, max: 9000 }).map(inDollars) }) }),
   fc.record({
     seats: fc.constantFrom(
-      [{ from: 1, price: 900 }],
+      [{ from: 1, price: "9.00" }],
       [
-        { from: 1, to: 9, price: 900 },
-        { from: 10, price: 800 },
+        { from: 1, to: 9, price: "9.00" },
+        { from: 10, price: "8.00" },
       ],
     ),
     tiers: fc.constantFrom("volume" as const, "graduated" as const),
@@ -134,7 +136,7 @@ const catalogs: fc.Arbitrary<CatalogInput> = fc
           prices: fc
             .tuple(price, fc.boolean())
             .map(([first, isMetered]) =>
-              isMetered ? [first, { metered: "m1", unit_amount: "0.10", cap: 500 }] : [first],
+              isMetered ? [first, { metered: "m1", unit_price: "0.0010", cap: "5.00" }] : [first],
             ),
           recurring: fc.constant("month" as const),
           benefits: fc.shuffledSubarray(["b1", "b2", "b3"]),
@@ -153,7 +155,7 @@ const catalogs: fc.Arbitrary<CatalogInput> = fc
       }),
       d2: fc.record({
         name: word,
-        amount: fc.constantFrom<Record<string, number>>({ usd: 500 }, { usd: 500, eur: 450 }, { jpy: 70 }),
+        amount: fc.constantFrom<Record<string, string>>({ usd: "5.00" }, { usd: "5.00", eur: "4.50" }, { jpy: "70" }),
         duration: fc.record({ months: fc.integer({ min: 1, max: 24 }) }),
         products: fc.constantFrom([], ["p1"], ["p2", "p1"]),
         ends_at: fc.constantFrom("2036-01-01T00:00:00Z", "2036-01-01T01:00:00+01:00", null),
@@ -229,12 +231,14 @@ test("the JSON Schema takes every such catalogue, placeholders and environments,
   for (const wrong of [
     { ...base, webhooks: { app: { ...app1, secret: "x" } } },
     { ...base, webhooks: { app: { ...app1, events: ["order.eaten"] } } },
-    { ...base, products: { Pro: { name: "Pro", prices: [{ fixed: 100 }] } } },
+    { ...base, products: { Pro: { name: "Pro", prices: [{ fixed: "1.00" }] } } },
     { ...base, products: { pro: { name: "Pro", prices: [] } } },
     { ...base, environments: { production: { product: {} } } },
     { catalog: "any" },
   ])
     expect([wrong, await check(wrong)]).toEqual([wrong, 400]);
-  expect(JSON.stringify(catalogSchema())).toContain("Amount in minor units: 1900 is 19.00.");
+  expect(JSON.stringify(catalogSchema())).toContain(
+    "An amount with its decimals: 25.00, or 2500 in a currency that has none.",
+  );
   await app.close();
 });

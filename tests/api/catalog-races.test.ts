@@ -20,7 +20,7 @@ const document: CatalogInput = {
   version: 1,
   catalog: "acme",
   meters: { calls: { name: "Calls", filter: "", aggregation: "count" } },
-  products: { pro: { name: "Pro", recurring: "month", prices: [{ fixed: 2000 }] } },
+  products: { pro: { name: "Pro", recurring: "month", prices: [{ fixed: "20.00" }] } },
   discounts: { launch: { name: "Launch", code: "LAUNCH", percent: 20, duration: "once", products: ["pro"] } },
 };
 const apply = (given: CatalogInput, fingerprint?: string) =>
@@ -131,7 +131,7 @@ test("a saved plan is refused when another writer changes a row of it, also whil
   await apply(document);
   const renamed: CatalogInput = {
     ...document,
-    products: { pro: { name: "Professional", recurring: "month", prices: [{ fixed: 2900 }] } },
+    products: { pro: { name: "Professional", recurring: "month", prices: [{ fixed: "29.00" }] } },
   };
   const { fingerprint } = await seller.client.catalog.plan({ body: { document: renamed } });
   let applied: Promise<unknown> | undefined;

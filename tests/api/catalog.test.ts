@@ -59,19 +59,19 @@ const whole: CatalogInput = {
       description: "For teams",
       recurring: "month",
       trial: { interval: "day", count: 14 },
-      prices: [{ fixed: 2000 }, { metered: "tokens", unit_amount: "0.002", cap: 5000 }],
+      prices: ["20.00", { metered: "tokens", unit_price: "0.00002", cap: "50.00" }],
       benefits: ["credits", "note"],
       custom_fields: ["vat_note", { field: "size", required: true }],
       metadata: { tier: 2 },
     },
-    book: { name: "Book", prices: [{ custom: { minimum: 500, preset: 1000 } }], benefits: ["key"] },
+    book: { name: "Book", prices: [{ custom: { minimum: "5.00", preset: "10.00" } }], benefits: ["key"] },
     sample: { name: "Sample", prices: [{ free: true }], visibility: "private" },
   },
   discounts: {
     launch: { name: "Launch", code: "LAUNCH20", percent: 20, duration: { months: 3 }, products: ["pro"] },
     fiver: {
       name: "Fiver",
-      amount: { usd: 500 },
+      amount: { usd: "5.00" },
       duration: "once",
       max_redemptions: 10,
       ends_at: "2036-01-01T00:00:00Z",
@@ -167,7 +167,11 @@ describe("a whole catalogue", () => {
         tokens: { aggregation: "sum tokens", filter: 'name eq "completion" and (tokens gt 100 or model like "gpt")' },
       },
       products: {
-        pro: { recurring: "month", prices: [{ fixed: 2000 }, { metered: "tokens" }], benefits: ["credits", "note"] },
+        pro: {
+          recurring: "month",
+          prices: ["20.00 usd", { metered: "tokens", unit_price: "0.00002", cap: "50.00" }],
+          benefits: ["credits", "note"],
+        },
       },
       discounts: { launch: { percent: 20, duration: { months: 3 } } },
     });
@@ -179,7 +183,7 @@ describe("a whole catalogue", () => {
       if (products?.pro)
         Object.assign(products.pro, {
           name: "Pro plan",
-          prices: [{ fixed: 2900 }, { metered: "tokens", unit_amount: "0.002", cap: 5000 }],
+          prices: [{ fixed: "29.00" }, { metered: "tokens", unit_price: "0.00002", cap: "50.00" }],
         });
     });
     const planned = await plan(dearer);
@@ -224,7 +228,7 @@ describe("a whole catalogue", () => {
   test("a fault in the middle undoes all of it, and says where in the file it is", async () => {
     const bad = changed((draft) => {
       draft.meters = { ...draft.meters, fresh: { name: "Fresh", filter: "", aggregation: "count" } };
-      draft.products = { ...draft.products, cheap: { name: "Cheap", prices: [{ fixed: 1 }] } };
+      draft.products = { ...draft.products, cheap: { name: "Cheap", prices: [{ fixed: "0.01" }] } };
     });
     const error = await refusal(apply(bad));
     expect([error.status, Array.isArray(error.detail) && error.detail[0]?.loc]).toEqual([
@@ -309,7 +313,7 @@ describe("what is there already", () => {
     const document: CatalogInput = {
       version: 1,
       catalog: "acme",
-      products: { book: { name: "Book", prices: [{ fixed: 900 }] } },
+      products: { book: { name: "Book", price: "9.00" } },
     };
     const planned = await plan(document);
     expect(planned.steps).toEqual([]);
@@ -355,7 +359,7 @@ test("planning needs to read each kind in the file, applying to write it", async
   const book: CatalogInput = {
     version: 1,
     catalog: "acme",
-    products: { book: { name: "Book", prices: [{ fixed: 900 }] } },
+    products: { book: { name: "Book", price: "9.00" } },
   };
   expect((await reader.catalog.plan({ body: { document: book } })).steps).toHaveLength(1);
   expect((await refusal(reader.catalog.plan({ body: { document: whole } }))).message).toContain("meters:read");
@@ -367,8 +371,8 @@ test("pruning needs to write each kind that it removes, and a plan names nothing
   const both: CatalogInput = {
     version: 1,
     catalog: "acme",
-    products: { book: { name: "Book", prices: [{ fixed: 900 }] } },
-    discounts: { fiver: { name: "Fiver", amount: { usd: 500, eur: 450 }, duration: "once" } },
+    products: { book: { name: "Book", price: "9.00" } },
+    discounts: { fiver: { name: "Fiver", amount: { usd: "5.00", eur: "4.50" }, duration: "once" } },
   };
   await apply(both);
   const { discounts, ...books } = both;
@@ -381,7 +385,7 @@ test("pruning needs to write each kind that it removes, and a plan names nothing
   // Another currency is one field; who frees a code and who takes it are one plan.
   const eur = {
     ...both,
-    discounts: { fiver: { name: "Fiver", amount: { usd: 500, eur: 400 }, duration: "once" as const } },
+    discounts: { fiver: { name: "Fiver", amount: { usd: "5.00", eur: "4.00" }, duration: "once" as const } },
   };
   expect((await apply(eur)).steps).toMatchObject([
     { changes: [{ field: "amount", from: { usd: 500, eur: 450 }, to: { usd: 500, eur: 400 } }] },
@@ -418,17 +422,17 @@ test("what was deleted by hand is made anew and the plan says so, or its key goe
 
 test("a plan takes as many statements for many changes as for one, who is concerned by them included", async () => {
   seller = await floe.seller("many");
-  const of = (count: number, amount: number): CatalogInput => ({
+  const of = (count: number, amount: string): CatalogInput => ({
     version: 1,
     catalog: "acme",
     products: Object.fromEntries(
       Array.from({ length: count }, (_, n) => [`p${n}`, { name: `P ${n}`, prices: [{ fixed: amount }] }]),
     ),
   });
-  await apply(of(12, 900));
+  await apply(of(12, "9.00"));
   const statements = async (count: number) => {
     queries.length = 0;
-    expect((await plan(of(count, 1900))).steps).toHaveLength(count);
+    expect((await plan(of(count, "19.00"))).steps).toHaveLength(count);
     // When a key was last used is noted now and then.
     return queries.filter((query) => !query.includes('"apikey"')).length;
   };

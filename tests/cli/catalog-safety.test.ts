@@ -26,8 +26,8 @@ catalog: shop
 meters:
   tokens: { name: Tokens, filter: tokens gt 0, aggregation: sum tokens }
 products:
-  pro: { name: "Pro | <b>\`x\`</b> @all", recurring: month, prices: [{ fixed: 2000, currency: usd }] }
-  book: { name: Book, prices: [{ fixed: 900, currency: usd }] }
+  pro: { name: "Pro | <b>\`x\`</b> @all", recurring: month, prices: [{ fixed: 20.00, currency: usd }] }
+  book: { name: Book, prices: [{ fixed: 9.00, currency: usd }] }
 discounts:
   launch: { name: Launch, percent: 12.5, duration: { months: 3 }, products: [pro] }
 `;
@@ -38,7 +38,7 @@ test("a plan says filters, periods, shares and prices as the file does, and a de
   for (const line of ["filter: tokens gt 0", "aggregation: sum tokens", "recurring: month", "percent: 12.5 %"])
     expect(first.out).toContain(`    ${line}\n`);
   await run("apply", "--yes");
-  write(text.replace("fixed: 2000", "fixed: 2900").replace("percent: 12.5", "percent: 20"));
+  write(text.replace("fixed: 20.00", "fixed: 29.00").replace("percent: 12.5", "percent: 20"));
   const second = await floe(["plan", "-f", file], { env, tty: true });
   expect(second.out).toContain("    prices: $20.00 → $29.00, the old price stays with who has it\n");
   expect(second.out).toContain("    percent: 12.5 % → 20 %\n");
@@ -60,7 +60,7 @@ products:
   const body = { customer_email: "ada@example.com", customer_name: "Ada" };
   await server.client().checkoutClient.confirm({ params: { client_secret }, body });
   await server.runJobs();
-  write(sold.replace("minimum: 0", "minimum: 500").replace(", benefits: [thanks]", ", benefits: []"));
+  write(sold.replace("minimum: 0", "minimum: 5.00").replace(", benefits: [thanks]", ", benefits: []"));
   const { out } = await floe(["plan", "-f", file], { env, tty: true });
   expect(out).toContain("    ! customers keep what they bought at the old price: 1\n");
   expect(out).toContain("    ! customers of the product gain or lose benefits: 1\n");
@@ -121,7 +121,7 @@ test("what comes from the environment is in no plan, saved plan or answer, now o
 });
 
 test("files as other systems write them are read: line ends of Windows, a mark at the start, references, JSON", async () => {
-  const pro = "{ name: Pro, prices: &usual [{ fixed: 900, currency: usd }] }";
+  const pro = "{ name: Pro, prices: &usual [{ fixed: 9.00, currency: usd }] }";
   const shared = `version: 1\ncatalog: shop\nproducts:\n  pro: &base ${pro}\n  team: { <<: *base, name: Team }\n  book: { name: Book, prices: *usual }\n`;
   write(`\uFEFF${shared.replaceAll("\n", "\r\n")}`);
   expect((await run("apply", "--yes")).code).toBe(0);

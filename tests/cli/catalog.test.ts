@@ -36,9 +36,9 @@ products:
     name: Pro
     recurring: month
     prices:
-      - fixed: 2000 # twenty
+      - fixed: 20.00 # twenty
       - metered: tokens
-        unit_amount: "0.5"
+        unit_price: 0.005
 
 webhooks:
   app:
@@ -50,9 +50,9 @@ environments:
     products:
       pro:
         prices:
-          - fixed: 2500
+          - fixed: 25.00
           - metered: tokens
-            unit_amount: "0.5"
+            unit_price: 0.005
 `;
 const run = (...argv: string[]) => floe([...argv, "-f", file], { env: { ...env, APP_URL: "http://127.0.0.1:9" } });
 const write = (content: string) => writeFileSync(file, content);
@@ -108,7 +108,7 @@ test("an environment says otherwise, and a variable that is not set is told at i
 test("a wrong file is told with every flaw at its line and column, without asking the server", async () => {
   write(
     text
-      .replace("fixed: 2000 # twenty", "fixed: 20.5")
+      .replace("fixed: 20.00 # twenty", "fixed: 20.505")
       .replace("sum tokens", "total tokens")
       .replace("recurring: month", "recuring: month"),
   );
@@ -116,17 +116,17 @@ test("a wrong file is told with every flaw at its line and column, without askin
   expect(code).toBe(1);
   expect(err).toContain(`${file}:9:18  meters.tokens.aggregation`);
   expect(err).toContain('There is no field "recuring" here.');
-  expect(err).toMatch(/products\.pro\.prices\[0\]\.fixed\n.*\n> 16 \| {7}- fixed: 20\.5\n {5}\| {16}\^\^\^\^/);
+  expect(err).toMatch(/products\.pro\.prices\[0\]\.fixed\n.*\n> 16 \| {7}- fixed: 20\.505\n {5}\| {16}\^\^\^\^\^\^/);
 });
 
 test("what the server refuses is told at its line in the file", async () => {
-  write(text.replace("fixed: 2000", "fixed: 3"));
+  write(text.replace("fixed: 20.00", "fixed: 0.03"));
   const { code, err } = await floe(["apply", "--yes", "-f", file], {
     env: { ...env, APP_URL: "http://127.0.0.1:9" },
     tty: true,
   });
   expect(code).toBe(1);
-  expect(err).toMatch(/> 16 \| {7}- fixed: 3 # twenty/);
+  expect(err).toMatch(/> 16 \| {7}- fixed: 0\.03 # twenty/);
 });
 
 test("a saved plan applies exactly, holds nothing of the environment, and is refused when something changed", async () => {

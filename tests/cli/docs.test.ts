@@ -60,10 +60,10 @@ test("the catalogue's file and lines do what they say: planned by a key that can
     );
   expect(await shell(onPullRequest, planKey)).toMatchObject({ code: 0 });
   const comment = readFileSync(join(place, "plan.md"), "utf8");
-  expect(comment).toMatch(/^### Catalogue `shop`: 6 to create, 0 to change, 0 to remove, 0 unchanged\n/);
+  expect(comment).toMatch(/^### Catalogue `shop`: 8 to create, 0 to change, 0 to remove, 0 unchanged\n/);
   expect(comment).toContain("| create | `products.pro` Pro |");
   expect((await shell(onMain, planKey)).code).toBe(5);
-  expect(await shell(onMain, applyKey)).toMatchObject({ code: 0, stderr: expect.stringContaining("Applied 6 steps.") });
+  expect(await shell(onMain, applyKey)).toMatchObject({ code: 0, stderr: expect.stringContaining("Applied 8 steps.") });
   expect(await shell(onMain, applyKey)).toMatchObject({ code: 0, stderr: expect.stringContaining("Nothing to do.") });
   expect(await shell(everyNight, planKey)).toMatchObject({ code: 0 });
   const [pro] = (await seller.client.products.list({ query: {} })).items;

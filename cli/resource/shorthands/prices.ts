@@ -1,10 +1,7 @@
 /** Prices as people write them. */
-import { currencies } from "../../../shared/currencies.ts";
 import { currencyDigits, decimalText, parseMoney } from "../../../shared/money.ts";
+import { readCurrency, readInterval, readPriceText } from "../../../shared/price-text.ts";
 import { idOrName, type Shorthand, type Standard, unreadable } from "../shorthand.ts";
-
-const symbols: Record<string, string> = { $: "usd", "€": "eur", "£": "gbp" };
-const isCurrency = (code: string): boolean => (currencies as readonly string[]).includes(code);
 
 const howToPrice =
   "Write 19.00, 19.00eur, 19.00/month, 5+ (pay what you want, from 5.00), free, or metered:METER:0.002/month.";
@@ -13,37 +10,15 @@ const howToMeter =
 const howToSeats =
   "Write 1-9:9.00,10-:8.00 (seats:price of one), also with /month, in 9.00eur, or after graduated: where each tier has its own price.";
 
-/** An interval as it stands behind a price: `month`, or `3months`. */
-function readInterval(text: string | undefined, wrong: (why: string) => never): Record<string, unknown> {
-  if (text === undefined) return {};
-  const [, count, recurring_interval] = /^([1-9]\d{0,2})?\s*(day|week|month|year)s?$/.exec(text.trim()) ?? [];
-  if (!recurring_interval) return wrong(`names no interval after the slash (day, week, month or year, or 3months)`);
-  return { recurring_interval, ...(count && { recurring_interval_count: Number(count) }) };
-}
-
-function currencyOf(
-  symbol: string | undefined,
-  code: string | undefined,
-  wrong: (why: string) => never,
-  standard: Standard,
-): string {
-  const found = symbols[symbol ?? ""] ?? code ?? standard();
-  if (code && symbol && code !== found) return wrong(`names two currencies, ${found} and ${code}`);
-  return isCurrency(found) ? found : wrong(`names no currency: ${found}`);
-}
-
 /** One price as typed: `19.00`, `19eur`, `€19`, `free`, `5+` (pay what you want, from 5.00), `19/month`. */
 function readPrice(typed: string, standard: Standard): Record<string, unknown> {
   const wrong = (why: string): never => unreadable(typed, why, howToPrice);
-  const [, symbol, amountText = "", plus, code, every] =
-    /^([$€£])?\s*(free|[\d.]+)(\+)?\s*([a-z]{3})?\s*(?:\/(.+))?$/.exec(typed.trim().toLowerCase()) ?? [];
-  if (!amountText) return wrong("is not a price");
-  const interval = readInterval(every, wrong);
-  const price_currency = currencyOf(symbol, code, wrong, standard);
-  if (amountText === "free") return { prices: [{ amount_type: "free", price_currency }], ...interval };
-  const amount = parseMoney(amountText, price_currency);
+  const { amount: text, isOpen, currency, interval } = readPriceText(typed, wrong);
+  const price_currency = currency ?? standard();
+  if (text === undefined) return { prices: [{ amount_type: "free", price_currency }], ...interval };
+  const amount = parseMoney(text, price_currency);
   if (amount === undefined) return wrong(`is not an amount in ${price_currency}`);
-  const price = plus
+  const price = isOpen
     ? { amount_type: "custom", minimum_amount: amount, price_currency }
     : { amount_type: "fixed", price_amount: amount, price_currency };
   return { prices: [price], ...interval };
@@ -56,7 +31,7 @@ function readMetered(typed: string, standard: Standard): Record<string, unknown>
     /^metered:(.+?):([$€£])?(\d+(?:\.\d+)?)([a-z]{3})?(?::cap=([^/:]+))?(?:\/([^:]+))?$/i.exec(typed.trim()) ?? [];
   if (!meter) return wrong("is not a metered price");
   const interval = readInterval(every?.toLowerCase(), wrong);
-  const price_currency = currencyOf(symbol, code?.toLowerCase(), wrong, standard);
+  const price_currency = readCurrency(symbol, code?.toLowerCase(), wrong) ?? standard();
   // Shifting the point by an exponent keeps every digit that was typed.
   const unit_amount = decimalText(`${amount}e${currencyDigits(price_currency)}`);
   const cap_amount = cap === undefined ? undefined : parseMoney(cap, price_currency);
@@ -86,7 +61,7 @@ function readSeats(typed: string, standard: Standard): Record<string, unknown> {
     const [, from, to, symbol, amount = "", code] =
       /^(\d{1,9})(?:\+|-(\d{1,9})?):([$€£])?([\d.]+)\s*([a-z]{3})?$/.exec(tier) ?? [];
     if (!from) return wrong(`has a tier that cannot be read: "${tier}"`);
-    const said = symbol || code ? currencyOf(symbol, code, wrong, standard) : undefined;
+    const said = readCurrency(symbol, code, wrong);
     return { tier, min_seats: Number(from), max_seats: to ? Number(to) : null, amount, said };
   });
   const said = [...new Set(read.flatMap((one) => one.said ?? []))];
