@@ -116,7 +116,7 @@ export const looks: Record<string, Look | false> = {
     namedBy: ["label"],
     shorthands: { discount_id: "discount" },
     examples: {
-      create: ["floe checkout-links create --products Pro,Team --discount LAUNCH20 --label newsletter --json url"],
+      create: ["floe checkout-links create --products Pro --label newsletter --json url"],
     },
   },
   customFields: {
