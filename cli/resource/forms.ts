@@ -19,6 +19,7 @@ const need = (...flags: string[]): Ask[] =>
   flags.map((flag) => (flag.endsWith("?") ? { flag: flag.slice(0, -1), optional: true } : { flag }));
 
 const benefitFlags: Record<string, string[]> = {
+  feature_flag: ["metadata?"],
   custom: ["note?"],
   license_keys: ["prefix?", "expires?", "activations?", "limit-usage?"],
   downloadables: ["files"],
@@ -34,6 +35,7 @@ function benefit({ type }: Given): Ask[] {
     ["license_keys", "License keys"],
     ["downloadables", "Files to download"],
     ["meter_credit", "Units of a meter"],
+    ["feature_flag", "A feature flag, which says what it allows in its metadata"],
     ["discord", "A role on a Discord server"],
     ["github_repository", "Access to a GitHub repository"],
   ];

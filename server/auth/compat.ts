@@ -1,6 +1,6 @@
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
-import { Slug } from "../../shared/api/organizations.ts";
+import { reservedSlugs, Slug } from "../../shared/api/organizations.ts";
 import type { Clock } from "../lib/clock.ts";
 import {
   deleteAtOnce,
@@ -101,6 +101,7 @@ function organizationFault(given: unknown): string | undefined {
   if (typeof name === "string" && (name.trim() === "" || name.length > text_length_max))
     return `name: between 1 and ${text_length_max} characters`;
   if (slug === undefined || slug === null) return undefined;
+  if (typeof slug === "string" && reservedSlugs.has(slug)) return "slug: this one is reserved";
   return Slug.safeParse(slug).success ? undefined : "slug: lower-case letters, digits and single dashes, 3 to 64";
 }
 

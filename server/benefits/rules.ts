@@ -20,6 +20,14 @@ const common = (row: BenefitRow) => ({
   organization_id: row.organization_id,
 });
 
+/** Given outside or as files: buyers see that they have them, whatever the seller would like. */
+const isShownByKind = new Set<BenefitRow["type"]>([
+  "discord",
+  "github_repository",
+  "downloadables",
+  "slack_shared_channel",
+]);
+
 /** A benefit as its seller sees it. */
 export const benefitOut = (row: BenefitRow): Benefit =>
   // The properties were checked by the type's own shape when they were written.
@@ -28,7 +36,7 @@ export const benefitOut = (row: BenefitRow): Benefit =>
     type: row.type,
     metadata: row.metadata,
     visibility: row.visibility,
-    visibility_configurable: row.type === "custom" || row.type === "license_keys" || row.type === "meter_credit",
+    visibility_configurable: !isShownByKind.has(row.type),
     properties: row.properties,
   }) as Benefit;
 
@@ -54,6 +62,12 @@ export function planUpdate(row: BenefitRow, body: Update): { patch: Partial<Bene
   }
   return { patch, faults };
 }
+
+/** Nothing here can open a channel at Slack. */
+export const checkSlack = (type: Benefit["type"]): Fault[] =>
+  type === "slack_shared_channel"
+    ? [fault(["properties", "slack_integration_id"], "There is no Slack integration on this server.", "not_available")]
+    : [];
 
 /** What of other rooms the properties of a benefit name. */
 export const namedBy = (type: Benefit["type"], properties: object): { files: string[]; meters: string[] } => ({

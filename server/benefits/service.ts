@@ -11,7 +11,16 @@ import { pageOf } from "../lib/page.ts";
 import { defineSignal, signal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { benefitOut, checkGitHub, checkNamed, checkRepository, checkRole, namedBy, planUpdate } from "./rules.ts";
+import {
+  benefitOut,
+  checkGitHub,
+  checkNamed,
+  checkRepository,
+  checkRole,
+  checkSlack,
+  namedBy,
+  planUpdate,
+} from "./rules.ts";
 import * as store from "./store.ts";
 
 type Create = z.output<typeof BenefitCreate>;
@@ -39,7 +48,7 @@ async function kept(
 ): Promise<{ properties: Benefit["properties"]; faults: Fault[] }> {
   const organization_id = organizationOf(ctx);
   const named = namedBy(type, properties);
-  const faults = checkNamed(named, await store.findNamed(tx, organization_id, named));
+  const faults = [...checkNamed(named, await store.findNamed(tx, organization_id, named)), ...checkSlack(type)];
   if (type === "github_repository") {
     const accounts = await store.gitHubAccounts(tx, ctx.actor.user_id);
     faults.push(...checkGitHub(ctx.actor, accounts.length > 0, missingAppSetting(ctx.config)));

@@ -67,6 +67,8 @@ async function writeConfirmation(
   if (faults.length > 0) throw invalid(...faults);
 
   const customer = await findOrCreateCustomer(tx, ctx, filled.row);
+  // A team may have no address of its own; the buyer's is asked for then.
+  const email = customer.email ?? filled.row.customer_email ?? "";
   const wanted = planOrder({ ...filled, row: { ...filled.row, quote } }, customer);
   const { order_id } = before.row;
   const order = order_id === null ? await openOrder(tx, ctx, wanted) : await reopenOrder(tx, ctx, order_id, wanted);
@@ -75,14 +77,14 @@ async function writeConfirmation(
     quote,
     status: moveCheckout(before.row, "confirmed"),
     customer_id: customer.id,
-    customer_email: customer.email,
+    customer_email: email,
     order_id: order.id,
     modified_at: ctx.clock.now(),
   });
   const aggregate = { ...filled, row };
   await emitCheckout(tx, ctx, "checkout.updated", aggregate);
   if (flags.is_payment_required) {
-    const payer = { email: customer.email, confirmation_token_id: token ?? "" };
+    const payer = { email, confirmation_token_id: token ?? "" };
     return { aggregate, seller, payment: await startPayment(tx, ctx, order, payer) };
   }
   await ctx.jobs.send(tx, "orders.settle_free", { organization_id: order.organization_id, order_id: order.id });

@@ -72,8 +72,8 @@ export function planUpdate(
     "payment_method_type",
     "allow_trial",
   ]);
-  // The linked customer's own address counts (CHK-32).
-  if (row.customer_id === null) copy(body, patch, ["customer_email"]);
+  // The linked customer's own address counts (CHK-32), where it has one.
+  if (row.customer_id === null || row.customer_email === null) copy(body, patch, ["customer_email"]);
   if (seller) {
     copy(body, patch, [
       "customer_ip_address",

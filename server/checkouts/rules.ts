@@ -107,7 +107,7 @@ const missing = (path: (string | number)[]): Fault => fault(path, "Field require
 /** What is still missing to confirm, all together (CHK-48, 8 to 10). */
 export function checkComplete(row: CheckoutRow, form_required: boolean, token: string | null | undefined): Fault[] {
   const faults: Fault[] = [];
-  if (row.customer_id === null && !row.customer_email) faults.push(missing(["customer_email"]));
+  if (!row.customer_email) faults.push(missing(["customer_email"]));
   // Where nothing is paid the page shows no address form, so none is asked for either.
   if (form_required) {
     const fields = computeAddressFields(row);

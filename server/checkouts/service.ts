@@ -104,7 +104,7 @@ async function openCheckout(tx: Tx, ctx: Ctx, organization_id: string, body: Cre
     is_customer_named: customer !== undefined,
     external_customer_id: external_id,
     // Prefilled from the customer where nothing was sent (CHK-11).
-    customer_name: body.customer_name ?? customer?.name ?? null,
+    customer_name: body.customer_name ?? (customer?.type === "team" ? null : customer?.name) ?? null,
     customer_email: body.customer_email ?? customer?.email ?? null,
     customer_ip_address: body.customer_ip_address ?? null,
     customer_billing_name: body.customer_billing_name ?? customer?.billing_name ?? null,

@@ -16,7 +16,9 @@ const externalIdTaken = (id: string) =>
 /** A customer as it is answered. The picture follows from the e-mail address and is not stored (CUS-05). */
 export function customerOut(row: CustomerRow): Customer {
   const { deleted_external_id: _, anonymized_at: __, ...shown } = row;
-  const hash = createHash("sha256").update(row.email.trim().toLowerCase()).digest("hex");
+  const hash = createHash("sha256")
+    .update((row.email ?? row.id).trim().toLowerCase())
+    .digest("hex");
   return { ...shown, avatar_url: `https://www.gravatar.com/avatar/${hash}?d=404` };
 }
 
@@ -59,12 +61,12 @@ export function exportCells(row: CustomerRow): (string | null)[] {
 
 /** What is already taken by another customer, all of it (CUS-03). */
 export function checkUnique(
-  wanted: { email?: string; external_id?: string | null },
+  wanted: { email?: string | null; external_id?: string | null },
   others: readonly CustomerRow[],
 ): Fault[] {
   const { email, external_id } = wanted;
   const faults: Fault[] = [];
-  if (email !== undefined && others.some((other) => other.email.toLowerCase() === email.toLowerCase())) {
+  if (email && others.some((other) => other.email?.toLowerCase() === email.toLowerCase())) {
     faults.push(emailTaken(email));
   }
   if (external_id && others.some((other) => other.external_id === external_id))
@@ -88,7 +90,7 @@ export function planUpdate(row: CustomerRow, body: Update): { patch: Partial<Cus
   if (email !== undefined && email !== row.email) {
     patch.email = email;
     // Only a new address has to be verified again, not the same in other letters (CUS-08).
-    if (email.toLowerCase() !== row.email.toLowerCase()) patch.email_verified = false;
+    if (email.toLowerCase() !== row.email?.toLowerCase()) patch.email_verified = false;
   }
   if (external_id !== undefined && external_id !== row.external_id) {
     if (row.external_id === null) patch.external_id = external_id;
@@ -121,7 +123,7 @@ export function planAnonymization(row: CustomerRow, mask: (text: string) => stri
   const masked = (text: string) => mask(text).slice(0, 32);
   const address = row.billing_address;
   return {
-    email: `${masked(row.email.toLowerCase())}@anonymized.invalid`,
+    email: row.email && `${masked(row.email.toLowerCase())}@anonymized.invalid`,
     email_verified: false,
     name: row.tax_id !== null || row.name === null ? row.name : masked(row.name),
     billing_name: row.tax_id === null ? null : row.billing_name,

@@ -114,15 +114,18 @@ export const customerService: Service<typeof customers, Ctx> = {
         billing_address = null,
         name = null,
         locale = null,
+        email = null,
+        owner: __,
         ...given
       } = body;
-      const wanted = { email: given.email, external_id };
+      const wanted = { email, external_id };
       const faults = checkUnique(wanted, await store.findOthers(tx, organization_id, wanted));
       const taxId = tax_id ? checkTaxId(tax_id, billing_address?.country) : null;
       if (taxId !== null && "loc" in taxId) throw invalid(...faults, taxId);
       if (faults.length > 0) throw invalid(...faults);
       const values = {
         ...given,
+        email,
         id: newId(ctx.clock.now()),
         organization_id,
         created_at: ctx.clock.now(),

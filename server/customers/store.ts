@@ -186,10 +186,10 @@ export const lockCustomersOfUser = (tx: Tx, user_id: string): Promise<CustomerRo
 export async function findOthers(
   db: Database,
   organization_id: string,
-  { email, external_id, id }: { email?: string; external_id?: string | null; id?: string },
+  { email, external_id, id }: { email?: string | null; external_id?: string | null; id?: string },
 ): Promise<CustomerRow[]> {
   const same = or(
-    email === undefined ? undefined : sameEmail(email),
+    email ? sameEmail(email) : undefined,
     external_id ? eq(customers.external_id, external_id) : undefined,
   );
   if (!same) return [];

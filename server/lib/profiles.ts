@@ -64,6 +64,10 @@ const versionedOrganizationStatus: Record<string, string> = { onboarding_started
 /** A seller's own words are never touched. */
 const untouched = new Set(["metadata", "custom_field_data", "payload"]);
 
+/** Benefit types that came later are a note without text to clients that do not know them. */
+const isUnknown = (profile: ClientProfile, type: unknown): boolean =>
+  (type === "feature_flag" || type === "slack_shared_channel") && profile.release < firsts[type];
+
 /** The same answer in the values that this client knows. What has no difference is not copied but returned as it is. */
 export function adapt(profile: ClientProfile, value: unknown): unknown {
   if (Array.isArray(value)) {
@@ -92,6 +96,11 @@ export function adapt(profile: ClientProfile, value: unknown): unknown {
     // A customer's: an organization may have had none from the beginning.
     if (given.email === null && "external_id" in given) set("email", "");
   }
+  if (isUnknown(profile, given.type) && "selectable" in given) {
+    set("type", "custom");
+    if ("properties" in given) set("properties", { note: null });
+  }
+  if (isUnknown(profile, given.benefit_type)) set("benefit_type", "custom");
   if (given.amount_type === "free" && profile.release >= firsts.no_free_price && profile.release !== own_release) {
     set("amount_type", "fixed");
     set("price_amount", 0);

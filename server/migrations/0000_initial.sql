@@ -301,7 +301,7 @@ CREATE TABLE "customers" (
 	"deleted_at" timestamp with time zone,
 	"type" text DEFAULT 'individual' NOT NULL,
 	"external_id" text,
-	"email" text NOT NULL,
+	"email" text,
 	"email_verified" boolean DEFAULT false NOT NULL,
 	"name" text,
 	"billing_name" text,

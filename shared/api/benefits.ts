@@ -21,6 +21,8 @@ export const benefitTypes = [
   "downloadables",
   "license_keys",
   "meter_credit",
+  "feature_flag",
+  "slack_shared_channel",
 ] as const;
 
 const repositoryPermission = z.enum(["pull", "triage", "push", "maintain", "admin"]);
@@ -41,6 +43,16 @@ const propertiesOf = {
     limit_usage: z.int().nullable(),
   }),
   meter_credit: z.object({ units: z.int(), rollover: z.boolean(), meter_id: z.uuid() }),
+  /** What the flag says is the benefit's metadata. */
+  feature_flag: z.object({}),
+  slack_shared_channel: z.object({
+    slack_integration_id: z.uuid(),
+    channel_name_template: z.string(),
+    private: z.boolean(),
+    welcome_message: z.string().nullable(),
+    archive_on_revoke: z.boolean(),
+    team_invitees: z.array(z.string()),
+  }),
 } as const;
 
 const common = {
@@ -70,6 +82,8 @@ export const Benefit = z.discriminatedUnion("type", [
   benefit("downloadables"),
   benefit("license_keys"),
   benefit("meter_credit"),
+  benefit("feature_flag"),
+  benefit("slack_shared_channel"),
 ]);
 export type Benefit = z.output<typeof Benefit>;
 
@@ -166,6 +180,22 @@ const inputOf = {
     limit_usage: positive.nullish().transform((limit) => limit ?? null),
   }),
   meter_credit: z.object({ meter_id: id, units: positive, rollover: z.boolean().default(false) }),
+  feature_flag: z.object({}),
+  slack_shared_channel: z.object({
+    slack_integration_id: id,
+    channel_name_template: z.string().min(1).max(80),
+    private: z.boolean().default(true),
+    welcome_message: z
+      .string()
+      .max(4000)
+      .nullish()
+      .transform((message) => message ?? null),
+    archive_on_revoke: z.boolean().default(true),
+    team_invitees: z
+      .array(z.string().max(100))
+      .max(100)
+      .default(() => []),
+  }),
 } as const;
 export type BenefitInput = { [K in keyof typeof inputOf]: z.output<(typeof inputOf)[K]> };
 
@@ -191,6 +221,8 @@ export const BenefitCreate = z.discriminatedUnion("type", [
   created("downloadables", inputOf.downloadables),
   created("license_keys", inputOf.license_keys.prefault({})),
   created("meter_credit", inputOf.meter_credit),
+  created("feature_flag", inputOf.feature_flag.prefault({})),
+  created("slack_shared_channel", inputOf.slack_shared_channel),
 ]);
 
 export const BenefitUpdate = z.object({
@@ -201,9 +233,6 @@ export const BenefitUpdate = z.object({
   metadata: unlessNull(metadata).describe("Your own keys and values; replaces all of them."),
 });
 
-/** Types to look for. Newer clients know two more, of which there are none: to ask for them is no fault. */
-const askedTypes = z.enum([...benefitTypes, "feature_flag", "slack_shared_channel"]);
-
 export const benefits = {
   list: {
     method: "GET",
@@ -213,7 +242,7 @@ export const benefits = {
     query: z.object({
       ...paging.shape,
       organization_id: ids.describe("Only of these organizations."),
-      type: many(askedTypes).describe("Only of these types."),
+      type: many(z.enum(benefitTypes)).describe("Only of these types."),
       id: ids.describe("Only these benefits."),
       exclude_id: ids.describe("All but these benefits."),
       query: z.string().optional().describe("Part of the description."),

@@ -14,13 +14,24 @@ import {
   sorting,
 } from "../contract.ts";
 import { BenefitGrantProperties, benefitTypes } from "./benefits.ts";
-import { customFieldData, email, interval, organizationOf, stored, TaxId, TaxIdInput, unlessNull } from "./fields.ts";
+import {
+  customFieldData,
+  email,
+  interval,
+  notYet,
+  organizationOf,
+  stored,
+  TaxId,
+  TaxIdInput,
+  unlessNull,
+} from "./fields.ts";
 
 export const Customer = z.object({
   ...stored,
   type: z.enum(["individual", "team"]),
   external_id: z.string().nullable(),
-  email: z.string(),
+  /** Null for a team alone. */
+  email: z.string().nullable(),
   email_verified: z.boolean(),
   name: z.string().nullable(),
   billing_name: z.string().nullable(),
@@ -93,17 +104,24 @@ const externalId = z
   .transform((id) => (id === "" ? null : id))
   .nullish();
 
-export const CustomerCreate = z.object({
-  email: email.describe("E-mail address, unique among your customers."),
-  name,
-  external_id: externalId.describe("Your own id of the customer, unique; cannot be changed once set."),
-  billing_address: billingAddress,
-  tax_id: TaxIdInput,
-  locale,
-  type: z.enum(["individual", "team"]).default("individual").describe("One person, or a team."),
-  metadata: metadata.default(() => ({})).describe("Your own keys and values."),
-  organization_id: organizationOf,
-});
+export const CustomerCreate = z
+  .object({
+    email: email.nullish().describe("E-mail address, unique among your customers. A team may have none."),
+    name,
+    external_id: externalId.describe("Your own id of the customer, unique; cannot be changed once set."),
+    billing_address: billingAddress,
+    tax_id: TaxIdInput,
+    locale,
+    type: z.enum(["individual", "team"]).default("individual").describe("One person, or a team."),
+    metadata: metadata.default(() => ({})).describe("Your own keys and values."),
+    owner: notYet("Teams have no members yet.").describe("The first member of a team. Not available yet."),
+    organization_id: organizationOf,
+  })
+  .refine(({ type, email }) => type === "team" || Boolean(email), {
+    path: ["email"],
+    message: "Field required",
+    params: { type: "missing" },
+  });
 
 const writable = {
   email: unlessNull(email).describe("E-mail address, unique among your customers."),

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { CountryInput } from "../addresses.ts";
 import { byId, instant, page, paging, type Resource, sorting } from "../contract.ts";
 import { countries } from "../countries.ts";
-import { currency, email, stored, taxBehaviorOption, unlessNull, webUrl } from "./fields.ts";
+import { currency, email, notYet, secureUrl, stored, taxBehaviorOption, unlessNull, webUrl } from "./fields.ts";
 
 const platform = z.enum([
   "x",
@@ -195,7 +195,9 @@ export const OrganizationUpdate = z.object({
   avatar_url: webUrl.nullish().describe("Address of the picture shown to buyers."),
   email: email.nullish().describe("Public e-mail address for support."),
   website: webUrl.nullish().describe("Official website."),
-  socials: unlessNull(z.array(z.object({ platform, url: webUrl })).max(50)).describe("Profiles elsewhere."),
+  socials: unlessNull(z.array(z.object({ platform, url: secureUrl })).max(50)).describe(
+    "Profiles elsewhere, each with https.",
+  ),
   details: unlessNull(Details).describe("Private facts about the business."),
   country: unlessNull(CountryInput),
   feature_settings: unlessNull(FeatureSettingsInput).describe("Features switched on."),
@@ -208,15 +210,25 @@ export const OrganizationUpdate = z.object({
   embed_hosts: unlessNull(z.array(embedHost).max(100)).describe("Hosts that may embed the checkout."),
   default_presentment_currency: unlessNull(currency).describe("Currency of prices that name none."),
   default_tax_behavior: unlessNull(taxBehaviorOption).describe("Whether prices include tax."),
+  legal_entity: notYet("Legal entities are not kept here: nothing is paid out.").describe("Not available."),
   sso_enforced: unlessNull(z.boolean()).describe("Whether members must sign in through single sign-on."),
 });
+
+/** Names of places on this server, and of those that visitors take for the server's own. */
+export const reservedSlugs: ReadonlySet<string> = new Set(
+  `about accept-invitation account admin api app assets auth billing blog buy cdn checkout customer-portal dashboard device
+  docs embed error files floe forgot-password health healthz help internal legal login logout mail media new oauth2 openapi polar
+  portal pricing privacy readyz reference reset-password root security settings sign-in sign-out sign-up signin signup
+  static status storage support system terms verify-email webhooks well-known www`.split(/\s+/),
+);
 
 /** What stands in addresses for an organization: the one rule for the API and the account side (ORG-02). */
 export const Slug = z
   .string()
   .min(3)
   .max(64)
-  .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "Lower-case letters, digits and single dashes.");
+  .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "Lower-case letters, digits and single dashes.")
+  .refine((slug) => !reservedSlugs.has(slug), "This slug is reserved.");
 
 const { sso_enforced: _, dispute_settings: __, embed_hosts: ___, ...settable } = OrganizationUpdate.shape;
 

@@ -96,6 +96,49 @@ test("BEN-01, BEN-03: the type stays, properties are replaced as a whole, and ea
   ]);
 });
 
+test("BEN-03: a feature flag is its metadata; who does not know the kind reads a note without text", async () => {
+  const metadata = { max_projects: 10, beta: true };
+  const id = await made({ type: "feature_flag", description: "Ten projects", properties: {}, metadata });
+  const body = { name: "Pro", prices: [{ amount_type: "fixed" as const, price_amount: 900 }] };
+  const { id: product } = await seller.client.products.create({ body });
+  expect((await call.send("POST", `/v1/products/${product}/benefits`, { benefits: [id] })).status).toBe(200);
+  const { client_secret } = await seller.client.checkouts.create({ body: { products: [product] } });
+  const changed = await call.send("PATCH", `${path}${id}`, { visibility: "private", metadata: { max_projects: 20 } });
+  expect(changed.status).toBe(200);
+  const seenBy = async (headers: Record<string, string>) => {
+    const read = async (address: string) =>
+      (await floe.request("GET", address, { token: seller.key, headers })).json as Record<string, unknown>;
+    const one = await read(`${path}${id}`);
+    const [listed] = (await read(`${path}?id=${id}`)).items as object[];
+    expect(listed).toEqual(one);
+    const [sold] = (await read(`/v1/products/${product}`)).benefits as object[];
+    expect(sold).toEqual(one);
+    const shop = (await read(`/v1/checkouts/client/${client_secret}`)).product as { benefits: { type: string }[] };
+    expect(shop.benefits.map(({ type }) => type)).toEqual([one.type]);
+    return one;
+  };
+  const flag = { type: "feature_flag", properties: {}, visibility: "private", visibility_configurable: true };
+  const sdk = (release: string) => ({ "user-agent": `speakeasy-sdk/typescript ${release} 2 3 @polar-sh/sdk` });
+  for (const headers of [{ "polar-version": "2026-04" }, sdk("0.49.0"), sdk("0.45.2")])
+    expect(await seenBy(headers)).toMatchObject({ ...flag, metadata: { max_projects: 20 } });
+  for (const headers of [{}, sdk("0.44.0"), sdk("0.38.1")])
+    expect(await seenBy(headers)).toMatchObject({ type: "custom", properties: { note: null } });
+  expect(await call.ids(`${path}?type=feature_flag`)).toEqual([id]);
+});
+
+test("BEN-03: a shared channel is read as published, and refused while nothing here can open one", async () => {
+  const properties = { slack_integration_id: newId(), channel_name_template: "{customer_name}" };
+  const channel = { type: "slack_shared_channel", description: "A channel" };
+  expect(await call.refused("POST", path, { ...channel, properties })).toEqual([
+    "properties.slack_integration_id not_available",
+  ]);
+  expect(await call.refused("POST", path, { ...channel, properties: {} })).toEqual([
+    "properties.slack_integration_id missing",
+    "properties.channel_name_template missing",
+  ]);
+  expect(await call.ids(`${path}?type=slack_shared_channel`)).toEqual([]);
+});
+
 test("BEN-02, BEN-04, PRD-32: a deleted benefit is off every product and found by nothing; the system's own stay", async () => {
   const id = await made(custom());
   const kept = await made(custom({ description: "Kept" }));
@@ -151,7 +194,6 @@ test("BEN-05: a list has each filter and sort, in one statement for the page and
   for (const [sorting, wanted] of sorted)
     expect([sorting, await ids(`${path}?sorting=${sorting}`)]).toEqual([sorting, wanted]);
   expect(await ids(`${path}?type=license_keys`)).toEqual([b]);
-  expect(await ids(`${path}?type=feature_flag`)).toEqual([]);
   expect(await ids(`${path}?type=license_keys&type=custom&limit=1&page=3`)).toEqual([a]);
   expect(await ids(`${path}?id=${a}&id=${c}`)).toEqual([c, a]);
   expect(await ids(`${path}?exclude_id=${a}`)).toEqual([c, b]);

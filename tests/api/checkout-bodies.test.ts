@@ -128,6 +128,17 @@ test("CHK-11: an address that is sent is not replaced by the linked customer's",
   });
 });
 
+test("CUS-15: a team without an address buys with the buyer's, and keeps having none", async () => {
+  const made = await call.send("POST", "/v1/customers/", { type: "team", name: "Acme" });
+  const checkout = await create({ customer_id: made.json.id });
+  expect(checkout).toMatchObject({ customer_id: made.json.id, customer_email: null, customer_name: null });
+  const nobody = await confirm(checkout.client_secret, { customer_email: null });
+  expect([nobody.status, nobody.json.detail]).toMatchObject([422, [{ loc: ["body", "customer_email"] }]]);
+  expect((await confirm(checkout.client_secret)).json).toMatchObject({ customer_email: paying.customer_email });
+  const { items } = await seller.client.orders.list({ query: { checkout_id: checkout.id } });
+  expect(items).toMatchObject([{ customer: { id: made.json.id, type: "team", email: "" } }]);
+});
+
 test("CHK-50: no token is null to clients that can read it, and empty to those that cannot", async () => {
   const tokenFor = async (headers: Record<string, string>) =>
     (await confirm((await create()).client_secret, {}, headers)).json.customer_session_token;

@@ -119,6 +119,40 @@ describe("creating an organization", () => {
     expect([limited.status, limited.json]).toMatchObject([403, { error: "insufficient_scope" }]);
   });
 
+  test("ORG-02: names of the server's own places are nobody's slug, on either side", async () => {
+    const { session: token } = await floe.seller("places");
+    const places = floe.app
+      .printRoutes({ commonPrefix: false })
+      .split("\n")
+      .flatMap((line) => /^[├└]── ([a-z0-9-]{3,})/.exec(line.replace("── /", "── "))?.[1] ?? []);
+    expect(places.length).toBeGreaterThan(2);
+    for (const slug of [...places, "login", "www", "polar", "settings", "docs", "sign-in", "Checkout"]) {
+      const { status, json } = await create(token, { name: "Taken", slug });
+      expect([slug, status, json]).toMatchObject([slug, 422, { detail: [{ loc: ["body", "slug"] }] }]);
+      const body = { name: "Taken", slug: slug.toLowerCase() };
+      const other = await floe.request("POST", "/api/auth/organization/create", { token, body });
+      expect([slug, other.status]).toEqual([slug, 400]);
+    }
+  });
+
+  test("ORG-03: profiles elsewhere are addresses that begin with https", async () => {
+    const change = (url: string) =>
+      floe.request("PATCH", `/v1/organizations/${seller.organization_id}`, {
+        token: seller.key,
+        body: { socials: [{ platform: "x", url }] },
+      }) as Promise<{ status: number; json: never }>;
+    expect((await change("https://x.example/acme")).status).toBe(200);
+    const refused = await change("http://x.example/acme");
+    expect([refused.status, refused.json]).toMatchObject([422, { detail: [{ loc: ["body", "socials", 0, "url"] }] }]);
+  });
+
+  test("what is published and has no effect here is refused, not dropped", async () => {
+    const sent = { name: "Legal", slug: "legal-entity", legal_entity: { type: "individual" } };
+    const answer = await create((await floe.seller("legal")).session, sent);
+    const detail = [{ loc: ["body", "legal_entity"], type: "not_available" }];
+    expect([answer.status, answer.json]).toMatchObject([422, { detail }]);
+  });
+
   test("ORG-02: a slug is one organization's, in any case; of many at once one is made, with one owner", async () => {
     const answers = await Promise.all(
       ["one-slug", "ONE-SLUG", "one-slug", "One-Slug"].map((slug) => create(other.session, { name: "Race", slug })),

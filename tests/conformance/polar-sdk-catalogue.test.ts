@@ -128,11 +128,17 @@ describe.each(sdks.map((sdk) => [sdk.name, sdk] as const))("official SDK %s", (_
       },
       { ...row, id: newId(), type: "downloadables", properties: { files: [newId()], archived: {} } },
     ]);
+    // Clients before it have no word for it; a client that has makes it by itself.
+    const flag = { type: "feature_flag", description: "Ten projects", metadata: { max_projects: 10 }, properties: {} };
+    const knowsFlags = sdk.name !== "0.38.1";
+    if (knowsFlags) await roundtrip("benefits", flag, { type: "feature_flag", description: "More projects" });
+    else await seller.client.benefits.create({ body: flag as never });
     const all = await call.benefits.list({ sorting: ["type"] });
     expect(all.items.map(({ type }: Wire) => type)).toEqual([
       "custom",
       "discord",
       "downloadables",
+      knowsFlags ? "feature_flag" : "custom",
       "github_repository",
       "license_keys",
       "meter_credit",
@@ -142,10 +148,10 @@ describe.each(sdks.map((sdk) => [sdk.name, sdk] as const))("official SDK %s", (_
     const wanted = all.items.map((one: Wire) => one.id).reverse();
     const given = await call.setBenefits({ id: product.id, benefits: wanted });
     expect(given.benefits.map((one: Wire) => one.id)).toEqual(wanted);
-    expect((await products["products.get"]({ id: product.id })).benefits).toHaveLength(6);
+    expect((await products["products.get"]({ id: product.id })).benefits).toHaveLength(7);
     await expect(call.setBenefits({ id: product.id, benefits: [newId()] })).rejects.toThrow();
     for (const benefit of [id, note.id, credit_id]) await gone("benefits", benefit);
-    expect((await products["products.get"]({ id: product.id })).benefits).toHaveLength(3);
+    expect((await products["products.get"]({ id: product.id })).benefits).toHaveLength(4);
   });
 
   test("defines products of every interval and kind of price, with trial, pictures and custom fields", async () => {

@@ -130,6 +130,10 @@ describe.each(sdks.map((sdk) => [sdk.name, sdk] as const))("official SDK %s", (_
         active_meters: [],
       });
     expect(await call["customers.deleteExternal"]({ external_id })).toBeUndefined();
+    const team = await floe.request("POST", "/v1/customers/", { token: seller.key, body: { type: "team", name: "T" } });
+    const read = await call["customers.get"]({ id: (team.json as { id: string }).id });
+    expect(read.email).toBe(sdk.name === "0.38.1" ? "" : null);
+    await call["customers.delete"]({ id: read.id });
     const second = await call["customers.create"]({ email: `grace-${newId()}@example.com` });
     expect(await call["customers.delete"]({ id: second.id })).toBeUndefined();
     await expect(call["customers.get"]({ id: second.id })).rejects.toMatchObject({ name: "ResourceNotFound" });

@@ -198,11 +198,11 @@ describe("what is missing to confirm (CHK-48)", () => {
     ["nothing", ready, true, "ctoken_1", []],
     ["everything", {}, true, undefined, ["customer_email", "customer_billing_address", "confirmation_token_id"]],
     [
-      "no e-mail for a linked customer",
+      "an e-mail for a linked team that has none",
       { ...ready, customer_email: null, customer_id: "customer-1" },
       true,
       "ctoken_1",
-      [],
+      ["customer_email"],
     ],
     ["a token: it is a card's number", ready, true, "4242424242424242", ["confirmation_token_id"]],
     ["no card where nothing is paid", { customer_email: "a@example.com" }, false, undefined, []],
@@ -390,8 +390,12 @@ describe("updates", () => {
     expect(plan({}, { discount_code: "X" }).faults).toMatchObject([{ loc: ["body", "discount_code"] }]);
     expect(plan({ allow_discount_codes: false }, { discount_code: "X" }).faults).toEqual([]);
   });
-  test("CHK-32: the e-mail address of a linked customer stays", () => {
-    expect(plan({ customer_id: "customer-1" }, { customer_email: "x@example.com" }).patch).toEqual({});
+  test("CHK-32: the e-mail address of a linked customer stays, where it has one", () => {
+    const linked = { customer_id: "customer-1", customer_email: "ada@example.com" };
+    expect(plan(linked, { customer_email: "x@example.com" }).patch).toEqual({});
+    expect(plan({ customer_id: "team-1", customer_email: null }, { customer_email: "x@example.com" }).patch).toEqual({
+      customer_email: "x@example.com",
+    });
     expect(plan({}, { customer_email: "x@example.com" }).patch).toEqual({ customer_email: "x@example.com" });
   });
   test("what only a seller may change is not heard from a buyer", () => {
