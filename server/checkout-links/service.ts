@@ -131,7 +131,9 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
       return reread(tx, ctx, organization_id, row.id);
     }),
   async delete(ctx, { params }) {
-    const gone = await transact(ctx, (tx) => store.deleteLink(tx, organizationOf(ctx), params.id));
+    const gone = await transact(ctx, (tx) =>
+      store.deleteLink(tx, { organization_id: organizationOf(ctx), id: params.id }),
+    );
     if (!gone) throw notFound();
   },
 };

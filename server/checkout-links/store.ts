@@ -1,4 +1,4 @@
-import { and, asc, count, eq, getTableColumns, inArray, sql } from "drizzle-orm";
+import { and, asc, count, eq, getTableColumns, inArray, type SQL, sql } from "drizzle-orm";
 import type { DiscountRow } from "../discounts/rules.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
@@ -118,15 +118,18 @@ export async function updateLink(tx: Tx, key: RowKey, patch: Partial<LinkRow>): 
   await tx.update(checkoutLinks).set(patch).where(matchKey(checkoutLinks, key));
 }
 
-/** Remove a link; the checkouts it opened go on. */
-export async function deleteLink(tx: Tx, organization_id: string, id: string): Promise<boolean> {
-  const [gone] = await tx
-    .delete(checkoutLinks)
-    .where(matchKey(checkoutLinks, { organization_id, id }))
-    .returning({ client_secret: checkoutLinks.client_secret });
-  if (gone) await tx.delete(checkoutLinkSecrets).where(eq(checkoutLinkSecrets.client_secret, gone.client_secret));
-  return gone !== undefined;
+/** Remove links and their secrets; the checkouts they opened go on. Answers how many there were. */
+async function removeLinks(tx: Tx, which: SQL | undefined): Promise<number> {
+  const gone = await tx.delete(checkoutLinks).where(which).returning({ secret: checkoutLinks.client_secret });
+  const secrets = gone.map(({ secret }) => secret);
+  if (secrets.length > 0)
+    await tx.delete(checkoutLinkSecrets).where(inArray(checkoutLinkSecrets.client_secret, secrets));
+  return gone.length;
 }
+
+/** Remove a link; false when there is none. */
+export const deleteLink = async (tx: Tx, key: RowKey): Promise<boolean> =>
+  (await removeLinks(tx, matchKey(checkoutLinks, key))) > 0;
 
 const ofLink = (link: RowKey) =>
   and(
@@ -161,7 +164,8 @@ export async function dropProduct(tx: Tx, { organization_id, id }: RowKey): Prom
   if (left.length === 0) return;
   const empty = sql`not exists (select from ${checkoutLinkProducts} lp
     where lp.organization_id = ${organization_id} and lp.checkout_link_id = ${checkoutLinks.id})`;
-  await tx.delete(checkoutLinks).where(
+  await removeLinks(
+    tx,
     and(
       eq(checkoutLinks.organization_id, organization_id),
       inArray(

@@ -138,12 +138,14 @@ export async function lockCheckout(tx: Tx, organization_id: string, id: string):
   return row;
 }
 
-/** Add a checkout. */
+/** Add a checkout and its secret. */
 export async function insertCheckout(tx: Tx, values: typeof checkouts.$inferInsert): Promise<CheckoutRow> {
-  const { organization_id, client_secret, id: checkout_id } = values;
-  const [row] = await tx.insert(checkouts).values(values).returning();
+  const made = tx.$with("made").as(tx.insert(checkouts).values(values).returning());
+  const known = tx.$with("known", {}).as(sql`
+    insert into ${checkoutSecrets} (client_secret, organization_id, checkout_id)
+    select client_secret, organization_id, id from made`);
+  const [row] = await tx.with(made, known).select().from(made);
   if (!row) throw new Error("The checkout was not written.");
-  await tx.insert(checkoutSecrets).values({ client_secret, organization_id, checkout_id });
   return row;
 }
 

@@ -5,7 +5,7 @@ import type { Order } from "../../shared/api/orders.ts";
 import { customers } from "../customers/tables.ts";
 import { metadata, ownedKey, references } from "../lib/columns.ts";
 import { organization, owned } from "../organizations/tables.ts";
-import { products } from "../products/tables.ts";
+import { productPrices, products } from "../products/tables.ts";
 
 /**
  * A sale, from its first cent. It is opened before the card is asked and gets its number when it is paid (or has to be paid
@@ -70,6 +70,7 @@ export const orderItems = pgTable(
   (table) => [
     ownedKey(table.id),
     references(table.order_id, orders, "cascade"),
+    references(table.product_price_id, productPrices),
     index("order_items_by_order").on(table.organization_id, table.order_id),
   ],
 );

@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { checkoutLinks } from "../../server/checkout-links/tables.ts";
+import { checkoutLinkSecrets, checkoutLinks } from "../../server/checkout-links/tables.ts";
 import { isEmbedAllowed } from "../../server/organizations/rules.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import type { CheckoutLink } from "../../shared/api/checkout-links.ts";
@@ -130,6 +130,19 @@ describe("links", () => {
       expect(await call.refused("PATCH", `${path}${id}`, body)).toEqual([refused]);
     }
     expect(await get(id)).toMatchObject({ discount_id: null, trial_interval: null, seats: null, modified_at: null });
+  });
+
+  test("leave no secret behind that opens nothing", async () => {
+    const secrets = () =>
+      floe.deps.db.$count(checkoutLinkSecrets, eq(checkoutLinkSecrets.organization_id, seller.organization_id));
+    const before = await secrets();
+    const product = await book();
+    const [one] = [await link({ products: [product.id] }), await link({ products: [product.id] })];
+    expect(await secrets()).toBe(before + 2);
+    await seller.client.checkoutLinks.delete({ params: { id: one.id } });
+    expect(await secrets()).toBe(before + 1);
+    await archive(product.id);
+    expect(await secrets()).toBe(before);
   });
 
   test("PRD-28: an archived product leaves every link; a link with none left is gone", async () => {
