@@ -11,7 +11,7 @@ const floes: Floe[] = [];
 beforeAll(async () => {
   const databaseUrl = await createPostgresDatabase();
   // Two servers on one database, each with its worker; the receiver is on this machine, so they are told to allow that.
-  const replace = (deps: Floe["deps"]) => ({ config: { ...deps.config, embedded: true } });
+  const replace = (deps: Floe["deps"]) => ({ config: { ...deps.config, development: true } });
   floes.push(await start({ databaseUrl, worker: true, replace }));
   floes.push(await start({ databaseUrl, worker: true, replace }));
 });
