@@ -1,6 +1,7 @@
 import { eq, sql } from "drizzle-orm";
 import type { FastifyRequest } from "fastify";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { accountWork } from "../../server/auth/work.ts";
 import { withEntry } from "../../server/http/audit.ts";
 import { type Answer, once } from "../../server/http/idempotency.ts";
 import { record } from "../../server/lib/audit.ts";
@@ -276,6 +277,28 @@ const shapes: Record<string, Shape> = {
     stand: ["a"],
     entry: "a",
   },
+  "one that fails at its very end, and is tried again": {
+    async work(ctx) {
+      const refused = { ...ctx, alongside: [...ctx.alongside, () => Promise.reject(failure)] };
+      await orNot(change(refused, "a"));
+      return change(ctx, "b");
+    },
+    stand: ["b"],
+    entry: "b",
+  },
+  "one within which the context was handed on whole, undone and tried again": {
+    async work(ctx) {
+      await orNot(
+        transact(ctx, async (tx) => {
+          await change({ ...ctx, db: tx }, "a");
+          throw failure;
+        }),
+      );
+      return change(ctx, "b");
+    },
+    stand: ["b"],
+    entry: "b",
+  },
 };
 type Keying = "without a key" | "with a key" | "with a key, somebody outside being asked";
 const keyings: Keying[] = ["without a key", "with a key", "with a key, somebody outside being asked"];
@@ -343,4 +366,43 @@ describe("a change that cannot be committed", () => {
       expect([await floe.deps.db.$count(mails), kept?.status]).toEqual([1, 201]);
     },
   );
+});
+
+describe("the account side's work", () => {
+  const open = () => ({}) as never;
+
+  test("goes to the transaction that is open, and what was begun in it and not waited for no longer does", async () => {
+    const work = accountWork(floe.deps);
+    const late = Promise.withResolvers<void>();
+    let whereLate: Promise<Database> | undefined;
+    const first = await work.transaction(open, async (_, tx) => {
+      expect(work.here()).toBe(tx);
+      await work.transaction(open, async (_, same) => expect(same).toBe(tx));
+      whereLate = late.promise.then(() => work.here());
+      return "made";
+    });
+    late.resolve();
+    expect([first, await whereLate, work.here()]).toEqual(["made", floe.deps.db, floe.deps.db]);
+  });
+
+  test("is undone by what was noted, although the error came to nothing, and fails the request that was answered well", async () => {
+    const work = accountWork(floe.deps);
+    const swallow = () =>
+      work.transaction(open, async (_, tx) => {
+        await tx.insert(mails).values(mailOf("swallowed"));
+        work.note(failure);
+      });
+    await expect(swallow()).rejects.toBe(failure);
+    const handle = work.answering(async () => {
+      await swallow().catch(() => undefined);
+      return new Response("all is well");
+    });
+    await expect(handle(new Request("http://127.0.0.1/"))).rejects.toBe(failure);
+    const refuse = work.answering(async () => {
+      work.note(failure);
+      return new Response("no", { status: 400 });
+    });
+    expect((await refuse(new Request("http://127.0.0.1/"))).status).toBe(400);
+    expect(await floe.deps.db.$count(mails)).toBe(0);
+  });
 });
