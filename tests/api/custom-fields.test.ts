@@ -1,4 +1,6 @@
+import { getTableColumns, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { orders } from "../../server/orders/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 let floe: Floe;
@@ -277,6 +279,46 @@ describe("answering custom fields", () => {
     await send("DELETE", `${fields}${field.id}`);
     expect(await orderOf(bought)).toEqual({ words: "forever" });
     expect((await confirm(opened)).status).toBe(200);
+  });
+
+  test("CUF-04: of any number of orders, some at a time; meanwhile nobody gets the old slug, whose answers would be theirs", async () => {
+    const [field, stranger] = [await define("text", "plate"), await floe.seller("eve")];
+    const sign = await product("Sign", [[field, false]]);
+    const { json } = await open([sign.id], { plate: "A 1" });
+    await confirm(json);
+    const copies = 1200;
+    const columns = Object.keys(getTableColumns(orders)).filter(
+      (name) => !["id", "checkout_id", "invoice_number"].includes(name),
+    );
+    const list = sql.raw(columns.map((name) => `"${name}"`).join(", "));
+    await floe.deps.db.execute(sql`
+      insert into ${orders} (id, invoice_number, ${list})
+      select gen_random_uuid(), 'COPY-' || n, ${list} from ${orders}, generate_series(1, ${copies}::int) n
+      where checkout_id = ${json.id}`);
+    const answersOf = async (slug: string) => {
+      const has = sql`jsonb_exists(${orders.custom_field_data}, ${slug})`;
+      return floe.deps.db.$count(orders, has);
+    };
+    expect(await answersOf("plate")).toBe(copies + 1);
+    expect((await change(field.id, { slug: "number-plate" })).status).toBe(200);
+    const again = { type: "text", slug: "plate", name: "Plate" };
+    expect((await send("POST", fields, again)).msgs).toEqual([expect.stringContaining("Try again in a moment")]);
+    const other = await define("text", "other-plate");
+    expect((await change(other.id, { slug: "plate" })).msgs).toEqual([
+      expect.stringContaining("Try again in a moment"),
+    ]);
+    expect((await send("POST", fields, again, stranger.key)).status).toBe(201);
+    // Renamed once more before the answers have followed: they end under the last name.
+    expect((await change(field.id, { slug: "licence" })).status).toBe(200);
+    await floe.runJobs();
+    expect([await answersOf("plate"), await answersOf("number-plate"), await answersOf("licence")]).toEqual([
+      0,
+      0,
+      copies + 1,
+    ]);
+    const [order] = (await seller.client.orders.list({ query: { checkout_id: json.id } })).items;
+    expect(order).toMatchObject({ custom_field_data: { licence: "A 1" }, modified_at: expect.any(Date) });
+    expect((await send("POST", fields, again)).status).toBe(201);
   });
 
   test("a page that starts a checkout for its user sends answers along; a link takes those that fit", async () => {

@@ -1,0 +1,188 @@
+/**
+ * Sales through PostgreSQL: how many statements a confirmation and a whole sale take, and how many sales a second there are
+ * with 1, 8 and 32 buyers at once. A sale is four requests (the seller opens a checkout, the buyer reads it, fills it in and
+ * pays) and the work that follows from them. Statements are counted on their way to the database, begin and commit among
+ * them; what the idle server asks meanwhile is taken off. Prints the figures; beyond what is promised the exit code is 1.
+ *
+ *   node bench/sales.mjs [--list]           needs Node 24, as it reads TypeScript; --list prints a sale's statements
+ */
+import { connect, createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startPostgres } from "../tests/support/postgres.ts";
+
+const confirm_statements_max = 28;
+const sale_statements_max = 60;
+const parallel = [1, 8, 32];
+const seconds = 6;
+const sales_counted = 30;
+
+/** A way to the database that counts the statements that pass, and keeps their texts while asked to. */
+async function countingProxy(databaseUrl) {
+  const target = new URL(databaseUrl);
+  const [host, port] = [target.hostname, Number(target.port)];
+  const seen = { count: 0, texts: undefined };
+  const server = createServer((client) => {
+    const database = connect(port, host);
+    const named = new Map();
+    let rest = Buffer.alloc(0);
+    let isStarted = false;
+    const note = (text) => {
+      seen.count += 1;
+      seen.texts?.push(text);
+    };
+    client.on("data", (chunk) => {
+      database.write(chunk);
+      rest = Buffer.concat([rest, chunk]);
+      for (;;) {
+        const head = isStarted ? 1 : 0;
+        if (rest.length < head + 4) break;
+        const length = head + rest.readInt32BE(head);
+        if (rest.length < length) break;
+        const message = rest.subarray(0, length);
+        rest = rest.subarray(length);
+        if (!isStarted) {
+          isStarted = true;
+          continue;
+        }
+        const type = String.fromCharCode(message[0]);
+        const strings = message.subarray(5).toString("utf8").split("\0");
+        if (type === "Q") note(strings[0]);
+        if (type === "P") named.set(strings[0], strings[1]);
+        if (type === "B") note(named.get(strings[1]) ?? "");
+      }
+    });
+    database.on("data", (chunk) => client.write(chunk));
+    const end = () => {
+      client.destroy();
+      database.destroy();
+    };
+    for (const socket of [client, database]) socket.on("error", end).on("close", end);
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  target.port = String(server.address().port);
+  return { url: target.href, seen, close: () => server.close() };
+}
+
+const { start } = await import("../tests/support/floe.ts");
+const postgres = await startPostgres();
+const proxy = await countingProxy(postgres.url);
+const floe = await start({
+  databaseUrl: proxy.url,
+  listen: true,
+  worker: true,
+  settings: { FLOE_EMAIL_VERIFICATION: "off" },
+});
+const seller = await floe.seller();
+const product = await seller.client.products.create({
+  body: { name: "Guide", prices: [{ amount_type: "fixed", price_amount: 1900 }] },
+});
+
+let buyers = 0;
+const ask = async (method, path, body, token) => {
+  const answer = await fetch(`${floe.url}${path}`, {
+    method,
+    headers: {
+      ...(body ? { "content-type": "application/json" } : {}),
+      ...(token ? { authorization: `Bearer ${token}` } : {}),
+    },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  const json = await answer.json();
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(json)}`);
+  return json;
+};
+async function sell(step = () => {}) {
+  buyers += 1;
+  const { client_secret } = await ask("POST", "/v1/checkouts/", { products: [product.id] }, seller.key);
+  step("create");
+  const path = `/v1/checkouts/client/${client_secret}`;
+  await ask("GET", path);
+  step("get");
+  await ask("PATCH", path, {
+    customer_email: `buyer-${buyers}-${process.pid}@example.com`,
+    customer_billing_address: { country: "FR" },
+  });
+  step("update");
+  await ask("POST", `${path}/confirm`, { confirmation_token_id: "pm_card_visa" });
+  step("confirm");
+}
+
+const settled_ms = 4000;
+const countDuring = async (work) => {
+  const [before, began] = [proxy.seen.count, Date.now()];
+  await work();
+  return { statements: proxy.seen.count - before, ms: Date.now() - began };
+};
+
+let failed = false;
+const judge = (name, value, limit, isGood) => {
+  if (!isGood) failed = true;
+  console.log(`${name.padEnd(46)} ${String(value).padStart(8)}   ${isGood ? "" : "NOT "}within ${limit}`);
+};
+
+// Warm, and idle again.
+for (let index = 0; index < 5; index += 1) await sell();
+await sleep(settled_ms);
+const idle = await countDuring(() => sleep(settled_ms));
+
+proxy.seen.texts = [];
+const steps = {};
+let at = 0;
+await sell((name) => {
+  steps[name] = proxy.seen.texts.slice(at);
+  at = proxy.seen.texts.length;
+});
+const texts = proxy.seen.texts;
+proxy.seen.texts = undefined;
+if (process.argv.includes("--list"))
+  for (const [name, list] of Object.entries(steps)) {
+    console.log(`\n${name}: ${list.length}`);
+    for (const text of list) console.log(`  ${text.replace(/\s+/g, " ").slice(0, 150)}`);
+  }
+await sleep(settled_ms);
+
+// Alone, so that nothing of the background falls into it.
+const counted = await countDuring(async () => {
+  for (let index = 0; index < sales_counted; index += 1) await sell();
+  await sleep(settled_ms);
+});
+const idle_rate = idle.statements / idle.ms;
+const per_sale = (counted.statements - idle_rate * counted.ms) / sales_counted;
+judge(
+  "statements of a confirmation",
+  steps.confirm.length,
+  confirm_statements_max,
+  steps.confirm.length <= confirm_statements_max,
+);
+judge(
+  "statements of a sale with what follows from it",
+  per_sale.toFixed(1),
+  sale_statements_max,
+  per_sale <= sale_statements_max,
+);
+
+const rates = {};
+for (let round = 0; round < 2; round += 1)
+  for (const buyers_at_once of parallel) {
+    const until = Date.now() + (seconds * 1000) / 2;
+    let sold = 0;
+    await Promise.all(
+      Array.from({ length: buyers_at_once }, async () => {
+        while (Date.now() < until) {
+          await sell();
+          sold += 1;
+        }
+      }),
+    );
+    rates[buyers_at_once] = (rates[buyers_at_once] ?? 0) + sold / seconds;
+  }
+for (const [buyers_at_once, rate] of Object.entries(rates))
+  console.log(`sales a second, ${buyers_at_once.padStart(2)} at once`.padEnd(46), rate.toFixed(1).padStart(8));
+const ratio = rates[32] / rates[8];
+judge("sales a second, 32 at once to 8 at once", ratio.toFixed(2), "1 (0.95 for noise)", ratio >= 0.95);
+void texts;
+
+await floe.close();
+proxy.close();
+await postgres.stop();
+process.exit(failed ? 1 : 0);
