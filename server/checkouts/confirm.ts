@@ -14,7 +14,7 @@ import { findOrCreateCustomer } from "./customer.ts";
 import { planChange } from "./plan-update.ts";
 import { computeFlags, quotePrice } from "./quote.ts";
 import { emitCheckout } from "./reactions.ts";
-import { type CheckoutAggregate, checkComplete, moveCheckout, productOf } from "./rules.ts";
+import { type CheckoutAggregate, checkComplete, checkProduct, moveCheckout, productOf } from "./rules.ts";
 import { serializePublicCheckout } from "./serialize.ts";
 import { updateCheckout } from "./store.ts";
 
@@ -62,7 +62,9 @@ async function writeConfirmation(
   const faults = checkComplete(filled.row, flags.is_payment_form_required, token);
   // What stands may have been answered before a bound was moved, so it is looked at again (CUF-08).
   faults.push(...checkAnswers(product.fields, filled.row.custom_field_data, { complete: true }).faults);
-  if (filled.price.is_archived)
+  const unsold = checkProduct(product, ["product_id"], product.id);
+  if (unsold) faults.push(unsold);
+  else if (filled.price.is_archived)
     faults.push(fault(["product_price_id"], "Price is archived.", "value_error", filled.price.id));
   if (faults.length > 0) throw invalid(...faults);
 

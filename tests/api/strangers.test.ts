@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Floe, type Seller, start } from "../support/floe.ts";
+
+/** What somebody without a key may do to a seller by way of a checkout. */
+
+let floe: Floe;
+let seller: Seller;
+beforeAll(async () => {
+  floe = await start();
+  seller = await floe.seller();
+});
+afterAll(() => floe?.close());
+
+const make = (body: object = {}) =>
+  seller.client.products.create({
+    body: { name: "Book", prices: [{ amount_type: "fixed", price_amount: 1900 }], ...body },
+  });
+const open = (product_id: string, body: object = {}) =>
+  seller.client.checkouts.create({ body: { products: [product_id], ...body } });
+type Said = { status: number; json: { detail: { loc: string[]; msg: string }[] } };
+const confirm = (client_secret: string, body: object = {}) =>
+  floe.request("POST", `/v1/checkouts/client/${client_secret}/confirm`, {
+    body: {
+      customer_name: "Mallory",
+      customer_billing_address: { country: "FR" },
+      confirmation_token_id: "pm_card_visa",
+      ...body,
+    },
+  }) as Promise<Said>;
+
+describe("CHK-49: who types the address of a customer that there is", () => {
+  const known = { country: "US", state: "US-NY", line1: "1 Secret Way", city: "Town", postal_code: "1" } as const;
+  const typed = {
+    customer_billing_name: "Mallory Ltd",
+    customer_billing_address: { country: "FR", line1: "Evil 1" },
+  };
+  const customerOf = (id: string) => seller.client.customers.get({ params: { id } });
+  let number = 0;
+  const create = (body: object = {}) => {
+    number += 1;
+    return seller.client.customers.create({ body: { email: `known-${number}@example.com`, name: "Ada", ...body } });
+  };
+
+  test("changes nothing of what is known of them, be the card declined first or not", async () => {
+    const product = await make();
+    for (const tokens of [["pm_card_visa"], ["pm_card_chargeDeclined", "pm_card_visa"]]) {
+      const customer = await create({ billing_address: known });
+      const { client_secret } = await open(product.id);
+      for (const confirmation_token_id of tokens) {
+        const { status } = await confirm(client_secret, {
+          customer_email: customer.email,
+          ...typed,
+          confirmation_token_id,
+        });
+        expect(status).toBe(confirmation_token_id === "pm_card_visa" ? 200 : 400);
+      }
+      await floe.runJobs();
+      const { billing_address, name, external_id } = await customerOf(customer.id);
+      expect([billing_address, name, external_id]).toEqual([{ ...known, line2: null }, "Ada", null]);
+    }
+  });
+
+  test("fills in what is not known yet", async () => {
+    const [product, customer] = [await make(), await create()];
+    const { client_secret } = await open(product.id);
+    expect((await confirm(client_secret, { customer_email: customer.email, ...typed })).status).toBe(200);
+    expect(await customerOf(customer.id)).toMatchObject({
+      billing_name: "Mallory Ltd",
+      billing_address: { country: "FR", line1: "Evil 1" },
+    });
+  });
+
+  test("is not the customer whom the seller named: those replace their own", async () => {
+    const [product, customer] = [await make(), await create({ billing_address: known })];
+    const { client_secret } = await open(product.id, { customer_id: customer.id });
+    expect((await confirm(client_secret, typed)).status).toBe(200);
+    expect((await customerOf(customer.id)).billing_address).toMatchObject({ country: "FR", line1: "Evil 1" });
+  });
+
+  test("does not take their customer over by an id of their own, be the card declined first", async () => {
+    const [product, customer] = [await make(), await create()];
+    const { client_secret } = await open(product.id, { external_customer_id: `mallory-${number}` });
+    for (const confirmation_token_id of ["pm_card_chargeDeclined", "pm_card_visa"])
+      await confirm(client_secret, { customer_email: customer.email, confirmation_token_id });
+    expect((await customerOf(customer.id)).external_id).toBeNull();
+  });
+});
+
+describe("what is no longer for sale", () => {
+  test.each([
+    ["archived", { is_archived: true }, "Product is archived."],
+    ["made a draft", { visibility: "draft" }, "Product is a draft."],
+  ] as const)("a product that was %s is not sold by a checkout opened before (CHK-48)", async (_name, change, msg) => {
+    const product = await make();
+    const { client_secret, id } = await open(product.id, { customer_email: "late@example.com" });
+    await seller.client.products.update({ params: { id: product.id }, body: change });
+    const answer = await confirm(client_secret);
+    expect([answer.status, answer.json.detail]).toEqual([
+      422,
+      [expect.objectContaining({ loc: ["body", "product_id"], msg })],
+    ]);
+    expect((await seller.client.checkouts.get({ params: { id } })).status).toBe("open");
+  });
+});
