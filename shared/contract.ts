@@ -58,13 +58,20 @@ export type Service<R extends Resource, Ctx> = {
   ) => Promise<R[K] extends WithFile ? AsyncIterable<string> : Output<R[K]>>;
 };
 
-/** ISO 8601 with an offset on the wire, `Date` in the program. */
+/** The years of a time that is sent: before and after them, databases and clients read the same text as another year. */
+const [first_year, last_year] = [1970, 9999];
+const yearFault = `Must be in the years ${first_year} to ${last_year}, in UTC.`;
+const isInYears = (date: Date): boolean => date.getUTCFullYear() >= first_year && date.getUTCFullYear() <= last_year;
+
+/** ISO 8601 with an offset. */
+export const instantText = z.iso.datetime({ offset: true }).refine((text) => isInYears(new Date(text)), yearFault);
+
+/** The same on the wire, `Date` in the program. */
 export const instant = z.codec(z.iso.datetime({ offset: true }), z.date(), {
   decode: (text, payload) => {
     const date = new Date(text);
-    if (date.getUTCFullYear() >= 1) return date;
-    // ISO 8601 has a year 0, databases have not.
-    payload.issues.push({ code: "custom", input: text, message: "Must be after the year 0." });
+    if (isInYears(date)) return date;
+    payload.issues.push({ code: "custom", input: text, message: yearFault });
     return z.NEVER;
   },
   encode: (date) => date.toISOString(),

@@ -70,6 +70,7 @@ export function actorOf(identity: Identity, asked: Asked): Actor {
     key_id: identity.kind === "user" ? null : identity.key_id,
     impersonated_by: identity.kind === "user" ? identity.impersonated_by : null,
     limited: identity.kind !== "user" || identity.limited,
+    memberships,
   });
   const as = (found: Membership) => speakFor(found.organization_id, found.scopes);
   const everywhere = () => new Set(memberships.flatMap(({ scopes }) => [...scopes]));
@@ -117,10 +118,14 @@ export function admit(actor: Actor, scopes: readonly Scope[], anyOrganization: b
       },
     ]);
   }
-  // A user without any membership has no scope, and still sees an empty list of organizations, and may create the first:
+  // A person without any membership has no scope, and still sees an empty list of organizations, and may create the first:
   // but with a sign-in that is limited to scopes, only if they say so.
-  const isFree = anyOrganization && actor.kind === "user" && (method === "GET" || actor.limited !== true);
-  if (!isFree && !scopes.some((scope) => actor.scopes.has(scope))) {
+  const { memberships = [], limited } = actor;
+  const lists = anyOrganization && method === "GET";
+  const isFree = anyOrganization && actor.kind === "user" && (lists ? memberships.length === 0 : !limited);
+  const isHeld = (scope: Scope): boolean =>
+    actor.scopes.has(scope) || (lists && memberships.some((membership) => membership.scopes.has(scope)));
+  if (!isFree && !scopes.some(isHeld)) {
     throw new ApiError("insufficient_scope", `This needs one of the scopes: ${scopes.join(", ")}.`, {
       "WWW-Authenticate": `Bearer realm="floe", error="insufficient_scope", scope="${scopes.join(" ")}"`,
     });

@@ -21,6 +21,8 @@ export type Actor = {
   limited?: boolean;
   /** The platform admin who acts in the user's name. */
   impersonated_by?: string | null;
+  /** Of a person, and of their key: every organization that they are in, with what they may do in each. */
+  memberships?: readonly Membership[];
 };
 export const anonymous: Actor = {
   kind: "anonymous",

@@ -19,9 +19,7 @@ import {
 /** The organizations of the API. The account side makes and deletes them too. */
 export const organizationService: Service<typeof organizations, Ctx> = {
   async list(ctx, { query }) {
-    const { user_id } = ctx.actor;
-    const whose = user_id === null ? { organization_id: organizationOf(ctx) } : { user_id };
-    const { items, total } = await listOrganizations(ctx.db, whose, query);
+    const { items, total } = await listOrganizations(ctx.db, readableBy(ctx), query);
     return pageOf(items.map(organizationOut), total, query);
   },
   create: (ctx, { body }) => {
@@ -72,6 +70,14 @@ export const organizationService: Service<typeof organizations, Ctx> = {
       return out;
     }),
 };
+
+/** The organizations that may be read in one request: a key's own, and those of a person where they may read it. */
+const readableBy = (ctx: Ctx): string[] =>
+  ctx.actor.user_id === null
+    ? [organizationOf(ctx)]
+    : (ctx.actor.memberships ?? []).flatMap(({ organization_id, scopes }) =>
+        scopes.has("organizations:read") ? [organization_id] : [],
+      );
 
 /** The id, if it is the one of the organization that the request speaks for. */
 function ownId(ctx: Ctx, id: string): string {

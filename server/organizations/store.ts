@@ -1,4 +1,4 @@
-import { and, asc, count, eq, inArray, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, eq, inArray, sql } from "drizzle-orm";
 import { member } from "../auth/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
@@ -7,9 +7,6 @@ import type { OrganizationRow } from "./rules.ts";
 import { organization } from "./tables.ts";
 
 type Filter = Paging & { slug?: string | undefined; sorting: readonly string[] };
-
-/** Of whom organizations are listed: those a user is a member of, or one by its id. */
-export type Whose = { user_id: string } | { organization_id: string };
 
 const sortable = {
   created_at: organization.createdAt,
@@ -20,16 +17,12 @@ const sortable = {
   days_in_status: sql`-extract(epoch from ${organization.createdAt})`,
 };
 
-/** One page of organizations, and how many there are. */
-export async function listOrganizations(db: Database, whose: Whose, { slug, sorting, ...paging }: Filter) {
-  const mine: SQL =
-    "user_id" in whose
-      ? inArray(
-          organization.id,
-          db.select({ id: member.organizationId }).from(member).where(eq(member.userId, whose.user_id)),
-        )
-      : eq(organization.id, whose.organization_id);
-  const where = and(mine, slug === undefined ? undefined : eq(sql`lower(${organization.slug})`, slug.toLowerCase()));
+/** One page of these organizations, and how many there are. */
+export async function listOrganizations(db: Database, ids: string[], { slug, sorting, ...paging }: Filter) {
+  const where = and(
+    inArray(organization.id, ids),
+    slug === undefined ? undefined : eq(sql`lower(${organization.slug})`, slug.toLowerCase()),
+  );
   const items = await db
     .select()
     .from(organization)

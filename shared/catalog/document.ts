@@ -3,7 +3,7 @@ import { benefitTypes } from "../api/benefits.ts";
 import { customFieldTypes } from "../api/custom-fields.ts";
 import { currency, interval, webUrl } from "../api/fields.ts";
 import { MeterCreate } from "../api/meters.ts";
-import { metadata as metadataIn } from "../contract.ts";
+import { instantText, metadata as metadataIn } from "../contract.ts";
 import { eventTypes } from "../event-types.ts";
 import { FilterError, parseFilter } from "../meter-filter.ts";
 import { Amount, wrongAmount } from "./amounts.ts";
@@ -157,8 +157,8 @@ const Discount = z.strictObject({
     .optional()
     .describe("Amount taken off, by currency: { usd: 5.00 }"),
   duration: z.union([z.enum(["once", "forever"]), z.strictObject({ months: z.int().min(1).max(999) })]),
-  starts_at: z.iso.datetime({ offset: true }).nullable().optional(),
-  ends_at: z.iso.datetime({ offset: true }).nullable().optional(),
+  starts_at: instantText.nullable().optional(),
+  ends_at: instantText.nullable().optional(),
   max_redemptions: z.int().min(1).nullable().optional(),
   max_redemptions_per_customer: z.int().min(1).nullable().optional(),
   products: z.array(key).optional().describe("Keys of products; left out or empty for all."),

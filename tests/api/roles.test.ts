@@ -1,5 +1,7 @@
+import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { demand } from "../../server/auth/permissions-guard.ts";
+import { session } from "../../server/auth/tables.ts";
 import { organizationRoles, statements } from "../../shared/permissions.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { callsOf, join, organizationOf, type Person, person } from "../support/people.ts";
@@ -226,6 +228,32 @@ async function membershipsOf(one: Person) {
 }
 
 describe("what a role decides on /v1", () => {
+  test("a list of organizations has those that may be read: by role, by a device's scopes and by a key's", async () => {
+    await create(owner, "seller-only", { products: ["read"], orders: ["read"] });
+    const one = await joined("seller-only");
+    const list = (token: string) => floe.request("GET", "/v1/organizations/", { token });
+    const ids = async (token: string) => {
+      const { status, json } = await list(token);
+      return status === 200 ? (json as { items: { id: string }[] }).items.map(({ id }) => id) : status;
+    };
+    expect(await ids(one.session)).toBe(403);
+    const own = await organizationOf(floe, one);
+    expect(await ids(one.session)).toEqual([own]);
+    const key = async (scopes: string[]) =>
+      (
+        (await call(one, "POST", "/api-key/create", { configId: "default", name: "mine", scopes })).json as {
+          key: string;
+        }
+      ).key;
+    expect(await ids(await key(["organizations:read"]))).toEqual([own]);
+    expect(await ids(await key(["products:read"]))).toBe(403);
+    const limit = (scope: string) => floe.deps.db.update(session).set({ scope }).where(eq(session.userId, one.user_id));
+    await limit("products:read orders:read");
+    expect(await ids(one.session)).toBe(403);
+    await limit("organizations:read");
+    expect(await ids(one.session)).toEqual([own]);
+  });
+
   const asked = (as: Person, method: string, path: string, body?: object) =>
     floe.request(method, path, {
       token: as.session,
