@@ -2,15 +2,15 @@ import { createHash } from "node:crypto";
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
 import { anonymous } from "better-auth/plugins";
-import { and, asc, eq, gt, inArray, lt, ne, notExists, sql } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, ne, notExists, sql } from "drizzle-orm";
 import type { Deps, Tx } from "../lib/context.ts";
 import { defineSignal, signal } from "../lib/reactions.ts";
+import type { Sweep } from "../lib/sweeps.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { recordTold } from "./audit-storage.ts";
 import { account, apikey, deviceCode, invitation, member, session, team, teamMember, user } from "./tables.ts";
 
 const kept_ms = 24 * 60 * 60 * 1000;
-const batch_size = 500;
 
 /** What one user has becomes another's: a guest has said who they are. */
 export const userMerged = defineSignal<{ from: string; to: string }>("user.merged");
@@ -136,32 +136,29 @@ async function moveTeams(tx: Tx, from: string, to: string): Promise<void> {
   }
 }
 
-/**
- * Let guests go who can never come back, because their session has run out, and who have nothing: no organization, no key
- * and no way to sign in. What they bought stays with the sellers, under the name it was bought in.
- */
-export async function sweepGuests({ db, clock }: Deps): Promise<number> {
-  const now = clock.now();
+/** Guests who can never come back, because their session has run out, and who have no organization, key or way to sign in. */
+const areForsaken = ({ db, clock }: Deps) => {
   const of = (table: typeof member | typeof apikey | typeof account) =>
     db.select({ id: table.id }).from(table).where(eq(table.userId, user.id));
   const living = db
     .select({ id: session.id })
     .from(session)
-    .where(and(eq(session.userId, user.id), gt(session.expiresAt, now)));
-  const gone = db
-    .select({ id: user.id })
-    .from(user)
-    .where(
-      and(
-        eq(user.isAnonymous, true),
-        lt(user.createdAt, new Date(now.getTime() - kept_ms)),
-        notExists(living),
-        ...[member, apikey, account].map((table) => notExists(of(table))),
-      ),
-    )
-    .limit(batch_size);
-  return (await db.delete(user).where(inArray(user.id, gone)).returning({ id: user.id })).length;
-}
+    .where(and(eq(session.userId, user.id), gt(session.expiresAt, clock.now())));
+  const having = [member, apikey, account].map((table) => notExists(of(table)));
+  return and(sql`${user.isAnonymous}`, notExists(living), ...having);
+};
+
+/** Such guests go, a day after they came. What they bought stays with the sellers, under the name it was bought in. */
+export const guestCleaning: Sweep = {
+  name: "guests.forget",
+  every_ms: 10 * 60 * 1000,
+  due: (deps) => ({ table: user, id: user.id, at: user.createdAt, after_ms: kept_ms, where: areForsaken(deps) }),
+  together: 500,
+  async work(deps, rows) {
+    const ids = rows.map(({ id }) => id);
+    await deps.db.delete(user).where(and(inArray(user.id, ids), areForsaken(deps)));
+  },
+};
 
 /** By which better-auth lets nobody be in a team twice. */
 const membershipKey = (teamId: string, userId: string): string =>

@@ -1,4 +1,4 @@
-import { and, eq, isNull, like, lt, lte, or, sql } from "drizzle-orm";
+import { eq, isNull, like, lte, or, sql } from "drizzle-orm";
 import type { Config } from "../config.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Database } from "../lib/context.ts";
@@ -102,10 +102,3 @@ const secondsUntil = (time: Date, now: Date): number => {
   const ms = Math.max(time.getTime() - now.getTime(), 0);
   return (ms - (ms % 1000)) / 1000 + (ms % 1000 === 0 ? 0 : 1);
 };
-
-/** Forget counts whose window and lock are over. */
-export async function sweepAttempts({ db, clock }: Pick<Parts, "db" | "clock">): Promise<number> {
-  const now = clock.now();
-  const over = and(lt(attempts.window_ends_at, now), or(isNull(attempts.locked_until), lt(attempts.locked_until, now)));
-  return (await db.delete(attempts).where(over).returning({ key: attempts.key })).length;
-}

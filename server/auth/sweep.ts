@@ -1,16 +1,20 @@
-import { lt } from "drizzle-orm";
-import type { Deps } from "../lib/context.ts";
-import { sweepAttempts } from "./limits.ts";
-import { deviceCode, session, verification } from "./tables.ts";
+import { and, getTableName, isNull, lt, or } from "drizzle-orm";
+import { forgetRows, type Sweep } from "../lib/sweeps.ts";
+import { attempts, deviceCode, session, verification } from "./tables.ts";
 
+const every_ms = 10 * 60 * 1000;
 const kept_ms = 24 * 60 * 60 * 1000;
+const dayBefore = (now: Date): Date => new Date(now.getTime() - kept_ms);
 
-/** Forget device codes, verifications and sessions that ran out a day ago, and counts of tries: nothing else does. */
-export async function sweepDeviceCodes(deps: Deps): Promise<number> {
-  const old = new Date(deps.clock.now().getTime() - kept_ms);
-  let gone = await sweepAttempts(deps);
-  for (const table of [deviceCode, verification, session]) {
-    gone += (await deps.db.delete(table).where(lt(table.expiresAt, old)).returning({ id: table.id })).length;
-  }
-  return gone;
-}
+/**
+ * Device codes, verifications and sessions that ran out a day ago are forgotten, and counts of tries whose window and lock
+ * are over: nothing else does so.
+ */
+export const accountCleaning: readonly Sweep[] = [
+  ...[deviceCode, verification, session].map((table) =>
+    forgetRows(`${getTableName(table)}.forget`, every_ms, table, (now) => lt(table.expiresAt, dayBefore(now))),
+  ),
+  forgetRows("attempts.forget", every_ms, attempts, (now) =>
+    and(lt(attempts.window_ends_at, now), or(isNull(attempts.locked_until), lt(attempts.locked_until, now))),
+  ),
+];

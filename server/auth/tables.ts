@@ -50,7 +50,7 @@ export const session = pgTable(
     remembered: boolean().notNull().default(true),
     ...stamps,
   },
-  (table) => [index("session_user").on(table.userId)],
+  (table) => [index("session_user").on(table.userId), index("session_age").on(table.expiresAt)],
 );
 
 export const account = pgTable(
@@ -86,7 +86,7 @@ export const verification = pgTable(
     expiresAt: instant().notNull(),
     ...stamps,
   },
-  (table) => [index("verification_identifier").on(table.identifier)],
+  (table) => [index("verification_identifier").on(table.identifier), index("verification_age").on(table.expiresAt)],
 );
 
 export const member = pgTable(

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, ilike, inArray, isNull, lt, or, sql } from "drizzle-orm";
+import { and, asc, count, eq, ilike, inArray, isNull, lte, or, sql } from "drizzle-orm";
 import { ApiError } from "../../shared/errors.ts";
 import { user } from "../auth/tables.ts";
 import { customers } from "../customers/tables.ts";
@@ -156,15 +156,15 @@ export async function updateCheckout(tx: Tx, key: RowKey, patch: Partial<Checkou
   return row;
 }
 
-/** Open checkouts whose time is up, kept for the transaction; those that are being worked on are left for later. */
-export const takeExpired = (tx: Tx, now: Date, limit: number): Promise<CheckoutRow[]> =>
-  tx
+/** An open checkout whose time is up, kept for the transaction; one that is being worked on is left for later. */
+export async function lockExpired(tx: Tx, key: RowKey, now: Date): Promise<CheckoutRow | undefined> {
+  const [row] = await tx
     .select()
     .from(checkouts)
-    .where(and(eq(checkouts.status, "open"), lt(checkouts.expires_at, now)))
-    .orderBy(asc(checkouts.expires_at))
-    .limit(limit)
+    .where(and(matchKey(checkouts, key), eq(checkouts.status, "open"), lte(checkouts.expires_at, now)))
     .for("update", { skipLocked: true });
+  return row;
+}
 
 export async function findUser(db: Database, id: string) {
   const { name, email, emailVerified, isAnonymous } = user;

@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { boolean, index, jsonb, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import type { Address } from "../../shared/addresses.ts";
 import type { Checkout } from "../../shared/api/checkouts.ts";
@@ -60,7 +61,7 @@ export const checkouts = pgTable(
     index("checkouts_by_customer").on(table.organization_id, table.customer_id),
     // A user's, of all sellers: they move when a guest signs in.
     index("checkouts_by_external_customer").on(table.external_customer_id),
-    index("checkouts_due").on(table.status, table.expires_at),
+    index("checkouts_due").on(table.organization_id, table.expires_at).where(sql`${table.status} = 'open'`),
   ],
 );
 

@@ -1,5 +1,10 @@
-import type { Deps } from "../lib/context.ts";
+import type { Sweep } from "../lib/sweeps.ts";
 import { addUpTallies } from "./store.ts";
 
-/** Keep the counts of customers short. */
-export const sweepTallies = (deps: Deps): Promise<number> => addUpTallies(deps.db);
+/** The counts of customers are kept short. */
+export const tallySweep: Sweep = {
+  name: "customer_tallies.add_up",
+  every_ms: 10 * 60 * 1000,
+  limit: 100,
+  sweep: ({ db }, limit) => addUpTallies(db, limit),
+};

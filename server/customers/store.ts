@@ -98,14 +98,15 @@ export async function* allCustomers(
   } while (after);
 }
 
-/** Add up the tallies of each organization to one row; answers of how many. */
-export async function addUpTallies(db: Database): Promise<number> {
+/** Add up the tallies of so many organizations to one row for each; answers of how many. */
+export async function addUpTallies(db: Database, limit: number): Promise<number> {
   const { organization_id, change } = customerTallies;
   const loose = await db
     .select({ organization_id })
     .from(customerTallies)
     .groupBy(organization_id)
-    .having(sql`count(*) > 1 or sum(${change}) = 0`);
+    .having(sql`count(*) > 1 or sum(${change}) = 0`)
+    .limit(limit);
   // In one statement, so that at no moment there are more or fewer. The organization first, as deleting it does; while
   // that is under way, there is nothing to add up.
   for (const one of loose)

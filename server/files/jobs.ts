@@ -1,28 +1,48 @@
-import type { Deps } from "../lib/context.ts";
-import type { RowKey } from "../lib/rows.ts";
+import { sql } from "drizzle-orm";
+import type { Sweep } from "../lib/sweeps.ts";
 import * as store from "./store.ts";
+import { files } from "./tables.ts";
 
+const every_ms = 10 * 60 * 1000;
 /** Addresses for parts are good for a day; a day more is left to complete what was sent. */
 const unfinished_ms = 2 * 24 * 60 * 60 * 1000;
-const batch_size = 100;
+const place = { table: files, id: files.id, organization_id: files.organization_id };
 
-/** Remove the bytes of deleted files, of uploads that nobody completed, and of organizations that are gone. */
-export async function sweepFiles(deps: Deps): Promise<number> {
-  const now = deps.clock.now();
-  await store.abandon(deps.db, new Date(now.getTime() - unfinished_ms), now);
-  for (let total = 0; ; ) {
-    const purged: RowKey[] = [];
-    for (const row of await store.findUnpurged(deps.db, batch_size)) {
-      try {
-        await deps.storage.remove(row.path, row.upload_id);
-        purged.push(row);
-      } catch (error) {
-        deps.log.warn({ err: error, file_id: row.id }, "A file could not be removed; it will be tried again.");
-      }
-    }
-    if (purged.length > 0) await store.markPurged(deps.db, purged, now);
-    total += purged.length;
-    // One that cannot be removed leaves a gap, and would be met again at once.
-    if (purged.length < batch_size) return total;
-  }
-}
+/** Uploads that nobody completed are given up, and files of organizations that are gone; the bytes of both are removed. */
+export const fileSweeps: readonly Sweep[] = [
+  {
+    name: "files.abandon",
+    every_ms,
+    due: {
+      ...place,
+      at: files.created_at,
+      after_ms: unfinished_ms,
+      where: sql`${files.deleted_at} is null and not ${files.is_uploaded}`,
+    },
+    together: 100,
+    work: ({ db, clock }, rows) => store.abandonFiles(db, rows, clock.now()),
+  },
+  {
+    name: "files.orphan",
+    every_ms,
+    limit: 500,
+    sweep: ({ db, clock }, limit) => store.abandonOrphans(db, clock.now(), limit),
+  },
+  {
+    name: "files.purge",
+    every_ms,
+    due: {
+      ...place,
+      where: sql`${files.deleted_at} is not null and ${files.purged_at} is null`,
+      order: files.deleted_at,
+    },
+    parallel: 4,
+    share: 2,
+    async work({ db, clock, storage }, [row]) {
+      const file = await store.findUnpurged(db, row);
+      if (!file) return;
+      await storage.remove(file.path, file.upload_id);
+      await store.markPurged(db, row, clock.now());
+    },
+  },
+];

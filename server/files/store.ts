@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, isNotNull, isNull, lt, ne, notExists, or, sql } from "drizzle-orm";
+import { and, count, desc, eq, isNotNull, isNull, ne, notExists, sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, offsetOf, type Paging } from "../lib/page.ts";
 import { matchKey, matchKeys, type RowKey } from "../lib/rows.ts";
@@ -83,29 +83,43 @@ export async function updateFile(tx: Database | Tx, key: RowKey, patch: Partial<
 const orphaned = (db: Database) =>
   notExists(db.select({ one: sql`1` }).from(organization).where(eq(organization.id, files.organization_id)));
 
-/** Give up uploads that were begun before a time and never completed, and files whose organization was deleted. */
-export async function abandon(db: Database, before: Date, now: Date): Promise<number> {
-  const unfinished = and(eq(files.is_uploaded, false), lt(files.created_at, before));
+/** Give up uploads that were not completed. */
+export async function abandonFiles(db: Database, keys: readonly RowKey[], now: Date): Promise<void> {
+  await db
+    .update(files)
+    .set({ deleted_at: now })
+    .where(and(matchKeys(files, keys), isNull(files.deleted_at), eq(files.is_uploaded, false)));
+}
+
+/** Give up files whose organization was deleted, so many at once; answers how many. */
+export async function abandonOrphans(db: Database, now: Date, limit: number): Promise<number> {
+  const some = db
+    .select({ organization_id: files.organization_id, id: files.id })
+    .from(files)
+    .where(and(isNull(files.deleted_at), orphaned(db)))
+    .limit(limit);
   const gone = await db
     .update(files)
     .set({ deleted_at: now })
-    .where(and(isNull(files.deleted_at), or(unfinished, orphaned(db))))
+    .where(sql`(${files.organization_id}, ${files.id}) in (${some})`)
     .returning({ id: files.id });
   return gone.length;
 }
 
-/** Deleted files whose bytes are still in the storage, those that wait longest first. */
-export const findUnpurged = (db: Database, limit: number): Promise<FileRow[]> =>
-  db
+/** A deleted file whose bytes are still in the storage. */
+export async function findUnpurged(db: Database, key: RowKey): Promise<FileRow | undefined> {
+  const [row] = await db
     .select()
     .from(files)
-    .where(and(isNotNull(files.deleted_at), isNull(files.purged_at)))
-    .orderBy(asc(files.deleted_at))
-    .limit(limit);
+    .where(and(matchKey(files, key), isNotNull(files.deleted_at), isNull(files.purged_at)));
+  return row;
+}
 
-/** Write down that the bytes of these files are gone; of organizations that are gone too, nothing stays. */
-export async function markPurged(db: Database, keys: readonly RowKey[], now: Date): Promise<void> {
-  const these = matchKeys(files, keys);
-  await db.delete(files).where(and(these, orphaned(db)));
-  await db.update(files).set({ purged_at: now }).where(these);
+/** Write down that the bytes of a file are gone; of an organization that is gone too, nothing stays. */
+export async function markPurged(db: Database, key: RowKey, now: Date): Promise<void> {
+  const gone = await db
+    .delete(files)
+    .where(and(matchKey(files, key), orphaned(db)))
+    .returning({ id: files.id });
+  if (gone.length === 0) await db.update(files).set({ purged_at: now }).where(matchKey(files, key));
 }

@@ -36,9 +36,11 @@ export const files = pgTable(
     index("files_by_creation")
       .on(table.organization_id, table.created_at, table.id)
       .where(sql`${table.deleted_at} is null`),
-    index("files_unfinished").on(table.created_at).where(sql`${table.deleted_at} is null and not ${table.is_uploaded}`),
+    index("files_unfinished")
+      .on(table.organization_id, table.created_at)
+      .where(sql`${table.deleted_at} is null and not ${table.is_uploaded}`),
     index("files_to_purge")
-      .on(table.deleted_at)
+      .on(table.organization_id, table.deleted_at)
       .where(sql`${table.deleted_at} is not null and ${table.purged_at} is null`),
   ],
 );

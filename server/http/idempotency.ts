@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { and, eq, isNull, lt, or } from "drizzle-orm";
 import { ApiError } from "../../shared/errors.ts";
-import type { Ctx, Database, Deps } from "../lib/context.ts";
+import type { Ctx, Database } from "../lib/context.ts";
 import { seal, unseal } from "../lib/secrets.ts";
+import { forgetRows, type Sweep } from "../lib/sweeps.ts";
 import { idempotencyKeys } from "../lib/tables.ts";
 import type { Alongside } from "../lib/transaction.ts";
 import { transact, within } from "../lib/unit-of-work.ts";
@@ -121,12 +122,10 @@ function opened(ctx: Ctx, sealed: string): string {
   }
 }
 
-/** Forget answers older than a day. */
-export async function sweepIdempotencyKeys(deps: Deps): Promise<number> {
-  const old = new Date(deps.clock.now().getTime() - kept_ms);
-  const gone = await deps.db
-    .delete(idempotencyKeys)
-    .where(lt(idempotencyKeys.created_at, old))
-    .returning({ key: idempotencyKeys.key });
-  return gone.length;
-}
+/** Answers older than a day are forgotten. */
+export const idempotencyCleaning: Sweep = forgetRows(
+  "idempotency_keys.forget",
+  10 * 60 * 1000,
+  idempotencyKeys,
+  (now) => lt(idempotencyKeys.created_at, new Date(now.getTime() - kept_ms)),
+);

@@ -1,4 +1,21 @@
-/** Where time comes from. The only place that reads the system clock, so that tests and sandboxes can move it. */
-export type Clock = { now(): Date };
+/**
+ * Where time comes from. The only place that reads the system clock, so that tests and sandboxes can move it. A seller has
+ * a clock of its own, which is the server's moved by `clock_offset_ms`; what concerns accounts, or the world outside, goes
+ * by the server's.
+ */
+export type Clock = {
+  now(): Date;
+  /** The server's clock, where this one is a seller's. */
+  server?: Clock;
+};
 
 export const systemClock: Clock = { now: () => new Date() };
+
+/** The clock of a seller that is so far ahead of the server's. */
+export function shiftClock(server: Clock, offset_ms: number): Clock {
+  if (offset_ms === 0) return server;
+  return { now: () => new Date(server.now().getTime() + offset_ms), server };
+}
+
+/** The server's clock, whosever clock this is. */
+export const serverClock = (clock: Clock): Clock => clock.server ?? clock;

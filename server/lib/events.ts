@@ -7,8 +7,7 @@ type Data<T extends keyof typeof payloads> = z.output<(typeof payloads)[T]>;
 
 /**
  * Note that something happened, in wire form, with the change itself: the event exists if and only if the change does. Who
- * is told, and how, is the work of the `events.dispatch` job written beside it, one for all events of an organization that a
- * transaction has. Data that are complete at the end of the transaction only are given as a function.
+ * is told, and how, is the work of the sweep `events.dispatch`. Data that are complete at the end of the transaction only are given as a function.
  */
 export async function emit<T extends keyof typeof payloads & EventType>(
   tx: Tx,
@@ -24,5 +23,5 @@ export async function emit<T extends keyof typeof payloads & EventType>(
   const now = typeof data === "function" ? undefined : encode(data);
   const wire = () => now ?? encode((data as () => Data<T>)());
   tx.unit.events.push(() => ({ id, organization_id, type, data: wire(), created_at }));
-  await ctx.jobs.send(tx, "events.dispatch", { organization_id });
+  ctx.jobs.wake(tx, "events.dispatch");
 }

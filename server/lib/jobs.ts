@@ -1,38 +1,30 @@
+import { EventEmitter } from "node:events";
 import { sql } from "drizzle-orm";
 import { type ConstructorOptions, fromDrizzle, PgBoss } from "pg-boss";
 import type { Job, Tx } from "./transaction.ts";
 
 /** Every job and its payload. A job is a hint: its handler looks at the rows and checks that there is still work. */
 export type JobPayloads = {
-  /** There is something of the organization that its endpoints do not have yet. */
-  "events.dispatch": { organization_id: string };
-  "webhooks.deliver": { webhook_event_id: string };
   "orders.settle_free": { organization_id: string; order_id: string };
   "custom_fields.move_answers": { organization_id: string; custom_field_id: string };
-  "mails.send": { mail_id: string };
 };
 export type JobName = keyof JobPayloads;
 /** What does each job; `D` is what it works with, which is of no interest here. */
 export type Handlers<D> = { [N in JobName]: (deps: D, payload: JobPayloads[N]) => Promise<void> };
 
-const names: readonly JobName[] = [
-  "events.dispatch",
-  "webhooks.deliver",
-  "orders.settle_free",
-  "custom_fields.move_answers",
-  "mails.send",
-];
-/** Jobs that mostly wait for someone else's server: done side by side, so that a slow one does not hold up the rest. */
-const waiting: ReadonlySet<JobName> = new Set(["webhooks.deliver", "mails.send"]);
-const waiting_workers = 3;
+const names: readonly JobName[] = ["orders.settle_free", "custom_fields.move_answers"];
 const poll_seconds = 2;
 const retry_limit = 10;
 const no_job = "00000000-0000-0000-0000-000000000000";
 
 type Logging = { log: { warn(fields: object, text?: string): void } };
 
-/** The only door to the queue. */
+/** The only door to what is done later. */
 export type Jobs = {
+  /** Have a sweep look at once for what is due, when the transaction is committed; without it, it looks in a moment. */
+  wake(tx: Tx, sweep: string): void;
+  /** Answers how to hear it no longer. */
+  onWake(sweep: string, look: () => void): () => void;
   /**
    * Note a job on the caller's transaction: it exists if and only if the change that asked for it does. Asking twice for the
    * same in one transaction is asking once.
@@ -70,7 +62,13 @@ export async function openJobs(options: ConstructorOptions, onError: (error: Err
   // look-up would wait for the very transaction that it is part of. So every queue is looked up now.
   for (const name of names) await boss.findJobs(name, { id: no_job });
   let working = false;
+  const wakes = new EventEmitter();
   return {
+    wake: (tx, sweep) => void tx.unit.afterCommit.push(() => void wakes.emit(sweep)),
+    onWake(sweep, look) {
+      wakes.on(sweep, look);
+      return () => void wakes.off(sweep, look);
+    },
     async send(tx, name, payload) {
       tx.unit.jobs.push({ name, payload });
     },
@@ -87,23 +85,18 @@ export async function openJobs(options: ConstructorOptions, onError: (error: Err
     async work(deps, handlers) {
       working = true;
       for (const name of names) {
-        const localConcurrency = waiting.has(name) ? waiting_workers : 1;
         const pace = {
           pollingIntervalSeconds: poll_seconds,
           // A notice wakes for one batch only. Without these two the rest of a burst, and every retry, waits half a minute.
           notifyPollingIntervalSeconds: poll_seconds,
           burstWhenBatchFull: true,
         };
-        await boss.work(name, { batchSize: 10, localConcurrency, ...pace, perJobResults: false }, async (jobs) => {
-          const run = (job: { data: unknown }) =>
-            handlers[name](deps, job.data as never).catch((error: unknown) => {
+        await boss.work(name, { batchSize: 10, ...pace, perJobResults: false }, async (jobs) => {
+          for (const job of jobs)
+            await handlers[name](deps, job.data as never).catch((error: unknown) => {
               deps.log.warn({ err: error, job: name }, "A job failed; it will be tried again.");
               throw error;
             });
-          if (!waiting.has(name)) for (const job of jobs) await run(job);
-          else
-            for (const result of await Promise.allSettled(jobs.map(run)))
-              if (result.status === "rejected") throw result.reason;
         });
       }
     },

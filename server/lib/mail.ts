@@ -1,11 +1,12 @@
-import { and, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, ne, or } from "drizzle-orm";
+import { and, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, ne, or, sql } from "drizzle-orm";
 import type { Config } from "../config.ts";
+import { serverClock } from "./clock.ts";
 import type { Database, Deps, Tx } from "./context.ts";
 import { newId } from "./ids.ts";
 import type { Letter } from "./letter.ts";
 import { loggable } from "./loggable.ts";
+import { forgetRows, type Sweep } from "./sweeps.ts";
 import { mails } from "./tables.ts";
-import { transact } from "./unit-of-work.ts";
 
 /** A letter and whom it goes to; one whose link dies says how soon. */
 export type Mail = Letter & { to: string; valid_hours?: number };
@@ -14,10 +15,8 @@ const inbox_size = 50;
 const hour_ms = 60 * 60 * 1000;
 /** A sender that has not reported by then is lost, and the mail is sent again under the same Message-ID. */
 const lease_ms = 2 * 60 * 1000;
-const requeue_ms = 30 * 1000;
 const attempts_max = 100;
 const longest_pause_ms = hour_ms;
-const sweep_rows_max = 100;
 const kept_ms = 30 * 24 * hour_ms;
 const connect_ms = 10_000;
 const silence_ms = 30_000;
@@ -26,13 +25,13 @@ const loopback = new Set(["localhost", "127.0.0.1", "[::1]"]);
 /** Where a person at this machine reads mail on the page /mail, and nobody else can. */
 const hasInbox = ({ SMTP_URL, development }: Config): boolean => !SMTP_URL && development;
 
-/** Write a mail with the change that it tells of; a job sends it, as soon as there is a mail server. */
+/** Write a mail with the change that it tells of; it is sent as soon as there is a mail server. By the server's clock. */
 export async function queueMail(tx: Tx, deps: Deps, { to, valid_hours, ...letter }: Mail): Promise<void> {
   const { clock, config, jobs } = deps;
   // Loaded with the first mail: a server that starts has none to write.
   const { renderLetter } = await import("./letter.ts");
   const subject = oneLine(letter.subject);
-  const now = clock.now();
+  const now = serverClock(clock).now();
   const id = newId(now);
   await tx.insert(mails).values({
     id,
@@ -42,22 +41,21 @@ export async function queueMail(tx: Tx, deps: Deps, { to, valid_hours, ...letter
     created_at: now,
     expires_at: valid_hours === undefined ? null : new Date(now.getTime() + valid_hours * hour_ms),
     next_attempt_at: hasInbox(config) ? null : now,
-    queued_at: config.SMTP_URL ? now : null,
   });
-  if (config.SMTP_URL) await jobs.send(tx, "mails.send", { mail_id: id });
+  jobs.wake(tx, mailDelivery.name);
 }
 
 /** A text without line ends and other signs that do not print, so that nothing but a subject stands in a subject. */
 const oneLine = (text: string): string => text.replace(/[\p{C}\p{Z}]+/gu, " ").trim();
 
 /** What is over needs no words; those of many mails hold a link that lets in whoever reads it. */
-const over = { next_attempt_at: null, queued_at: null, text: "", html: "" };
+const over = { next_attempt_at: null, text: "", html: "" };
 
 /**
  * Send one mail, once, if it is due and nobody else is at it. While the mail server does not take it, it is tried again,
  * at last every hour. A crash after sending and before the note of it sends it again under the same Message-ID.
  */
-export async function sendMail(deps: Deps, { mail_id }: { mail_id: string }): Promise<void> {
+export async function sendMail(deps: Deps, mail_id: string): Promise<void> {
   const { clock, config, db, log } = deps;
   if (!config.SMTP_URL) return;
   const began = clock.now();
@@ -80,9 +78,7 @@ export async function sendMail(deps: Deps, { mail_id }: { mail_id: string }): Pr
     const given_up = isRefused(error) || attempts >= attempts_max;
     const pause_ms = Math.min(1000 * 2 ** attempts, longest_pause_ms);
     await note(
-      given_up
-        ? { ...over, attempts }
-        : { attempts, queued_at: null, next_attempt_at: new Date(clock.now().getTime() + pause_ms) },
+      given_up ? { ...over, attempts } : { attempts, next_attempt_at: new Date(clock.now().getTime() + pause_ms) },
     );
     const said = given_up ? "A mail was refused; it is not tried again." : "A mail was not taken; it is tried again.";
     log.warn({ error: loggable(error), mail_id, attempts }, said);
@@ -130,38 +126,41 @@ function isRefused(error: unknown): boolean {
 const isDue = (now: Date) =>
   and(lte(mails.next_attempt_at, now), or(isNull(mails.expires_at), gt(mails.expires_at, now)));
 
-/** Queue what is due and what was lost with its process. Answers how many rows were touched. */
-export async function sweepMails(deps: Deps): Promise<number> {
-  if (!deps.config.SMTP_URL) return 0;
-  const now = deps.clock.now();
-  const lost = new Date(now.getTime() - requeue_ms);
-  const waits = and(isDue(now), or(isNull(mails.queued_at), lt(mails.queued_at, lost)));
-  const [any] = await deps.db.select({ id: mails.id }).from(mails).where(waits).limit(1);
-  if (!any) return 0;
-  return transact(deps, async (tx) => {
-    const rows = await tx
-      .select({ id: mails.id })
-      .from(mails)
-      .where(waits)
-      .orderBy(mails.next_attempt_at)
-      .limit(sweep_rows_max)
-      .for("update", { skipLocked: true });
-    const ids = rows.map(({ id }) => id);
-    if (ids.length > 0) await tx.update(mails).set({ queued_at: now }).where(inArray(mails.id, ids));
-    for (const mail_id of ids) await deps.jobs.send(tx, "mails.send", { mail_id });
-    return ids.length;
-  });
-}
+/** Mails whose time has come, while there is a mail server. */
+export const mailDelivery: Sweep = {
+  name: "mails.send",
+  every_ms: 1000,
+  due: ({ config, clock }) => ({
+    table: mails,
+    id: mails.id,
+    at: mails.next_attempt_at,
+    where: config.SMTP_URL ? isDue(clock.now()) : sql`false`,
+  }),
+  parallel: 10,
+  work: (deps, [{ id }]) => sendMail(deps, id),
+};
 
-/** Drop the words of mails that came too late to be sent, and forget old ones that nobody waits for. */
-export async function sweepOldMails({ db, clock }: Pick<Deps, "db" | "clock">): Promise<number> {
-  const now = clock.now();
-  const isLate = and(isNotNull(mails.next_attempt_at), lte(mails.expires_at, now));
-  const late = await db.update(mails).set(over).where(isLate).returning({ id: mails.id });
-  const old = and(lt(mails.created_at, new Date(now.getTime() - kept_ms)), isNull(mails.next_attempt_at));
-  const gone = await db.delete(mails).where(old).returning({ id: mails.id });
-  return late.length + gone.length;
-}
+const cleaning_every_ms = 10 * 60 * 1000;
+
+/** The words of mails that came too late to be sent are dropped, and old mails that nobody waits for are forgotten. */
+export const mailCleaning: readonly Sweep[] = [
+  {
+    name: "mails.expire",
+    every_ms: cleaning_every_ms,
+    due: { table: mails, id: mails.id, at: mails.expires_at, where: sql`${mails.next_attempt_at} is not null` },
+    together: 500,
+    async work({ db }, rows) {
+      const ids = rows.map(({ id }) => id);
+      await db
+        .update(mails)
+        .set(over)
+        .where(and(inArray(mails.id, ids), isNotNull(mails.next_attempt_at)));
+    },
+  },
+  forgetRows("mails.forget", cleaning_every_ms, mails, (now) =>
+    and(lt(mails.created_at, new Date(now.getTime() - kept_ms)), isNull(mails.next_attempt_at)),
+  ),
+];
 
 /** Say at the start that mail stays here, where nobody would notice otherwise. */
 export async function warnOfUnsentMail({ config, db, log }: Pick<Deps, "config" | "db" | "log">): Promise<void> {

@@ -62,8 +62,6 @@ export const mails = pgTable(
     attempts: integer().notNull().default(0),
     /** When the next attempt is due; null: nothing to do. A sender that takes the row moves it ahead of itself. */
     next_attempt_at: instant(),
-    /** When a job was written for it. */
-    queued_at: instant(),
   },
   (table) => [
     index("mails_age").on(table.created_at),
@@ -95,5 +93,25 @@ export const auditLog = pgTable(
     index("audit_log_organization").on(table.organization_id, table.id),
     index("audit_log_user").on(table.user_id, table.id),
     index("audit_log_subject").on(table.subject_id, table.id),
+  ],
+);
+
+/** Rows whose work failed. They are tried again later, and hold up no other; what was given up is a dead letter. */
+export const failedWork = pgTable(
+  "failed_work",
+  {
+    /** Which work: the name of its sweep. */
+    kind: text().notNull(),
+    row_id: text().notNull(),
+    organization_id: text(),
+    attempts: integer().notNull(),
+    error: text().notNull(),
+    first_failed_at: instant().notNull(),
+    /** By the server's clock; null: given up. */
+    retry_at: instant(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.kind, table.row_id] }),
+    index("failed_work_dead").on(table.kind).where(sql`${table.retry_at} is null`),
   ],
 );

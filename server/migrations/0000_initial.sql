@@ -399,6 +399,17 @@ CREATE TABLE "events" (
 	CONSTRAINT "events_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
+CREATE TABLE "failed_work" (
+	"kind" text NOT NULL,
+	"row_id" text NOT NULL,
+	"organization_id" text,
+	"attempts" integer NOT NULL,
+	"error" text NOT NULL,
+	"first_failed_at" timestamp with time zone NOT NULL,
+	"retry_at" timestamp with time zone,
+	CONSTRAINT "failed_work_kind_row_id_pk" PRIMARY KEY("kind","row_id")
+);
+--> statement-breakpoint
 CREATE TABLE "idempotency_keys" (
 	"subject" text NOT NULL,
 	"key" text NOT NULL,
@@ -419,8 +430,7 @@ CREATE TABLE "mails" (
 	"sent_at" timestamp with time zone,
 	"expires_at" timestamp with time zone,
 	"attempts" integer DEFAULT 0 NOT NULL,
-	"next_attempt_at" timestamp with time zone,
-	"queued_at" timestamp with time zone
+	"next_attempt_at" timestamp with time zone
 );
 --> statement-breakpoint
 CREATE TABLE "meters" (
@@ -512,7 +522,8 @@ CREATE TABLE "organization" (
 	"customer_portal_settings" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"embed_hosts" jsonb DEFAULT '[]'::jsonb NOT NULL,
 	"sso_enforced" boolean DEFAULT false NOT NULL,
-	"blocked_at" timestamp with time zone
+	"blocked_at" timestamp with time zone,
+	"clock_offset_ms" bigint DEFAULT 0 NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "payments" (
@@ -728,7 +739,7 @@ CREATE TABLE "webhook_events" (
 	"attempts" integer DEFAULT 0 NOT NULL,
 	"attempted_at" timestamp with time zone,
 	"next_attempt_at" timestamp with time zone,
-	"queued_at" timestamp with time zone,
+	"waits" boolean DEFAULT false NOT NULL,
 	"last_http_code" integer,
 	CONSTRAINT "webhook_events_pkey" PRIMARY KEY("organization_id","id")
 );
@@ -806,11 +817,13 @@ CREATE UNIQUE INDEX "member_once" ON "member" USING btree ("organizationId","use
 CREATE INDEX "member_user" ON "member" USING btree ("userId");--> statement-breakpoint
 CREATE UNIQUE INDEX "organization_role_once" ON "organization_role" USING btree ("organizationId","role");--> statement-breakpoint
 CREATE INDEX "session_user" ON "session" USING btree ("userId");--> statement-breakpoint
+CREATE INDEX "session_age" ON "session" USING btree ("expiresAt");--> statement-breakpoint
 CREATE INDEX "team_organization" ON "team" USING btree ("organizationId");--> statement-breakpoint
 CREATE UNIQUE INDEX "team_member_once" ON "team_member" USING btree ("teamId","userId");--> statement-breakpoint
 CREATE INDEX "team_member_user" ON "team_member" USING btree ("userId");--> statement-breakpoint
 CREATE INDEX "user_guests" ON "user" USING btree ("createdAt") WHERE "user"."isAnonymous";--> statement-breakpoint
 CREATE INDEX "verification_identifier" ON "verification" USING btree ("identifier");--> statement-breakpoint
+CREATE INDEX "verification_age" ON "verification" USING btree ("expiresAt");--> statement-breakpoint
 CREATE INDEX "benefits_by_creation" ON "benefits" USING btree ("organization_id","created_at","id") WHERE "benefits"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "benefits_by_description" ON "benefits" USING btree ("organization_id","description","id") WHERE "benefits"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "benefits_by_type" ON "benefits" USING btree ("organization_id","type","id") WHERE "benefits"."deleted_at" is null;--> statement-breakpoint
@@ -825,7 +838,7 @@ CREATE INDEX "checkout_links_by_success_url" ON "checkout_links" USING btree ("o
 CREATE INDEX "checkouts_by_creation" ON "checkouts" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "checkouts_by_customer" ON "checkouts" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "checkouts_by_external_customer" ON "checkouts" USING btree ("external_customer_id");--> statement-breakpoint
-CREATE INDEX "checkouts_due" ON "checkouts" USING btree ("status","expires_at");--> statement-breakpoint
+CREATE INDEX "checkouts_due" ON "checkouts" USING btree ("organization_id","expires_at") WHERE "checkouts"."status" = 'open';--> statement-breakpoint
 CREATE UNIQUE INDEX "custom_fields_slug" ON "custom_fields" USING btree ("organization_id","slug") WHERE "custom_fields"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "custom_fields_by_creation" ON "custom_fields" USING btree ("organization_id","created_at","id") WHERE "custom_fields"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "custom_fields_by_name" ON "custom_fields" USING btree ("organization_id","name","id") WHERE "custom_fields"."deleted_at" is null;--> statement-breakpoint
@@ -848,14 +861,15 @@ CREATE INDEX "discounts_by_redemptions" ON "discounts" USING btree ("organizatio
 CREATE INDEX "discounts_by_end" ON "discounts" USING btree ("organization_id","ends_at","id") WHERE "discounts"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "discounts_part" ON "discounts" USING gin ("name" gin_trgm_ops,"code" gin_trgm_ops);--> statement-breakpoint
 CREATE INDEX "files_by_creation" ON "files" USING btree ("organization_id","created_at","id") WHERE "files"."deleted_at" is null;--> statement-breakpoint
-CREATE INDEX "files_unfinished" ON "files" USING btree ("created_at") WHERE "files"."deleted_at" is null and not "files"."is_uploaded";--> statement-breakpoint
-CREATE INDEX "files_to_purge" ON "files" USING btree ("deleted_at") WHERE "files"."deleted_at" is not null and "files"."purged_at" is null;--> statement-breakpoint
+CREATE INDEX "files_unfinished" ON "files" USING btree ("organization_id","created_at") WHERE "files"."deleted_at" is null and not "files"."is_uploaded";--> statement-breakpoint
+CREATE INDEX "files_to_purge" ON "files" USING btree ("organization_id","deleted_at") WHERE "files"."deleted_at" is not null and "files"."purged_at" is null;--> statement-breakpoint
 CREATE INDEX "audit_log_organization" ON "audit_log" USING btree ("organization_id","id");--> statement-breakpoint
 CREATE INDEX "audit_log_user" ON "audit_log" USING btree ("user_id","id");--> statement-breakpoint
 CREATE INDEX "audit_log_subject" ON "audit_log" USING btree ("subject_id","id");--> statement-breakpoint
 CREATE INDEX "events_tail" ON "events" USING btree ("organization_id","xid","seq");--> statement-breakpoint
 CREATE INDEX "events_undispatched" ON "events" USING btree ("organization_id","seq") WHERE "events"."dispatched_at" is null;--> statement-breakpoint
 CREATE INDEX "events_subject" ON "events" USING btree ("organization_id",("data" ->> 'id'));--> statement-breakpoint
+CREATE INDEX "failed_work_dead" ON "failed_work" USING btree ("kind") WHERE "failed_work"."retry_at" is null;--> statement-breakpoint
 CREATE INDEX "idempotency_keys_age" ON "idempotency_keys" USING btree ("created_at");--> statement-breakpoint
 CREATE INDEX "mails_age" ON "mails" USING btree ("created_at");--> statement-breakpoint
 CREATE INDEX "mails_due" ON "mails" USING btree ("next_attempt_at") WHERE "mails"."next_attempt_at" is not null;--> statement-breakpoint
@@ -874,7 +888,7 @@ CREATE UNIQUE INDEX "payments_under_way" ON "payments" USING btree ("organizatio
 CREATE UNIQUE INDEX "payments_succeeded" ON "payments" USING btree ("organization_id","order_id") WHERE "payments"."status" = 'succeeded' and not "payments"."is_surplus";--> statement-breakpoint
 CREATE INDEX "payments_by_creation" ON "payments" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "payments_by_order" ON "payments" USING btree ("organization_id","order_id");--> statement-breakpoint
-CREATE INDEX "payments_due" ON "payments" USING btree ("reconcile_due_at") WHERE "payments"."reconcile_due_at" is not null;--> statement-breakpoint
+CREATE INDEX "payments_due" ON "payments" USING btree ("organization_id","reconcile_due_at") WHERE "payments"."reconcile_due_at" is not null;--> statement-breakpoint
 CREATE INDEX "test_refunds_by_intent" ON "test_refunds" USING btree ("intent_id");--> statement-breakpoint
 CREATE INDEX "product_benefits_of_benefit" ON "product_benefits" USING btree ("organization_id","benefit_id");--> statement-breakpoint
 CREATE INDEX "product_custom_fields_of_field" ON "product_custom_fields" USING btree ("organization_id","custom_field_id");--> statement-breakpoint
@@ -888,14 +902,15 @@ CREATE INDEX "products_by_name" ON "products" USING btree ("organization_id","na
 CREATE INDEX "products_name_part" ON "products" USING gin ("name" gin_trgm_ops);--> statement-breakpoint
 CREATE INDEX "products_metadata" ON "products" USING gin ("metadata" jsonb_path_ops);--> statement-breakpoint
 CREATE UNIQUE INDEX "refunds_of_surplus" ON "refunds" USING btree ("organization_id","payment_id") WHERE "refunds"."origin" = 'surplus';--> statement-breakpoint
-CREATE INDEX "refunds_due" ON "refunds" USING btree ("due_at") WHERE "refunds"."due_at" is not null;--> statement-breakpoint
+CREATE INDEX "refunds_due" ON "refunds" USING btree ("organization_id","due_at") WHERE "refunds"."due_at" is not null;--> statement-breakpoint
 CREATE INDEX "webhook_deliveries_list" ON "webhook_deliveries" USING btree ("organization_id","created_at");--> statement-breakpoint
 CREATE INDEX "webhook_deliveries_event" ON "webhook_deliveries" USING btree ("organization_id","webhook_event_id");--> statement-breakpoint
 CREATE INDEX "webhook_endpoints_list" ON "webhook_endpoints" USING btree ("organization_id","created_at") WHERE "webhook_endpoints"."deleted_at" is null;--> statement-breakpoint
 CREATE UNIQUE INDEX "webhook_events_once" ON "webhook_events" USING btree ("organization_id","event_id","endpoint_id");--> statement-breakpoint
 CREATE INDEX "webhook_events_order" ON "webhook_events" USING btree ("organization_id","endpoint_id","seq");--> statement-breakpoint
-CREATE INDEX "webhook_events_due" ON "webhook_events" USING btree ("next_attempt_at") WHERE "webhook_events"."next_attempt_at" is not null;--> statement-breakpoint
-CREATE INDEX "webhook_events_age" ON "webhook_events" USING btree ("created_at") WHERE not "webhook_events"."is_archived";
+CREATE INDEX "webhook_events_queue" ON "webhook_events" USING btree ("organization_id","endpoint_id","seq") WHERE "webhook_events"."attempted_at" is null and "webhook_events"."next_attempt_at" is not null;--> statement-breakpoint
+CREATE INDEX "webhook_events_due" ON "webhook_events" USING btree ("organization_id","next_attempt_at") WHERE "webhook_events"."next_attempt_at" is not null;--> statement-breakpoint
+CREATE INDEX "webhook_events_age" ON "webhook_events" USING btree ("organization_id","created_at") WHERE not "webhook_events"."is_archived";
 --> statement-breakpoint
 -- An entry of the audit log stays as it was written. Only a foreign key may let go of an organization that is deleted.
 CREATE FUNCTION "audit_log_append_only"() RETURNS trigger LANGUAGE plpgsql AS $$

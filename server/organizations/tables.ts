@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { boolean, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { bigint, boolean, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { z } from "zod";
 import type {
   Organization,
@@ -57,6 +57,8 @@ export const organization = pgTable(
     embed_hosts: jsonb().$type<string[]>().notNull().default([]),
     sso_enforced: boolean().notNull().default(false),
     blocked_at: instant(),
+    /** How far the organization's clock is ahead of the server's, so that what falls due by the calendar can be tried. */
+    clock_offset_ms: bigint({ mode: "number" }).notNull().default(0),
   },
   (table) => [uniqueIndex("organization_slug").on(sql`lower(${table.slug})`)],
 );

@@ -1,20 +1,26 @@
-import type { Deps } from "../lib/context.ts";
+import { sql } from "drizzle-orm";
+import type { Sweep } from "../lib/sweeps.ts";
 import { reconcile_after_ms } from "./rules.ts";
 import { reconcilePayment } from "./settlement.ts";
-import { takeDuePayments } from "./store.ts";
+import { takeDuePayment } from "./store.ts";
+import { payments } from "./tables.ts";
 
-const batch_size = 20;
-
-/** Ask the processor about payments whose outcome is not known, and finish or undo them. */
-export async function sweepPayments(deps: Deps): Promise<number> {
-  const now = deps.clock.now();
-  const due = await takeDuePayments(deps.db, now, new Date(now.getTime() + reconcile_after_ms), batch_size);
-  for (const payment of due) {
-    try {
-      await reconcilePayment(deps, payment);
-    } catch (error) {
-      deps.log.error({ err: error, payment_id: payment.id }, "A payment could not be settled; it will be tried again.");
-    }
-  }
-  return due.length;
-}
+/** Payments whose outcome is not known: the processor is asked about each, and it is finished or undone. */
+export const paymentReconciliation: Sweep = {
+  name: "payments.reconcile",
+  every_ms: 1000,
+  due: {
+    table: payments,
+    id: payments.id,
+    organization_id: payments.organization_id,
+    at: payments.reconcile_due_at,
+    where: sql`${payments.reconcile_due_at} is not null`,
+  },
+  parallel: 10,
+  share: 4,
+  async work(deps, [key]) {
+    const now = deps.clock.now();
+    const payment = await takeDuePayment(deps.db, key, now, new Date(now.getTime() + reconcile_after_ms));
+    if (payment) await reconcilePayment(deps, payment);
+  },
+};

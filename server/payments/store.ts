@@ -1,4 +1,4 @@
-import { and, asc, count, eq, inArray, isNotNull, lte, ne, sql } from "drizzle-orm";
+import { and, count, eq, inArray, isNotNull, lte, ne, sql } from "drizzle-orm";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, offsetOf, orderBy, type Paging } from "../lib/page.ts";
@@ -158,20 +158,19 @@ export async function noteProcessorEvent(
 }
 
 /**
- * Take payments whose outcome has to be asked for. Each is put off first, so that no other server asks at the same time
- * and a processor that is down is not asked without pause.
+ * Take a payment whose outcome has to be asked for, if it is due. It is put off first, so that no other server asks at the
+ * same time and a processor that is down is not asked without pause.
  */
-export async function takeDuePayments(db: Database, now: Date, again: Date, limit: number): Promise<PaymentRow[]> {
-  const due = db
-    .select({ organization_id: payments.organization_id, id: payments.id })
-    .from(payments)
-    .where(lte(payments.reconcile_due_at, now))
-    .orderBy(asc(payments.reconcile_due_at))
-    .limit(limit)
-    .for("update", { skipLocked: true });
-  return db
+export async function takeDuePayment(
+  db: Database,
+  key: RowKey,
+  now: Date,
+  again: Date,
+): Promise<PaymentRow | undefined> {
+  const [row] = await db
     .update(payments)
     .set({ reconcile_due_at: again })
-    .where(sql`(${payments.organization_id}, ${payments.id}) in ${due}`)
+    .where(and(matchKey(payments, key), lte(payments.reconcile_due_at, now)))
     .returning();
+  return row;
 }

@@ -50,7 +50,9 @@ export const payments = pgTable(
       .where(sql`${table.status} = 'succeeded' and not ${table.is_surplus}`),
     index("payments_by_creation").on(table.organization_id, table.created_at, table.id),
     index("payments_by_order").on(table.organization_id, table.order_id),
-    index("payments_due").on(table.reconcile_due_at).where(sql`${table.reconcile_due_at} is not null`),
+    index("payments_due")
+      .on(table.organization_id, table.reconcile_due_at)
+      .where(sql`${table.reconcile_due_at} is not null`),
   ],
 );
 

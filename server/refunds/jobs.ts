@@ -1,19 +1,25 @@
-import type { Deps } from "../lib/context.ts";
+import { sql } from "drizzle-orm";
+import type { Sweep } from "../lib/sweeps.ts";
 import { executeRefund, refund_again_ms } from "./service.ts";
-import { takeDueRefunds } from "./store.ts";
+import { takeDueRefund } from "./store.ts";
+import { refunds } from "./tables.ts";
 
-const batch_size = 20;
-
-/** Have the processor give back what is due. */
-export async function sweepRefunds(deps: Deps): Promise<number> {
-  const now = deps.clock.now();
-  const due = await takeDueRefunds(deps.db, now, new Date(now.getTime() + refund_again_ms), batch_size);
-  for (const refund of due) {
-    try {
-      await executeRefund(deps, refund);
-    } catch (error) {
-      deps.log.error({ err: error, refund_id: refund.id }, "Money could not be given back; it will be tried again.");
-    }
-  }
-  return due.length;
-}
+/** Money that is to go back: the processor is asked for it, and what became of it. */
+export const refundExecution: Sweep = {
+  name: "refunds.execute",
+  every_ms: 1000,
+  due: {
+    table: refunds,
+    id: refunds.id,
+    organization_id: refunds.organization_id,
+    at: refunds.due_at,
+    where: sql`${refunds.due_at} is not null`,
+  },
+  parallel: 10,
+  share: 4,
+  async work(deps, [key]) {
+    const now = deps.clock.now();
+    const refund = await takeDueRefund(deps.db, key, now, new Date(now.getTime() + refund_again_ms));
+    if (refund) await executeRefund(deps, refund);
+  },
+};

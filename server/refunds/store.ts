@@ -1,6 +1,6 @@
-import { and, asc, eq, lte, sql } from "drizzle-orm";
+import { and, eq, lte } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
-import { matchKey } from "../lib/rows.ts";
+import { matchKey, type RowKey } from "../lib/rows.ts";
 import { payments } from "../payments/tables.ts";
 import { refunds } from "./tables.ts";
 
@@ -30,18 +30,12 @@ export async function updateOpenRefund(tx: Tx, row: RefundRow, patch: Partial<Re
   return changed.length > 0;
 }
 
-/** Take refunds that are due. Each is put off first, so that no other server works on it at the same time. */
-export async function takeDueRefunds(db: Database, now: Date, again: Date, limit: number): Promise<RefundRow[]> {
-  const due = db
-    .select({ organization_id: refunds.organization_id, id: refunds.id })
-    .from(refunds)
-    .where(lte(refunds.due_at, now))
-    .orderBy(asc(refunds.due_at))
-    .limit(limit)
-    .for("update", { skipLocked: true });
-  return db
+/** Take a refund, if it is due. It is put off first, so that no other server works on it at the same time. */
+export async function takeDueRefund(db: Database, key: RowKey, now: Date, again: Date): Promise<RefundRow | undefined> {
+  const [row] = await db
     .update(refunds)
     .set({ due_at: again })
-    .where(sql`(${refunds.organization_id}, ${refunds.id}) in ${due}`)
+    .where(and(matchKey(refunds, key), lte(refunds.due_at, now)))
     .returning();
+  return row;
 }

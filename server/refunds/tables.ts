@@ -28,6 +28,6 @@ export const refunds = pgTable(
     uniqueIndex("refunds_of_surplus")
       .on(table.organization_id, table.payment_id)
       .where(sql`${table.origin} = 'surplus'`),
-    index("refunds_due").on(table.due_at).where(sql`${table.due_at} is not null`),
+    index("refunds_due").on(table.organization_id, table.due_at).where(sql`${table.due_at} is not null`),
   ],
 );

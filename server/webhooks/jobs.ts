@@ -1,9 +1,12 @@
 import { randomInt } from "node:crypto";
-import { eq, inArray } from "drizzle-orm";
-import type { Deps, JobHandlers, Tx } from "../lib/context.ts";
+import { sql } from "drizzle-orm";
+import { serverClock } from "../lib/clock.ts";
+import type { Deps, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { queueMail } from "../lib/mail.ts";
 import { post, type Reply, reachOf } from "../lib/outbound.ts";
+import type { RowKey } from "../lib/rows.ts";
+import type { RowSweep } from "../lib/sweeps.ts";
 import { events } from "../lib/tables.ts";
 import { afterCommit, transact } from "../lib/unit-of-work.ts";
 import { chatBody, disabledMail, isQuiet } from "./messages.ts";
@@ -14,6 +17,7 @@ import {
   type Occurrence,
   planAttempt,
   planOutcome,
+  planTurns,
   rawBody,
   retention_ms,
   unixSeconds,
@@ -23,48 +27,42 @@ import { webhookDeliveries, webhookEvents } from "./tables.ts";
 
 /** A sender that has not reported by then is lost, and the event is sent again under the same id. */
 const lease_ms = 60 * 1000;
-const requeue_ms = 30 * 1000;
-const sweep_rows_max = 200;
-const archive_rows_max = 500;
+/** How many copies of events are written in one transaction. */
+const copies_max = 1000;
 
-/**
- * Write one copy of every undispatched occurrence of an organization for each endpoint that listens for it, in the order of
- * emission. Running it again adds nothing.
- */
-async function dispatch(deps: Deps, { organization_id }: { organization_id: string }): Promise<void> {
-  await transact(deps, async (tx) => {
-    const waiting = await store.lockUndispatched(tx, organization_id);
-    if (waiting.length === 0) return;
+/** Give each endpoint that listens its copies of these events of a seller, in the order of emission. */
+async function dispatch(deps: Deps, rows: readonly RowKey[]): Promise<void> {
+  for (let rest = rows.map(({ id }) => id); rest.length > 0; ) rest = rest.slice(await dispatchSome(deps, rows, rest));
+}
+
+/** The first of them, as many as one transaction bears. Answers how many. */
+async function dispatchSome(deps: Deps, [key]: readonly RowKey[], ids: string[]): Promise<number> {
+  const { organization_id = "" } = key ?? {};
+  return transact(deps, async (tx) => {
+    const endpoints = await store.lockListening(tx, organization_id);
+    const some = ids.slice(0, Math.max(1, copies_max / endpoints.length));
+    const occurrences = await store.lockUndispatched(tx, organization_id, some);
     const now = deps.clock.now();
-    const endpoints = await store.findListening(tx, organization_id);
     const name = endpoints.some(({ format }) => format !== "raw")
       ? await store.findOrganizationName(tx, organization_id)
       : "";
-    const rows = waiting.flatMap((occurrence) =>
-      endpoints.flatMap((endpoint) => {
+    const queues = endpoints.length > 0 ? await store.findQueues(tx, organization_id) : new Map<string, Date>();
+    const copies = endpoints.flatMap((endpoint) => {
+      const own = occurrences.flatMap((occurrence) => {
         const payload = occurrence.seq > endpoint.since_seq ? bodyFor(endpoint, occurrence, name) : undefined;
-        if (payload === undefined) return [];
-        const { seq, type } = occurrence;
-        const due = { created_at: now, next_attempt_at: now, queued_at: now };
-        return [
-          {
-            id: newId(now),
-            organization_id,
-            endpoint_id: endpoint.id,
-            event_id: occurrence.id,
-            seq,
-            type,
-            payload,
-            ...due,
-          },
-        ];
-      }),
-    );
-    for (const webhook_event_id of await store.insertWebhookEvents(tx, rows)) {
-      await deps.jobs.send(tx, "webhooks.deliver", { webhook_event_id });
-    }
-    const ids = waiting.map(({ id }) => id);
-    await tx.update(events).set({ dispatched_at: now }).where(inArray(events.id, ids));
+        return payload === undefined ? [] : [{ occurrence, payload }];
+      });
+      const turns = planTurns(own.length, queues.get(endpoint.id), now);
+      return own.map(({ occurrence: { id, seq, type }, payload }, index) => ({
+        ...{ id: newId(now), organization_id, endpoint_id: endpoint.id, event_id: id, seq, type, payload },
+        created_at: now,
+        ...turns[index],
+      }));
+    });
+    await store.insertWebhookEvents(tx, copies);
+    await store.markDispatched(tx, organization_id, some, now);
+    if (copies.length > 0) deps.jobs.wake(tx, deliveries.name);
+    return some.length;
   });
 }
 
@@ -76,28 +74,30 @@ function bodyFor(endpoint: store.EndpointRow, occurrence: Occurrence, organizati
   return isQuiet(occurrence) ? undefined : chatBody(endpoint.format, occurrence, organization);
 }
 
-type Taken = { id: string; leased_until: Date; url: string; secret: string; payload: string };
+type Taken = RowKey & { leased_until: Date; url: string; secret: string; payload: string };
 
 /** Take an event whose turn it is, for as long as sending may last. */
-async function take(tx: Tx, deps: Deps, id: string): Promise<Taken | undefined> {
-  const found = await store.lockWebhookEvent(tx, id);
+async function take(tx: Tx, deps: Deps, key: RowKey): Promise<Taken | undefined> {
+  const found = await store.lockWebhookEvent(tx, key);
   if (!found) return undefined;
   const { event, endpoint } = found;
   const now = deps.clock.now();
-  const plan = planAttempt({ ...event, endpoint }, await store.isBlocked(tx, event, now), now);
-  const set = (values: Partial<typeof webhookEvents.$inferInsert>) =>
-    tx.update(webhookEvents).set(values).where(eq(webhookEvents.id, id));
-  if (plan === "drop") await set({ next_attempt_at: null });
-  if (plan === "skip") await set({ next_attempt_at: null, skipped: true, modified_at: now });
-  if (plan !== "send" || event.payload === null) return undefined;
-  const leased_until = new Date(now.getTime() + lease_ms);
-  await set({ next_attempt_at: leased_until });
-  return { id, leased_until, url: endpoint.url, secret: endpoint.secret, payload: event.payload };
+  const plan = planAttempt({ ...event, endpoint }, now);
+  if (plan === "nothing") return undefined;
+  if (plan === "send" && event.payload !== null) {
+    const leased_until = new Date(now.getTime() + lease_ms);
+    await store.updateWebhookEvent(tx, key, { next_attempt_at: leased_until, waits: false });
+    return { ...key, leased_until, url: endpoint.url, secret: endpoint.secret, payload: event.payload };
+  }
+  const skipped = plan === "skip" ? { skipped: true, modified_at: now } : {};
+  await store.updateWebhookEvent(tx, key, { next_attempt_at: null, ...skipped });
+  if (event.attempted_at === null && (await store.releaseNext(tx, event, now))) deps.jobs.wake(tx, deliveries.name);
+  return undefined;
 }
 
 /** Write down what came of an attempt, what follows from it, and let the next event of the endpoint go. */
 async function settle(tx: Tx, deps: Deps, taken: Taken, { http_code, text }: Reply): Promise<void> {
-  const found = await store.lockWebhookEvent(tx, taken.id);
+  const found = await store.lockWebhookEvent(tx, taken);
   if (!found) return;
   const { event, endpoint } = found;
   const now = deps.clock.now();
@@ -113,20 +113,18 @@ async function settle(tx: Tx, deps: Deps, taken: Taken, { http_code, text }: Rep
     http_code,
     response: text,
   });
-  // Taken by someone else meanwhile, or asked for again: then the schedule is theirs.
+  // Taken by another meanwhile, or asked for again: then the schedule is theirs.
   const mine = event.next_attempt_at?.getTime() === taken.leased_until.getTime();
   const retry_at =
     outcome.retry && new Date(now.getTime() + randomInt(outcome.retry.least_ms, outcome.retry.most_ms + 1));
   const schedule = mine
-    ? { attempts: outcome.attempts, succeeded: outcome.succeeded, next_attempt_at: retry_at, queued_at: null }
+    ? { attempts: outcome.attempts, succeeded: outcome.succeeded, next_attempt_at: retry_at }
     : { succeeded: outcome.delivered || event.succeeded };
-  await tx
-    .update(webhookEvents)
-    .set({ last_http_code: http_code, attempted_at: event.attempted_at ?? now, modified_at: now, ...schedule })
-    .where(eq(webhookEvents.id, event.id));
+  const attempt = { last_http_code: http_code, attempted_at: event.attempted_at ?? now, modified_at: now };
+  await store.updateWebhookEvent(tx, event, { ...attempt, ...schedule });
   if (mine && !outcome.delivered && !outcome.retry && endpoint.enabled) {
-    if (isDead(await store.findLatestOutcomes(tx, endpoint_id))) {
-      await store.disableEndpoint(tx, endpoint_id, now);
+    if (isDead(await store.findLatestOutcomes(tx, endpoint))) {
+      await store.disableEndpoint(tx, endpoint, now);
       const name = await store.findOrganizationName(tx, organization_id);
       for (const to of await store.findMemberEmails(tx, organization_id))
         await queueMail(tx, deps, disabledMail(to, name, endpoint));
@@ -136,38 +134,67 @@ async function settle(tx: Tx, deps: Deps, taken: Taken, { http_code, text }: Rep
       return;
     }
   }
-  if (event.attempted_at === null) {
-    const next = await store.findNextFirst(tx, event, now);
-    if (next) await deps.jobs.send(tx, "webhooks.deliver", { webhook_event_id: next });
-  }
+  if (event.attempted_at === null && (await store.releaseNext(tx, event, now))) deps.jobs.wake(tx, deliveries.name);
 }
 
 /**
  * Send an event if its turn has come. The call is made outside of any transaction; a crash between the call and its
  * record leads to another attempt with the same webhook-id, which receivers know as a repetition.
  */
-async function deliver(deps: Deps, { webhook_event_id }: { webhook_event_id: string }): Promise<void> {
-  const taken = await transact(deps, (tx) => take(tx, deps, webhook_event_id));
+async function deliver(deps: Deps, key: RowKey): Promise<void> {
+  const taken = await transact(deps, (tx) => take(tx, deps, key));
   if (!taken) return;
-  const headers = headersOf(taken.secret, taken.id, unixSeconds(deps.clock.now()), taken.payload);
+  // Receivers compare the time of the signature with their own, whatever the seller's clock says.
+  const headers = headersOf(taken.secret, taken.id, unixSeconds(serverClock(deps.clock).now()), taken.payload);
   const reply = await post(taken.url, headers, taken.payload, reachOf(deps.config));
   await transact(deps, (tx) => settle(tx, deps, taken, reply));
 }
 
-export const webhookJobs: Pick<JobHandlers, "events.dispatch" | "webhooks.deliver"> = {
-  "events.dispatch": dispatch,
-  "webhooks.deliver": deliver,
+/** What happened goes to the endpoints, a seller's events in their order and in bounded pieces. */
+export const dispatches: RowSweep = {
+  name: "events.dispatch",
+  every_ms: 1000,
+  due: {
+    table: events,
+    id: events.id,
+    organization_id: events.organization_id,
+    where: sql`${events.dispatched_at} is null`,
+    order: events.seq,
+  },
+  parallel: 2,
+  share: 1,
+  together: 100,
+  work: dispatch,
 };
 
-/** Queue what is due and what was lost with its process; empty what is too old. Answers how many rows were touched. */
-export async function sweepWebhooks(deps: Deps): Promise<number> {
-  const now = deps.clock.now();
-  const queued_before = new Date(now.getTime() - requeue_ms);
-  const archived = await store.archiveBefore(deps.db, new Date(now.getTime() - retention_ms), now, archive_rows_max);
-  if (!(await store.hasDue(deps.db, now, queued_before))) return archived;
-  return transact(deps, async (tx) => {
-    const due = await store.takeDue(tx, now, queued_before, sweep_rows_max);
-    for (const webhook_event_id of due) await deps.jobs.send(tx, "webhooks.deliver", { webhook_event_id });
-    return archived + due.length;
-  });
-}
+/** What is to be sent, for the first time or again. */
+export const deliveries: RowSweep = {
+  name: "webhooks.deliver",
+  every_ms: 1000,
+  due: {
+    table: webhookEvents,
+    id: webhookEvents.id,
+    organization_id: webhookEvents.organization_id,
+    where: sql`${webhookEvents.next_attempt_at} is not null`,
+    at: webhookEvents.next_attempt_at,
+  },
+  parallel: 30,
+  share: 10,
+  work: (deps, [row]) => deliver(deps, row),
+};
+
+/** What is too old is emptied. */
+export const webhookArchive: RowSweep = {
+  name: "webhooks.archive",
+  every_ms: 10 * 60 * 1000,
+  due: {
+    table: webhookEvents,
+    id: webhookEvents.id,
+    organization_id: webhookEvents.organization_id,
+    where: sql`not ${webhookEvents.is_archived}`,
+    at: webhookEvents.created_at,
+    after_ms: retention_ms,
+  },
+  together: 500,
+  work: ({ db, clock }, rows) => store.archiveEvents(db, rows, clock.now()),
+};

@@ -7,7 +7,7 @@ export const disable_after_failures = 10;
 const retry_base_ms = 2000;
 const retry_max_ms = 20 * 60 * 1000;
 /** How long an event waits for the first attempt of those before it (WHK-13). */
-export const order_wait_ms_max = 60 * 1000;
+const order_wait_ms_max = 60 * 1000;
 export const retention_ms = 90 * 24 * 60 * 60 * 1000;
 
 /** The bounds of the pause after attempt `n`, from 1: doubling, between half and whole, at most 20 minutes (WHK-10). */
@@ -53,11 +53,25 @@ export type Standing = {
   endpoint: { enabled: boolean; deleted_at: Date | null };
 };
 /** What to do with an event whose turn may have come (WHK-12, WHK-15, WHK-16). */
-export function planAttempt(event: Standing, blocked: boolean, now: Date): "nothing" | "drop" | "skip" | "send" {
+export function planAttempt(event: Standing, now: Date): "nothing" | "drop" | "skip" | "send" {
   if (event.next_attempt_at === null) return "nothing";
   if (event.is_archived || event.payload === null || event.endpoint.deleted_at !== null) return "drop";
   if (!event.endpoint.enabled) return "skip";
-  return blocked || event.next_attempt_at > now ? "nothing" : "send";
+  return event.next_attempt_at > now ? "nothing" : "send";
+}
+
+/**
+ * When the copies of new events for one endpoint have their turn (WHK-13). While others wait for their first attempt, the
+ * last of them since `queued_since`, the first copy waits for them, and each further one for that before it; at most for
+ * so long. An attempt lets the next one go.
+ */
+export function planTurns(count: number, queued_since: Date | undefined, now: Date) {
+  const last = new Date(now.getTime() + order_wait_ms_max);
+  return Array.from({ length: count }, (_, index) => {
+    if (index > 0) return { waits: true, next_attempt_at: last };
+    if (!queued_since) return { waits: false, next_attempt_at: now };
+    return { waits: true, next_attempt_at: new Date(queued_since.getTime() + order_wait_ms_max) };
+  });
 }
 
 /** What an attempt leads to: success, another one, or the end. A failed redelivery takes nothing back (WHK-11, WHK-17). */

@@ -161,7 +161,7 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
       query.start_timestamp && gte(delivery.created_at, query.start_timestamp),
       query.end_timestamp && lte(delivery.created_at, query.end_timestamp),
       query.succeeded === undefined ? undefined : eq(delivery.succeeded, query.succeeded),
-      query.query === undefined ? undefined : sql`${event.payload} ilike ${`%${contains(query.query)}%`}`,
+      query.query === undefined ? undefined : sql`${event.payload} ilike ${contains(query.query)}`,
       least === undefined || most === undefined
         ? undefined
         : and(gte(delivery.http_code, least), lte(delivery.http_code, most)),
@@ -183,13 +183,13 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
 
   async redeliver(ctx, { params }) {
     await transact(ctx, async (tx) => {
-      const found = await store.lockWebhookEvent(tx, params.id);
-      const foreign = found?.event.organization_id !== organizationOf(ctx);
-      if (!found || foreign || found.event.is_archived || found.endpoint.deleted_at !== null) throw notFound();
+      const key = { organization_id: organizationOf(ctx), id: params.id };
+      const found = await store.lockWebhookEvent(tx, key);
+      if (!found || found.event.is_archived || found.endpoint.deleted_at !== null) throw notFound();
       const now = ctx.clock.now();
-      const again = { skipped: false, attempts: 0, next_attempt_at: now, queued_at: now, modified_at: now };
-      await tx.update(webhookEvents).set(again).where(eq(webhookEvents.id, params.id));
-      await ctx.jobs.send(tx, "webhooks.deliver", { webhook_event_id: params.id });
+      const again = { skipped: false, attempts: 0, next_attempt_at: now, waits: false, modified_at: now };
+      await store.updateWebhookEvent(tx, key, again);
+      ctx.jobs.wake(tx, "webhooks.deliver");
     });
   },
 };

@@ -1,27 +1,12 @@
-import {
-  and,
-  asc,
-  desc,
-  eq,
-  exists,
-  gt,
-  inArray,
-  isNotNull,
-  isNull,
-  lt,
-  lte,
-  not,
-  or,
-  type SQL,
-  sql,
-} from "drizzle-orm";
-import { alias } from "drizzle-orm/pg-core";
+import { and, asc, desc, eq, exists, inArray, isNotNull, isNull, not, or, type SQL, sql } from "drizzle-orm";
+import { type AnyPgColumn, alias } from "drizzle-orm/pg-core";
 import { member, user } from "../auth/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import type { ClientProfile } from "../lib/profiles.ts";
+import { matchKey, matchKeys, type RowKey } from "../lib/rows.ts";
 import { events } from "../lib/tables.ts";
 import { organization } from "../organizations/tables.ts";
-import { disable_after_failures, order_wait_ms_max } from "./rules.ts";
+import { disable_after_failures } from "./rules.ts";
 import { webhookDeliveries, webhookEndpoints, webhookEvents } from "./tables.ts";
 
 export type EndpointRow = typeof webhookEndpoints.$inferSelect;
@@ -94,22 +79,67 @@ export async function findEndpoints(db: Database, organization_id: string, limit
   return { rows, total: await db.$count(webhookEndpoints, mine) };
 }
 
-/** The occurrences of an organization that were not handed to its endpoints yet, in order. */
-export const lockUndispatched = (tx: Tx, organization_id: string) =>
+/** Of these occurrences the ones that the endpoints do not have yet, in order, kept from others. */
+export const lockUndispatched = (tx: Tx, organization_id: string, ids: readonly string[]) =>
   tx
     .select()
     .from(events)
-    .where(and(eq(events.organization_id, organization_id), isNull(events.dispatched_at)))
+    .where(and(eq(events.organization_id, organization_id), inArray(events.id, [...ids]), isNull(events.dispatched_at)))
     .orderBy(asc(events.seq))
     .for("update");
 
-export async function findListening(db: Database, organization_id: string): Promise<EndpointRow[]> {
-  const { deleted_at, enabled } = webhookEndpoints;
-  return db
+export async function markDispatched(
+  tx: Tx,
+  organization_id: string,
+  ids: readonly string[],
+  now: Date,
+): Promise<void> {
+  await tx
+    .update(events)
+    .set({ dispatched_at: now })
+    .where(and(eq(events.organization_id, organization_id), inArray(events.id, [...ids])));
+}
+
+/**
+ * The endpoints of an organization that are on, kept from others: what is decided about the order of their events has seen
+ * what was decided before. Not a full lock, which the foreign keys of others would wait for.
+ */
+export async function lockListening(tx: Tx, organization_id: string): Promise<EndpointRow[]> {
+  const { id, deleted_at, enabled } = webhookEndpoints;
+  return tx
     .select()
     .from(webhookEndpoints)
-    .where(and(eq(webhookEndpoints.organization_id, organization_id), isNull(deleted_at), eq(enabled, true)));
+    .where(and(eq(webhookEndpoints.organization_id, organization_id), isNull(deleted_at), eq(enabled, true)))
+    .orderBy(asc(id))
+    .for("no key update");
 }
+
+/** Which of an organization's endpoints have events that were not tried yet, and since when the last of them waits. */
+export async function findQueues(tx: Tx, organization_id: string): Promise<Map<string, Date>> {
+  const last = tx
+    .select({ created_at: webhookEvents.created_at })
+    .from(webhookEvents)
+    .where(inQueue({ organization_id, endpoint_id: webhookEndpoints.id }))
+    .orderBy(desc(webhookEvents.seq))
+    .limit(1)
+    .as("last");
+  const rows = await tx
+    .select({ id: webhookEndpoints.id, since: last.created_at })
+    .from(webhookEndpoints)
+    .innerJoinLateral(last, sql`true`)
+    .where(eq(webhookEndpoints.organization_id, organization_id));
+  return new Map(rows.map(({ id, since }) => [id, since]));
+}
+
+type Queue = { organization_id: string; endpoint_id: string | AnyPgColumn };
+/** The events of an endpoint that were not tried yet. */
+const inQueue = ({ organization_id, endpoint_id }: Queue): SQL | undefined =>
+  and(
+    eq(webhookEvents.organization_id, organization_id),
+    eq(webhookEvents.endpoint_id, endpoint_id),
+    isNull(webhookEvents.attempted_at),
+    isNotNull(webhookEvents.next_attempt_at),
+  );
 
 export async function findOrganizationName(db: Database, id: string): Promise<string> {
   const [row] = await db.select({ name: organization.name }).from(organization).where(eq(organization.id, id));
@@ -125,127 +155,103 @@ export async function findMemberEmails(db: Database, organization_id: string): P
   return rows.map(({ email }) => email);
 }
 
-/** Write the endpoints' copies; those already there stay. Answers the ids of the new ones. */
-export async function insertWebhookEvents(tx: Tx, rows: (typeof webhookEvents.$inferInsert)[]): Promise<string[]> {
-  if (rows.length === 0) return [];
-  const made = await tx.insert(webhookEvents).values(rows).onConflictDoNothing().returning({ id: webhookEvents.id });
-  return made.map(({ id }) => id);
+/** Write the endpoints' copies; those already there stay. */
+export async function insertWebhookEvents(tx: Tx, rows: (typeof webhookEvents.$inferInsert)[]): Promise<void> {
+  for (let from = 0; from < rows.length; from += insert_rows_max)
+    await tx
+      .insert(webhookEvents)
+      .values(rows.slice(from, from + insert_rows_max))
+      .onConflictDoNothing();
 }
+const insert_rows_max = 1000;
 
 /**
- * An event and its endpoint, both held until the transaction ends; always the endpoint first. So what is decided for one
- * event of an endpoint has seen what was decided for the others, and none waits for one that has just gone.
+ * An event and its endpoint, both kept until the transaction ends; always the endpoint first. So what is decided for one
+ * event of an endpoint has seen what was decided for the others.
  */
 export async function lockWebhookEvent(
   tx: Tx,
-  id: string,
+  key: RowKey,
 ): Promise<{ event: WebhookEventRow; endpoint: EndpointRow } | undefined> {
-  const ofEvent = tx.select({ id: webhookEvents.endpoint_id }).from(webhookEvents).where(eq(webhookEvents.id, id));
-  // Not a full lock, so that copies of further events can be written meanwhile.
+  const mine = matchKey(webhookEvents, key);
+  const ofEvent = tx.select({ id: webhookEvents.endpoint_id }).from(webhookEvents).where(mine);
   const [endpoint] = await tx
     .select()
     .from(webhookEndpoints)
-    .where(inArray(webhookEndpoints.id, ofEvent))
+    .where(and(eq(webhookEndpoints.organization_id, key.organization_id), inArray(webhookEndpoints.id, ofEvent)))
     .for("no key update");
-  const [event] = await tx.select().from(webhookEvents).where(eq(webhookEvents.id, id)).for("update");
+  const [event] = await tx.select().from(webhookEvents).where(mine).for("update");
   return endpoint && event && { event, endpoint };
 }
 
-/** Whether an earlier event of the endpoint is still to be tried for the first time, and not for too long (WHK-13). */
-export async function isBlocked(tx: Tx, event: WebhookEventRow, now: Date): Promise<boolean> {
-  if (event.attempted_at !== null) return false;
-  const [ahead] = await tx
-    .select({ id: webhookEvents.id })
-    .from(webhookEvents)
-    .where(
-      and(
-        eq(webhookEvents.endpoint_id, event.endpoint_id),
-        lt(webhookEvents.seq, event.seq),
-        isNull(webhookEvents.attempted_at),
-        isNotNull(webhookEvents.next_attempt_at),
-        gt(webhookEvents.created_at, new Date(now.getTime() - order_wait_ms_max)),
-      ),
-    )
-    .limit(1);
-  return ahead !== undefined;
+export async function updateWebhookEvent(
+  tx: Tx,
+  key: RowKey,
+  values: Partial<typeof webhookEvents.$inferInsert>,
+): Promise<void> {
+  await tx.update(webhookEvents).set(values).where(matchKey(webhookEvents, key));
 }
 
-/** The event whose first attempt comes next at an endpoint. */
-export async function findNextFirst(tx: Tx, after: WebhookEventRow, now: Date): Promise<string | undefined> {
-  const [row] = await tx
+/** Let the first of an endpoint's events that were not tried yet have its turn, if it waited for it. The caller holds the endpoint. */
+export async function releaseNext(tx: Tx, queue: Queue & { endpoint_id: string }, now: Date): Promise<boolean> {
+  const first = tx
     .select({ id: webhookEvents.id })
     .from(webhookEvents)
-    .where(
-      and(
-        eq(webhookEvents.endpoint_id, after.endpoint_id),
-        gt(webhookEvents.seq, after.seq),
-        isNull(webhookEvents.attempted_at),
-        lte(webhookEvents.next_attempt_at, now),
-      ),
-    )
+    .where(inQueue(queue))
     .orderBy(asc(webhookEvents.seq))
     .limit(1);
-  return row?.id;
+  const released = await tx
+    .update(webhookEvents)
+    .set({ waits: false, next_attempt_at: now })
+    .where(
+      and(
+        eq(webhookEvents.organization_id, queue.organization_id),
+        inArray(webhookEvents.id, first),
+        eq(webhookEvents.waits, true),
+      ),
+    )
+    .returning({ id: webhookEvents.id });
+  return released.length > 0;
 }
 
 /** How the latest finished events of an endpoint ended, newest first. */
-export async function findLatestOutcomes(tx: Tx, endpoint_id: string): Promise<(boolean | null)[]> {
+export async function findLatestOutcomes(tx: Tx, { organization_id, id }: RowKey): Promise<(boolean | null)[]> {
   const rows = await tx
     .select({ succeeded: webhookEvents.succeeded })
     .from(webhookEvents)
-    .where(and(eq(webhookEvents.endpoint_id, endpoint_id), isNotNull(webhookEvents.succeeded)))
+    .where(
+      and(
+        eq(webhookEvents.organization_id, organization_id),
+        eq(webhookEvents.endpoint_id, id),
+        isNotNull(webhookEvents.succeeded),
+      ),
+    )
     .orderBy(desc(webhookEvents.seq))
     .limit(disable_after_failures);
   return rows.map(({ succeeded }) => succeeded);
 }
 
 /** Switch an endpoint off and set aside what was waiting for it. */
-export async function disableEndpoint(tx: Tx, id: string, now: Date): Promise<void> {
-  await tx.update(webhookEndpoints).set({ enabled: false, modified_at: now }).where(eq(webhookEndpoints.id, id));
+export async function disableEndpoint(tx: Tx, key: RowKey, now: Date): Promise<void> {
+  await tx.update(webhookEndpoints).set({ enabled: false, modified_at: now }).where(matchKey(webhookEndpoints, key));
   await tx
     .update(webhookEvents)
     .set({ skipped: true, next_attempt_at: null, modified_at: now })
-    .where(and(eq(webhookEvents.endpoint_id, id), isNotNull(webhookEvents.next_attempt_at)));
+    .where(
+      and(
+        eq(webhookEvents.organization_id, key.organization_id),
+        eq(webhookEvents.endpoint_id, key.id),
+        isNotNull(webhookEvents.next_attempt_at),
+      ),
+    );
 }
 
-/** Due and not queued lately: a retry whose time has come, or work that was lost with its process. */
-const isDue = (now: Date, queued_before: Date): SQL | undefined =>
-  and(
-    lte(webhookEvents.next_attempt_at, now),
-    or(isNull(webhookEvents.queued_at), lt(webhookEvents.queued_at, queued_before)),
-  );
-
-export async function hasDue(db: Database, now: Date, queued_before: Date): Promise<boolean> {
-  const rows = await db.select({ id: webhookEvents.id }).from(webhookEvents).where(isDue(now, queued_before)).limit(1);
-  return rows.length > 0;
-}
-
-export async function takeDue(tx: Tx, now: Date, queued_before: Date, limit: number): Promise<string[]> {
-  const due = await tx
-    .select({ id: webhookEvents.id })
-    .from(webhookEvents)
-    .where(isDue(now, queued_before))
-    .orderBy(asc(webhookEvents.seq))
-    .limit(limit)
-    .for("update", { skipLocked: true });
-  const ids = due.map(({ id }) => id);
-  if (ids.length > 0) await tx.update(webhookEvents).set({ queued_at: now }).where(inArray(webhookEvents.id, ids));
-  return ids;
-}
-
-/** Empty events older than `before`; what was still to be sent of them is dropped (WHK-16). */
-export async function archiveBefore(db: Database, before: Date, now: Date, limit: number): Promise<number> {
-  const old = db
-    .select({ id: webhookEvents.id })
-    .from(webhookEvents)
-    .where(and(lt(webhookEvents.created_at, before), sql`not ${webhookEvents.is_archived}`))
-    .limit(limit);
-  const gone = await db
+/** Empty events; what was still to be sent of them is dropped (WHK-16). */
+export async function archiveEvents(db: Database, keys: readonly RowKey[], now: Date): Promise<void> {
+  await db
     .update(webhookEvents)
     .set({ payload: null, is_archived: true, next_attempt_at: null, modified_at: now })
-    .where(inArray(webhookEvents.id, old))
-    .returning({ id: webhookEvents.id });
-  return gone.length;
+    .where(matchKeys(webhookEvents, keys));
 }
 
 /**

@@ -52,8 +52,8 @@ export const webhookEvents = pgTable(
     attempted_at: instant(),
     /** When the next attempt is due; null: nothing to do. A sender that takes the row moves it ahead of itself. */
     next_attempt_at: instant(),
-    /** When a job was last written for it, so that the sweep does not write one every second. */
-    queued_at: instant(),
+    /** Whether it waits for the first attempt of one before it; at `next_attempt_at` it has waited for long enough. */
+    waits: boolean().notNull().default(false),
     last_http_code: integer(),
   },
   (table) => [
@@ -62,8 +62,13 @@ export const webhookEvents = pgTable(
     references(table.event_id, events, "cascade"),
     uniqueIndex("webhook_events_once").on(table.organization_id, table.event_id, table.endpoint_id),
     index("webhook_events_order").on(table.organization_id, table.endpoint_id, table.seq),
-    index("webhook_events_due").on(table.next_attempt_at).where(sql`${table.next_attempt_at} is not null`),
-    index("webhook_events_age").on(table.created_at).where(sql`not ${table.is_archived}`),
+    index("webhook_events_queue")
+      .on(table.organization_id, table.endpoint_id, table.seq)
+      .where(sql`${table.attempted_at} is null and ${table.next_attempt_at} is not null`),
+    index("webhook_events_due")
+      .on(table.organization_id, table.next_attempt_at)
+      .where(sql`${table.next_attempt_at} is not null`),
+    index("webhook_events_age").on(table.organization_id, table.created_at).where(sql`not ${table.is_archived}`),
   ],
 );
 

@@ -1,6 +1,6 @@
 import { and, eq, inArray, like } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { sweepGuests } from "../../server/auth/guests.ts";
+import { guestCleaning } from "../../server/auth/guests.ts";
 import {
   account,
   apikey,
@@ -15,6 +15,7 @@ import {
 import { checkouts } from "../../server/checkouts/tables.ts";
 import { customers } from "../../server/customers/tables.ts";
 import { listMails } from "../../server/lib/mail.ts";
+import { runSweeps } from "../../server/lib/sweeps.ts";
 import { auditLog } from "../../server/lib/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
@@ -303,10 +304,10 @@ test("a guest whose session ran out, and who has nothing, is forgotten; others a
       .where(inArray(user.id, [idle, owner, keyed, somebody]));
     return rows.map(({ id }) => id).sort();
   };
-  await sweepGuests(floe.deps);
+  await runSweeps(floe.deps, [guestCleaning]);
   expect(await left()).toEqual([idle, owner, keyed, somebody].sort());
   const later = { ...floe.deps, clock: { now: () => new Date(clock.now().getTime() + 8 * 24 * 60 * 60 * 1000) } };
-  await sweepGuests(later);
+  await runSweeps(later, [guestCleaning]);
   expect(await left()).toEqual([owner, keyed, somebody].sort());
 });
 

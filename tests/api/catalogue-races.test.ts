@@ -1,8 +1,9 @@
 import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { sweepTallies } from "../../server/customers/jobs.ts";
+import { tallySweep } from "../../server/customers/jobs.ts";
 import { listCustomers } from "../../server/customers/store.ts";
 import { customers } from "../../server/customers/tables.ts";
+import { runSweeps } from "../../server/lib/sweeps.ts";
 import { callsOf } from "../support/calls.ts";
 import type { Floe, Seller } from "../support/floe.ts";
 import { atOnce, startOnPostgres } from "../support/races.ts";
@@ -57,7 +58,7 @@ describe("at the same time", () => {
           async (db) => {
             const filter = { page: 1, limit: 1, sorting: [] };
             looked.push([(await listCustomers(db, organization_id, filter)).total, await db.$count(customers, living)]);
-            await sweepTallies(floe.deps);
+            await runSweeps(floe.deps, [tallySweep]);
           },
           { isolationLevel: "repeatable read" },
         );

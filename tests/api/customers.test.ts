@@ -1,7 +1,8 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { sweepTallies } from "../../server/customers/jobs.ts";
+import { tallySweep } from "../../server/customers/jobs.ts";
 import { customers, customerTallies } from "../../server/customers/tables.ts";
+import { runSweeps } from "../../server/lib/sweeps.ts";
 import { events } from "../../server/lib/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -351,15 +352,15 @@ describe("how many customers there are", () => {
     const [one] = many;
     await Promise.all([
       ...many.slice(1, 9).map(({ id }) => seller.client.customers.delete({ params: { id }, query: {} })),
-      sweepTallies(floe.deps),
-      sweepTallies(floe.deps),
+      runSweeps(floe.deps, [tallySweep]),
+      runSweeps(floe.deps, [tallySweep]),
       create({ email: one?.email }).catch(() => undefined),
     ]);
     expect(await total()).toBe(await counted());
-    await sweepTallies(floe.deps);
+    await runSweeps(floe.deps, [tallySweep]);
     expect(await tallies()).toBe(1);
     expect(await total()).toBe(await counted());
-    await sweepTallies(floe.deps);
+    await runSweeps(floe.deps, [tallySweep]);
     expect(await tallies()).toBe(1);
   });
 

@@ -2,8 +2,9 @@ import { eq } from "drizzle-orm";
 import * as oauth from "openid-client";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { hashSecret } from "../../server/auth/storage.ts";
-import { sweepDeviceCodes } from "../../server/auth/sweep.ts";
+import { accountCleaning } from "../../server/auth/sweep.ts";
 import { deviceCode, user as users } from "../../server/auth/tables.ts";
+import { runSweeps } from "../../server/lib/sweeps.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import type { Seller } from "../support/floe.ts";
 
@@ -249,7 +250,7 @@ test("rows nobody will ask for again are swept", async () => {
     .update(deviceCode)
     .set({ expiresAt: new Date(Date.now() - 25 * 3_600_000) })
     .where(eq(deviceCode.deviceCode, hashSecret(device_code)));
-  expect(await sweepDeviceCodes(floe.deps)).toBeGreaterThanOrEqual(1);
+  expect(await runSweeps(floe.deps, accountCleaning)).toBeGreaterThanOrEqual(1);
   const left = (await floe.deps.db.select({ code: deviceCode.deviceCode }).from(deviceCode)).map((row) => row.code);
   expect([left.includes(hashSecret(device_code)), left.includes(hashSecret(fresh.device_code))]).toEqual([false, true]);
   expect((await floe.deps.db.select({ id: users.id }).from(users)).length).toBeGreaterThanOrEqual(2);

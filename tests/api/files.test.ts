@@ -5,8 +5,9 @@ import { Readable } from "node:stream";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { deleteOrganization } from "../../server/auth/deletion.ts";
-import { sweepFiles } from "../../server/files/jobs.ts";
+import { fileSweeps } from "../../server/files/jobs.ts";
 import { files } from "../../server/files/tables.ts";
+import { runSweeps } from "../../server/lib/sweeps.ts";
 import { fileBytesMax } from "../../shared/api/files.ts";
 import { begin, finish, put, sha256, upload } from "../support/files.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -340,14 +341,14 @@ describe("what is swept", () => {
     await seller.client.files.delete({ params: { id: deleted.id } });
     await deleteOrganization(floe.deps, async () => false, gone.organization_id);
     floe.clock.advance(2 * day_ms - 1);
-    await sweepFiles(floe.deps);
+    await runSweeps(floe.deps, fileSweeps);
     expect(uploads()).toContain(half.upload.id);
     floe.clock.advance(2);
-    await sweepFiles(floe.deps);
+    await runSweeps(floe.deps, fileSweeps);
     expect(uploads()).not.toContain(half.upload.id);
     expect([kept, deleted, orphan].map(({ path }) => existsSync(objectOf(path)))).toEqual([true, false, false]);
     expect([await rowOf(orphan.id), (await rowOf(deleted.id))?.purged_at]).toEqual([undefined, expect.any(Date)]);
-    expect(await sweepFiles(floe.deps)).toBe(0);
+    expect(await runSweeps(floe.deps, fileSweeps)).toBe(0);
     expect((await floe.request("DELETE", `/v1/files/${half.id}`, { token: seller.key })).status).toBe(404);
   });
 
@@ -361,9 +362,9 @@ describe("what is swept", () => {
     const complete = ({ id, upload: { id: upload_id, path } }: (typeof begun)[number]) =>
       floe.request("POST", `/v1/files/${id}/uploaded`, { token: seller.key, body: { id: upload_id, path, parts } });
     const first = begun.slice(0, 3).map(complete);
-    const swept = sweepFiles(floe.deps);
+    const swept = runSweeps(floe.deps, fileSweeps);
     const [outcomes] = await Promise.all([Promise.all([...first, ...begun.slice(3).map(complete)]), swept]);
-    await sweepFiles(floe.deps);
+    await runSweeps(floe.deps, fileSweeps);
     for (const [index, { id, path }] of begun.entries()) {
       const { status } = outcomes[index] ?? {};
       expect([200, 404, 422]).toContain(status);

@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { limiter, sweepAttempts } from "../../server/auth/limits.ts";
+import { limiter } from "../../server/auth/limits.ts";
+import { accountCleaning } from "../../server/auth/sweep.ts";
 import { attempts, verification } from "../../server/auth/tables.ts";
 import { countInMemory } from "../../server/lib/limits.ts";
+import { runSweeps } from "../../server/lib/sweeps.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
@@ -36,7 +38,7 @@ describe("a limit", () => {
     expect(JSON.stringify(rows)).not.toContain("somebody");
     expect(rows.some(({ key }) => /^mail:[0-9a-f]{32}$/.test(key))).toBe(true);
     floe.clock.advance(61_000);
-    expect(await sweepAttempts(floe.deps)).toBeGreaterThan(0);
+    expect(await runSweeps(floe.deps, accountCleaning)).toBeGreaterThan(0);
     expect(await floe.deps.db.select().from(attempts)).toHaveLength(0);
   });
 });

@@ -1,6 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterEach, describe, expect, test } from "vitest";
-import { listMails, type Mail, queueMail, sweepOldMails, warnOfUnsentMail } from "../../server/lib/mail.ts";
+import { listMails, type Mail, mailCleaning, queueMail, warnOfUnsentMail } from "../../server/lib/mail.ts";
+import { runSweeps } from "../../server/lib/sweeps.ts";
 import { mails } from "../../server/lib/tables.ts";
 import { transact } from "../../server/lib/unit-of-work.ts";
 import { type Floe, start } from "../support/floe.ts";
@@ -118,7 +119,7 @@ describe("a mail server", () => {
     floe.clock.advance(60 * 60 * 1000);
     await floe.runJobs();
     expect(server.received).toEqual([]);
-    expect(await sweepOldMails(floe.deps)).toBe(1);
+    expect(await runSweeps(floe.deps, mailCleaning)).toBe(1);
     expect(await rowOf(floe)).toMatchObject({ sent_at: null, next_attempt_at: null, text: "", html: "" });
   });
 
@@ -128,7 +129,7 @@ describe("a mail server", () => {
     await queue(floe);
     const { sendMail } = await import("../../server/lib/mail.ts");
     const mail_id = (await rowOf(floe))?.id ?? "";
-    await Promise.all(Array.from({ length: 5 }, () => sendMail(floe.deps, { mail_id })));
+    await Promise.all(Array.from({ length: 5 }, () => sendMail(floe.deps, mail_id)));
     expect(server.received).toHaveLength(1);
   });
 });

@@ -224,8 +224,8 @@ describe("a mail exists if and only if its change does", () => {
     const broken = await startAccounts({ SMTP_URL: server.url });
     try {
       const email = `never-${newId().slice(-12)}@example.com`;
-      const send = broken.deps.jobs.send;
-      broken.deps.jobs.send = async () => {
+      const { wake } = broken.deps.jobs;
+      broken.deps.jobs.wake = () => {
         throw new Error("no queue");
       };
       const body = { email, password, name: "Never" };
@@ -236,7 +236,7 @@ describe("a mail exists if and only if its change does", () => {
         await broken.deps.db.$count(mails, eq(mails.to, email)),
       ];
       expect(await counts()).toEqual([0, 0]);
-      broken.deps.jobs.send = send;
+      broken.deps.jobs.wake = wake;
       expect((await signUp()).status).toBe(200);
       expect(await counts()).toEqual([1, 1]);
     } finally {
@@ -250,8 +250,8 @@ describe("a mail exists if and only if its change does", () => {
       body: { name: "Broken", slug: `broken-${newId().slice(-12)}` },
     });
     const organizationId = (made.json as { id: string }).id;
-    const send = floe.deps.jobs.send;
-    floe.deps.jobs.send = async () => {
+    const { wake } = floe.deps.jobs;
+    floe.deps.jobs.wake = () => {
       throw new Error("no queue");
     };
     try {
@@ -261,7 +261,7 @@ describe("a mail exists if and only if its change does", () => {
       const body = { organizationId, email, role: "member" };
       expect((await owner.go("POST", "/api/auth/organization/invite-member", { body })).status).toBe(500);
     } finally {
-      floe.deps.jobs.send = send;
+      floe.deps.jobs.wake = wake;
     }
     expect(await floe.deps.db.$count(invitation, eq(invitation.organizationId, organizationId))).toBeLessThan(2);
   });

@@ -70,6 +70,8 @@ const note = (tx: Tx, action: string) =>
     ip_address: null,
     user_agent: null,
   });
+const settleLater = (tx: Tx, order_id = newId()): Promise<void> =>
+  ctx.jobs.send(tx, "orders.settle_free", { organization_id: seller.organization_id, order_id });
 const told = async () =>
   (await floe.deps.db.select().from(events).orderBy(events.seq)).map(({ data }) => (data as { name: string }).name);
 const entries = async (action: string) =>
@@ -84,7 +86,7 @@ describe("a transaction", () => {
     const action = `noted.${newId()}`;
     await transact(ctx, async (tx) => {
       for (const name of ["a", "b", "c"]) await happen(tx, name);
-      for (const mail_id of [newId(), newId()]) await ctx.jobs.send(tx, "mails.send", { mail_id });
+      for (const order_id of [newId(), newId()]) await settleLater(tx, order_id);
       await note(tx, action);
       await note(tx, action);
       expect(await statements(tx)).toEqual([]);
@@ -96,16 +98,31 @@ describe("a transaction", () => {
     expect(queued).toHaveLength(1);
   });
 
-  test("has its organization's endpoints told by one job, and by one for each of several organizations", async () => {
-    const { organization_id: other } = await floe.seller("other");
-    await transact(ctx, async (tx) => {
-      for (const name of ["a", "b"]) for (const of of [undefined, other]) await happen(tx, name, of);
+  test("writes a job once that it asks for twice, and wakes who waits for it when it is committed, not before", async () => {
+    const order_id = newId();
+    let looks = 0;
+    const off = ctx.jobs.onWake("events.dispatch", () => {
+      looks += 1;
     });
+    await transact(ctx, async (tx) => {
+      for (const name of ["a", "b"]) await happen(tx, name);
+      for (const id of [order_id, order_id]) await settleLater(tx, id);
+      expect(looks).toBe(0);
+    });
+    expect(looks).toBeGreaterThan(0);
+    looks = 0;
+    const undone = transact(ctx, async (tx) => {
+      await happen(tx, "undone");
+      throw new Error("undone");
+    });
+    await expect(undone).rejects.toThrow("undone");
+    expect(looks).toBe(0);
+    off();
     const rows = await floe.deps.db
-      .select({ organization_id: sql<string>`data ->> 'organization_id'` })
+      .select({ id: sql<string>`data ->> 'order_id'` })
       .from(sql`pgboss.job`)
-      .where(sql`name = 'events.dispatch' and state = 'created'`);
-    expect(rows.map(({ organization_id }) => organization_id).sort()).toEqual([seller.organization_id, other].sort());
+      .where(sql`name = 'orders.settle_free' and state = 'created'`);
+    expect(rows).toEqual([{ id: order_id }]);
   });
 
   test("writes nothing, and does nothing afterwards, when it is undone or its end cannot be written", async () => {
@@ -114,6 +131,7 @@ describe("a transaction", () => {
     const work = async (tx: Tx) => {
       await tx.insert(mails).values(mailOf("undone"));
       await happen(tx, "undone");
+      await settleLater(tx);
       await note(tx, action);
       afterCommit(tx, () => void after.push("done"));
     };
@@ -354,7 +372,7 @@ describe("a change that cannot be committed", () => {
       const operation = (inner: Ctx) =>
         transact(inner, async (tx) => {
           await tx.insert(mails).values(mailOf("a"));
-          await happen(tx, "a");
+          await settleLater(tx);
           return made("a");
         });
       const run = (queue = ctx.jobs) =>

@@ -177,7 +177,6 @@ describe("a server that others can reach", () => {
         data: {},
         created_at: away.clock.now(),
       });
-      await away.deps.jobs.send(tx, "events.dispatch", { organization_id: owner.organization_id });
     });
     await away.runJobs();
     const [delivery] = await away.deps.db.select().from(webhookDeliveries).where(eq(webhookDeliveries.endpoint_id, id));

@@ -40,7 +40,7 @@ test("two servers send each event once, those of one transaction in their order 
             data: { id: sale },
             created_at: new Date(),
           });
-          await deps.jobs.send(tx, "events.dispatch", { organization_id: seller.organization_id });
+          deps.jobs.wake(tx, "events.dispatch");
         }
       });
     }),

@@ -1,9 +1,10 @@
 import { eq } from "drizzle-orm";
 import { Webhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { runSweeps } from "../../server/lib/sweeps.ts";
 import { events, mails } from "../../server/lib/tables.ts";
 import { transact } from "../../server/lib/unit-of-work.ts";
-import { webhookJobs } from "../../server/webhooks/jobs.ts";
+import { deliveries, dispatches } from "../../server/webhooks/jobs.ts";
 import { webhookEvents } from "../../server/webhooks/tables.ts";
 import type { WebhookEndpoint } from "../../shared/api/webhooks.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -39,18 +40,18 @@ afterEach(async () => {
   if (floe.clock.now().getTime() - began.getTime() > 24 * hour_ms) floe.clock.time = began;
 });
 
-/** Something happens: an event and its job in one transaction, as a domain writes them. */
+/** Something happens. */
 async function happen(type: string, data: object = { id: newId() }, of = seller): Promise<string> {
   const id = newId();
   await transact(floe.deps, async (tx) => {
     await tx
       .insert(events)
       .values({ id, organization_id: of.organization_id, type, data, created_at: floe.clock.now() });
-    await floe.deps.jobs.send(tx, "events.dispatch", { organization_id: of.organization_id });
   });
   return id;
 }
-const dispatch = () => webhookJobs["events.dispatch"](floe.deps, { organization_id: seller.organization_id });
+const dispatch = () => runSweeps(floe.deps, [dispatches]);
+const deliver = (id = "") => deliveries.work(floe.deps, [{ organization_id: seller.organization_id, id }]);
 const endpoint = (body: object = {}, headers: Record<string, string> = sdk1, of = seller): Promise<WebhookEndpoint> =>
   floe.client(of.key, headers).webhooks.createEndpoint({
     body: { url: receiver.url, format: "raw", events: ["product.created", "product.updated"], ...body },
@@ -139,8 +140,7 @@ describe("an event", () => {
     await dispatch();
     const rows = await copies(made.id);
     expect(rows.map(({ event_id }) => event_id)).toEqual(ids);
-    for (const { id } of [...rows].reverse())
-      await webhookJobs["webhooks.deliver"](floe.deps, { webhook_event_id: id });
+    for (const { id } of [...rows].reverse()) await deliver(id);
     await floe.runJobs();
     expect(receiver.received.map(({ json }) => json.data.number)).toEqual([0, 1, 2]);
   });
@@ -167,7 +167,7 @@ describe("an event", () => {
       .update(webhookEvents)
       .set({ next_attempt_at: far })
       .where(eq(webhookEvents.id, first?.id ?? ""));
-    await webhookJobs["webhooks.deliver"](floe.deps, { webhook_event_id: second?.id ?? "" });
+    await deliver(second?.id);
     expect(receiver.received).toEqual([]);
     floe.clock.advance(61_000);
     await floe.runJobs();
@@ -238,7 +238,7 @@ describe("an event", () => {
     const dying = vi.spyOn(db, "transaction").mockImplementationOnce(begin);
     dying.mockImplementationOnce(() => Promise.reject(new Error("The process dies here.")));
     try {
-      await expect(webhookJobs["webhooks.deliver"](floe.deps, { webhook_event_id: id })).rejects.toThrow("dies");
+      await expect(deliver(id)).rejects.toThrow("dies");
     } finally {
       dying.mockRestore();
     }
@@ -260,7 +260,7 @@ describe("an event", () => {
     const made = await endpoint();
     await happen("product.created");
     await floe.runJobs();
-    await webhookJobs["webhooks.deliver"](floe.deps, { webhook_event_id: only(await copies(made.id)).id });
+    await deliver(only(await copies(made.id)).id);
     expect(receiver.received).toHaveLength(1);
   });
 

@@ -299,13 +299,24 @@ describe("attempts", () => {
     const later = new Date("2026-06-01T12:00:01Z");
     const endpoint = { enabled: true, deleted_at: null };
     const due = { next_attempt_at: now, is_archived: false, payload: "{}", endpoint };
-    expect(rules.planAttempt(due, false, now)).toBe("send");
-    expect(rules.planAttempt(due, true, now)).toBe("nothing");
-    expect(rules.planAttempt({ ...due, next_attempt_at: later }, false, now)).toBe("nothing");
-    expect(rules.planAttempt({ ...due, next_attempt_at: null }, false, now)).toBe("nothing");
-    expect(rules.planAttempt({ ...due, endpoint: { ...endpoint, enabled: false } }, false, now)).toBe("skip");
-    expect(rules.planAttempt({ ...due, endpoint: { ...endpoint, deleted_at: now } }, false, now)).toBe("drop");
-    expect(rules.planAttempt({ ...due, is_archived: true, payload: null }, false, now)).toBe("drop");
+    expect(rules.planAttempt(due, now)).toBe("send");
+    expect(rules.planAttempt({ ...due, next_attempt_at: later }, now)).toBe("nothing");
+    expect(rules.planAttempt({ ...due, next_attempt_at: null }, now)).toBe("nothing");
+    expect(rules.planAttempt({ ...due, endpoint: { ...endpoint, enabled: false } }, now)).toBe("skip");
+    expect(rules.planAttempt({ ...due, endpoint: { ...endpoint, deleted_at: now } }, now)).toBe("drop");
+    expect(rules.planAttempt({ ...due, is_archived: true, payload: null }, now)).toBe("drop");
+  });
+  test("come one after the other for the first time, each waiting for those before it for at most a minute (WHK-13)", () => {
+    const now = new Date("2026-06-01T12:00:00Z");
+    const [soon, late] = [new Date("2026-06-01T12:00:20Z"), new Date("2026-06-01T12:01:00Z")];
+    const [first, next] = [
+      { waits: false, next_attempt_at: now },
+      { waits: true, next_attempt_at: late },
+    ];
+    expect(rules.planTurns(0, undefined, now)).toEqual([]);
+    expect(rules.planTurns(3, undefined, now)).toEqual([first, next, next]);
+    const queued_since = new Date("2026-06-01T11:59:20Z");
+    expect(rules.planTurns(2, queued_since, now)).toEqual([{ waits: true, next_attempt_at: soon }, next]);
   });
   test("of ten events in a row that failed for good switch an endpoint off; nine and one success do not (WHK-14)", () => {
     const failed = Array<boolean | null>(10).fill(false);

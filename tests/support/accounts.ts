@@ -2,8 +2,8 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { drizzle } from "drizzle-orm/pglite";
 import type { Deps } from "../../server/lib/context.ts";
-import { sendMail } from "../../server/lib/mail.ts";
-import { handlers } from "../../server/worker.ts";
+import { mailDelivery, sendMail } from "../../server/lib/mail.ts";
+import { runSweeps } from "../../server/lib/sweeps.ts";
 import { type Seller, start } from "./floe.ts";
 
 export type Answer = { status: number; json: never; text: string; headers: Headers };
@@ -82,7 +82,7 @@ export async function startAccounts(settings: Record<string, string> = {}, more:
       return cookiesOf(answer);
     },
     /** Send what waits to be sent. */
-    sendMails: () => deps.jobs.drain(deps, handlers),
-    deliver: (mail_id: string) => sendMail(deps, { mail_id }),
+    sendMails: () => runSweeps(deps, [mailDelivery]),
+    deliver: (mail_id: string) => sendMail(deps, mail_id),
   };
 }

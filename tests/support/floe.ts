@@ -9,12 +9,13 @@ import { type Config, completeConfig, readSettings } from "../../server/config.t
 import type { Deps } from "../../server/lib/context.ts";
 import { openPostgres } from "../../server/lib/database.ts";
 import { openJobs } from "../../server/lib/jobs.ts";
+import { runSweeps } from "../../server/lib/sweeps.ts";
 import { openProcessor } from "../../server/processors/open.ts";
 import { embedded } from "../../server/providers/embedded.ts";
 import type { Provider } from "../../server/providers/provider.ts";
 import { reactions } from "../../server/reactions.ts";
 import { openStorage } from "../../server/storage/open.ts";
-import { handlers, startWorker, sweepDue } from "../../server/worker.ts";
+import { dueWork, handlers, startWorker } from "../../server/worker.ts";
 import { type Api, api } from "../../shared/api/index.ts";
 import { createClient } from "../../shared/client.ts";
 import type { Client } from "../../shared/contract.ts";
@@ -207,7 +208,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     async runJobs() {
       for (let busy = true; busy; ) {
         const ran = await jobs.drain(deps, handlers);
-        const touched = await sweepDue(deps);
+        const touched = await runSweeps(deps, dueWork);
         busy = ran + touched > 0;
       }
     },

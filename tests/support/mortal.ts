@@ -25,8 +25,8 @@ const mortal = ({ processor, jobs }: Deps): Partial<Deps> => {
     },
     jobs: {
       ...jobs,
-      async send(tx, name, payload) {
-        await jobs.send(tx, name, payload);
+      wake(tx, sweep) {
+        jobs.wake(tx, sweep);
         if (step === "before the payment is written" && !charged) die();
         if (charged || step === "while a catalogue is applied") sent += 1;
         if (step === "while a catalogue is applied" && sent === 2) die();

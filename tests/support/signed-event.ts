@@ -38,7 +38,6 @@ export async function signedEvent(): Promise<Signed> {
       await tx
         .insert(events)
         .values({ id, organization_id: seller.organization_id, type: "product.created", data, created_at });
-      await floe.deps.jobs.send(tx, "events.dispatch", { organization_id: seller.organization_id });
     });
     await floe.runJobs();
     const [sent] = receiver.received;

@@ -1,0 +1,144 @@
+import { and, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
+import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
+// The row of a seller says how far its clock is ahead; what is due by it is found in one statement.
+import { organization } from "../organizations/tables.ts";
+import type { Database, Deps } from "./context.ts";
+import { loggable } from "./loggable.ts";
+import type { RowKey } from "./rows.ts";
+import { failedWork } from "./tables.ts";
+
+/** Which rows of a table wait for something, and when it is time. */
+export type Due = {
+  table: PgTable;
+  id: AnyPgColumn;
+  /** Whose the row is, by whose clock it is due. An index begins with it and holds the rest. Absent: the server's own. */
+  organization_id?: AnyPgColumn;
+  /** Which rows wait at all. Without parameters, so that a partial index serves it. */
+  where?: SQL | undefined;
+  /** When a row is due; absent: at once. */
+  at?: AnyPgColumn;
+  /** How long after that. */
+  after_ms?: number;
+  /** The order, where it is another than that in which rows fall due. */
+  order?: AnyPgColumn;
+};
+
+export type DueRow = RowKey & {
+  /** How far the seller's clock is ahead of the server's. */
+  offset_ms: number;
+  /** Since when handling it has failed. */
+  failing_since: Date | null;
+};
+
+export type Search = {
+  name: string;
+  limit: number;
+  /** Rows of one seller at most. */
+  share: number;
+  /** The seller after which to begin. */
+  after: string;
+  /** Sellers of whom nothing more is wanted now, and rows that are being worked on. */
+  busy: readonly string[];
+  except: readonly string[];
+};
+
+const among = (texts: readonly string[]): SQL => sql`string_to_array(${texts.join(",")}, ',')`;
+
+/**
+ * Find rows that are due, in one statement: of each seller in turn at most a share, so that one with very many holds up no
+ * other. It steps from seller to seller through the index and reads of each only what it takes. Rows that failed and were
+ * put off are left out.
+ */
+export async function findDue(db: Database, now: Date, due: Due, search: Search): Promise<DueRow[]> {
+  const { table, id, organization_id, where = sql`true`, at, after_ms = 0, order = at ?? id } = due;
+  const clock = sql`${new Date(now.getTime() - after_ms).toISOString()}::timestamptz`;
+  const rows = (whose: SQL, time: SQL, limit: number) => sql`
+    select ${id}::text as id, failed.first_failed_at as failing_since
+    from ${table} left join ${failedWork} as failed on failed.kind = ${search.name} and failed.row_id = ${id}::text
+    where ${whose} and ${where} and ${at ? sql`${at} <= ${time}` : sql`true`}
+      and (failed.kind is null or failed.retry_at <= ${now.toISOString()}::timestamptz)
+      and ${id}::text <> all(${among(search.except)})
+    order by ${order} limit ${limit}`;
+  const sellers = (after: SQL) => sql`
+    select ${organization_id} from ${table} where ${where} and ${organization_id} > ${after}
+    order by ${organization_id} limit 1`;
+  const offset = sql`coalesce(${organization.clock_offset_ms}, 0)`;
+  const found = organization_id
+    ? sql`
+      with recursive sellers (organization_id) as (
+        (${sellers(sql`${search.after}`)})
+        union all
+        select (${sellers(sql`sellers.organization_id`)}) from sellers where sellers.organization_id is not null
+      )
+      select due.*, sellers.organization_id, ${offset} as offset_ms
+      from sellers
+      left join ${organization} on ${organization.id} = sellers.organization_id
+      cross join lateral (${rows(
+        sql`${organization_id} = sellers.organization_id`,
+        sql`${clock} + ${offset} * interval '1 millisecond'`,
+        search.share,
+      )}) as due
+      where sellers.organization_id <> all(${among(search.busy)})
+      limit ${search.limit}`
+    : sql`select due.*, '' as organization_id, 0 as offset_ms from (${rows(sql`true`, clock, search.limit)}) as due`;
+  return db
+    .select({
+      id: sql<string>`found.id`,
+      organization_id: sql<string>`found.organization_id`,
+      offset_ms: sql`found.offset_ms`.mapWith(Number),
+      failing_since: sql`found.failing_since`.mapWith(failedWork.first_failed_at),
+    })
+    .from(sql`(${found}) as found`);
+}
+
+const pause_least_ms = 5000;
+const pause_most_ms = 60 * 60 * 1000;
+const given_up_after_ms = 24 * 60 * 60 * 1000;
+const error_length_max = 500;
+
+/** When to try again what has failed for so long: ever more seldom; after a day not any more. */
+export function planRetry(failing_ms: number): number | null {
+  if (failing_ms >= given_up_after_ms) return null;
+  return Math.min(Math.max(failing_ms / 4, pause_least_ms), pause_most_ms);
+}
+
+/** Put off a row that could not be handled, or give it up: then it is a dead letter. */
+export async function putOff({ db, clock, log }: Deps, kind: string, row: DueRow, error: unknown): Promise<void> {
+  const now = clock.now();
+  const pause_ms = planRetry(row.failing_since === null ? 0 : now.getTime() - row.failing_since.getTime());
+  const retry_at = pause_ms === null ? null : new Date(now.getTime() + pause_ms);
+  const said = loggable(error);
+  const text = ("message" in said ? String(said.message) : "").slice(0, error_length_max);
+  await db
+    .insert(failedWork)
+    .values({
+      kind,
+      row_id: row.id,
+      organization_id: row.organization_id || null,
+      attempts: 1,
+      error: text,
+      first_failed_at: now,
+      retry_at,
+    })
+    .onConflictDoUpdate({
+      target: [failedWork.kind, failedWork.row_id],
+      set: { attempts: sql`${failedWork.attempts} + 1`, error: text, retry_at },
+    });
+  const fields = { err: error, work: kind, id: row.id, organization_id: row.organization_id, retry_at };
+  if (retry_at) log.warn(fields, "What was due could not be done; it will be tried again.");
+  else log.error(fields, "What was due could not be done for a day; it is given up, and is a dead letter.");
+}
+
+/** What failed before has been done. */
+export const forgetFailures = (db: Database, kind: string, ids: readonly string[]): Promise<unknown> =>
+  db.delete(failedWork).where(and(eq(failedWork.kind, kind), inArray(failedWork.row_id, [...ids])));
+
+/** Try what was given up once more: whatever stood in the way may be gone with the version that just started. */
+export async function reviveDeadLetters({ db, clock, log }: Pick<Deps, "db" | "clock" | "log">): Promise<void> {
+  const revived = await db
+    .update(failedWork)
+    .set({ retry_at: clock.now() })
+    .where(isNull(failedWork.retry_at))
+    .returning({ kind: failedWork.kind });
+  if (revived.length > 0) log.info({ count: revived.length }, "Dead letters are tried once more.");
+}
