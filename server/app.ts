@@ -59,7 +59,9 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     routerOptions: { ignoreTrailingSlash: true, querystringParser: parseQuery, maxParamLength: 500 },
     // An address that is none, as one with half of an escape, leads nowhere; the framework's own answer has another shape.
     frameworkErrors: (_error, request, reply) =>
-      answerError(deps.log)(notFound(), request as FastifyRequest, reply as FastifyReply),
+      request.url.startsWith("/api/auth/")
+        ? reply.code(404).send({ code: "NOT_FOUND", message: "Not found" })
+        : answerError(deps.log)(notFound(), request as FastifyRequest, reply as FastifyReply),
   });
   app.setErrorHandler(answerError(deps.log));
   app.addHook("onSend", async (request, reply) => void reply.header("X-Request-Id", request.id));

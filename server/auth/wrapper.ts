@@ -78,6 +78,11 @@ export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): 
       answer(reply, config, path, await handle(toRequest(request, config, path, fields))),
   });
   scope.route({
+    method: ["DELETE", "OPTIONS", "PATCH", "PUT"],
+    url: `${base}/*`,
+    handler: (_request, reply) => reply.code(404).send(mapError(404, null)),
+  });
+  scope.route({
     method: ["GET", "POST"],
     url: `${base}/*`,
     handler: async (request, reply) => {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { interval } from "../../shared/api/fields.ts";
-import { ApiError } from "../../shared/errors.ts";
+import { ApiError, codeOf } from "../../shared/errors.ts";
 import type { Ctx, Deps } from "../lib/context.ts";
 import { anonymous } from "../lib/context.ts";
 import { faultsOf } from "../lib/faults.ts";
@@ -45,6 +45,16 @@ export const CheckoutRequest = z
   });
 export type CheckoutRequest = z.output<typeof CheckoutRequest>;
 
+/** An error as the account side answers it: a body of the wrong shape in fixed words, anything else in its own. */
+function refusalOf({ error, detail, message }: ApiError): { code: string; message: string; detail?: string } {
+  if (error === "RequestValidationError")
+    return { code: "VALIDATION_ERROR", message: "Invalid body parameters", detail: message };
+  if (error === "TooManyRequests")
+    return { code: "TOO_MANY_REQUESTS", message: "Too many requests", detail: message };
+  const said = typeof detail === "string" ? detail : (detail[0]?.msg ?? message);
+  return { code: codeOf(said), message: said };
+}
+
 /** Makes the checkout of a request, its customer linked to the user by `external_id`. */
 export type CreateForUser = (ctx: Ctx, request: CheckoutRequest, user_id: string | null) => Promise<{ url: string }>;
 
@@ -71,11 +81,10 @@ export function checkoutSession(
       return await reply.send({ url, redirect: body.data.redirect });
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      const code = error.status === 422 ? "VALIDATION_ERROR" : error.status === 429 ? "TOO_MANY_REQUESTS" : error.error;
       return reply
         .code(error.status === 422 ? 400 : error.status)
         .headers(error.headers)
-        .send({ code, message: error.message });
+        .send(refusalOf(error));
     }
   });
 }

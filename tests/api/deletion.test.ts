@@ -120,7 +120,8 @@ describe.each(ways)("a person who is deleted %s", (_, remove) => {
       status: 400,
       json: {
         code: "ORGANIZATION_NEEDS_OWNER",
-        message: 'An organization needs an owner. First make another member the owner of "only".',
+        message: "Organization needs owner",
+        detail: 'An organization needs an owner. First make another member the owner of "only".',
         organizations: [{ id: one.organizationId, name: "only" }],
       },
     });
@@ -229,7 +230,7 @@ describe("an organization", () => {
     });
     expect((await remove(null, one.organizationId)).status).toBe(401);
     const refused = await remove(other, one.organizationId);
-    expect([refused.status, refused.json.code]).toEqual([403, "YOU_ARE_NOT_ALLOWED_TO_DELETE_THIS_ORGANIZATION"]);
+    expect([refused.status, refused.json.code]).toEqual([403, "UNAUTHORIZED_TO_ACCESS_RESOURCE_ORGANIZATION"]);
     const stranger = await person(floe, "stranger");
     expect((await remove(stranger, one.organizationId)).status).toBe(400);
     expect(await isGood(key)).toBe("key");
@@ -258,7 +259,8 @@ describe("an organization", () => {
       400,
       {
         code: "ORGANIZATION_HAS_BOOKS",
-        message: "The organization has orders or payments, which are kept. It cannot be deleted.",
+        message: "Organization has books",
+        detail: "The organization has orders or payments, which are kept. It cannot be deleted.",
       },
     ]);
     expect(await exists(organization, one.organizationId)).toBe(true);

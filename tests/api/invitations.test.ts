@@ -77,7 +77,7 @@ describe("the states of an invitation (product.md 4)", () => {
       const { status, json } = await again;
       expect([status, json]).toEqual([
         400,
-        { code: "INVITATION_NOT_PENDING", message: "This invitation is already accepted." },
+        { code: "INVITATION_NOT_PENDING", message: "Invitation not pending", detail: "This invitation is already accepted." },
       ]);
     }
     expect(await statusOf(id)).toBe("accepted");
@@ -94,7 +94,7 @@ describe("the states of an invitation (product.md 4)", () => {
       [canceled, "canceled"],
     ] as const) {
       for (const again of [accept(guest, id), reject(guest, id), cancel(owner, id)]) {
-        expect((await again).json.message).toBe(`This invitation is already ${state}.`);
+        expect((await again).json.detail).toBe(`This invitation is already ${state}.`);
       }
       expect(await statusOf(id)).toBe(state);
     }
@@ -116,7 +116,7 @@ describe("the states of an invitation (product.md 4)", () => {
       const { status, json } = await late;
       expect([status, json]).toEqual([
         400,
-        { code: "INVITATION_EXPIRED", message: "This invitation has expired. Ask for a new one." },
+        { code: "INVITATION_EXPIRED", message: "Invitation expired", detail: "This invitation has expired. Ask for a new one." },
       ]);
     }
     expect((await accept(guest, await invited(guest.email))).status).toBe(200);
@@ -201,7 +201,8 @@ describe("sending", () => {
   test("an unknown role, a malformed address and no role are refused", async () => {
     expect((await invite(owner, "x@example.com", { role: "ghost" })).json).toEqual({
       code: "ROLE_NOT_FOUND",
-      message: "Role not found: ghost",
+      message: "Role not found",
+      detail: "Role not found: ghost",
     });
     expect((await invite(owner, "no address")).json).toMatchObject({ code: "INVALID_EMAIL" });
     expect((await invite(owner, "x@example.com", { role: [] })).json).toMatchObject({ code: "VALIDATION_ERROR" });
@@ -228,7 +229,7 @@ describe("sending", () => {
     const nobody = await person(floe, "nobody");
     await join(floe, { owner, organizationId, guest: nobody, role: "member" });
     expect((await invite(nobody, "x@example.com")).json.code).toBe(
-      "YOU_ARE_NOT_ALLOWED_TO_INVITE_USERS_TO_THIS_ORGANIZATION",
+      "UNAUTHORIZED_TO_ACCESS_RESOURCE_INVITATION",
     );
   });
 

@@ -37,7 +37,8 @@ const signIn = (email: string, given: string) =>
 
 const compromised = {
   code: "PASSWORD_COMPROMISED",
-  message:
+  message: "Password compromised",
+  detail:
     "This password is on a list of stolen passwords, which are tried first. Choose another: a few random words are long and easy to keep.",
 };
 
@@ -130,7 +131,7 @@ describe("what is refused", () => {
     for (const given of [email, email.toUpperCase(), email.split("@")[0], name, "gracehopper"])
       expect(await signUp({ email, name, password: given })).toMatchObject({
         status: 400,
-        json: { code: "PASSWORD_GUESSABLE", message: expect.stringContaining("Choose another") },
+        json: { code: "PASSWORD_GUESSABLE", detail: expect.stringContaining("Choose another") },
       });
     const who = await person();
     const change = (newPassword: string) =>

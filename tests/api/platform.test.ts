@@ -173,7 +173,8 @@ describe("a ban", () => {
       403,
       {
         code: "BANNED_USER",
-        message: "You have been banned from this application. Please contact support if you believe this is an error.",
+        message: "Banned user",
+        detail: "You have been banned from this application. Please contact support if you believe this is an error.",
       },
     ]);
     await call(admin, "POST", "/admin/unban-user", { userId: one.user_id });

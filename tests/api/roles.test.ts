@@ -173,9 +173,9 @@ describe("roles of one's own", () => {
     ]);
     const helper = await joined("member");
     for (const [answer, code] of [
-      [await create(helper, "mine", { ac: ["read"] }), "YOU_ARE_NOT_ALLOWED_TO_CREATE_A_ROLE"],
-      [await update(helper, "strong", { permission: {} }), "YOU_ARE_NOT_ALLOWED_TO_UPDATE_A_ROLE"],
-      [await remove(helper, "strong"), "YOU_ARE_NOT_ALLOWED_TO_DELETE_A_ROLE"],
+      [await create(helper, "mine", { ac: ["read"] }), "UNAUTHORIZED_TO_ACCESS_RESOURCE_AC"],
+      [await update(helper, "strong", { permission: {} }), "UNAUTHORIZED_TO_ACCESS_RESOURCE_AC"],
+      [await remove(helper, "strong"), "UNAUTHORIZED_TO_ACCESS_RESOURCE_AC"],
       [await create(await person(floe), "mine", {}), "YOU_ARE_NOT_A_MEMBER_OF_THIS_ORGANIZATION"],
     ] as const)
       expect([answer.status, answer.json.code]).toEqual([403, code]);
@@ -195,7 +195,8 @@ describe("roles of one's own", () => {
           400,
           {
             code: "ROLE_IS_ASSIGNED_TO_MEMBERS",
-            message: "Members or open invitations have the role used. Give them another one first.",
+            message: "Role is assigned to members",
+            detail: "Members or open invitations have the role used. Give them another one first.",
           },
         ]);
     };

@@ -1,10 +1,9 @@
-import { betterAuth } from "better-auth";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { pluginsOf } from "../../server/auth/plugins.ts";
 import { session } from "../../server/auth/tables.ts";
 import { checkouts } from "../../server/checkouts/tables.ts";
 import { newAddress } from "../support/accounts.ts";
+import { endpointsOf } from "../support/endpoints.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 let floe: Floe;
@@ -26,20 +25,7 @@ type Sent = { body?: unknown; headers?: Record<string, string> };
 const post = (path: string, { body = {}, headers = {} }: Sent = {}) =>
   floe.request("POST", `/api/auth${path}`, { body, headers: { "x-forwarded-for": newAddress(), ...headers } });
 
-/** Every call of the account side that is made by POST: better-auth's, its plugins', and our own. */
-function postedPaths(): string[] {
-  const { api } = betterAuth({
-    secret: floe.deps.config.secret,
-    baseURL: floe.url,
-    plugins: pluginsOf(floe.deps, {} as never, {} as never),
-  });
-  type Endpoint = { path?: string; options?: { method?: string | string[] } };
-  const theirs = (Object.values(api) as Endpoint[]).flatMap(({ path, options }) =>
-    path !== undefined && [options?.method].flat().includes("POST") ? [path] : [],
-  );
-  const own = [...floe.app.printRoutes({ commonPrefix: false }).matchAll(/\/api\/auth(\/\S+) \(POST/g)];
-  return [...new Set([...theirs, ...own.map(([, path = ""]) => path)])];
-}
+const postedPaths = () => endpointsOf(floe).flatMap(({ method, path }) => (method === "POST" ? [path] : []));
 /** Apple posts its answer from its own page; a device has no cookies; nobody is signed in by a checkout (below). */
 const exempt = new Set(["/callback/:id", "/device/code", "/device/token", "/checkout", "/get-session"]);
 

@@ -110,7 +110,7 @@ test("what is switched off is not offered, and refused", async () => {
       strict.request("POST", `/api/auth/${path}`, { body, headers: { origin: strict.url } });
     expect(await post("sign-in/anonymous", {})).toMatchObject({
       status: 400,
-      json: { code: "ANONYMOUS_SIGN_IN_DISABLED", message: "Anonymous sign-in is not enabled" },
+      json: { code: "ANONYMOUS_SIGN_IN_DISABLED", detail: "Anonymous sign-in is not enabled" },
     });
     const password = "a fine long password 7";
     const off = { status: 400, json: { message: "Email and password is not enabled" } };
@@ -354,7 +354,7 @@ describe("coming back from the service", () => {
       },
     ],
     [
-      "account_not_linked",
+      "unable_to_link_account",
       "the address is a user's who has not proved it",
       async () => {
         const { email } = services.state.discord;
@@ -378,7 +378,7 @@ describe("coming back from the service", () => {
       },
     ],
     [
-      "issuer_mismatch",
+      "invalid_callback_request",
       "the answer of another provider",
       async () => {
         const url = await back();
@@ -425,7 +425,7 @@ describe("coming back from the service", () => {
       body: { name: "O", email, password: "a fine long password 7" },
     });
     await floe.deps.db.update(user).set({ emailVerified: true }).where(eq(user.email, email));
-    expect(errorOf((await alice.signIn("discord")).location)).toEqual(errorPage("account_not_linked"));
+    expect(errorOf((await alice.signIn("discord")).location)).toEqual(errorPage("unable_to_link_account"));
   });
 });
 

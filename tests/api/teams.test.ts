@@ -58,11 +58,11 @@ test("owners and admins make, rename and remove teams; members see them and may 
   expect((await update(admin, id, { name: "Service" })).json).toMatchObject({ id, name: "Service", organizationId });
   expect(await names(helper)).toContain("Service");
   for (const [answer, code] of [
-    [await create(helper, "Mine"), "YOU_ARE_NOT_ALLOWED_TO_CREATE_TEAMS_IN_THIS_ORGANIZATION"],
-    [await update(helper, id, { name: "Mine" }), "YOU_ARE_NOT_ALLOWED_TO_UPDATE_THIS_TEAM"],
-    [await remove(helper, id), "YOU_ARE_NOT_ALLOWED_TO_DELETE_TEAMS_IN_THIS_ORGANIZATION"],
-    [await add(helper, id, helper.user_id), "YOU_ARE_NOT_ALLOWED_TO_CREATE_A_NEW_TEAM_MEMBER"],
-    [await take(helper, id, owner.user_id), "YOU_ARE_NOT_ALLOWED_TO_REMOVE_A_TEAM_MEMBER"],
+    [await create(helper, "Mine"), "UNAUTHORIZED_TO_ACCESS_RESOURCE_TEAM"],
+    [await update(helper, id, { name: "Mine" }), "UNAUTHORIZED_TO_ACCESS_RESOURCE_TEAM"],
+    [await remove(helper, id), "UNAUTHORIZED_TO_ACCESS_RESOURCE_TEAM"],
+    [await add(helper, id, helper.user_id), "UNAUTHORIZED_TO_ACCESS_RESOURCE_MEMBER"],
+    [await take(helper, id, owner.user_id), "UNAUTHORIZED_TO_ACCESS_RESOURCE_MEMBER"],
   ] as const)
     expect([answer.status, answer.json.code]).toEqual([403, code]);
   expect((await remove(owner, id)).json).toEqual({ message: "Team removed successfully." });

@@ -5,6 +5,7 @@ import type { Deps } from "../../server/lib/context.ts";
 import { mailDelivery, sendMail } from "../../server/lib/mail.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
 import { type Seller, start } from "./floe.ts";
+import { checkRefusal } from "./refusals.ts";
 
 export type Answer = { status: number; json: never; text: string; headers: Headers };
 export type Asked = { token?: string; cookie?: string; body?: unknown; headers?: Record<string, string> };
@@ -49,9 +50,11 @@ export async function startAccounts(settings: Record<string, string> = {}, more:
     const answer = await fetch(new URL(path, url), { method, headers: sent, body: payload, redirect: "manual" });
     const text = await answer.text();
     const isJson = (answer.headers.get("content-type") ?? "").includes("json") && text !== "";
+    const json = (isJson ? JSON.parse(text) : undefined) as never;
+    checkRefusal(path, answer.status, json);
     return {
       status: answer.status,
-      json: (isJson ? JSON.parse(text) : undefined) as never,
+      json,
       text,
       headers: answer.headers,
     };

@@ -5,6 +5,7 @@ import { user } from "../../server/auth/tables.ts";
 import { type Accounts, startAccounts } from "./accounts.ts";
 import { newId } from "./ids.ts";
 import { linkTo } from "./mails.ts";
+import { codeOf } from "./refusals.ts";
 import { type Row, words } from "./table.ts";
 import { type Visit, visitor } from "./visitor.ts";
 
@@ -64,13 +65,6 @@ export function answers({ cells: [, back] }: Row, answer: { status: number; json
   expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 200 });
   for (const field of words(back)) expect(answer.json).toHaveProperty(field);
 }
-
-const codeOf = (message: string) =>
-  message
-    .replace(/[^A-Za-z0-9_ ]/g, "")
-    .trim()
-    .replace(/ +/g, "_")
-    .toUpperCase();
 
 /**
  * A call is refused as its row says: with its status, its text, and the code that is its text in capitals. `fills` are

@@ -22,6 +22,7 @@ import type { Client } from "../../shared/contract.ts";
 import { freePort } from "./free-port.ts";
 import { newId } from "./ids.ts";
 import { migrations, openMemory } from "./memory-database.ts";
+import { checkRefusal } from "./refusals.ts";
 
 /** A clock that stands still until it is moved. */
 export class TestClock {
@@ -160,9 +161,11 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     });
     const text = answer.body;
     const isJson = String(answer.headers["content-type"] ?? "").includes("json") && text.length > 0;
+    const json = (isJson ? JSON.parse(text) : undefined) as never;
+    checkRefusal(path, answer.statusCode, json);
     return {
       status: answer.statusCode,
-      json: (isJson ? JSON.parse(text) : undefined) as never,
+      json,
       text,
       headers: answer.headers,
     };

@@ -1,5 +1,6 @@
 /** A person with a browser: keeps cookies, sends the page's origin, and is led nowhere without the test. */
 import { newAddress } from "./accounts.ts";
+import { checkRefusal } from "./refusals.ts";
 
 export type Visit = { status: number; json: never; text: string; location: URL | undefined; cookies: string[] };
 type Sent = { body?: unknown; headers?: Record<string, string>; cookieless?: boolean };
@@ -40,9 +41,11 @@ export function visitor(url: string) {
     const text = await answer.text();
     const isJson = (answer.headers.get("content-type") ?? "").includes("json") && text !== "";
     const location = answer.headers.get("location");
+    const json = (isJson ? JSON.parse(text) : undefined) as never;
+    checkRefusal(target.href, answer.status, json);
     return {
       status: answer.status,
-      json: (isJson ? JSON.parse(text) : undefined) as never,
+      json,
       text,
       cookies,
       location: location === null ? undefined : new URL(location, target),

@@ -12,6 +12,7 @@ import { listMails } from "../../../server/lib/mail.ts";
 import { errors } from "../../fixtures/accounts-rows.ts";
 import { newAddress } from "../../support/accounts.ts";
 import { type Catalogue, refuses, type Someone, startCatalogue, unique } from "../../support/catalogue.ts";
+import { endpointsOf } from "../../support/endpoints.ts";
 import { startOpenId } from "../../support/oauth-stand-in.ts";
 import { checkTable } from "../../support/table.ts";
 
@@ -329,30 +330,29 @@ checkTable("8. Requests and permissions", errors.requests, {
     const work = mapped(endpoint)({ headers: new Headers() } as never);
     refuses(row, await failureOf(work), { status: 400 });
   },
+  // Looked at wherever a test is refused anything (tests/support/refusals.ts); here by every call there is.
   "An error's code is the upper-cased form of its message": async () => {
-    const someone = await floe.person();
-    const refusals = [
-      await someone.post("/sign-in/email", { email: someone.email, password: "wrong horse wrong" }),
-      await someone.post("/delete-user", { password: "wrong horse wrong" }),
-      await someone.post("/change-email", { newEmail: someone.email }),
-      await someone.post("/unlink-account", { providerId: "credential" }),
-      await someone.post("/update-user", { role: "admin" }),
-      await someone.post("/sign-in/social", { provider: "nobody" }),
-      await someone.post("/refresh-token", { providerId: "nobody" }),
-      await floe.stranger().get("/list-sessions"),
-      await floe.stranger().get("/there-is-no-such-call"),
-      await someone.post("/organization/has-permission", { permissions: { ac: ["read"] } }),
-    ];
-    for (const { status, json } of refusals) {
-      expect(status).toBeGreaterThanOrEqual(400);
-      const { code, message } = json as { code: string; message: string };
-      expect(code).toBe(
-        message
-          .toUpperCase()
-          .replace(/[^A-Z_ ]/g, "")
-          .replaceAll(" ", "_"),
-      );
+    const someone = await floe.person({ verified: true });
+    const { json: shop } = await someone.post("/organization/create", { name: "Shop", slug: `shop-${unique()}` });
+    const ending = /^\/(sign-out|revoke-|delete-user|admin\/(remove|stop))|\/delete$/;
+    const texts = ["name", "token", "id", "userId", "keyId", "invitationId", "memberId", "memberIdOrEmail", "teamId"];
+    const more = ["roleName", "userCode", "sessionToken", "provider", "providerId", "username", "slug", "role"];
+    const named = Object.fromEntries([...texts, ...more].map((name) => [name, `no-${name}`]));
+    const password = "wrong horse wrong";
+    const mine = { organizationId: shop.id, email: someone.email, newEmail: someone.email, data: {}, permission: {} };
+    const full = { ...named, ...mine, password, currentPassword: password, newPassword: "another horse 77" };
+    const bodies = [undefined, {}, "text", { email: 7, id: [] }, full];
+    const codes = new Set<unknown>();
+    const calls = endpointsOf(floe).filter(({ path }) => !ending.test(path));
+    expect(calls.length).toBeGreaterThan(80);
+    for (const { method, path } of calls) {
+      for (const who of [someone, floe.stranger()]) {
+        const at = path.replace(/:\w+/g, "x");
+        const asked = method === "GET" ? [who.get(at), who.get(`${at}?id=x&token=x`)] : bodies.map((one) => who.post(at, one));
+        for (const { status, json } of await Promise.all(asked)) if (status >= 400) codes.add(json?.code ?? json?.error);
+      }
     }
+    expect(codes.size, [...codes].join(" ")).toBeGreaterThan(30);
   },
   // Chosen for these two: 403.
   "Forbidden: callback": async (row) => {
@@ -400,11 +400,13 @@ checkTable("8. Generic statuses", errors.statuses, {
     expect(answer).toMatchObject({ status: 403, json: shaped });
   },
   "404": async () => {
-    for (const method of ["GET", "POST"] as const)
-      expect(await floe.request(method, "/api/auth/there-is-no-such-call")).toMatchObject({
-        status: 404,
-        json: { code: "NOT_FOUND", message: "Not found" },
-      });
+    for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"])
+      for (const path of ["there-is-no-such-call", "sign-out", "%E0%A4%A"])
+        if (method !== "POST" || path !== "sign-out")
+          expect(await floe.request(method, `/api/auth/${path}`)).toMatchObject({
+            status: 404,
+            json: { code: "NOT_FOUND", message: "Not found" },
+          });
   },
   "429": async () => {
     const headers = { origin: floe.url, "x-forwarded-for": newAddress() };
