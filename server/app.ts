@@ -60,7 +60,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     // An address that is none, as one with half of an escape, leads nowhere; the framework's own answer has another shape.
     frameworkErrors: (_error, request, reply) =>
       request.url.startsWith("/api/auth/")
-        ? reply.code(404).send({ code: "NOT_FOUND", message: "Not found" })
+        ? (reply as FastifyReply).code(404).send({ code: "NOT_FOUND", message: "Not found" })
         : answerError(deps.log)(notFound(), request as FastifyRequest, reply as FastifyReply),
   });
   app.setErrorHandler(answerError(deps.log));
