@@ -49,8 +49,7 @@ export type CheckoutRequest = z.output<typeof CheckoutRequest>;
 function refusalOf({ error, detail, message }: ApiError): { code: string; message: string; detail?: string } {
   if (error === "RequestValidationError")
     return { code: "VALIDATION_ERROR", message: "Invalid body parameters", detail: message };
-  if (error === "TooManyRequests")
-    return { code: "TOO_MANY_REQUESTS", message: "Too many requests", detail: message };
+  if (error === "TooManyRequests") return { code: "TOO_MANY_REQUESTS", message: "Too many requests", detail: message };
   const said = typeof detail === "string" ? detail : (detail[0]?.msg ?? message);
   return { code: codeOf(said), message: said };
 }

@@ -77,7 +77,11 @@ describe("the states of an invitation (product.md 4)", () => {
       const { status, json } = await again;
       expect([status, json]).toEqual([
         400,
-        { code: "INVITATION_NOT_PENDING", message: "Invitation not pending", detail: "This invitation is already accepted." },
+        {
+          code: "INVITATION_NOT_PENDING",
+          message: "Invitation not pending",
+          detail: "This invitation is already accepted.",
+        },
       ]);
     }
     expect(await statusOf(id)).toBe("accepted");
@@ -116,7 +120,11 @@ describe("the states of an invitation (product.md 4)", () => {
       const { status, json } = await late;
       expect([status, json]).toEqual([
         400,
-        { code: "INVITATION_EXPIRED", message: "Invitation expired", detail: "This invitation has expired. Ask for a new one." },
+        {
+          code: "INVITATION_EXPIRED",
+          message: "Invitation expired",
+          detail: "This invitation has expired. Ask for a new one.",
+        },
       ]);
     }
     expect((await accept(guest, await invited(guest.email))).status).toBe(200);
@@ -228,9 +236,7 @@ describe("sending", () => {
     expect((await invite(greeter, guest.email, { role: "greeter" })).status).toBe(200);
     const nobody = await person(floe, "nobody");
     await join(floe, { owner, organizationId, guest: nobody, role: "member" });
-    expect((await invite(nobody, "x@example.com")).json.code).toBe(
-      "UNAUTHORIZED_TO_ACCESS_RESOURCE_INVITATION",
-    );
+    expect((await invite(nobody, "x@example.com")).json.code).toBe("UNAUTHORIZED_TO_ACCESS_RESOURCE_INVITATION");
   });
 
   test("what its sender may no longer give, an invitation does not give either", async () => {

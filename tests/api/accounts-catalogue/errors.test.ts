@@ -348,8 +348,10 @@ checkTable("8. Requests and permissions", errors.requests, {
     for (const { method, path } of calls) {
       for (const who of [someone, floe.stranger()]) {
         const at = path.replace(/:\w+/g, "x");
-        const asked = method === "GET" ? [who.get(at), who.get(`${at}?id=x&token=x`)] : bodies.map((one) => who.post(at, one));
-        for (const { status, json } of await Promise.all(asked)) if (status >= 400) codes.add(json?.code ?? json?.error);
+        const asked =
+          method === "GET" ? [who.get(at), who.get(`${at}?id=x&token=x`)] : bodies.map((one) => who.post(at, one));
+        for (const { status, json } of await Promise.all(asked))
+          if (status >= 400) codes.add(json?.code ?? json?.error);
       }
     }
     expect(codes.size, [...codes].join(" ")).toBeGreaterThan(30);
