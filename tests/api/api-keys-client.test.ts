@@ -57,7 +57,7 @@ test("it makes, gets, lists, changes and deletes a personal key", async () => {
   expect((await client.apiKey.get({ query: { id: key.id } })).error).toMatchObject({
     status: 404,
     code: "KEY_NOT_FOUND",
-    message: "API Key not found",
+    message: "Key not found",
   });
 });
 
