@@ -1,4 +1,4 @@
-import { and, count, eq, inArray, isNull, notExists, or, type SQL, sql } from "drizzle-orm";
+import { and, count, eq, inArray, isNotNull, isNull, notExists, or, type SQL, sql } from "drizzle-orm";
 import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
 import { type Kind, kinds } from "../../shared/catalog/document.ts";
 import type { Entry } from "../../shared/catalog/plan.ts";
@@ -188,6 +188,8 @@ export const filesOf = (db: Database, organization_id: string, names: readonly s
 
 type Counts = ReadonlyMap<string, number>;
 const countsOf = (rows: { id: string; total: number }[]): Counts => new Map(rows.map(({ id, total }) => [id, total]));
+/** Orders without a number are in the making: nobody has bought anything yet. */
+const isSold = isNotNull(orders.invoice_number);
 const customersOf = sql<number>`count(distinct ${orders.customer_id})::int`;
 
 /** How many open checkouts each of these products was chosen in. */
@@ -202,7 +204,7 @@ export async function openCheckouts(db: Database, organization_id: string, ids: 
 export async function buyersOfProducts(db: Database, organization_id: string, ids: string[]): Promise<Counts> {
   if (ids.length === 0) return new Map();
   const { product_id } = orders;
-  const where = and(eq(orders.organization_id, organization_id), inArray(product_id, ids));
+  const where = and(eq(orders.organization_id, organization_id), inArray(product_id, ids), isSold);
   return countsOf(
     await db.select({ id: product_id, total: customersOf }).from(orders).where(where).groupBy(product_id),
   );
@@ -218,7 +220,7 @@ export async function buyersOfBenefits(db: Database, organization_id: string, id
       .from(productBenefits)
       .innerJoin(
         orders,
-        and(eq(orders.organization_id, productBenefits.organization_id), eq(orders.product_id, product_id)),
+        and(eq(orders.organization_id, productBenefits.organization_id), eq(orders.product_id, product_id), isSold),
       )
       .where(and(eq(productBenefits.organization_id, organization_id), inArray(benefit_id, ids)))
       .groupBy(benefit_id),

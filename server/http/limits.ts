@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { checkoutClient } from "../../shared/api/checkout-client.ts";
+import type { Operation } from "../../shared/contract.ts";
 import { ApiError } from "../../shared/errors.ts";
 import { bucketOf } from "../lib/addresses.ts";
 import type { Deps, Identity } from "../lib/context.ts";
@@ -24,12 +26,15 @@ export const limits = {
   /** Checkouts opened without a key: enough for an office behind one address on the day of a campaign. */
   opening: { max: 60, window_seconds: minute_seconds },
   /** Operations that an address may call less often. They count by themselves, whatever token is shown (API-04). */
-  zones: {
-    "POST /v1/checkouts/client/:client_secret/confirm": [
-      { max: 6, window_seconds: minute_seconds, block_seconds },
-      { max: 20, window_seconds: hour_seconds, block_seconds },
-    ],
-  },
+  zones: [
+    {
+      operation: checkoutClient.confirm as Pick<Operation, "method" | "path">,
+      all: [
+        { max: 6, window_seconds: minute_seconds, block_seconds },
+        { max: 20, window_seconds: hour_seconds, block_seconds },
+      ],
+    },
+  ],
 };
 
 const known_max = 50_000;
@@ -72,8 +77,8 @@ export function limitRequests<C extends { from: "header" | "cookie"; text: strin
   const ordinary = limits.ordinary(config.requests_per_minute);
   const [requests, web, guesses] = [countInMemory(clock), countInMemory(clock), countInMemory(clock)];
   const zones = new Map(
-    Object.entries(limits.zones).map(([route, all]) => [
-      route,
+    limits.zones.map(({ operation: { method, path }, all }) => [
+      `${method} ${path}`,
       all.map((limit) => ({ limit, count: countInMemory(clock) })),
     ]),
   );

@@ -45,6 +45,40 @@ const faultsOf = ({ json }: Answer) =>
     ({ loc, type }) => `${loc.join(".")} ${type}`,
   );
 
+describe("a customer whom a stranger names by their address", () => {
+  const known = async (email: string) => {
+    const billing_address = { country: "FR" as const, line1: "1 rue", city: "Nantes", postal_code: "44000" };
+    const body = { email, name: "Ada", billing_address };
+    return seller.client.customers.create({ body });
+  };
+  const read = (id: string) => seller.client.customers.get({ params: { id } });
+  const theirs = {
+    customer_billing_address: { country: "DE", line1: "2 Gasse", city: "Köln", postal_code: "50667" },
+    customer_billing_name: "Eve GmbH",
+    is_business_customer: true,
+  };
+
+  test("CHK-49: keeps the address on their invoices, also after a first try that was refused", async () => {
+    const customer = await known("stranger@example.com");
+    const { client_secret } = await create();
+    const sent = { ...theirs, customer_email: "stranger@example.com" };
+    expect((await confirm(client_secret, { ...sent, confirmation_token_id: "pm_card_chargeDeclined" })).status).toBe(
+      400,
+    );
+    expect((await confirm(client_secret, sent)).status).toBe(200);
+    expect(await read(customer.id)).toMatchObject({ billing_address: { country: "FR", line1: "1 rue" } });
+  });
+
+  test("CHK-49: gets what was not known of them; one whom the seller named gets what they fill in", async () => {
+    const { id } = await seller.client.customers.create({ body: { email: "empty@example.com" } });
+    await confirm((await create()).client_secret, { ...theirs, customer_email: "empty@example.com" });
+    expect(await read(id)).toMatchObject({ billing_name: "Eve GmbH", billing_address: { line1: "2 Gasse" } });
+    const named = await known("named@example.com");
+    await confirm((await create({ customer_id: named.id })).client_secret, theirs);
+    expect(await read(named.id)).toMatchObject({ billing_name: "Eve GmbH", billing_address: { line1: "2 Gasse" } });
+  });
+});
+
 describe("a sale", () => {
   test("WHK-30: one order, one payment, and the events in their order", async () => {
     const fresh = await floe.seller("sale");

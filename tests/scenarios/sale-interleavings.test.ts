@@ -226,6 +226,19 @@ async function check(checkout: { id: string }): Promise<void> {
     const rows = await floe.deps.db.select().from(refunds).where(eq(refunds.payment_id, payment.id));
     expect(rows.map((row) => [row.status, row.amount, row.due_at])).toEqual([["succeeded", payment.amount, null]]);
   }
+  // The order is about what the checkout shows, and its lines make its amounts; one that came to nothing is given up.
+  const [order] = listed;
+  if (order) {
+    const shown = await seller.client.checkouts.get({ params: { id: checkout.id } });
+    expect([order.product_id, order.total_amount, order.customer_id]).toEqual([
+      shown.product_id,
+      shown.total_amount,
+      shown.customer_id,
+    ]);
+    expect(order.items.map(({ amount, product_price_id }) => [amount, product_price_id])).toEqual([
+      [order.subtotal_amount, shown.product_price_id],
+    ]);
+  } else if (status === "expired") for (const one of after) expect(one.order.status).toBe("void");
   // Nothing is left pending, and the order was announced once.
   for (const { payment } of after) expect([payment.status, payment.reconcile_due_at]).not.toContain("pending");
   const announced = await floe.deps.db
@@ -306,4 +319,37 @@ test("a late success finishes the checkout as it was paid for, though the buyer 
   });
   const [order] = (await seller.client.orders.list({ query: { checkout_id: checkout.id } })).items;
   expect(order).toMatchObject({ status: "paid", product_id: products[0], total_amount: 1900 });
+});
+
+test("an order that is taken up again has the lines of what is bought now", async () => {
+  const checkout = await seller.client.checkouts.create({ body: { products } });
+  await perform(checkout, { do: "confirm", as: "decline", product: 0, buyer: 0 });
+  await perform(checkout, { do: "confirm", as: "decline", product: 2, buyer: 1 });
+  await perform(checkout, { do: "confirm", as: "succeed", product: 1, buyer: 0 });
+  await check(checkout);
+  const [order] = (await seller.client.orders.list({ query: { checkout_id: checkout.id } })).items;
+  expect(order).toMatchObject({ product_id: products[1], items: [{ label: "Guide 1", amount: 1900 }] });
+});
+
+test.each([
+  ["another amount", { amount: 1 }],
+  ["another currency", { currency: "eur" }],
+  ["another payment", { payment_id: "0193a000-0000-7000-8000-000000000000" }],
+])("a success over %s is not taken for this payment: somebody has to look at it", async (_, lie) => {
+  const checkout = await seller.client.checkouts.create({ body: { products } });
+  await perform(checkout, { do: "confirm", as: "lost", product: 0, buyer: 0 });
+  const [attempt] = await attemptsOf(checkout.id);
+  const held = attempt && far.intents.get(attempt.payment.id);
+  if (!held) throw new Error("Nothing was tried.");
+  const truth = { ...held };
+  Object.assign(held, lie);
+  floe.logged.length = 0;
+  await perform(checkout, { do: "wait", minutes: 3 });
+  expect((await attemptsOf(checkout.id)).map(({ payment }) => payment.status)).toEqual(["pending"]);
+  expect((await seller.client.orders.list({ query: { checkout_id: checkout.id } })).items).toEqual([]);
+  expect(floe.logged.some((line) => line.includes("names another payment, amount or currency"))).toBe(true);
+  Object.assign(held, truth);
+  for (let tries = 0; tries < 3; tries += 1) await perform(checkout, { do: "wait", minutes: 70 });
+  await check(checkout);
+  expect((await seller.client.checkouts.get({ params: { id: checkout.id } })).status).toBe("succeeded");
 });
