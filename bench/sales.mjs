@@ -66,19 +66,8 @@ async function countingProxy(databaseUrl) {
 const { start } = await import("../tests/support/floe.ts");
 const postgres = await startPostgres();
 const proxy = await countingProxy(postgres.url);
-const floe = await start({
-  databaseUrl: proxy.url,
-  listen: true,
-  worker: true,
-  settings: { FLOE_EMAIL_VERIFICATION: "off" },
-});
-const seller = await floe.seller();
-const product = await seller.client.products.create({
-  body: { name: "Guide", prices: [{ amount_type: "fixed", price_amount: 1900 }] },
-});
-
-let buyers = 0;
-const ask = async (method, path, body, token) => {
+const open = { databaseUrl: proxy.url, listen: true, settings: { FLOE_EMAIL_VERIFICATION: "off" } };
+const ask = async (floe, method, path, body, token) => {
   const answer = await fetch(`${floe.url}${path}`, {
     method,
     headers: {
@@ -91,20 +80,28 @@ const ask = async (method, path, body, token) => {
   if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(json)}`);
   return json;
 };
-async function sell(step = () => {}) {
-  buyers += 1;
-  const { client_secret } = await ask("POST", "/v1/checkouts/", { products: [product.id] }, seller.key);
-  step("create");
-  const path = `/v1/checkouts/client/${client_secret}`;
-  await ask("GET", path);
-  step("get");
-  await ask("PATCH", path, {
-    customer_email: `buyer-${buyers}-${process.pid}@example.com`,
-    customer_billing_address: { country: "FR" },
+let buyers = 0;
+/** How a floe sells its only product; `step` is called after each of the four requests. */
+async function openShop(floe) {
+  const seller = await floe.seller();
+  const { id } = await seller.client.products.create({
+    body: { name: "Guide", prices: [{ amount_type: "fixed", price_amount: 1900 }] },
   });
-  step("update");
-  await ask("POST", `${path}/confirm`, { confirmation_token_id: "pm_card_visa" });
-  step("confirm");
+  return async (step = () => {}) => {
+    buyers += 1;
+    const { client_secret } = await ask(floe, "POST", "/v1/checkouts/", { products: [id] }, seller.key);
+    step("create");
+    const path = `/v1/checkouts/client/${client_secret}`;
+    await ask(floe, "GET", path);
+    step("get");
+    await ask(floe, "PATCH", path, {
+      customer_email: `buyer-${buyers}-${process.pid}@example.com`,
+      customer_billing_address: { country: "FR" },
+    });
+    step("update");
+    await ask(floe, "POST", `${path}/confirm`, { confirmation_token_id: "pm_card_visa" });
+    step("confirm");
+  };
 }
 
 const settled_ms = 4000;
@@ -120,28 +117,33 @@ const judge = (name, value, limit, isGood) => {
   console.log(`${name.padEnd(46)} ${String(value).padStart(8)}   ${isGood ? "" : "NOT "}within ${limit}`);
 };
 
-// Warm, and idle again.
+// The requests alone: nothing works in the background of this one.
+const steps = {};
+{
+  const floe = await start(open);
+  const sell = await openShop(floe);
+  await sell();
+  proxy.seen.texts = [];
+  let at = 0;
+  await sell((name) => {
+    steps[name] = proxy.seen.texts.slice(at);
+    at = proxy.seen.texts.length;
+  });
+  proxy.seen.texts = undefined;
+  await floe.close();
+}
+for (const [name, list] of Object.entries(steps)) {
+  console.log(`statements of ${name}`.padEnd(46), String(list.length).padStart(8));
+  if (process.argv.includes("--list"))
+    for (const text of list) console.log(`  ${text.replace(/\s+/g, " ").slice(0, 150)}`);
+}
+
+// As the server runs: with all that follows from a sale.
+const floe = await start({ ...open, worker: true });
+const sell = await openShop(floe);
 for (let index = 0; index < 5; index += 1) await sell();
 await sleep(settled_ms);
 const idle = await countDuring(() => sleep(settled_ms));
-
-proxy.seen.texts = [];
-const steps = {};
-let at = 0;
-await sell((name) => {
-  steps[name] = proxy.seen.texts.slice(at);
-  at = proxy.seen.texts.length;
-});
-const texts = proxy.seen.texts;
-proxy.seen.texts = undefined;
-if (process.argv.includes("--list"))
-  for (const [name, list] of Object.entries(steps)) {
-    console.log(`\n${name}: ${list.length}`);
-    for (const text of list) console.log(`  ${text.replace(/\s+/g, " ").slice(0, 150)}`);
-  }
-await sleep(settled_ms);
-
-// Alone, so that nothing of the background falls into it.
 const counted = await countDuring(async () => {
   for (let index = 0; index < sales_counted; index += 1) await sell();
   await sleep(settled_ms);
@@ -180,8 +182,6 @@ for (const [buyers_at_once, rate] of Object.entries(rates))
   console.log(`sales a second, ${buyers_at_once.padStart(2)} at once`.padEnd(46), rate.toFixed(1).padStart(8));
 const ratio = rates[32] / rates[8];
 judge("sales a second, 32 at once to 8 at once", ratio.toFixed(2), "1 (0.95 for noise)", ratio >= 0.95);
-void texts;
-
 await floe.close();
 proxy.close();
 await postgres.stop();
