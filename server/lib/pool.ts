@@ -121,6 +121,7 @@ export function openPool(url: string, max: number): Sql {
       }
     }
     try {
+      // Its answer is waited for: were it refused, what was sent behind it would be done outside of any transaction.
       await control("begin");
       const result = await work({ unsafe, savepoint });
       // PostgreSQL answers the commit of a transaction in which a statement has failed by undoing it, without an error.
