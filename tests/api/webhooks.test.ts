@@ -7,6 +7,7 @@ import { transact } from "../../server/lib/unit-of-work.ts";
 import { deliveries, dispatches } from "../../server/webhooks/jobs.ts";
 import { webhookEvents } from "../../server/webhooks/tables.ts";
 import type { WebhookEndpoint } from "../../shared/api/webhooks.ts";
+import type { CatalogInput } from "../../shared/catalog/document.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
@@ -130,6 +131,18 @@ describe("an event", () => {
     expect(await copies(first.id)).toHaveLength(1);
     for (const { id } of [off, elsewhere, gone, foreign, late]) expect(await copies(id)).toEqual([]);
     expect(receiver.received).toHaveLength(1);
+  });
+
+  test("of a thing that a catalogue makes together with the endpoint goes to it", async () => {
+    const document: CatalogInput = {
+      version: 1,
+      catalog: "both",
+      products: { book: { name: "Book", prices: ["19.00"] } },
+      webhooks: { app: { url: receiver.url, events: ["product.created"] } },
+    };
+    await seller.client.catalog.apply({ body: { document, prune: false } });
+    await floe.runJobs();
+    expect(only(receiver.received).json).toMatchObject({ type: "product.created", data: { name: "Book" } });
   });
 
   test("goes out in the order of emission, whatever order the jobs run in (WHK-13)", async () => {

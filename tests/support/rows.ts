@@ -116,7 +116,7 @@ const document = {
   catalog: "sample",
   meters: { tokens: { name: "Tokens", filter: 'name eq "completion"', aggregation: "sum tokens" } },
   products: {
-    pro: { name: "Pro", recurring: "month", prices: [{ fixed: 1900 }, { metered: "tokens", unit_amount: "0.5" }] },
+    pro: { name: "Pro", recurring: "month", prices: ["19.00", { metered: "tokens", unit_price: "0.005" }] },
   },
 };
 
