@@ -2,13 +2,15 @@
 import type { CatalogPlan } from "../../shared/api/catalog.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import { askForm, confirm } from "../ask.ts";
-import type { Context } from "../context.ts";
+import type { Context, Organization } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { inPlace } from "../hints.ts";
 import { showOne } from "../resource/show.ts";
-import type { CatalogFile } from "./file.ts";
+import { type Paint, plain } from "../ui/theme.ts";
+import { type CatalogFile, whereIs } from "./file.ts";
 import { hidePlan } from "./secrets.ts";
 import { askApply, askPlan } from "./session.ts";
-import { planMarkdown, planText } from "./show.ts";
+import { planMarkdown, planText, type View } from "./show.ts";
 
 /** What stands for the answers where nobody can be asked. */
 export type Consent = { yes?: boolean; confirmName?: string };
@@ -21,37 +23,76 @@ export function checkFormat(format: string | undefined): void {
     throw new Fault("usage", `there is no format ${format}`, { hint: `There are: ${formats.join(", ")}` });
 }
 
-/** The plan in the form that was asked for; JSON where no person reads it. */
-export function showPlan(context: Context, plan: CatalogPlan, pruning: boolean, format: string | undefined): void {
-  const chosen = format ?? (context.json ? "json" : "text");
+/** Whether a program reads what a catalogue command answers. A log of a pipeline is read by people. */
+const isJson = (context: Context): boolean => context.globals.json !== undefined;
+
+export type Shown = { prune?: boolean; verbose?: boolean; file?: CatalogFile };
+const viewOf = (context: Context, { prune = false, verbose = false, file }: Shown, paint: Paint): View => ({
+  pruning: prune,
+  verbose,
+  paint,
+  place: context.globals,
+  where: file && ((path) => whereIs(file, path)),
+});
+
+/** The plan in the form that was asked for. */
+export function showPlan(context: Context, plan: CatalogPlan, format: string | undefined, how: Shown): void {
+  const chosen = format ?? (isJson(context) ? "json" : "text");
+  const view = viewOf(context, how, context.paint.out());
   if (chosen === "json") showOne({ ...context, json: true }, plan);
-  else if (chosen === "markdown") context.print(planMarkdown(plan, pruning));
-  else context.print(planText(plan, pruning, context.paint.out()));
+  else if (chosen === "markdown") context.print(planMarkdown(plan, view));
+  else context.print(planText(plan, view));
 }
 
-/** What keeps a plan from being applied is a conflict, with what to do about each. */
-export function refuse(plan: CatalogPlan): void {
-  if (plan.issues.length === 0) return;
-  throw new Fault(
-    "conflict",
-    `${plan.issues.length === 1 ? "one thing keeps" : `${plan.issues.length} things keep`} this from being applied`,
-    {
-      name: "catalog_refused",
+/** Tell a plan to whoever is about to apply it. */
+export const tellPlan = (context: Context, plan: CatalogPlan, how: Shown): void =>
+  context.say(planText(plan, viewOf(context, how, context.paint.err())));
+
+/** What keeps a plan from being applied is a conflict. What it is was told with the plan; a program gets it here too. */
+export function refuse(context: Context, plan: CatalogPlan): void {
+  const { length } = plan.issues;
+  if (length === 0) return;
+  throw new Fault("conflict", `${length === 1 ? "one thing keeps" : `${length} things keep`} this from being applied`, {
+    name: "catalog_refused",
+    ...(isJson(context) && {
       faults: plan.issues.map(({ path, message, hint }) => ({
         flag: path,
-        message: hint ? `${message} ${hint}` : message,
+        message: hint ? `${message} ${inPlace(hint, context.globals)}` : message,
       })),
-    },
-  );
+    }),
+  });
 }
 
 const counted = (count: number): string => (count === 1 ? "one step" : `${count} steps`);
+
+/** Where a plan is applied, for the question before it: which organization is easily mistaken. */
+async function placeOf(
+  context: Context,
+  { organization_id: id }: CatalogPlan,
+  yes: boolean | undefined,
+): Promise<string> {
+  const { server, profile, organization } = context.settings();
+  const at = `at ${server}${profile === "default" ? "" : ` (profile ${profile})`}`;
+  if (yes || !context.interactive) return at;
+  const known = organization?.id === id ? organization : await organizationCalled(context, id);
+  return known ? `to ${plain(known.name)} (${plain(known.slug)}) ${at}` : at;
+}
+
+/** An organization by its id; none where the key may not read it. */
+async function organizationCalled(context: Context, id: string): Promise<Organization | undefined> {
+  try {
+    return (await context.call({ method: "GET", path: "/v1/organizations/:id", params: { id } })) as Organization;
+  } catch (error) {
+    if (error instanceof Fault && error.kind === "not_permitted") return undefined;
+    throw error;
+  }
+}
 
 /** Ask whether the plan is meant. Where something is deleted for good, a yes is too quickly said: the name is typed. */
 export async function consent(context: Context, plan: CatalogPlan, { yes, confirmName }: Consent): Promise<void> {
   if (plan.steps.length === 0) return;
   const gone = plan.steps.filter(({ action }) => action === "delete").map(({ kind, key }) => `${kind}.${key}`);
-  const question = `Apply ${counted(plan.steps.length)} at ${context.settings().server}?`;
+  const question = `Apply ${counted(plan.steps.length)} ${await placeOf(context, plan, yes)}?`;
   if (gone.length === 0) return confirm(context, question, yes);
   const { catalog } = plan;
   const what = `this deletes for good: ${gone.join(", ")}`;
@@ -76,25 +117,27 @@ export async function consent(context: Context, plan: CatalogPlan, { yes, confir
 
 /** Say what was done. */
 export function report(context: Context, applied: CatalogPlan): void {
-  if (context.json) showOne(context, applied);
+  if (isJson(context)) showOne({ ...context, json: true }, applied);
   const { length } = applied.steps;
-  context.say(length === 0 ? "Nothing to do.\n" : `Applied ${length} ${length === 1 ? "step" : "steps"}.\n`);
+  const done = `${context.paint.err().good("✓")} Applied ${length} ${length === 1 ? "step" : "steps"}.\n`;
+  context.say(length === 0 ? "Nothing to do.\n" : done);
 }
 
-type Wanted = { prune: boolean; file?: CatalogFile; whole?: boolean };
+type Wanted = Shown & { whole?: boolean };
 
 /** Plan, ask, apply: what was shown is what is done, for the server refuses had anything changed meanwhile. */
 export async function carryOut(
   context: Context,
   document: CatalogInput,
-  { prune, file, whole = true }: Wanted,
+  { whole = true, ...how }: Wanted,
   given: Consent,
 ): Promise<void> {
+  const { prune = false, file } = how;
   const asked = await askPlan(context, document, prune, file);
   const made = hidePlan(whole ? asked : { ...asked, missing: [] }, file?.secrets);
-  if (!context.json || made.issues.length > 0) context.say(planText(made, prune, context.paint.err()));
-  refuse(made);
-  if (made.steps.length === 0) return context.json ? report(context, made) : undefined;
+  if (!isJson(context) || made.issues.length > 0) tellPlan(context, made, how);
+  refuse(context, made);
+  if (made.steps.length === 0) return isJson(context) ? report(context, made) : undefined;
   await consent(context, made, given);
   const applied = await askApply(context, { document, prune, fingerprint: made.fingerprint }, file);
   report(context, hidePlan(whole ? applied : { ...applied, missing: [] }, file?.secrets));

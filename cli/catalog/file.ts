@@ -204,6 +204,13 @@ function placeOf(
   return { line: 1, column: 1, length: 1 };
 }
 
+/** The place in the file of a dotted path, such as that of an issue of a plan: `floe.yaml:12:9`. */
+export function whereIs({ name, document, lines, catalog }: CatalogFile, dotted: string): string {
+  const path = dotted.split(".").map((part, index) => (index > 1 && /^\d+$/.test(part) ? Number(part) : part));
+  const { line, column } = placeOf(document, lines, asWritten(path, catalog));
+  return `${name}:${line}:${column}`;
+}
+
 const scalarRange = (node: unknown) => (isNode(node) && "value" in node && node.range ? node.range : undefined);
 
 function keyRange(document: Document.Parsed, path: Path): readonly [number, number, number] | undefined {
@@ -239,7 +246,8 @@ export function frame(text: string, { line, column, length }: Flaw): string {
   return shown.join("\n");
 }
 
-const shownPath = (path: Path): string =>
+/** A path as people write it: `products.pro.prices[0]`. */
+export const shownPath = (path: Path): string =>
   path.map((part, index) => (typeof part === "number" ? `[${part}]` : index === 0 ? part : `.${part}`)).join("");
 
 /** All flaws of a file, each with its lines. */

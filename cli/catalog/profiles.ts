@@ -8,12 +8,13 @@ import { catalogName, standardName } from "./file.ts";
 import { askPlan, askPull, underProfile } from "./session.ts";
 
 type ContextOf = (command: Command) => Context;
-type Options = { file: string; catalog?: string; webhooks?: boolean };
+type Options = { file: string; catalog?: string; webhooks?: boolean; verbose?: boolean };
 
 const withCatalog = (command: Command): Command =>
   command
     .option("-f, --file <file>", "the catalogue file, for its name", standardName)
     .option("--catalog <name>", "name of the catalogue")
+    .option("--verbose", "name all of what is left alone")
     .option("--webhooks", "webhooks too, which otherwise stay with their own profile");
 
 /** The catalogue of a profile. Where it tells of what happens is its own: another's would tell the wrong server. */
@@ -35,7 +36,7 @@ export function addPromote(root: Command, contextOf: ContextOf): void {
     await carryOut(
       target,
       await catalogOf(source, options),
-      { prune: false, whole: options.webhooks === true },
+      { verbose: options.verbose === true, whole: options.webhooks === true },
       options,
     );
   });
@@ -53,7 +54,7 @@ export function addDiff(root: Command, contextOf: ContextOf): void {
     const [source, target] = [underProfile(context, options.from), underProfile(context, options.to)];
     const made = await askPlan(target, await catalogOf(source, options), false);
     const missing = options.webhooks ? made.missing : made.missing.filter(({ kind }) => kind !== "webhooks");
-    showPlan(context, { ...made, missing }, false, options.format);
+    showPlan(target, { ...made, missing }, options.format, { verbose: options.verbose === true });
     if (options.exitCode && made.steps.length + made.issues.length > 0)
       throw new Fault("changes", "the catalogues differ", { name: "changes" });
   });

@@ -2,11 +2,11 @@
 import type { CatalogPlan } from "../../shared/api/catalog.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import type { Context } from "../context.ts";
-import { isFault } from "../fault.ts";
+import { Fault, isFault } from "../fault.ts";
 import { withSettings } from "../io.ts";
 import { makeContext } from "../make-context.ts";
 import { noProfile, profilesIn } from "../settings.ts";
-import { type CatalogFile, flawsAt, readCatalog, readText, standardName } from "./file.ts";
+import { type CatalogFile, flawsAt, readCatalog, readText, shownPath, standardName } from "./file.ts";
 
 export type FileOptions = { file?: string; env?: string };
 
@@ -55,7 +55,10 @@ async function located(file: CatalogFile | undefined, ask: () => Promise<unknown
     return await ask();
   } catch (error) {
     const places = isFault(error) ? error.parts.places : undefined;
-    if (!file || !places?.some(({ loc }) => loc[1] === "document")) throw error;
-    throw flawsAt(file, places);
+    if (!places?.some(({ loc }) => loc[1] === "document")) throw error;
+    if (file) throw flawsAt(file, places);
+    // A catalogue that is in no file is told by its keys.
+    const faults = places.map(({ loc, msg }) => ({ flag: shownPath(loc.slice(2)), message: msg }));
+    throw new Fault("error", "the server does not accept the catalogue", { name: "invalid_catalog", faults });
   }
 }

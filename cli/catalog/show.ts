@@ -5,8 +5,8 @@ import { type Fields, priceChanges, same } from "../../shared/catalog/compare.ts
 import { type Price, priceSlot } from "../../shared/catalog/prices.ts";
 import { printFilter } from "../../shared/meter-filter.ts";
 import { formatMoney, formatUnitMoney } from "../../shared/money.ts";
-import type { Paint } from "../ui/theme.ts";
-import { plain } from "../ui/theme.ts";
+import { inPlace, type Place } from "../hints.ts";
+import { type Paint, plain } from "../ui/theme.ts";
 
 type Step = CatalogPlan["steps"][number];
 type Change = Step["changes"][number];
@@ -45,20 +45,23 @@ function priceText(price: Fields): string {
   return flow(price);
 }
 
+const unset = "(not set)";
+const empty = "(empty)";
+
 /** Any value in the words of a YAML file, on one line. */
 function flow(value: unknown): string {
-  if (value === null || value === undefined) return "none";
-  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(flow).join(", ");
+  if (value === null || value === undefined) return unset;
+  if (Array.isArray(value)) return value.length === 0 ? empty : value.map(flow).join(", ");
   if (typeof value !== "object") return plain(String(value));
   const parts = Object.entries(value).map(
     ([name, one]) => `${plain(name)}: ${Array.isArray(one) ? `[${one.map(flow).join(", ")}]` : flow(one)}`,
   );
-  return parts.length === 0 ? "none" : `{ ${parts.join(", ")} }`;
+  return parts.length === 0 ? empty : `{ ${parts.join(", ")} }`;
 }
 
 /** A value as the file writes it. */
 function valueText(field: string, value: unknown): string {
-  if (value === null || value === undefined) return "none";
+  if (value === null || value === undefined) return unset;
   const fields = value as Fields;
   switch (field) {
     case "filter":
@@ -109,7 +112,7 @@ function changeLines({ action, name, changes }: Step): string[] {
     const label = field === "basis_points" ? "percent" : field;
     const text = valueText(field, to);
     // What it is called stands before its lines.
-    if (action === "create") return text === "none" || to === name ? [] : [`${label}: ${text}`];
+    if (action === "create") return text === unset || text === empty || to === name ? [] : [`${label}: ${text}`];
     if (field === "prices") return priceLines(change);
     // Of a map what differs in it; in properties what the file does not name is not its business.
     if ((field === "properties" || field === "metadata") && from && to) {
@@ -140,13 +143,37 @@ const summary = (plan: CatalogPlan): string => {
   return parts.join(", ");
 };
 
-const missingText = ({ missing }: CatalogPlan, pruning: boolean): string | undefined =>
-  missing.length === 0 || pruning
-    ? undefined
-    : `No longer in the file, and left alone: ${missing.map(({ kind, key }) => `${kind}.${key}`).join(", ")}. With --prune they are removed.`;
+const shown_max = 5;
+
+/** What the file no longer has, in a line: many of them would bury the plan. */
+function missingText(
+  { missing }: CatalogPlan,
+  { pruning, verbose }: Pick<View, "pruning" | "verbose">,
+): string | undefined {
+  if (missing.length === 0 || pruning) return undefined;
+  const all = missing.map(({ kind, key }) => `${kind}.${key}`);
+  const kindsOf = [...new Set(missing.map(({ kind }) => kind))];
+  const counts = kindsOf.map((kind) => `${missing.filter((one) => one.kind === kind).length} ${kind}`);
+  const isShort = verbose || all.length <= shown_max;
+  const named = isShort ? all.join(", ") : `${counts.join(", ")} (--verbose names them)`;
+  return `No longer in the file, and left alone: ${named}. With --prune they are removed.`;
+}
+
+/** How a plan is looked at. */
+export type View = {
+  pruning: boolean;
+  /** Name all of what is left alone. */
+  verbose: boolean;
+  paint: Paint;
+  /** What the command line says of where it works. */
+  place: Place;
+  /** Where in the file an issue is. */
+  where?: ((path: string) => string) | undefined;
+};
 
 /** The plan for a terminal. */
-export function planText(plan: CatalogPlan, pruning: boolean, paint: Paint): string {
+export function planText(plan: CatalogPlan, view: View): string {
+  const { paint, place, where } = view;
   const out: string[] = [];
   const tone = (action: Step["action"], text: string): string =>
     action === "create"
@@ -162,10 +189,12 @@ export function planText(plan: CatalogPlan, pruning: boolean, paint: Paint): str
     for (const line of noteLines(step)) out.push(paint.warn(`    ! ${line}`));
   }
   for (const { path, message, hint } of plan.issues) {
-    out.push(paint.bad(`! ${path}: ${plain(message)}`));
-    if (hint) out.push(`    ${plain(hint)}`);
+    const at = where ? `${where(path)}  ` : "";
+    out.push(paint.bad(`! ${at}${path}: ${plain(message)}`));
+    if (hint)
+      out.push(`    ${hint.startsWith("floe ") ? `Run: ${paint.link(plain(inPlace(hint, place)))}` : plain(hint)}`);
   }
-  const missing = missingText(plan, pruning);
+  const missing = missingText(plan, view);
   if (missing) out.push(missing);
   out.push(
     plan.steps.length + plan.issues.length === 0 ? `Nothing to do: ${plan.unchanged} unchanged.` : `${summary(plan)}.`,
@@ -187,7 +216,7 @@ function code(text: string): string {
 }
 
 /** The plan for a pull request. */
-export function planMarkdown(plan: CatalogPlan, pruning: boolean): string {
+export function planMarkdown(plan: CatalogPlan, view: Pick<View, "pruning" | "verbose">): string {
   const out = [`### Catalogue \`${plan.catalog}\`: ${plan.steps.length === 0 ? "nothing to do" : summary(plan)}`, ""];
   if (plan.steps.length > 0) {
     out.push("| | What | Changes | Concerns |", "|---|---|---|---|");
@@ -200,7 +229,7 @@ export function planMarkdown(plan: CatalogPlan, pruning: boolean): string {
   }
   for (const { path, message, hint } of plan.issues)
     out.push(`- :warning: ${code(path)}: ${escaped(message)}${hint ? ` ${code(hint)}` : ""}`);
-  const missing = missingText(plan, pruning);
+  const missing = missingText(plan, view);
   if (missing) out.push("", escaped(missing));
   return `${out.join("\n").trimEnd()}\n`;
 }

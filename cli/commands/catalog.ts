@@ -4,11 +4,19 @@ import type { Command } from "commander";
 import type { CatalogPlan } from "../../shared/api/catalog.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import { onlyTargets } from "../../shared/catalog/target.ts";
-import { type Consent, carryOut, checkFormat, consent, refuse, report, showPlan } from "../catalog/carry-out.ts";
+import {
+  type Consent,
+  carryOut,
+  checkFormat,
+  consent,
+  refuse,
+  report,
+  showPlan,
+  tellPlan,
+} from "../catalog/carry-out.ts";
 import { type CatalogFile, catalogName, readCatalog, standardName } from "../catalog/file.ts";
 import { hidePlan } from "../catalog/secrets.ts";
 import { askApply, askPlan, type FileOptions, openFile } from "../catalog/session.ts";
-import { planText } from "../catalog/show.ts";
 import { writeWhole } from "../catalog/write.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
@@ -18,7 +26,7 @@ export { addInit, addPull } from "../catalog/making.ts";
 export { addDiff, addPromote } from "../catalog/profiles.ts";
 
 type ContextOf = (command: Command) => Context;
-type Scope = FileOptions & { prune?: boolean; target: string[] };
+type Scope = FileOptions & { prune?: boolean; verbose?: boolean; target: string[] };
 type PlanOptions = Scope & { out?: string; exitCode?: boolean; format?: string };
 type Saved = {
   schema_version: 1;
@@ -39,6 +47,7 @@ const withFile = (command: Command): Command =>
 const withScope = (command: Command): Command =>
   withFile(command)
     .option("--prune", "also remove what the file no longer has")
+    .option("--verbose", "name all of what is left alone")
     .option(
       "--target <key>",
       "only this and what it needs, as products.pro; may be repeated",
@@ -96,8 +105,8 @@ async function plan(context: Context, options: PlanOptions): Promise<void> {
   const file = openFile(context, options);
   const asked = await askPlan(context, targeted(file, options.target, prune), prune, file);
   const made = hidePlan(options.target.length > 0 ? { ...asked, missing: [] } : asked, file.secrets);
-  showPlan(context, made, prune, options.format);
-  refuse(made);
+  showPlan(context, made, options.format, { ...options, file });
+  refuse(context, made);
   if (options.out !== undefined) {
     const saved: Saved = {
       schema_version: 1,
@@ -136,7 +145,7 @@ async function apply(context: Context, options: ApplyOptions): Promise<void> {
   const file = openFile(context, options);
   const prune = options.prune === true;
   const document = targeted(file, options.target, prune);
-  await carryOut(context, document, { prune, file, whole: options.target.length === 0 }, options);
+  await carryOut(context, document, { ...options, file, whole: options.target.length === 0 }, options);
 }
 
 async function applySaved(context: Context, name: string, options: ApplyOptions): Promise<void> {
@@ -157,7 +166,7 @@ async function applySaved(context: Context, name: string, options: ApplyOptions)
     });
   const file = readCatalog(saved.file.name, saved.file.text, context.io.env, saved.file.environment ?? undefined);
   const document = targeted(file, saved.targets, saved.prune);
-  if (!context.json) context.say(planText(saved.plan, saved.prune, context.paint.err()));
+  if (context.globals.json === undefined) tellPlan(context, saved.plan, { prune: saved.prune });
   await consent(context, saved.plan, options);
   const applied = await askApply(context, { document, prune: saved.prune, fingerprint: saved.fingerprint }, file);
   report(context, hidePlan(applied, file.secrets));
@@ -193,7 +202,8 @@ export function addDrift(root: Command, contextOf: ContextOf): void {
     const file = openFile(context, options);
     const made = hidePlan(await askPlan(context, file.catalog, false, file), file.secrets);
     const differs = made.steps.length + made.issues.length > 0;
-    if (differs || context.json) showPlan(context, made, false, options.format);
+    if (differs || options.format || context.globals.json !== undefined)
+      showPlan(context, made, options.format, { file });
     if (!differs) context.say("The server has what the file says.\n");
     else if (options.exitCode) throw new Fault("changes", "the server differs from the file", { name: "changes" });
   });

@@ -175,7 +175,7 @@ export const deleteEntry = (tx: Tx, place: Place) => tx.delete(catalogEntries).w
 /** The uploaded files, by the names that a file gives them. */
 export const filesOf = (db: Database, organization_id: string, names: readonly string[] | undefined) =>
   db
-    .select({ id: files.id, name: files.name })
+    .select({ id: files.id, name: files.name, service: files.service })
     .from(files)
     .where(
       and(

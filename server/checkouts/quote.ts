@@ -1,5 +1,5 @@
 import { type Fault, fault } from "../../shared/errors.ts";
-import { maximumAmount, minimumAmount } from "../../shared/money.ts";
+import { formatMoney, maximumAmount, minimumAmount } from "../../shared/money.ts";
 import { computeTotals, type Quote } from "../orders/rules.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
 
@@ -23,13 +23,14 @@ export function computeAmount(price: PriceRow, chosen: number | null | undefined
 /** A chosen amount is checked, never bent (CHK-06). */
 export function checkAmount(price: PriceRow, chosen: number | null | undefined): Fault[] {
   if (price.amount_type !== "custom" || chosen === null || chosen === undefined) return [];
+  const money = (amount: number): string => formatMoney(amount, price.price_currency);
   const say = (msg: string, type: string) => [fault(["amount"], msg, type, chosen)];
   const least = price.minimum_amount ?? 0;
   const most = Math.min(price.maximum_amount ?? Number.POSITIVE_INFINITY, maximumAmount(price.price_currency));
-  if (chosen < least) return say(`Amount must be at least ${least}.`, "greater_than_equal");
-  if (chosen > most) return say(`Amount must be at most ${most}.`, "less_than_equal");
+  if (chosen < least) return say(`Amount must be at least ${money(least)}.`, "greater_than_equal");
+  if (chosen > most) return say(`Amount must be at most ${money(most)}.`, "less_than_equal");
   if (chosen > 0 && chosen < minimumAmount(price.price_currency)) {
-    return say(`Amount must be 0 or at least ${minimumAmount(price.price_currency)}.`, "invalid_amount");
+    return say(`Amount must be 0 or at least ${money(minimumAmount(price.price_currency))}.`, "invalid_amount");
   }
   return [];
 }

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { ExistingPrice, ProductPriceCreate } from "../../shared/api/prices.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
-import { maximumAmount, minimumAmount } from "../../shared/money.ts";
+import { formatMoney, maximumAmount, minimumAmount } from "../../shared/money.ts";
 import { type PriceRow, planTiers } from "./rules.ts";
 
 export type PriceWanted = ProductPriceCreate | z.output<typeof ExistingPrice>;
@@ -97,7 +97,8 @@ function checkPrice(price: ProductPriceCreate, at: (string | number)[], ground: 
       if (ground.meter_ids.has(price.meter_id)) return [];
       return [fault([...at, "meter_id"], "Meter does not exist.", "value_error", price.meter_id)];
     case "seat_based":
-      if (!ground.seats_enabled) return [fault(at, "Seat-based pricing is not enabled for this organization.")];
+      if (!ground.seats_enabled)
+        return [fault(at, "Seat-based pricing is not enabled for this organization.", "seat_based_pricing_disabled")];
       return checkTiers(price, currency, [...at, "seat_tiers", "tiers"]);
   }
 }
@@ -106,9 +107,10 @@ function checkPrice(price: ProductPriceCreate, at: (string | number)[], ground: 
 function checkAmount(amount: number, currency: string, at: (string | number)[]): Fault[] {
   const least = minimumAmount(currency);
   const most = maximumAmount(currency);
-  if (amount > most) return [fault(at, `Amount must be at most ${most}.`, "maximum_price", amount)];
+  if (amount > most)
+    return [fault(at, `Amount must be at most ${formatMoney(most, currency)}.`, "maximum_price", amount)];
   if (amount !== 0 && amount < least)
-    return [fault(at, `Amount must be 0 or at least ${least}.`, "minimum_price", amount)];
+    return [fault(at, `Amount must be 0 or at least ${formatMoney(least, currency)}.`, "minimum_price", amount)];
   return [];
 }
 
@@ -125,7 +127,7 @@ function checkTiers(
       faults.push(
         fault(
           [...at, index, "price_per_seat"],
-          `Amount must be at most ${most}.`,
+          `Amount must be at most ${formatMoney(most, currency)}.`,
           "maximum_price",
           tier.price_per_seat,
         ),

@@ -39,7 +39,7 @@ export const CatalogPlan = z.object({
   ),
   issues: z.array(
     z.object({
-      code: z.enum(["looks_like", "immutable", "unknown_file", "ambiguous_file"]),
+      code: z.enum(["looks_like", "immutable", "unknown_file", "ambiguous_file", "refused"]),
       path: z.string(),
       message: z.string(),
       hint: z.string().optional(),
@@ -82,6 +82,8 @@ export const catalog = {
     scopes: reads,
     body: z.object(asked),
     response: CatalogPlan,
+    // The host names of webhooks are looked up, as apply does.
+    external: true,
   },
   apply: {
     method: "POST",

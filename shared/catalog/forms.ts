@@ -30,10 +30,12 @@ export type Names = {
   keyOf(kind: Kind, id: string): string;
   fileName(id: string): string;
 };
+/** What the file calls a picture is no download of that name. */
+export type FileService = "downloadable" | "product_media";
 /** And back. */
 export type Ids = {
   idOf(kind: Kind, key: string): string;
-  fileId(name: string): string;
+  fileId(name: string, service: FileService): string;
 };
 
 /** Without what was not said. */
@@ -264,11 +266,13 @@ export function bodyOf(kind: Kind, fields: Fields, ids: Ids, row?: Rows[Kind]): 
 
 function sentProperties(properties: Fields, ids: Ids): Fields {
   const { meter, files, archived, ...rest } = properties;
-  const archivedFiles = Array.isArray(archived) ? archived.map((name) => [ids.fileId(String(name)), true]) : undefined;
+  const archivedFiles = Array.isArray(archived)
+    ? archived.map((name) => [ids.fileId(String(name), "downloadable"), true])
+    : undefined;
   return {
     ...rest,
     ...(meter === undefined ? {} : { meter_id: ids.idOf("meters", String(meter)) }),
-    ...(Array.isArray(files) ? { files: files.map((name) => ids.fileId(String(name))) } : {}),
+    ...(Array.isArray(files) ? { files: files.map((name) => ids.fileId(String(name), "downloadable")) } : {}),
     ...(archivedFiles ? { archived: Object.fromEntries(archivedFiles) } : {}),
   };
 }
@@ -297,7 +301,7 @@ function productBody(fields: Fields, ids: Ids, row: Product | undefined): Fields
             required,
           })),
         }),
-    ...(medias === undefined ? {} : { medias: (medias as string[]).map((name) => ids.fileId(name)) }),
+    ...(medias === undefined ? {} : { medias: (medias as string[]).map((name) => ids.fileId(name, "product_media")) }),
   };
 }
 

@@ -1,6 +1,6 @@
 import { type Fields, sameField } from "./compare.ts";
 import { type Catalog, type Item, type Kind, kinds } from "./document.ts";
-import { bodyOf, foundFields, type Ids, type Names, type Rows, wantedFields } from "./forms.ts";
+import { bodyOf, type FileService, foundFields, type Ids, type Names, type Rows, wantedFields } from "./forms.ts";
 
 /** Which thing of the server a key stands for. */
 export type Entry = { kind: Kind; key: string; id: string };
@@ -11,7 +11,7 @@ export type Current = {
   currency: string;
   entries: Entry[];
   rows: { [K in Kind]: Rows[K][] };
-  files: { id: string; name: string }[];
+  files: { id: string; name: string; service: string }[];
 };
 
 export type Change = { field: string; from: unknown; to: unknown };
@@ -29,7 +29,7 @@ export type Step = {
   note?: string;
 };
 export type Issue = {
-  code: "looks_like" | "immutable" | "unknown_file" | "ambiguous_file";
+  code: "looks_like" | "immutable" | "unknown_file" | "ambiguous_file" | "refused";
   path: string;
   message: string;
   hint?: string;
@@ -105,8 +105,6 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
   const entries = current.entries.map((entry) => ({ ...entry, key: keyNow(catalog, current, entry) }));
   const names = namesIn({ ...current, entries });
   const plan: Plan = { steps: [], issues: [], unchanged: 0, missing: [] };
-  const files = new Map<string, number>();
-  for (const { name } of current.files) files.set(name, (files.get(name) ?? 0) + 1);
   for (const kind of kinds) {
     const items = (catalog[kind] ?? {}) as Record<string, Named>;
     const keyed = current.entries.filter((entry) => entry.kind === kind);
@@ -114,7 +112,7 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
       const entry = entries.find((one) => one.kind === kind && one.key === key);
       const before = keyed.find(({ id }) => id === entry?.id);
       const want = wantedFields(kind, key, item, current.currency);
-      plan.issues.push(...fileIssues(kind, key, want, files));
+      plan.issues.push(...fileIssues(kind, key, want, current.files));
       const rows: Rows[Kind][] = current.rows[kind];
       const row = entry && rows.find(({ id }) => id === entry.id);
       if (!entry || !row) {
@@ -207,32 +205,37 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
   }
 }
 
-function fileIssues(kind: Kind, key: string, want: Fields, files: ReadonlyMap<string, number>): Issue[] {
+const uses: Record<FileService, string> = { product_media: "a picture", downloadable: "a download" };
+/** As it is typed in a shell. */
+const typed = (name: string): string => (/^[\w@%+=:,./-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`);
+
+function fileIssues(kind: Kind, key: string, want: Fields, files: Current["files"]): Issue[] {
   const properties = want.properties as Fields | undefined;
-  const named = [want.medias, properties?.files, properties?.archived].flatMap((list) =>
-    Array.isArray(list) ? list.map(String) : [],
-  );
-  return named.flatMap((name): Issue[] => {
-    const times = files.get(name) ?? 0;
-    if (times === 1) return [];
-    const path = `${kind}.${key}`;
-    if (times === 0)
+  const named = (field: string, list: unknown, service: FileService) =>
+    (Array.isArray(list) ? list.map(String) : []).map((name, index) => ({ name, service, at: `${field}.${index}` }));
+  const all = [
+    ...named("medias", want.medias, "product_media"),
+    ...named("properties.files", properties?.files, "downloadable"),
+    ...named("properties.archived", properties?.archived, "downloadable"),
+  ];
+  return all.flatMap(({ name, service, at }): Issue[] => {
+    const called = files.filter((file) => file.name === name);
+    const [only, ...others] = called.filter((file) => file.service === service);
+    if (only && others.length === 0) return [];
+    const path = `${kind}.${key}.${at}`;
+    if (only)
       return [
         {
-          code: "unknown_file",
+          code: "ambiguous_file",
           path,
-          message: `There is no uploaded file "${name}".`,
-          hint: `floe files upload ${name}`,
+          message: `${others.length + 1} uploaded files are called "${name}".`,
+          hint: `floe files update ${only.id} --name ${typed(`2 ${name}`)}`,
         },
       ];
-    return [
-      {
-        code: "ambiguous_file",
-        path,
-        message: `${times} uploaded files are called "${name}".`,
-        hint: "Rename all but one: floe files update ID --name",
-      },
-    ];
+    const what = called.length > 0 ? `"${name}" is uploaded, but not as ${uses[service]}.` : undefined;
+    const how = service === "downloadable" ? "" : ` --service ${service}`;
+    const hint = `floe files upload ${typed(name)}${how}`;
+    return [{ code: "unknown_file", path, message: what ?? `There is no uploaded file "${name}".`, hint }];
   });
 }
 

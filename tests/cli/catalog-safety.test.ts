@@ -74,7 +74,7 @@ test("in Markdown no name makes a row, a tag, code or a mention", async () => {
 
 test("a target is planned and applied with what it needs, and nothing else", async () => {
   write(text);
-  const planned = JSON.parse((await run("plan", "--target", "discounts.launch")).out);
+  const planned = JSON.parse((await run("plan", "--json", "--target", "discounts.launch")).out);
   expect(planned.steps.map(({ key }: { key: string }) => key)).toEqual(["pro", "launch"]);
   const applied = await run("apply", "--yes", "--target", "discounts.launch");
   expect([applied.code, applied.err]).toEqual([0, expect.stringContaining("Applied 2 steps.")]);
