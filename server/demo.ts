@@ -27,13 +27,15 @@ export async function demoStore(deps: Deps, auth: Auth, provider: Provider, fold
   }
   const kept = Demo.parse(JSON.parse(readFileSync(file, "utf8")));
   if (kept.organization_id) return { ...kept, organization_id: kept.organization_id };
-  const { organization_id } = await auth.signUpSeller({
+  const { organization_id, session } = await auth.signUpSeller({
     email: kept.email,
     password: kept.password,
     name: "Demo Seller",
     organizationName: "Demo Store",
     slug: "demo",
   });
+  // The seller is to find nobody signed in but themselves.
+  await auth.endSession(session);
   const actor = { kind: "system" as const, organization_id, scopes: new Set(scopes), user_id: null, key_id: null };
   const ctx: Ctx = { ...deps, actor, client: legacyProfile, ip: "127.0.0.1", alongside: [] };
   const listed = await provider.products.list(ctx, { query: { page: 1, limit: 1, sorting: ["created_at"] } });

@@ -29,7 +29,7 @@ const own_rooms: Record<string, RegExp> = {
   products: /^price-rules$/,
   payments: /^settlement$/,
   checkouts: /^(access|confirm|customer|plan-update|quote)$/,
-  catalog: /^current$/,
+  catalog: /^(current|changes)$/,
 };
 /** Where a store reads tables that are not to its left, and why. */
 const reads: Record<string, string> = {

@@ -67,6 +67,8 @@ export type Auth = Pick<Identifier, "credentialOf" | "whoIs" | "identify"> & {
   routes(scope: FastifyInstance): Promise<void>;
   /** An account, its organization and a session token; run again for the same address it finds what is there. */
   signUpSeller(seller: SellerSignUp): Promise<{ user_id: string; organization_id: string; session: string }>;
+  /** End a session that was made for nobody's use, such as that of a store made at the start. */
+  endSession(token: string): Promise<void>;
   /** Calls for this process alone. Setting a first password is not to be had over HTTP. */
   api: {
     setPassword(given: { body: { newPassword: string }; headers: Headers }): Promise<{ status: boolean }>;
@@ -190,6 +192,9 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
       apiKeyRoutes(scope, deps, identify);
       auditRoutes(scope, deps, identify);
       routeAuth(scope, deps, evenly(work.answering(auth.handler)));
+    },
+    async endSession(token) {
+      await auth.api.signOut({ headers: new Headers({ authorization: `Bearer ${token}` }) });
     },
     async signUpSeller({ email, password, name, organizationName, slug }) {
       const [existing] = await deps.db.select({ id: user.id }).from(user).where(eq(user.email, email.toLowerCase()));

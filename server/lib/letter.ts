@@ -28,7 +28,7 @@ const accent = "#0b5c6b";
 
 /** Mail programs keep little of a style sheet; without it the colours of the elements stand, which are those of the day. */
 const night = `@media (prefers-color-scheme: dark) {
-  .ground { background-color: #08151a !important; }
+  .ground, .ground > table > tbody > tr > td { background-color: #08151a !important; }
   .surface { background-color: #10222a !important; }
   .ink { color: #e8f2f4 !important; }
   .soft { color: #a3bbc2 !important; }

@@ -44,6 +44,13 @@ describe.each(Object.entries(letters))("the mail of %s", (_name, letter) => {
       );
     }
     expect(new Set(grounds).size).toBe(2);
+    // Nothing of the day is left around it at night.
+    const around = await page.evaluate(() =>
+      [...document.querySelectorAll("body, body > table > tbody > tr > td")].map(
+        (part) => getComputedStyle(part).backgroundColor,
+      ),
+    );
+    expect(new Set(around)).toEqual(new Set(["rgb(8, 21, 26)"]));
     expect(await page.title()).toBe(letter.subject);
     expect(await page.getAttribute("html", "lang")).toBe("en");
     expect(await page.locator("h1").allInnerTexts()).toEqual([letter.subject]);

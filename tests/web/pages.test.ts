@@ -291,6 +291,23 @@ describe("the smaller pages", () => {
     await page.getByText("Error Code: Unknown").waitFor();
   });
 
+  test("the error page says what happened, in words, and how to go on", async () => {
+    const cases: [code: string, says: string, action: string, href: string][] = [
+      ["account_not_linked", "it is not linked to that service", "Sign in the other way", "/sign-in?next=%2Faccount%2Fsign-in"],
+      ["INVALID_TOKEN", "This link was used already, or is too old.", "Ask for a new one", "/forgot-password"],
+      ["state_mismatch", "begun somewhere else, or too long ago", "Sign in again", "/sign-in"],
+      ["access_denied", "Nothing was changed.", "Choose another way to sign in", "/sign-in"],
+    ];
+    for (const [code, says, action, href] of cases) {
+      await page.goto(`${fake.url}/error?error=${code}`);
+      expect(await page.getByRole("main").textContent()).toContain(says);
+      expect(await page.getByRole("link", { name: action }).getAttribute("href")).toBe(href);
+    }
+    await page.goto(`${fake.url}/error?error=constructor`);
+    await page.getByText("Error Code: constructor").waitFor();
+    expect(await page.getByRole("main").getByRole("link").count()).toBe(1);
+  });
+
   test("an error code is text, never markup", async () => {
     await page.goto(`${fake.url}/error?error=${encodeURIComponent("<img src=x onerror=alert(1)>")}`);
     await page.getByText("<img src=x onerror=alert(1)>").waitFor();
