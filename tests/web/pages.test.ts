@@ -293,7 +293,12 @@ describe("the smaller pages", () => {
 
   test("the error page says what happened, in words, and how to go on", async () => {
     const cases: [code: string, says: string, action: string, href: string][] = [
-      ["account_not_linked", "it is not linked to that service", "Sign in the other way", "/sign-in?next=%2Faccount%2Fsign-in"],
+      [
+        "account_not_linked",
+        "it is not linked to that service",
+        "Sign in the other way",
+        "/sign-in?next=%2Faccount%2Fsign-in",
+      ],
       ["INVALID_TOKEN", "This link was used already, or is too old.", "Ask for a new one", "/forgot-password"],
       ["state_mismatch", "begun somewhere else, or too long ago", "Sign in again", "/sign-in"],
       ["access_denied", "Nothing was changed.", "Choose another way to sign in", "/sign-in"],
