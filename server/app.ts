@@ -20,6 +20,7 @@ import { limitRequests } from "./http/limits.ts";
 import { listenStream } from "./http/listen.ts";
 import { mount } from "./http/mount.ts";
 import { openapiOf } from "./http/openapi.ts";
+import { openapiRoute } from "./http/openapi-route.ts";
 import { limitOpening } from "./http/opening.ts";
 import { servePages } from "./http/pages.ts";
 import { parseRequests } from "./http/parsing.ts";
@@ -106,12 +107,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
       told: (event_ids) => findTold(deps.db, event_ids),
     });
     listenStream(scope, { ...streams, bodyOf: rawBody, sign, unixSeconds });
-    let document: ReturnType<typeof openapiOf> | undefined;
-    scope.get("/openapi.json", () => {
-      // Made when it is first asked for: turning every shape into a schema takes a tenth of the time of a start.
-      document ??= openapiOf(api, deps.config.url);
-      return document;
-    });
+    openapiRoute(scope, () => openapiOf(api, deps.config.url));
   });
   const controls = deps.processor.test;
   if (controls) {

@@ -162,7 +162,7 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
       expiresIn: session_seconds,
       // Ours counts every use (sessions-renewal.ts).
       disableSessionRefresh: true,
-      // Every call but the question who is signed in reads the database all the same: the wrapper sees to that.
+      // For programs of the same browser that read it; every call here reads the database all the same (requests.ts).
       cookieCache: { enabled: true, maxAge: session_cache_seconds },
     },
     // Ours hold across servers, and by account too (limits.ts).

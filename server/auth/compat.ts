@@ -1,6 +1,7 @@
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
 import { reservedSlugs, Slug } from "../../shared/api/organizations.ts";
+import { webPageOf } from "../../shared/destinations.ts";
 import type { Clock } from "../lib/clock.ts";
 import {
   deleteAtOnce,
@@ -59,6 +60,15 @@ export const compat = (clock: Clock) =>
           }),
         },
         {
+          // Shown as it is by whoever lists people and organizations: an address on the web, never a script or a file.
+          matcher: ({ path }) => path !== undefined,
+          handler: createAuthMiddleware(async (ctx) => {
+            const field = unshowable(ctx.body) ?? unshowable(ctx.body?.data);
+            if (field === undefined) return;
+            throw new APIError("BAD_REQUEST", { ...invalidBody, detail: `${field} must be an address on the web` });
+          }),
+        },
+        {
           // Names may be blank or without end, and slugs anything; nobody can find or address such a thing again.
           matcher: ({ path }) => path === "/organization/create" || path === "/organization/update",
           handler: createAuthMiddleware(async (ctx) => {
@@ -94,6 +104,14 @@ export const compat = (clock: Clock) =>
       ],
     },
   }) satisfies BetterAuthPlugin;
+
+const pictures = new Set(["image", "logo"]);
+/** The field of a picture that no page may show. */
+function unshowable(given: unknown): string | undefined {
+  if (typeof given !== "object" || given === null) return undefined;
+  const isWrong = (value: unknown) => typeof value === "string" && value !== "" && !webPageOf(value);
+  return Object.entries(given).find(([field, value]) => pictures.has(field) && isWrong(value))?.[0];
+}
 
 function organizationFault(given: unknown): string | undefined {
   if (typeof given !== "object" || given === null) return undefined;

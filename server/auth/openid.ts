@@ -1,5 +1,6 @@
 import type { JsonWebKey } from "node:crypto";
 import { type OAuth2Tokens, type OAuthProvider, verifyProviderIdToken } from "better-auth/oauth2";
+import { webPageOf } from "../../shared/destinations.ts";
 import type { Deps } from "../lib/context.ts";
 import { loggable } from "../lib/loggable.ts";
 import { type Client, type Endpoints, fetchFor, fetchJson, flowOf, type SignUp, signUpFlags } from "./oauth.ts";
@@ -66,7 +67,7 @@ export function openIdProvider({ log, clock }: Pick<Deps, "log" | "clock">, sett
       const isWhole = expectedIdTokenNonce !== undefined && textOf(claims.email) !== undefined;
       const data = isWhole ? claims : { ...claims, ...(await userinfo(endpoints, claims, accessToken)) };
       const spoken = [user?.name?.firstName, user?.name?.lastName].filter((part) => part).join(" ");
-      const image = textOf(data.picture);
+      const image = webPageOf(data.picture)?.href;
       return {
         user: {
           name: textOf(data.name) ?? spoken,

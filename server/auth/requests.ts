@@ -19,10 +19,10 @@ const cached = new RegExp(`^(__Secure-)?${cookie_prefix}\\.session_data(\\.\\d+)
 
 /**
  * A request's headers as the account side gets them: from the true address, and with what an earlier secret signed signed
- * anew. The copy of the session that a browser carries answers only the question who is signed in; every other call reads
- * the database, so that a session that was ended does nothing any more.
+ * anew. Nothing believes the copy of the session that a browser carries: every call reads the database, so that a session that
+ * was ended is nobody's from that moment on, also where somebody has kept its cookies.
  */
-export function headersOf(request: FastifyRequest, path: string, { secrets }: Config): Headers {
+export function headersOf(request: FastifyRequest, { secrets }: Config): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
     if (value !== undefined && !untrusted.has(name)) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
@@ -33,10 +33,9 @@ export function headersOf(request: FastifyRequest, path: string, { secrets }: Co
   const bearer = /^bearer +(\S+\.\S+)$/i.exec(headers.get("authorization") ?? "")?.[1];
   if (bearer) headers.set("authorization", `Bearer ${resigned(secrets, decodeText(bearer))}`);
   if (request.headers.cookie === undefined) return headers;
-  const readsCache = request.method === "GET" && path === "/get-session";
   const cookies = cookiesIn(request.headers.cookie).map(([name, value]) => {
     // Left empty, not out: the names say which pieces of it the browser has, to be taken back.
-    if (cached.test(name)) return [name, readsCache ? value : ""];
+    if (cached.test(name)) return [name, ""];
     return [name, ours.test(name) ? resigned(secrets, value) : value];
   });
   headers.set("cookie", cookies.map(([name = "", value = ""]) => `${name}=${encodeURIComponent(value)}`).join("; "));

@@ -2,6 +2,7 @@ import { sign } from "node:crypto";
 import type { BetterAuthPlugin } from "better-auth";
 import { createAuthEndpoint } from "better-auth/api";
 import type { OAuthProvider } from "better-auth/oauth2";
+import { webPageOf } from "../../shared/destinations.ts";
 import type { Config } from "../config.ts";
 import type { Deps } from "../lib/context.ts";
 import { linkingEndpoints } from "./linking.ts";
@@ -136,13 +137,14 @@ function github({ GITHUB_URL, GITHUB_API_URL, FLOE_SOCIAL_SIGN_UP }: Config, cli
       if (!data) return null;
       const found: unknown = await fetchFor(accessToken, `${GITHUB_API_URL}/user/emails`);
       const emails: GitHubEmail[] = Array.isArray(found) ? found : [];
+      const image = webPageOf(data.avatar_url)?.href;
       const email = emails.find((one) => one.primary)?.email ?? data.email ?? null;
       return {
         user: {
           name: data.name ?? data.login ?? "",
           email,
           emailVerified: emails.some((one) => one.email === email && one.verified),
-          ...(data.avatar_url ? { image: data.avatar_url } : {}),
+          ...(image ? { image } : {}),
         },
         data,
       };

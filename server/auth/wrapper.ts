@@ -167,7 +167,7 @@ function fieldsOf(request: FastifyRequest): Fields | undefined {
 }
 
 function toRequest(request: FastifyRequest, config: Config, path: string, json?: Fields): Request {
-  const headers = headersOf(request, path, config);
+  const headers = headersOf(request, config);
   if (json) headers.set("content-type", "application/json");
   const query = request.url.includes("?") ? queryOf(request.url.slice(request.url.indexOf("?")), path, config) : "";
   const sent = json
@@ -188,7 +188,7 @@ const isPostedGet = ({ method }: FastifyRequest, path: string): boolean => metho
 function toGet(request: FastifyRequest, config: Config, path: string): Request {
   const fields = Object.entries(fieldsOf(request) ?? {}).map(([key, value]) => [key, String(value)]);
   const query = queryOf(`?${new URLSearchParams(fields)}`, path, config);
-  return new Request(`${config.url}${base}${path}${query}`, { headers: headersOf(request, path, config) });
+  return new Request(`${config.url}${base}${path}${query}`, { headers: headersOf(request, config) });
 }
 
 async function answer(reply: FastifyReply, config: Config, path: string, response: Response): Promise<FastifyReply> {

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { CheckoutCreate } from "../../shared/api/checkouts.ts";
+import { webUrl } from "../../shared/api/fields.ts";
 import { ApiError, notFound } from "../../shared/errors.ts";
 import { formatMoney } from "../../shared/money.ts";
 import { scopes } from "../../shared/scopes.ts";
@@ -10,7 +11,7 @@ import { listMails } from "../lib/mail.ts";
 import type { Provider } from "../providers/provider.ts";
 import { contextOf } from "./mount.ts";
 
-const DemoCheckout = z.object({ product_id: z.uuid(), embed_origin: z.url().optional() });
+const DemoCheckout = z.object({ product_id: z.uuid(), embed_origin: webUrl.optional() });
 const demo_products_max = 50;
 const localHost = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
 /** What proxies say of whom they ask for, each in its own way. */

@@ -25,6 +25,8 @@ export const limits = {
   unknown: { max: 60, window_seconds: minute_seconds },
   /** Checkouts opened without a key: enough for an office behind one address on the day of a campaign. */
   opening: { max: 60, window_seconds: minute_seconds },
+  /** Cards typed into the test processor's form, each of which is a row. */
+  cards: { max: 60, window_seconds: minute_seconds },
   /** Operations that an address may call less often. They count by themselves, whatever token is shown (API-04). */
   zones: [
     {
@@ -125,7 +127,7 @@ export function limitRequests<C extends { from: "header" | "cookie"; text: strin
   }
 
   app.addHook("onRequest", async (request) => {
-    if (request.routeOptions.url?.startsWith("/v1/")) enter(request);
+    if (/^\/(v1\/|openapi\.json$)/.test(request.routeOptions.url ?? "")) enter(request);
   });
 
   return async (request) => {

@@ -19,3 +19,10 @@ export function limitOpening({ clock }: Pick<Deps, "clock">): CountOpening {
     refuse(count(who, limits.opening), "Too many checkouts were opened from here.");
   };
 }
+
+/** Refuses whoever types too many cards into the test processor's form from one address. */
+export function limitCards({ clock }: Pick<Deps, "clock">): (request: FastifyRequest) => void {
+  const count = countInMemory(clock);
+  return (request) =>
+    refuse(count(`address:${bucketOf(request.ip)}`, limits.cards), "Too many cards were typed from here.");
+}

@@ -71,6 +71,8 @@ export async function servePages(app: FastifyInstance, { root, development }: Pa
     index: false,
     wildcard: false,
     preCompressed: true,
+    // It is a page, with what pages may do, and never a mere file.
+    globIgnore: ["index.html*"],
     setHeaders(reply, path) {
       reply.header("X-Content-Type-Options", "nosniff");
       // Names under assets/ carry a hash of their content.

@@ -5,6 +5,7 @@ import type { Deps } from "../lib/context.ts";
 import { faultsOf } from "../lib/faults.ts";
 import type { RowKey } from "../lib/rows.ts";
 import type { Intent, TestControls } from "../processors/processor.ts";
+import { limitCards } from "./opening.ts";
 
 const CardForm = z.object({
   card: z.object({
@@ -36,7 +37,9 @@ export type Settle = (deps: Deps, key: RowKey, intent: Intent) => Promise<{ stat
 /** What stands in for the card processor's own pages when the test processor is in use: the card form and the bank's question. */
 export function testCheckoutForm(app: FastifyInstance, deps: Deps, controls: TestControls, settle: Settle): void {
   const base = "/v1/payment-processor/test";
+  const count = limitCards(deps);
   app.post(`${base}/confirmation-tokens`, async (request, reply) => {
+    count(request);
     const { card } = read(CardForm, request.body);
     return reply.code(201).send({ id: await controls.tokenize(card) });
   });

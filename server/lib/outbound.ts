@@ -29,13 +29,15 @@ export class RefusedAddress extends Error {
 /** Sellers' addresses may be private only where the server itself can be reached by nobody else. */
 export const reachOf = ({ development }: Pick<Config, "development">): Reach => ({ private_allowed: development });
 
+/** Public by its number, and a cloud's own: the host below a machine of Azure's, which answers it alone. */
+const hosts_own = new Set(["168.63.129.16"]);
 const globalIpv6 = ipaddr.parseCIDR("2000::/3");
 
 /** Whether an IP address is one of the public internet. Forms that wrap an IPv4 address count as not public. */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.parse(address);
-  if (parsed.range() !== "unicast") return false;
+  if (parsed.range() !== "unicast" || hosts_own.has(parsed.toString())) return false;
   // What is not yet assigned to anyone, and the old `::a.b.c.d` form, also call themselves unicast.
   return parsed.kind() === "ipv4" || parsed.match(globalIpv6 as [ipaddr.IPv6, number]);
 }

@@ -106,7 +106,7 @@ export type Checkout = z.output<typeof Checkout>;
 const amount = z.int().min(0).nullish().describe("Amount in minor units, where the buyer may choose it.");
 const seats = z.int().min(1).max(10_000);
 const ipAddress = z.union([z.ipv4(), z.ipv6()]);
-const embedOrigin = z.string().max(2083).nullish().describe("Origin of the page that embeds the checkout.");
+const embedOrigin = webUrl.nullish().describe("Origin of the page that embeds the checkout.");
 /** A browser's own parsing turns the braces of the placeholder into escapes; they are turned back (CHK-22). */
 export const successUrl = webUrl
   .overwrite((url) => url.replaceAll(/%7BCHECKOUT_ID%7D/gi, "{CHECKOUT_ID}"))
