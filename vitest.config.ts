@@ -14,6 +14,7 @@ export default defineConfig({
     // What is broken is told in the end; what is slow, on a machine that is busy with something else, still passes.
     testTimeout: 180_000,
     hookTimeout: 180_000,
-    expect: { poll: { timeout: patience_ms, interval: 20 } },
+    // A test that reaches no expectation is one that cannot fail.
+    expect: { requireAssertions: true, poll: { timeout: patience_ms, interval: 20 } },
   },
 });

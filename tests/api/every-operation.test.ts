@@ -28,6 +28,13 @@ const lists = operations.filter(
 );
 const patches = operations.filter(({ op }) => op.method === "PATCH");
 const posts = operations.filter(({ op }) => op.method === "POST");
+/** The parameters that not every text can be: an id, as a client secret is not. */
+const idsOf = ({ op }: Entry): string[] =>
+  Object.entries(op.params?.shape ?? {}).flatMap(([key, schema]) =>
+    (schema as z.ZodType).safeParse("x").success ? [] : [key],
+  );
+const sorted = lists.filter(({ op }) => op.query?.shape.sorting);
+const withId = withParams.filter((entry) => idsOf(entry).length > 0);
 const named = (title: string): Entry => {
   const found = operations.find((entry) => entry.title === title);
   if (!found) throw new Error(`There is no ${title}.`);
@@ -52,9 +59,10 @@ function enumOf(schema: object): string[] {
 
 test("the tests saw the contract", () => {
   expect(operations.length).toBeGreaterThan(70);
-  expect([lists.length, patches.length, posts.length, withBody.length, withParams.length]).toEqual(
-    [14, 15, 17, 30, 43].map((least) => expect.toSatisfy((count: number) => count >= least)),
-  );
+  const counted = { lists, sorted, patches, posts, withBody, withParams, withId };
+  const least = { lists: 14, sorted: 11, patches: 15, posts: 17, withBody: 30, withParams: 43, withId: 36 };
+  for (const [name, found] of Object.entries(counted))
+    expect(found.length, name).toBeGreaterThanOrEqual(least[name as keyof typeof least]);
 });
 
 describe.each(guarded)("$title, who may", (entry) => {
@@ -92,11 +100,9 @@ describe.each(withParams)("$title, what is there", (entry) => {
     expect(await all.errorOf(entry, { ...all.may(entry), params })).toBe("404 ResourceNotFound");
   });
 
-  test("API-22: a malformed id is 422 at its place", async () => {
-    const ids = Object.entries(entry.op.params?.shape ?? {}).filter(
-      ([, schema]) => !(schema as { safeParse(value: unknown): { success: boolean } }).safeParse("x").success,
-    );
-    for (const [key] of ids) {
+  const ids = idsOf(entry);
+  test.runIf(ids.length > 0)("API-22: a malformed id is 422 at its place", async () => {
+    for (const key of ids) {
       const params = { ...all.paramsOf(entry), [key]: "not-an-id" };
       const { status, json } = await all.call(entry, { ...all.may(entry), params });
       expect([status, json.detail?.[0]?.loc]).toEqual([422, ["path", key]]);
@@ -139,9 +145,8 @@ describe.each(lists)("$title", (entry) => {
     expect([beyond.status, beyond.json.items]).toEqual([200, []]);
   });
 
-  test("API-15: every sort key works in both directions, another is 422 enum", async () => {
-    const sorting = entry.op.query?.shape.sorting;
-    if (!sorting) return;
+  const sorting = entry.op.query?.shape.sorting;
+  test.runIf(sorting)("API-15: every sort key works in both directions, another is 422 enum", async () => {
     const as = all.seller.key;
     const keys = enumOf(z.toJSONSchema(sorting as z.ZodType, { io: "input", unrepresentable: "any" }));
     expect(keys.length).toBeGreaterThan(1);
