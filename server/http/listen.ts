@@ -13,7 +13,7 @@ import { authenticate } from "./mount.ts";
 import { sendEvents, sseMessage } from "./sse.ts";
 
 /** How often a stream makes sure that its listener may still listen. */
-const check_ms_standard = 60_000;
+const check_ms = 60_000;
 
 export type ListenOptions = {
   deps: Deps;
@@ -23,7 +23,6 @@ export type ListenOptions = {
   bodyOf(client: ClientProfile, event: { type: string; created_at: Date; data: unknown }): string;
   sign(secret: string, id: string, timestamp: number, body: string): string;
   unixSeconds(time: Date): number;
-  check_ms?: number;
 };
 
 const operation = { path: "/v1/webhooks/listen", scopes: ["webhooks:read"] as const };
@@ -79,7 +78,7 @@ export function listenStream(app: FastifyInstance, options: ListenOptions): void
       const refused = new AbortController();
       const check = setInterval(() => {
         authenticate(request, identify, operation).catch((error) => error instanceof ApiError && refused.abort());
-      }, options.check_ms ?? check_ms_standard);
+      }, check_ms);
       try {
         await send(sseMessage({ secret, organization_id }, { id: cursorText(from), event: "hello" }));
         for await (const event of tail.follow(organization_id, from, AbortSignal.any([gone, refused.signal]))) {

@@ -276,6 +276,30 @@ describe("cards", () => {
     ]);
   });
 
+  const [visa, amex] = ["4242424242424242", "378282246310005"];
+  test.each([
+    [visa, "123", []],
+    [visa, "1234", ["cvc"]],
+    [visa, "12", ["cvc"]],
+    [amex, "123", []],
+    [amex, "1234", []],
+    [amex, "12345", ["cvc"]],
+    [amex, "12a", ["cvc"]],
+  ])("%s with the security code %s: %j", async (number, cvc, wrong) => {
+    expect(faultsOf((await tokenize({ number, cvc })) as Answer)).toEqual(
+      wrong.map((field) => `body.card.${field} value_error`),
+    );
+  });
+
+  test("a card may be used to the end of its month, and no longer", async () => {
+    const number = visa;
+    const now = floe.clock.now();
+    const [exp_year, exp_month] = [now.getUTCFullYear(), now.getUTCMonth() + 1];
+    expect((await tokenize({ number, exp_month, exp_year })).status).toBe(201);
+    const before = exp_month === 1 ? { exp_month: 12, exp_year: exp_year - 1 } : { exp_month: exp_month - 1, exp_year };
+    expect(faultsOf((await tokenize({ number, ...before })) as Answer)).toEqual(["body.card.exp_year value_error"]);
+  });
+
   const challenge = async () => {
     const checkout = await create();
     const answer = await confirm(checkout.client_secret, { confirmation_token_id: "pm_card_threeDSecure2Required" });

@@ -321,6 +321,34 @@ describe("answering custom fields", () => {
     expect((await send("POST", fields, again)).status).toBe(201);
   });
 
+  test("CUF-04: a new slug leaves the answers of other organizations alone", async () => {
+    const other = await floe.seller("other");
+    const body = { name: "Ring", prices: [{ amount_type: "free" as const }] };
+    const bought = await Promise.all(
+      [seller, other].map(async (by) => {
+        const field = await define("text", "shared", {}, by);
+        const attached_custom_fields = [{ custom_field_id: field.id, required: true }];
+        const { id } = await by.client.products.create({ body: { ...body, attached_custom_fields } });
+        const asked = { products: [id], custom_field_data: { shared: "mine" } };
+        const checkout = await by.client.checkouts.create({ body: asked });
+        const paid = { customer_email: "b@example.com", customer_name: "B" };
+        await floe.client().checkoutClient.confirm({ params: checkout, body: paid });
+        await floe.runJobs();
+        return { field, checkout, by };
+      }),
+    );
+    expect((await change(bought[0]?.field.id ?? "", { slug: "renamed" })).status).toBe(200);
+    const answers = bought.map(async ({ checkout, by }) => [
+      (await by.client.checkouts.get({ params: checkout })).custom_field_data,
+      (await by.client.orders.list({ query: { checkout_id: checkout.id } })).items[0]?.custom_field_data,
+    ]);
+    const [mine, theirs] = [{ renamed: "mine" }, { shared: "mine" }];
+    expect(await Promise.all(answers)).toEqual([
+      [mine, mine],
+      [theirs, theirs],
+    ]);
+  });
+
   test("a page that starts a checkout for its user sends answers along; a link takes those that fit", async () => {
     const started = await send(
       "POST",

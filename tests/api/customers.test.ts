@@ -277,6 +277,23 @@ describe("deleting customers", () => {
     const [gone] = await floe.deps.db.select().from(customers).where(eq(customers.id, later.id));
     expect(gone?.email).toMatch(/@anonymized\.invalid$/);
   });
+
+  test("CUS-20: what stands in place of an address cannot be guessed back without the server's secret", async () => {
+    const email = "guessable@example.com";
+    const masks = [floe, await start({ settings: { FLOE_SECRET: "another secret for tests, long enough too" } })].map(
+      async (server) => {
+        const { client } = server === floe ? seller : await server.seller();
+        const { id } = await client.customers.create({ body: { email } });
+        await client.customers.delete({ params: { id }, query: { anonymize: true } });
+        const [row] = await server.deps.db.select().from(customers).where(eq(customers.id, id));
+        if (server !== floe) await server.close();
+        return row?.email.split("@")[0];
+      },
+    );
+    const [one, two] = await Promise.all(masks);
+    expect([one, two]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/), expect.stringMatching(/^[0-9a-f]{32}$/)]);
+    expect(one).not.toBe(two);
+  });
 });
 
 describe("reading customers", () => {

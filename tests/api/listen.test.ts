@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
 import { Webhook } from "standardwebhooks";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { events } from "../../server/lib/tables.ts";
 import { openTail } from "../../server/lib/tail.ts";
 import { patience_ms } from "../support/eventually.ts";
@@ -196,13 +196,38 @@ describe("floe listen", () => {
     expect((await listen("", {}, await floe.keyOf(seller, ["webhooks:read"]))).status).toBe(200);
   });
 
+  test("ends within a minute for a key that was deleted, and goes on for others", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    try {
+      const made = await floe.request("POST", "/api/auth/api-key/create", {
+        token: seller.session,
+        body: { name: "lost", organizationId: seller.organization_id },
+      });
+      const lost = made.json as { id: string; key: string };
+      const [going, staying] = [await listen("", {}, lost.key), await listen()];
+      for (const stream of [going, staying]) expect((await stream.next()).event).toBe("hello");
+      vi.advanceTimersByTime(60_000);
+      const seen = await happen();
+      expect(((await going.next()).data as Delivery).id).toBe(seen);
+      const deletion = { token: seller.session, body: { keyId: lost.id } };
+      expect((await floe.request("POST", "/api/auth/api-key/delete", deletion)).status).toBe(200);
+      vi.advanceTimersByTime(60_000);
+      await expect(going.ended).resolves.toBeUndefined();
+      await happen();
+      await expect(going.next()).rejects.toThrow("ended");
+      expect(await idsOf(staying)).toHaveLength(2);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   test("ends when the server closes", async () => {
     const short = await start({ listen: true });
     const owner = await short.seller();
     const stream = await openStream(`${short.url}/v1/webhooks/listen`, { authorization: `Bearer ${owner.key}` });
     await stream.next();
     await short.close();
-    await stream.ended;
+    await expect(stream.ended).resolves.toBeUndefined();
   });
 });
 

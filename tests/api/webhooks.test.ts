@@ -361,6 +361,18 @@ describe("an endpoint", () => {
     expect(only(await copies(made.id))).toMatchObject({ skipped: false, succeeded: true });
   });
 
+  test("that is switched on again gets nothing of what happened while it was off, dispatched or not (WHK-15)", async () => {
+    const made = await endpoint();
+    const switchTo = (enabled: boolean) =>
+      seller.client.webhooks.updateEndpoint({ params: { id: made.id }, body: { enabled } });
+    await switchTo(false);
+    await happen("product.created", { id: "while off" });
+    await switchTo(true);
+    await happen("product.created", { id: "while on" });
+    await floe.runJobs();
+    expect(receiver.received.map(({ json }) => json.data.id)).toEqual(["while on"]);
+  });
+
   test("whose ten latest finished events all failed is switched off, what waits is skipped (WHK-14)", async () => {
     const made = await endpoint({ url: `${receiver.url}?token=private` });
     await happen("product.created", { id: "good" });

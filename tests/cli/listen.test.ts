@@ -145,6 +145,7 @@ describe("floe listen", () => {
     stop = new AbortController();
     listen();
     await until(() => local.received.length === 1);
+    expect(numbers()).toEqual(["msg_1"]);
   });
 
   test("an event that was cut off on its way comes again", async () => {
@@ -200,6 +201,7 @@ describe("floe listen", () => {
     const { ready } = listen();
     await ready();
     await until(() => server.received.length >= 2);
+    expect(server.received.map(({ url }) => url)).toEqual(server.received.map(() => server.received[0]?.url));
   });
 
   test("a program that refuses or is not there is told, and does not stop the others", async () => {

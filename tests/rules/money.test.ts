@@ -115,6 +115,7 @@ describe("currencies", () => {
   test("only the listed currencies have no minor unit", () => {
     expect(["jpy", "krw", "clp", "xof"].map(currencyDigits)).toEqual([0, 0, 0, 0]);
     expect(["usd", "ugx", "isk", "huf"].map(currencyDigits)).toEqual([2, 2, 2, 2]);
+    expect(["JPY", "Krw", "USD"].map(currencyDigits)).toEqual([0, 0, 2]);
   });
 });
 

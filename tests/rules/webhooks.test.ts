@@ -89,9 +89,11 @@ describe("where webhooks may be sent (WHK-01)", () => {
     "metadata.google.internal",
   ];
   test.each(refused)("https://%s is refused", async (host) => {
-    expect(refusalOf(`https://${host}/hook`, away)).toBeTypeOf("string");
-    expect(await checkAddress(`https://${host}:8443/hook`, away)).toBeTypeOf("string");
-    expect(await post(`https://${host}/hook`, {}, "{}", away)).toMatchObject({ http_code: null });
+    const refusal = refusalOf(`https://${host}/hook`, away);
+    expect(refusal).toMatch(/^The address must /);
+    expect(await checkAddress(`https://${host}:8443/hook`, away)).toBe(refusal);
+    // Nothing was tried: what cannot be reached has no code either, but another text.
+    expect(await post(`https://${host}/hook`, {}, "{}", away)).toEqual({ http_code: null, text: refusal });
   });
   test.each(["8.8.8.8", "[2606:4700::1111]", "example.com", "hooks.example.com."])("https://%s is allowed", (host) => {
     expect(refusalOf(`https://${host}/hook`, away)).toBeUndefined();
@@ -119,6 +121,7 @@ describe("where webhooks may be sent (WHK-01)", () => {
     ["fd00::1"],
     ["::ffff:10.0.0.1"],
     ["8.8.8.8", "192.168.0.1"],
+    [],
   ])("a name that leads to %s is refused, at creation and at the socket", async (...addresses) => {
     const reach = { ...away, lookup: answering(...addresses) };
     expect(await checkAddress("https://innocent.example.com/hook", reach)).toContain("public internet");
@@ -170,6 +173,17 @@ describe("one call (WHK-09, WHK-11)", () => {
       text: "thanks!",
     });
     expect(got).toEqual({ method: "POST", body, length: String(Buffer.byteLength(body)) });
+  });
+  test("a connection is not used again: another call may have been allowed more", async () => {
+    const url = await receiver((_request, response) => void response.end("noted"));
+    let connections = 0;
+    open.at(-1)?.on("connection", () => {
+      connections += 1;
+    });
+    for (let call = 1; call <= 2; call++) {
+      expect((await post(url, {}, "{}", home)).http_code).toBe(200);
+      expect(connections).toBe(call);
+    }
   });
   test("a redirect is an answer, not followed, also not to a private address", async () => {
     let calls = 0;
