@@ -303,25 +303,22 @@ describe("what the published clients send is read", () => {
       endpoint,
     );
   });
-  // Every body that the current client 1.0.1 can form has a type we accept: `tsc` reads this, nothing runs.
-  {
-    type Sent<S extends z.ZodType> = z.input<S>;
-    type Known<T> = Omit<T, "prices" | "units" | "min_units" | "max_units">;
-    expectTypeOf<Known<models.ProductCreateOneTime>>().toExtend<Known<Sent<typeof products>>>();
-    expectTypeOf<Known<models.ProductCreateRecurring>>().toExtend<Known<Sent<typeof products>>>();
-    expectTypeOf<Known<models.ProductUpdate>>().toExtend<
-      Known<Omit<Sent<typeof api.products.update.body>, "name"> & { name?: string | null }>
-    >();
-    expectTypeOf<models.CustomerIndividualCreate>().toExtend<Sent<typeof api.customers.create.body>>();
-    expectTypeOf<models.CustomerUpdate>().toExtend<Sent<typeof api.customers.update.body>>();
-    expectTypeOf<models.CustomerUpdateExternalID>().toExtend<Sent<typeof api.customers.updateExternal.body>>();
-    expectTypeOf<Known<models.CheckoutCreate>>().toExtend<Known<Sent<typeof api.checkouts.create.body>>>();
-    expectTypeOf<models.CheckoutUpdate>().toExtend<Sent<typeof api.checkouts.update.body>>();
-    expectTypeOf<models.CheckoutUpdatePublic>().toExtend<Sent<typeof api.checkoutClient.update.body>>();
-    expectTypeOf<models.CheckoutConfirmStripe>().toExtend<Sent<typeof api.checkoutClient.confirm.body>>();
-    expectTypeOf<models.OrderUpdate>().toExtend<Sent<typeof api.orders.update.body>>();
-    expectTypeOf<models.OrganizationUpdate>().toExtend<Sent<typeof api.organizations.update.body>>();
-    expectTypeOf<models.WebhookEndpointCreate>().toExtend<Sent<typeof api.webhooks.createEndpoint.body>>();
-    expectTypeOf<models.WebhookEndpointUpdate>().toExtend<Sent<typeof api.webhooks.updateEndpoint.body>>();
-  }
+  type Sent<S extends z.ZodType> = z.input<S>;
+  type Known<T> = Omit<T, "prices" | "units" | "min_units" | "max_units">;
+  expectTypeOf<Known<models.ProductCreateOneTime>>().toExtend<Known<Sent<typeof products>>>();
+  expectTypeOf<Known<models.ProductCreateRecurring>>().toExtend<Known<Sent<typeof products>>>();
+  expectTypeOf<Known<models.ProductUpdate>>().toExtend<
+    Known<Omit<Sent<typeof api.products.update.body>, "name"> & { name?: string | null }>
+  >();
+  expectTypeOf<models.CustomerIndividualCreate>().toExtend<Sent<typeof api.customers.create.body>>();
+  expectTypeOf<models.CustomerUpdate>().toExtend<Sent<typeof api.customers.update.body>>();
+  expectTypeOf<models.CustomerUpdateExternalID>().toExtend<Sent<typeof api.customers.updateExternal.body>>();
+  expectTypeOf<Known<models.CheckoutCreate>>().toExtend<Known<Sent<typeof api.checkouts.create.body>>>();
+  expectTypeOf<models.CheckoutUpdate>().toExtend<Sent<typeof api.checkouts.update.body>>();
+  expectTypeOf<models.CheckoutUpdatePublic>().toExtend<Sent<typeof api.checkoutClient.update.body>>();
+  expectTypeOf<models.CheckoutConfirmStripe>().toExtend<Sent<typeof api.checkoutClient.confirm.body>>();
+  expectTypeOf<models.OrderUpdate>().toExtend<Sent<typeof api.orders.update.body>>();
+  expectTypeOf<models.OrganizationUpdate>().toExtend<Sent<typeof api.organizations.update.body>>();
+  expectTypeOf<models.WebhookEndpointCreate>().toExtend<Sent<typeof api.webhooks.createEndpoint.body>>();
+  expectTypeOf<models.WebhookEndpointUpdate>().toExtend<Sent<typeof api.webhooks.updateEndpoint.body>>();
 });

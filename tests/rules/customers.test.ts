@@ -210,7 +210,14 @@ describe("a customer as it is answered", () => {
     const person = planAnonymization(row({ billing_name: "Ada L", billing_address: address("FR") }), mask, now);
     expect(person).toMatchObject({ email: "m15@anonymized.invalid", name: "m3", billing_name: null });
     // Of all that an address has, the places that many people share are kept.
-    const full = { line1: "1 Way", line2: "Flat 2", postal_code: "75001", city: "Paris", state: "FR-IDF", country: "FR" };
+    const full = {
+      line1: "1 Way",
+      line2: "Flat 2",
+      postal_code: "75001",
+      city: "Paris",
+      state: "FR-IDF",
+      country: "FR",
+    };
     const kept = { line1: null, line2: null, postal_code: null, city: null, state: "FR-IDF", country: "FR" };
     expect(planAnonymization(row({ billing_address: full as never }), mask, now).billing_address).toEqual(kept);
     const business = planAnonymization(row({ tax_id: ["FR61954506077", "eu_vat"], billing_name: "ACME" }), mask, now);
