@@ -338,6 +338,7 @@ describe("answering custom fields", () => {
       }),
     );
     expect((await change(bought[0]?.field.id ?? "", { slug: "renamed" })).status).toBe(200);
+    await floe.runJobs();
     const answers = bought.map(async ({ checkout, by }) => [
       (await by.client.checkouts.get({ params: checkout })).custom_field_data,
       (await by.client.orders.list({ query: { checkout_id: checkout.id } })).items[0]?.custom_field_data,

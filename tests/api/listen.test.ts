@@ -280,7 +280,7 @@ describe("on a real PostgreSQL", () => {
   });
 
   test("many writers at once, read by followers that come and go: each sees every event once", async () => {
-    const organization_id = newId();
+    const { organization_id } = await real.seller("busy");
     const client = postgres(String(real.deps.config.DATABASE_URL), { max: 20, onnotice: () => {} });
     const db = drizzle({ client });
     const tail = openTail({ db: real.deps.db, log: real.deps.log });

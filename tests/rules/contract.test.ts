@@ -239,30 +239,28 @@ test("recurring prices from before products had an interval are read by us and b
  * What the current client 1.0.1 is promised, once the values it does not know have been adapted: answers have the types that
  * it declares. `tsc` reads this, nothing runs.
  */
-{
-  type Sent<S extends z.ZodType> = z.input<S>;
-  type Price = Exclude<Sent<typeof ProductPrice>, { amount_type: "free" }>;
-  type Priced<T> = Omit<T, "prices" | "product" | "products" | "product_price" | "organization">;
-  type Known<T> = Omit<T, "status">;
-  type Of<T extends "individual" | "team"> = Omit<Sent<typeof Customer>, "type"> & { type: T };
-  expectTypeOf<Of<"team">>().toExtend<models.CustomerTeam>();
-  expectTypeOf<Of<"individual"> & { email: string }>().toExtend<models.CustomerIndividual>();
-  expectTypeOf<Price>().toExtend<models.ProductPrice>();
-  expectTypeOf<Priced<Sent<typeof Product>>>().toExtend<Priced<models.Product>>();
-  expectTypeOf<Priced<Sent<typeof CheckoutProduct>>>().toExtend<Priced<models.CheckoutProduct>>();
-  expectTypeOf<Known<Sent<typeof Organization>>>().toExtend<Known<models.Organization>>();
-  expectTypeOf<Known<Sent<typeof CheckoutOrganization>>>().toExtend<models.CheckoutOrganization>();
-  expectTypeOf<Priced<Sent<typeof Checkout>>>().toExtend<Priced<models.Checkout>>();
-  expectTypeOf<Priced<Sent<typeof CheckoutPublicConfirmed>>>().toExtend<Priced<models.CheckoutPublicConfirmed>>();
-  expectTypeOf<Sent<typeof Meter>>().toExtend<models.Meter>();
-  expectTypeOf<Sent<typeof File>>().toExtend<models.FileRead>();
-  expectTypeOf<Sent<typeof FileUpload>>().toExtend<models.FileUpload>();
-  expectTypeOf<Sent<typeof CustomField>>().toExtend<models.CustomField>();
-  expectTypeOf<Sent<typeof Order>>().toExtend<models.Order>();
-  expectTypeOf<Sent<typeof Payment>>().toExtend<models.CardPayment | models.GenericPayment>();
-  expectTypeOf<Sent<typeof WebhookEndpoint>>().toExtend<models.WebhookEndpoint>();
-  expectTypeOf<Sent<typeof WebhookDelivery>>().toExtend<models.WebhookDelivery>();
-}
+type Sent<S extends z.ZodType> = z.input<S>;
+type Price = Exclude<Sent<typeof ProductPrice>, { amount_type: "free" }>;
+type Priced<T> = Omit<T, "prices" | "product" | "products" | "product_price" | "organization">;
+type Known<T> = Omit<T, "status">;
+type Of<T extends "individual" | "team"> = Omit<Sent<typeof Customer>, "type"> & { type: T };
+expectTypeOf<Of<"team">>().toExtend<models.CustomerTeam>();
+expectTypeOf<Of<"individual"> & { email: string }>().toExtend<models.CustomerIndividual>();
+expectTypeOf<Price>().toExtend<models.ProductPrice>();
+expectTypeOf<Priced<Sent<typeof Product>>>().toExtend<Priced<models.Product>>();
+expectTypeOf<Priced<Sent<typeof CheckoutProduct>>>().toExtend<Priced<models.CheckoutProduct>>();
+expectTypeOf<Known<Sent<typeof Organization>>>().toExtend<Known<models.Organization>>();
+expectTypeOf<Known<Sent<typeof CheckoutOrganization>>>().toExtend<models.CheckoutOrganization>();
+expectTypeOf<Priced<Sent<typeof Checkout>>>().toExtend<Priced<models.Checkout>>();
+expectTypeOf<Priced<Sent<typeof CheckoutPublicConfirmed>>>().toExtend<Priced<models.CheckoutPublicConfirmed>>();
+expectTypeOf<Sent<typeof Meter>>().toExtend<models.Meter>();
+expectTypeOf<Sent<typeof File>>().toExtend<models.FileRead>();
+expectTypeOf<Sent<typeof FileUpload>>().toExtend<models.FileUpload>();
+expectTypeOf<Sent<typeof CustomField>>().toExtend<models.CustomField>();
+expectTypeOf<Sent<typeof Order>>().toExtend<models.Order>();
+expectTypeOf<Sent<typeof Payment>>().toExtend<models.CardPayment | models.GenericPayment>();
+expectTypeOf<Sent<typeof WebhookEndpoint>>().toExtend<models.WebhookEndpoint>();
+expectTypeOf<Sent<typeof WebhookDelivery>>().toExtend<models.WebhookDelivery>();
 
 describe("event types", () => {
   test("every type with a payload is a type, and all 42 are known to the current client", () => {

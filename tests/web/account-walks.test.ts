@@ -153,7 +153,7 @@ test("a change of a confirmed address: agreed to at the old one, then proven at 
   await button("Send me a link instead").click();
   await page.getByText("Your account is deleted once you have followed it").waitFor();
   await page.goto(await linkTo(email, /^Delete your account/));
-  await page.getByText("Your account is deleted.").waitFor();
+  await expect(page.getByText("Your account is deleted.").waitFor()).resolves.toBeUndefined();
 });
 
 test("an invitation: signed out, somebody else's account, a new account, its confirmed address, the membership", async () => {
@@ -414,7 +414,7 @@ test("with GitHub: refused there, the error page; agreed to, where one was going
   await page.goto(await linkTo(email, /^Choose a new password/));
   await page.getByLabel("New password").fill("drifting past the pole 7");
   await page.keyboard.press("Enter");
-  await heading("Your password is changed").waitFor();
+  await expect(heading("Your password is changed").waitFor()).resolves.toBeUndefined();
 });
 
 test("a guest is told what a guest is, and keeps the account's place by signing up", async () => {

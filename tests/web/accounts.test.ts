@@ -87,7 +87,7 @@ test("an unknown code is told beside the field", async () => {
   await signIn(seller.email, seller.password);
   await page.getByLabel("Code").fill("ABCDEFGH");
   await page.keyboard.press("Enter");
-  await page.getByText("This code is not known, or its time is up.").waitFor();
+  await expect(page.getByText("This code is not known, or its time is up.").waitFor()).resolves.toBeUndefined();
 });
 
 test("an account can be made, is signed in at once, and can sign out", async () => {

@@ -38,7 +38,8 @@ async function fill(number = "4242424242424242"): Promise<void> {
   }
 }
 const pay = () => page.click("button[type=submit]");
-const thanks = () => page.getByRole("heading", { name: "Thank you" }).waitFor();
+const thanks = () =>
+  expect(page.getByRole("heading", { name: "Thank you" }).waitFor()).resolves.toBeUndefined();
 const bodyOf = (end: string) => fake.bodies.filter(({ path }) => path.endsWith(end)).at(-1)?.body;
 const focused = () => page.evaluate(() => (document.activeElement as HTMLInputElement | null)?.name);
 
@@ -169,7 +170,7 @@ describe("the checkout", () => {
     await page.getByRole("button", { name: "Pay $15.00" }).waitFor();
     await page.getByText("Discount (Spring thaw)").waitFor();
     await page.getByRole("button", { name: "Remove" }).click();
-    await page.getByRole("button", { name: "Pay $19.00" }).waitFor();
+    await expect(page.getByRole("button", { name: "Pay $19.00" }).waitFor()).resolves.toBeUndefined();
   });
 
   test("where the buyer sets the price, too little is refused beside the amount", async () => {
@@ -189,7 +190,7 @@ describe("the checkout", () => {
     await page.getByText("greater than or equal to 500").waitFor();
     await amount.fill("25");
     await amount.blur();
-    await page.getByRole("button", { name: "Pay $25.00" }).waitFor();
+    await expect(page.getByRole("button", { name: "Pay $25.00" }).waitFor()).resolves.toBeUndefined();
   });
 
   test("what costs nothing asks for no card and no address", async () => {
@@ -213,7 +214,7 @@ describe("the checkout", () => {
     await page.goto(fake.checkout({ success_url: `${fake.url}/error?error=stand-in` }).url);
     await fill();
     await pay();
-    await page.waitForURL(`${fake.url}/error?error=stand-in&customer_session_token=polar_cst_1`);
+    await expect(page.waitForURL(`${fake.url}/error?error=stand-in&customer_session_token=polar_cst_1`)).resolves.toBeUndefined();
   });
 
   test.each([
@@ -223,7 +224,7 @@ describe("the checkout", () => {
   ])("a checkout answered with %i says so", async (status, error, title) => {
     fake.refuse = { status, error };
     await page.goto(fake.checkout().url);
-    await page.getByRole("heading", { name: title }).waitFor();
+    await expect(page.getByRole("heading", { name: title }).waitFor()).resolves.toBeUndefined();
   });
 
   test("a checkout that was completed elsewhere shows its confirmation", async () => {

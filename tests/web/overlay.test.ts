@@ -52,7 +52,7 @@ const said = () => page.evaluate(() => (window as unknown as { heard: Listening 
 const events = () => page.evaluate(() => (window as unknown as { heard: Listening }).heard.events);
 const overlay = () => page.getByRole("dialog", { name: "Checkout" });
 const loader = () => page.getByText("Loading checkout…");
-const closed = () => overlay().waitFor({ state: "detached" });
+const closed = () => expect(overlay().waitFor({ state: "detached" })).resolves.toBeUndefined();
 const isOpen = async () => (await overlay().count()) === 1;
 
 async function open(id: "floe" | "polar", url: string): Promise<Frame> {
@@ -164,7 +164,7 @@ describe("the overlay", () => {
     const frame = await open("floe", fake.checkout({ embed_origin: shop.url, success_url: `${shop.url}/thanks` }).url);
     await loaded(frame);
     await buy(frame);
-    await page.waitForURL(`${shop.url}/thanks?customer_session_token=polar_cst_1`);
+    await expect(page.waitForURL(`${shop.url}/thanks?customer_session_token=polar_cst_1`)).resolves.toBeUndefined();
   });
 
   test("the script's events can be heard and their defaults prevented", async () => {

@@ -224,7 +224,7 @@ describe("signing in", () => {
       await page.getByLabel("E-mail").fill("seller@example.com");
       await page.getByLabel("Password").fill("correct horse");
       await page.keyboard.press("Enter");
-      await page.waitForURL(`${fake.url}/account`);
+      await expect(page.waitForURL(`${fake.url}/account`)).resolves.toBeUndefined();
     },
   );
 
@@ -315,7 +315,7 @@ describe("the smaller pages", () => {
 
   test("an error code is text, never markup", async () => {
     await page.goto(`${fake.url}/error?error=${encodeURIComponent("<img src=x onerror=alert(1)>")}`);
-    await page.getByText("<img src=x onerror=alert(1)>").waitFor();
+    await expect(page.getByText("<img src=x onerror=alert(1)>").waitFor()).resolves.toBeUndefined();
   });
 
   test("the demo shop sells through the overlay and logs what it says", async () => {

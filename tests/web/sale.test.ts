@@ -239,7 +239,7 @@ describe("a sale on the real server", () => {
 
   test("an unknown checkout says so", async () => {
     await page.goto(`${floe.url}/checkout/polar_c_nothing`);
-    await page.getByRole("heading", { name: "There is no such checkout" }).waitFor();
+    await expect(page.getByRole("heading", { name: "There is no such checkout" }).waitFor()).resolves.toBeUndefined();
   });
 });
 
