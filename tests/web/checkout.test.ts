@@ -38,8 +38,7 @@ async function fill(number = "4242424242424242"): Promise<void> {
   }
 }
 const pay = () => page.click("button[type=submit]");
-const thanks = () =>
-  expect(page.getByRole("heading", { name: "Thank you" }).waitFor()).resolves.toBeUndefined();
+const thanks = () => expect(page.getByRole("heading", { name: "Thank you" }).waitFor()).resolves.toBeUndefined();
 const bodyOf = (end: string) => fake.bodies.filter(({ path }) => path.endsWith(end)).at(-1)?.body;
 const focused = () => page.evaluate(() => (document.activeElement as HTMLInputElement | null)?.name);
 
@@ -214,7 +213,9 @@ describe("the checkout", () => {
     await page.goto(fake.checkout({ success_url: `${fake.url}/error?error=stand-in` }).url);
     await fill();
     await pay();
-    await expect(page.waitForURL(`${fake.url}/error?error=stand-in&customer_session_token=polar_cst_1`)).resolves.toBeUndefined();
+    await expect(
+      page.waitForURL(`${fake.url}/error?error=stand-in&customer_session_token=polar_cst_1`),
+    ).resolves.toBeUndefined();
   });
 
   test.each([
