@@ -5,7 +5,7 @@ import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import type { Floe, Seller } from "../support/floe.ts";
-import { startOnPostgres } from "../support/races.ts";
+import { awaitLock, startOnPostgres } from "../support/races.ts";
 
 let floe: Floe;
 let seller: Seller;
@@ -48,22 +48,6 @@ async function writer<T>(
     await sql.end();
   }
 }
-/** Wait until a query of the server waits for a lock, and say which process it is. */
-async function waiting(): Promise<number> {
-  const sql = postgres(url, { max: 1 });
-  try {
-    for (let tries = 0; tries < 200; tries += 1) {
-      const [row] = await sql`select pid from pg_stat_activity
-        where wait_event_type = 'Lock' and datname = current_database() limit 1`;
-      if (row) return Number(row.pid);
-      await new Promise((resolve) => setTimeout(resolve, 25));
-    }
-    throw new Error("Nothing came to wait.");
-  } finally {
-    await sql.end();
-  }
-}
-
 test("eight at once make one of each, and all but one find nothing left to do", async () => {
   seller = await floe.seller("eight");
   const plans = await Promise.all(Array.from({ length: 8 }, () => apply(document)));
@@ -87,7 +71,7 @@ test("an apply that breaks in the middle leaves nothing, and the next one does a
         () => "applied",
         () => "failed",
       );
-      const pid = await waiting();
+      const pid = await awaitLock(url);
       const sql = postgres(url, { max: 1 });
       await sql`select pg_cancel_backend(${pid})`;
       await sql.end();
@@ -142,7 +126,7 @@ test("a saved plan is refused when another writer changes a row of it, also whil
         () => "applied",
         (error: { error?: string }) => error.error,
       );
-      await waiting();
+      await awaitLock(url);
     },
   );
   expect(await applied).toBe("CatalogPlanStale");

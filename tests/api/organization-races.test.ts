@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { invitation, member, organizationRole, team, teamMember, user } from "../../server/auth/tables.ts";
@@ -11,7 +10,7 @@ import { products } from "../../server/products/tables.ts";
 import type { Floe } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { type Answered, callsOf, join, organizationOf, type Person, person } from "../support/people.ts";
-import { atOnce, startOnPostgres } from "../support/races.ts";
+import { atOnce, awaitLock, startOnPostgres } from "../support/races.ts";
 
 let floe: Floe;
 let call: ReturnType<typeof callsOf>;
@@ -238,7 +237,7 @@ test("an organization in which a payment begins as it is deleted is not deleted"
       call(one, "POST", "/organization/delete", { organizationId: id }),
       call(one, "POST", "/delete-user", { password: one.password }),
     ]),
-    sleep(300).then(held.resolve),
+    awaitLock(String(floe.deps.config.DATABASE_URL), 2).then(() => held.resolve()),
     paying,
   ]);
   for (const answer of answers) expect(answer.json.code).toBe("ORGANIZATION_HAS_BOOKS");

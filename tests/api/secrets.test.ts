@@ -81,7 +81,6 @@ describe("a change of the secret", () => {
     floe = await start({
       databaseUrl,
       listen: true,
-      realTime: true,
       settings: {
         FLOE_SECRET: secret,
         FLOE_SECRET_PREVIOUS: previous,
