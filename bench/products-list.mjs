@@ -55,13 +55,13 @@ async function serveFloe(databaseUrl, { products, limit, rich }) {
   if (rich) {
     for (const description of ["Support", "Downloads"])
       await seller.client.benefits.create({ body: { type: "custom", description, properties: {} } });
-    await run(`insert into product_benefits (product_id, benefit_id, "order")
-      select p.id, b.id, row_number() over (partition by p.id) from products p, benefits b`);
+    await run(`insert into product_benefits (organization_id, product_id, benefit_id, "order")
+      select p.organization_id, p.id, b.id, row_number() over (partition by p.id) from products p, benefits b`);
     await run(`insert into files (id, organization_id, created_at, service, name, path, mime_type, size, is_uploaded)
       select gen_random_uuid(), '${seller.organization_id}', now(), 'product_media', n || '.png', 'media/' || n, 'image/png', 1000, true
       from generate_series(1, 3) n`);
-    await run(`insert into product_medias (product_id, file_id, "order")
-      select p.id, f.id, row_number() over (partition by p.id) from products p, files f`);
+    await run(`insert into product_medias (organization_id, product_id, file_id, "order")
+      select p.organization_id, p.id, f.id, row_number() over (partition by p.id) from products p, files f`);
   }
   await floe.deps.db.execute("analyze");
   const statements = [];

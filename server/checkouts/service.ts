@@ -12,7 +12,7 @@ import { transact } from "../lib/unit-of-work.ts";
 import { isLocal, isOwnPage, type OrganizationRow } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
-import { findPrice, findProducts } from "../products/store.ts";
+import { findPrice, findProducts, findSeller } from "../products/store.ts";
 import { findOfBuyer, lockOfBuyer } from "./access.ts";
 import { confirmCheckout } from "./confirm.ts";
 import { planChange, planUpdate } from "./plan-update.ts";
@@ -235,7 +235,7 @@ async function pagesOf(ctx: Ctx, organization_id: string, request: ForUser) {
 export async function createForUser(ctx: Ctx, request: ForUser, user_id: string | null): Promise<{ url: string }> {
   const named = request.products === undefined ? undefined : [request.products].flat();
   const seller = named
-    ? await store.ownerOf(ctx.db, named)
+    ? await findSeller(ctx.db, named)
     : (ctx.actor.organization_id ?? (await store.onlyOrganization(ctx.db)));
   const bySlug = seller && request.slug && !named ? await store.findBySlug(ctx.db, seller, request.slug) : undefined;
   const products = named ?? (bySlug ? [bySlug.id] : undefined);

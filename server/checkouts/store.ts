@@ -178,15 +178,6 @@ export async function holdUser(tx: Tx, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** The organization that owns all of these products; undefined when there is none or more than one. */
-export async function ownerOf(db: Database, ids: readonly string[]): Promise<string | undefined> {
-  const rows = await db
-    .selectDistinct({ id: products.organization_id })
-    .from(products)
-    .where(inArray(products.id, [...ids]));
-  return rows.length === 1 ? rows[0]?.id : undefined;
-}
-
 /** The only organization of this server; undefined when there are several. */
 export async function onlyOrganization(db: Database): Promise<string | undefined> {
   const rows = await db.select({ id: organization.id }).from(organization).limit(2);

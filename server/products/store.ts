@@ -21,7 +21,14 @@ import { among, contains, metadataMatches, offsetOf, orderBy, type Paging } from
 import { followKey, matchKey, type RowKey, rowFromJson, rowsFromJson } from "../lib/rows.ts";
 import { meters } from "../meters/tables.ts";
 import type { PricedProduct, PriceInsert, PriceRow, ProductRow } from "./rules.ts";
-import { productBenefits, productCustomFields, productMedias, productPrices, products } from "./tables.ts";
+import {
+  productBenefits,
+  productCustomFields,
+  productMedias,
+  productPrices,
+  productSellers,
+  products,
+} from "./tables.ts";
 
 type Filter = Paging & {
   id?: string[] | undefined;
@@ -211,9 +218,22 @@ export async function lockProduct(tx: Tx, organization_id: string, id: string): 
   return row;
 }
 
-/** Add a product. */
+/** Add a product, and who sells it. */
 export async function insertProduct(tx: Tx, values: typeof products.$inferInsert): Promise<void> {
-  await tx.insert(products).values(values);
+  const made = tx.$with("made").as(tx.insert(products).values(values).returning({ id: products.id }));
+  await tx
+    .with(made)
+    .insert(productSellers)
+    .values({ product_id: sql`(select id from made)`, organization_id: values.organization_id });
+}
+
+/** The organization that sells all of these products; undefined when there is none or more than one. */
+export async function findSeller(db: Database, ids: readonly string[]): Promise<string | undefined> {
+  const rows = await db
+    .selectDistinct({ id: productSellers.organization_id })
+    .from(productSellers)
+    .where(inArray(productSellers.product_id, [...ids]));
+  return rows.length === 1 ? rows[0]?.id : undefined;
 }
 
 /** Change columns of a product that the caller has locked. */

@@ -7,7 +7,7 @@ import { customFields } from "../custom-fields/tables.ts";
 import { files } from "../files/tables.ts";
 import { metadata, ownedKey, references } from "../lib/columns.ts";
 import { meters } from "../meters/tables.ts";
-import { owned } from "../organizations/tables.ts";
+import { organization, owned } from "../organizations/tables.ts";
 
 type Interval = Product["recurring_interval"];
 type Seats = Extract<ProductPrice, { amount_type: "seat_based" }>["seat_tiers"];
@@ -43,6 +43,14 @@ export const products = pgTable(
     index("products_metadata").using("gin", sql`${table.metadata} jsonb_path_ops`),
   ],
 );
+
+/** Who sells a product: a buyer who comes from a page of the seller names the product alone. */
+export const productSellers = pgTable("product_sellers", {
+  product_id: uuid().primaryKey(),
+  organization_id: text()
+    .notNull()
+    .references(() => organization.id, { onDelete: "cascade" }),
+});
 
 /** A way to pay for a product. Nothing of it ever changes but `is_archived`: what was bought is paid as it was bought (PRD-22). */
 export const productPrices = pgTable(

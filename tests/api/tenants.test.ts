@@ -5,7 +5,7 @@ import { newId } from "../support/ids.ts";
 import { startOnPostgres } from "../support/races.ts";
 
 const accounts = "of people and of who may do what, not of one seller's business";
-const lookup = "says whose a thing is to those who come with a secret and no organization";
+const lookup = "says whose a thing is to those who come with a secret, or a product, and no organization";
 const processor = "the books of a card processor, who knows no organizations";
 /** The tables that hold no seller's data, and why. All others do. */
 const notSellers: Record<string, string> = {
@@ -25,6 +25,7 @@ const notSellers: Record<string, string> = {
   audit_log: "of people too, stays when the organization goes, and can only grow, which a trigger sees to",
   idempotency_keys: "of whoever sent the request, for a day",
   mails: "letters to people on their way out, of all sellers and of none",
+  product_sellers: lookup,
   checkout_link_secrets: lookup,
   checkout_secrets: lookup,
   processor_events: processor,
