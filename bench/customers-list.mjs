@@ -41,7 +41,7 @@ const median = (values) => values.toSorted((a, b) => a - b)[(values.length - 1) 
 
 const database = await startPostgres();
 try {
-  const floe = await start({ databaseUrl: await database.database(), realTime: true });
+  const floe = await start({ databaseUrl: database.url, realTime: true });
   const sides = {};
   for (const [name, count] of [
     ["few", few],

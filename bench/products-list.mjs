@@ -131,7 +131,7 @@ async function measure(name, wanted) {
       child.once("exit", (code) => reject(new Error(`The ${what} server stopped with ${code}.`)));
     });
   try {
-    const databaseUrl = await database.database();
+    const databaseUrl = database.url;
     const floe = await serve("floe", databaseUrl, JSON.stringify(wanted));
     const bare = await serve("bare", databaseUrl, JSON.stringify(floe.statements));
     const sides = {
