@@ -104,7 +104,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     checkoutStream(scope, {
       ...streams,
       find: (ctx, client_secret) => provider.checkoutClient.get(ctx, { params: { client_secret } }),
-      told: (event_ids) => findTold(deps.db, event_ids),
+      told: (organization_id, event_ids) => findTold(deps.db, organization_id, event_ids),
     });
     listenStream(scope, { ...streams, bodyOf: rawBody, sign, unixSeconds });
     openapiRoute(scope, () => openapiOf(api, deps.config.url));

@@ -22,7 +22,7 @@ export type StreamOptions = {
   /** The checkout of a client secret, or 404, or 410 when it has expired: as the buyer's own read answers. */
   find(ctx: Ctx, client_secret: string): Promise<{ id: string; status: string; organization_id: string }>;
   /** Of these events, the ones the seller has been told of (WHK-19). */
-  told(event_ids: string[]): Promise<string[]>;
+  told(organization_id: string, event_ids: string[]): Promise<string[]>;
   lifetime_ms?: number;
 };
 
@@ -60,7 +60,7 @@ export function checkoutStream(app: FastifyInstance, options: StreamOptions): vo
         if (checkout.status === "succeeded") await send(message(newId(deps.clock.now()), "checkout.order_created", {}));
         await send(message(latest?.id ?? newId(deps.clock.now()), "checkout.updated", { status: checkout.status }));
         if (latest?.status === checkout.status) untold.set(checkout.status, latest.id);
-        const telling = tellDelivered(options, untold, send, signal);
+        const telling = tellDelivered(options, checkout.organization_id, untold, send, signal);
         for await (const event of tail.follow(checkout.organization_id, from, signal)) {
           const key = event.seq > (latest?.seq ?? 0) ? keyOf(event, checkout.id) : undefined;
           if (key === undefined) continue;
@@ -80,13 +80,14 @@ export function checkoutStream(app: FastifyInstance, options: StreamOptions): vo
 /** Watch the rows until the seller was told, whichever process does the telling. */
 async function tellDelivered(
   { told, deps }: StreamOptions,
+  organization_id: string,
   untold: Map<string, string>,
   send: Send,
   signal: AbortSignal,
 ): Promise<void> {
   for (let polls = 0; !signal.aborted; polls = untold.size === 0 ? 0 : polls + 1) {
     try {
-      const done = untold.size === 0 ? [] : await told([...untold.values()]);
+      const done = untold.size === 0 ? [] : await told(organization_id, [...untold.values()]);
       for (const [status, id] of [...untold]) {
         if (!done.includes(id)) continue;
         untold.delete(status);

@@ -1,4 +1,4 @@
-import { and, eq, gte, inArray, lte, type SQL, sql } from "drizzle-orm";
+import { and, eq, gte, lte, type SQL, sql } from "drizzle-orm";
 import type { z } from "zod";
 import type {
   WebhookDelivery,
@@ -15,6 +15,7 @@ import { newId, newToken } from "../lib/ids.ts";
 import { checkAddress, reachOf } from "../lib/outbound.ts";
 import { among, contains, offsetOf, pageOf } from "../lib/page.ts";
 import { type ApiVersion, type ClientProfile, versionedProfile } from "../lib/profiles.ts";
+import { matchKey } from "../lib/rows.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { known } from "./rules.ts";
 import * as store from "./store.ts";
@@ -55,7 +56,7 @@ async function changeEndpoint(
     const [changed] = await tx
       .update(webhookEndpoints)
       .set({ ...patch, modified_at: ctx.clock.now() })
-      .where(eq(webhookEndpoints.id, row.id))
+      .where(matchKey(webhookEndpoints, row))
       .returning();
     return shown(ctx.client, changed ?? row);
   });
@@ -173,12 +174,7 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
       limit: query.limit,
       offset: offsetOf(query),
     });
-    const versions = await versionsOf(
-      ctx,
-      rows.map((row) => row.event.endpoint_id),
-    );
-    const items = rows.map((row) => deliveryOf(row, versions.get(row.event.endpoint_id) ?? ctx.client.version));
-    return pageOf(items, total, query);
+    return pageOf(rows.map(deliveryOf), total, query);
   },
 
   async redeliver(ctx, { params }) {
@@ -194,16 +190,10 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
   },
 };
 
-async function versionsOf(ctx: Ctx, endpoint_ids: string[]): Promise<Map<string, string>> {
-  if (endpoint_ids.length === 0) return new Map();
-  const { id, api_version } = webhookEndpoints;
-  const rows = await ctx.db.select({ id, api_version }).from(webhookEndpoints).where(inArray(id, endpoint_ids));
-  return new Map(rows.map((row) => [row.id, row.api_version]));
-}
-
-function deliveryOf(
-  { delivery, event }: Awaited<ReturnType<typeof store.findDeliveries>>["rows"][number],
-  api_version: string,
-): WebhookDelivery {
+function deliveryOf({
+  delivery,
+  event,
+  api_version,
+}: Awaited<ReturnType<typeof store.findDeliveries>>["rows"][number]): WebhookDelivery {
   return { ...delivery, webhook_event: { ...event, type: event.type as EventType, api_version } };
 }

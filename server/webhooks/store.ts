@@ -3,7 +3,7 @@ import { type AnyPgColumn, alias } from "drizzle-orm/pg-core";
 import { member, user } from "../auth/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import type { ClientProfile } from "../lib/profiles.ts";
-import { matchKey, matchKeys, type RowKey } from "../lib/rows.ts";
+import { followKey, matchKey, matchKeys, type RowKey } from "../lib/rows.ts";
 import { events } from "../lib/tables.ts";
 import { organization } from "../organizations/tables.ts";
 import { disable_after_failures } from "./rules.ts";
@@ -61,11 +61,7 @@ export async function findEndpointsById(
     );
 }
 const ofOrganization = (organization_id: string, id: string): SQL | undefined =>
-  and(
-    eq(webhookEndpoints.id, id),
-    eq(webhookEndpoints.organization_id, organization_id),
-    isNull(webhookEndpoints.deleted_at),
-  );
+  and(matchKey(webhookEndpoints, { organization_id, id }), isNull(webhookEndpoints.deleted_at));
 
 export async function findEndpoints(db: Database, organization_id: string, limit: number, offset: number) {
   const mine = and(eq(webhookEndpoints.organization_id, organization_id), isNull(webhookEndpoints.deleted_at));
@@ -258,7 +254,7 @@ export async function archiveEvents(db: Database, keys: readonly RowKey[], now: 
  * Of these occurrences, the ones the seller has been told of: an endpoint in the raw format took it, or none will be
  * asked to (WHK-19).
  */
-export async function findTold(db: Database, event_ids: readonly string[]): Promise<string[]> {
+export async function findTold(db: Database, organization_id: string, event_ids: readonly string[]): Promise<string[]> {
   if (event_ids.length === 0) return [];
   const endpoint = alias(webhookEndpoints, "raw");
   const copies = (condition: SQL) =>
@@ -266,7 +262,7 @@ export async function findTold(db: Database, event_ids: readonly string[]): Prom
       db
         .select({ one: sql`1` })
         .from(webhookEvents)
-        .innerJoin(endpoint, and(eq(endpoint.id, webhookEvents.endpoint_id), eq(endpoint.format, "raw")))
+        .innerJoin(endpoint, and(followKey(webhookEvents.endpoint_id, endpoint), eq(endpoint.format, "raw")))
         .where(
           and(
             eq(webhookEvents.organization_id, events.organization_id),
@@ -280,6 +276,7 @@ export async function findTold(db: Database, event_ids: readonly string[]): Prom
     .from(events)
     .where(
       and(
+        eq(events.organization_id, organization_id),
         inArray(events.id, [...event_ids]),
         isNotNull(events.dispatched_at),
         or(copies(eq(webhookEvents.succeeded, true)), not(copies(eq(webhookEvents.skipped, false)))),
@@ -290,12 +287,13 @@ export async function findTold(db: Database, event_ids: readonly string[]): Prom
 
 export type DeliveryFilter = { where: SQL | undefined; limit: number; offset: number };
 
-/** Attempts with the event each belongs to, newest first. */
+/** Attempts with the event each belongs to and the version that its endpoint speaks, newest first. */
 export async function findDeliveries(db: Database, { where, limit, offset }: DeliveryFilter) {
   const rows = await db
-    .select({ delivery: webhookDeliveries, event: webhookEvents })
+    .select({ delivery: webhookDeliveries, event: webhookEvents, api_version: webhookEndpoints.api_version })
     .from(webhookDeliveries)
-    .innerJoin(webhookEvents, eq(webhookEvents.id, webhookDeliveries.webhook_event_id))
+    .innerJoin(webhookEvents, followKey(webhookDeliveries.webhook_event_id, webhookEvents))
+    .innerJoin(webhookEndpoints, followKey(webhookEvents.endpoint_id, webhookEndpoints))
     .where(where)
     .orderBy(desc(webhookDeliveries.created_at), desc(webhookDeliveries.id))
     .limit(limit)
@@ -303,7 +301,7 @@ export async function findDeliveries(db: Database, { where, limit, offset }: Del
   const [count] = await db
     .select({ total: sql<number>`count(*)::int` })
     .from(webhookDeliveries)
-    .innerJoin(webhookEvents, eq(webhookEvents.id, webhookDeliveries.webhook_event_id))
+    .innerJoin(webhookEvents, followKey(webhookDeliveries.webhook_event_id, webhookEvents))
     .where(where);
   return { rows, total: count?.total ?? 0 };
 }
