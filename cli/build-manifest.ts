@@ -277,6 +277,7 @@ function groupOf(key: string, resource: Resource, look: Look): Group {
       summary: look.summary,
       noun: look.noun,
       columns: look.columns,
+      ...(look.next && { next: look.next }),
       ...(look.columnsOf && { columnsOf: look.columnsOf }),
       ...(look.namedBy && { namedBy: look.namedBy }),
       operations,

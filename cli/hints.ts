@@ -1,4 +1,6 @@
 /** What a person is told to type stands between backticks in hints and talk, and is shown so that it can be typed as it is. */
+import { plain } from "./ui/theme.ts";
+
 const commandIn = /`(floe [^`]+)`/g;
 /** What was named on the command line of where it works. */
 export type Place = { profile?: string; server?: string; org?: string };
@@ -6,6 +8,10 @@ const flags = { profile: "--profile", server: "--server", org: "--org" } as cons
 
 const quoted = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
+/** A command with what was just made in it, marked as one to type. */
+export const inPlaceNamed = (command: string, name: string): string =>
+  `\`${command.replace("NAME", quoted(plain(name)))}\``;
 
 /** The same command in the same place: with the profile, server and organization that were named on the command line. */
 export function inPlace(command: string, place: Place): string {

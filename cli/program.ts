@@ -3,6 +3,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import { commands, verbs } from "./commands/all.ts";
 import type { Context } from "./context.ts";
 import { exitCodes, Fault, isFault, renderFault } from "./fault.ts";
+import { beneath, commonHeading, layout, showTwins } from "./help.ts";
 import type { Io } from "./io.ts";
 import { makeContext } from "./make-context.ts";
 import type { Manifest } from "./manifest.ts";
@@ -66,24 +67,32 @@ const globalsOf = (command: Command): Globals => {
 };
 
 /** The parser without commands. Errors are not printed by it: they have one place, in `run`. */
-function bare(write: (text: string) => void): Command {
+function bare(write: (text: string) => void, columns = 80): Command {
   const root = new Command("floe")
     .description("Sell digital products from the terminal.")
     .usage("<command> [flags]")
     .exitOverride()
     .showSuggestionAfterError()
-    .configureHelp({ showGlobalOptions: false })
-    .configureOutput({ writeOut: write, writeErr: write, outputError: () => undefined })
+    .configureHelp(layout)
+    .configureOutput({
+      writeOut: write,
+      writeErr: write,
+      outputError: () => undefined,
+      getOutHelpWidth: () => columns,
+      getErrHelpWidth: () => columns,
+    })
     .helpCommand(false);
   for (const option of globalOptions()) root.addOption(option);
   return root;
 }
 
-/** Flags of every command are accepted before and after it, and told once, in `floe --help`. */
+/** Flags of every command are accepted before and after it, and told in the help of each. */
 function acceptGlobals(command: Command): void {
   for (const option of globalOptions()) {
     const taken = command.options.some(({ long }) => long === option.long);
-    if (!taken) command.addOption(option.hideHelp());
+    if (taken) continue;
+    option.helpGroup(commonHeading);
+    command.addOption(command.commands.length > 0 ? option.hideHelp() : option);
   }
   for (const child of command.commands) acceptGlobals(child);
 }
@@ -104,7 +113,6 @@ function addStubs(root: Command, manifest: Manifest): void {
 export function rootHelp(manifest: Manifest): string {
   const root = bare(() => undefined).version("", "-V, --version", "print the version");
   addStubs(root, manifest);
-  root.configureHelp({ helpWidth: 80 });
   return `${root.helpInformation()}
 Examples:
   floe login
@@ -169,9 +177,11 @@ export async function run(argv: string[], io: Io, manifest: Manifest, version: s
   const color = argv[argv.indexOf("--color") + 1];
   let helped = "";
   let given: Globals = {};
+  const columns = io.stdout.columns ?? 80;
   const root = bare((text) => {
     helped += text;
-  }).version(version, "-V, --version", "print the version");
+  }, columns).version(version, "-V, --version", "print the version");
+  root.addHelpText("afterAll", ({ command }) => beneath(command, manifest, columns));
   try {
     const called = words(argv);
     if (called[0] === "help") return help(argv, io, manifest, version);
@@ -179,6 +189,7 @@ export async function run(argv: string[], io: Io, manifest: Manifest, version: s
       given = globalsOf(command);
       return makeContext(io, manifest, version, given);
     });
+    if (argv.includes("--help") && argv.includes("--all")) showTwins(root);
     for (const command of root.commands) acceptGlobals(command);
     await root.parseAsync(bindOptionalValues(argv, flags), { from: "user" });
     return exitCodes.ok[0];

@@ -5,7 +5,10 @@ export type Look = {
   summary: string;
   /** One of them, in words: "product". */
   noun: string;
-  /** Columns of a table: `path` or `path:kind`, kind being money, date, flag, price or id. */
+  /**
+   * Columns of a table, what it is called first: `path` or `path:kind`, kind being name, key, money, date, flag, price,
+   * state, off, lasts or id.
+   */
   columns: string[];
   /** The field of an update that archives, where the resource has one. */
   archive?: string;
@@ -21,6 +24,8 @@ export type Look = {
   sentBy?: Record<string, string>;
   /** Columns of an operation whose rows are something else. */
   columnsOf?: Record<string, string[]>;
+  /** A command for what was just made, `NAME` being what it is called. */
+  next?: string;
   /** There is one of it, the one in use: no command takes an id. */
   current?: true;
   /** By command. */
@@ -44,7 +49,8 @@ export const looks: Record<string, Look | false> = {
   products: {
     summary: "What you sell",
     noun: "product",
-    columns: ["id:id", "name", "prices:price", "is_archived:flag", "created_at:date"],
+    columns: ["name:name", "prices:price", "is_archived:flag", "created_at:date", "id:id"],
+    next: "floe checkout-links create --products NAME",
     archive: "is_archived",
     names: { setBenefits: "set-benefits" },
     namedBy: ["name"],
@@ -69,7 +75,8 @@ export const looks: Record<string, Look | false> = {
   benefits: {
     summary: "What products give",
     noun: "benefit",
-    columns: ["id:id", "type", "description", "visibility", "created_at:date"],
+    next: "floe products update PRODUCT --benefits NAME",
+    columns: ["description:name", "type", "visibility", "created_at:date", "id:id"],
     namedBy: ["description"],
     shorthands: {
       properties: [
@@ -91,7 +98,7 @@ export const looks: Record<string, Look | false> = {
   discounts: {
     summary: "Prices taken off",
     noun: "discount",
-    columns: ["id:id", "name", "code", "type", "duration", "redemptions_count", "ends_at:date"],
+    columns: ["name:name", "code", "basis_points:off", "duration:lasts", "redemptions_count", "ends_at:date", "id:id"],
     namedBy: ["code", "name"],
     shorthands: {
       basis_points: "percent",
@@ -112,7 +119,7 @@ export const looks: Record<string, Look | false> = {
   checkoutLinks: {
     summary: "Addresses that open a checkout",
     noun: "checkout link",
-    columns: ["id:id", "label", "products", "url", "created_at:date"],
+    columns: ["label:name", "products", "url", "created_at:date", "id:id"],
     namedBy: ["label"],
     shorthands: { discount_id: "discount" },
     examples: {
@@ -122,7 +129,7 @@ export const looks: Record<string, Look | false> = {
   customFields: {
     summary: "Questions that the checkout asks",
     noun: "custom field",
-    columns: ["id:id", "slug", "type", "name", "created_at:date"],
+    columns: ["slug:name", "name", "type", "created_at:date", "id:id"],
     examples: {
       create: [
         'floe custom-fields create --type text --slug vat_note --name "Note on the invoice" --max-length 80',
@@ -143,7 +150,7 @@ export const looks: Record<string, Look | false> = {
   meters: {
     summary: "What you count of its use",
     noun: "meter",
-    columns: ["id:id", "name", "aggregation.func", "archived_at:date", "created_at:date"],
+    columns: ["name:name", "aggregation.func", "archived_at:date", "created_at:date", "id:id"],
     archive: "is_archived",
     archiveMeans: "It then counts nothing.",
     namedBy: ["name"],
@@ -158,7 +165,7 @@ export const looks: Record<string, Look | false> = {
   files: {
     summary: "What buyers download, and pictures",
     noun: "file",
-    columns: ["id:id", "name", "service", "size_readable", "is_uploaded:flag", "created_at:date"],
+    columns: ["name:name", "service", "size_readable", "is_uploaded:flag", "created_at:date", "id:id"],
     // Both are parts of floe files upload.
     names: { create: false, uploaded: false },
     namedBy: ["name"],
@@ -167,7 +174,7 @@ export const looks: Record<string, Look | false> = {
   customers: {
     summary: "Who buys from you",
     noun: "customer",
-    columns: ["id:id", "email", "name", "external_id", "created_at:date"],
+    columns: ["email:name", "name", "external_id", "created_at:date", "id:id"],
     names: { getState: "state", getStateExternal: "state-external" },
     namedBy: ["email", "external_id", "name"],
     shorthands: {
@@ -186,7 +193,7 @@ export const looks: Record<string, Look | false> = {
   checkouts: {
     summary: "Pages on which a customer pays",
     noun: "checkout",
-    columns: ["id:id", "status", "product.name", "customer_email", "total_amount:money", "created_at:date"],
+    columns: ["product.name:name", "status:state", "total_amount:money", "customer_email", "created_at:date", "id:key"],
     examples: {
       create: ["floe checkouts create --products Pro", "floe checkouts create --products PRODUCT_ID --json url"],
     },
@@ -194,19 +201,19 @@ export const looks: Record<string, Look | false> = {
   orders: {
     summary: "What was sold",
     noun: "order",
-    columns: ["id:id", "status", "product.name", "customer.email", "total_amount:money", "created_at:date"],
+    columns: ["product.name:name", "status:state", "total_amount:money", "customer.email", "created_at:date", "id:key"],
     examples: { list: ["floe orders list", "floe orders list --all --json id,total_amount,customer.email"] },
   },
   payments: {
     summary: "Attempts to pay",
     noun: "payment",
-    columns: ["id:id", "status", "method", "amount:money", "order_id:id", "created_at:date"],
+    columns: ["status:state", "amount:money", "method", "decline_reason", "created_at:date", "id:key"],
     examples: { list: ["floe payments list --status failed"] },
   },
   webhooks: {
     summary: "Where your events are sent",
     noun: "webhook endpoint",
-    columns: ["id:id", "url", "events", "enabled:flag", "created_at:date"],
+    columns: ["url:name", "events", "enabled:flag", "created_at:date", "id:key"],
     names: {
       listEndpoints: "list",
       getEndpoint: "get",
@@ -217,7 +224,7 @@ export const looks: Record<string, Look | false> = {
       listDeliveries: "deliveries",
       redeliver: "redeliver",
     },
-    columnsOf: { deliveries: ["id:id", "webhook_event.type", "succeeded:flag", "http_code", "created_at:date"] },
+    columnsOf: { deliveries: ["webhook_event.type:name", "succeeded:flag", "http_code", "created_at:date", "id:key"] },
     examples: {
       create: ["floe webhooks create --url https://example.com/hooks --events order.paid,order.created"],
       redeliver: ["floe webhooks redeliver EVENT_ID"],

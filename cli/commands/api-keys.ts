@@ -17,7 +17,7 @@ type CreateOptions = {
 type UpdateOptions = { name?: string; expiresIn?: number; scopes?: string[]; enable?: boolean; disable?: boolean };
 type Key = Record<string, unknown> & { id: string; key?: string };
 
-const columns = ["id:id", "name", "start", "scopes", "enabled:flag", "expiresAt:date", "lastRequest:date"];
+const columns = ["name:name", "start", "scopes", "enabled:flag", "expiresAt:date", "lastRequest:date", "id:key"];
 const fields = [
   "id",
   "name",

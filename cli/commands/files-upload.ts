@@ -78,7 +78,7 @@ async function uploadAll(context: Context, paths: string[], options: Options): P
     // What is there is said, whatever becomes of the rest.
     const [only] = made;
     if (paths.length === 1 && only) showOne(context, only, asked);
-    else if (made.length > 0) showList(context, made, ["id:id", "name", "service", "size_readable"], asked);
+    else if (made.length > 0) showList(context, made, ["name:name", "service", "size_readable", "id:id"], asked);
   }
 }
 

@@ -10,7 +10,7 @@ import { askedFields, showList, showOne } from "../resource/show.ts";
 type Invitation = { id: string; email: string; role: string; status: string };
 type CreateOptions = { role: string; team?: string[]; resend?: boolean };
 
-const columns = ["email:id", "role", "status", "expiresAt:date", "organizationName", "id:id"];
+const columns = ["email:name", "role", "status:state", "expiresAt:date", "organizationName", "id:key"];
 const fields = [
   "id",
   "email",

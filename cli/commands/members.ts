@@ -5,7 +5,7 @@ import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { askedFields, showList, showOne } from "../resource/show.ts";
 
-const columns = ["user.email:id", "user.name", "role", "createdAt:date", "id:id"];
+const columns = ["user.email:name", "user.name", "role", "createdAt:date", "id:id"];
 const fields = ["id", "userId", "organizationId", "role", "createdAt", "user.*"];
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {

@@ -6,7 +6,7 @@ import { Fault } from "../fault.ts";
 import { askedFields, showList, showOne } from "../resource/show.ts";
 
 const fields = ["id", "name", "slug", "current"];
-const columns = ["slug", "name", "id:id", "current:flag"];
+const columns = ["slug:name", "name", "current:flag", "id:id"];
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const group = root.command("orgs").description("Your organizations: list, choose, create").helpCommand(false);

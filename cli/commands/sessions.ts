@@ -9,7 +9,7 @@ import { askedFields, showList } from "../resource/show.ts";
 type Session = Record<string, unknown> & { id: string; token: string };
 type RevokeOptions = { others?: boolean; all?: boolean; yes?: boolean };
 
-const columns = ["id:id", "current:flag", "ipAddress", "updatedAt:date", "expiresAt:date", "userAgent"];
+const columns = ["current:flag", "ipAddress", "updatedAt:date", "expiresAt:date", "userAgent", "id:key"];
 const fields = ["id", "current", "ipAddress", "userAgent", "createdAt", "updatedAt", "expiresAt", "impersonatedBy"];
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {

@@ -6,9 +6,9 @@ import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { askedFields, showList, showOne } from "../resource/show.ts";
 
-const columns = ["name", "createdAt:date", "id:id"];
+const columns = ["name:name", "createdAt:date", "id:id"];
 const fields = ["id", "name", "organizationId", "createdAt", "updatedAt"];
-const memberColumns = ["user.email:id", "user.name", "createdAt:date"];
+const memberColumns = ["user.email:name", "user.name", "createdAt:date"];
 const memberFields = ["id", "teamId", "userId", "createdAt", "user.*"];
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {

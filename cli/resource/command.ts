@@ -8,7 +8,7 @@ import type { FlagEntry, GroupEntry, OperationEntry } from "../manifest.ts";
 import type { Body, Further } from "./body.ts";
 import { addFlags, flagName, missingFault, readTyped } from "./flags.ts";
 import { idOrName, namesIn } from "./shorthand.ts";
-import { askedFields, showList, showOne } from "./show.ts";
+import { askedFields, showList, showWritten } from "./show.ts";
 import { readJson } from "./values.ts";
 
 type Options = Record<string, unknown> & {
@@ -120,7 +120,7 @@ async function runOperation(
     answer = await callFurther(context, made, one, told, options.idempotencyKey);
   }
   if (answer === undefined || answer === null) return context.say(`${op.done ?? "Done."}\n`);
-  showOne(context, answer, fields);
+  showWritten(context, answer, { verb: op.name, noun: group.noun, columns, next: group.next }, fields);
 }
 
 /** The parameters of the path; what is not an id is looked up by name, where things of the group have one. */

@@ -96,13 +96,18 @@ const about = ({ kind, description, refers }: FlagEntry): string =>
     .filter(Boolean)
     .join(" ");
 
+const values_max = 60;
+/** The values that there are; of very many, such as currencies, the first. */
+const valuesOf = (choices: string[]): string =>
+  choices.length > values_max ? `${choices.slice(0, 6).join(", ")}, … (${choices.length} in all)` : choices.join(", ");
+
 /** What help says of a flag. */
 const helpOf = (entry: FlagEntry): string => {
   const { kind, choices, required, shorts, nullable } = entry;
-  const isWide = kind === "text" && choices && choices.length <= 8 && !isShort(choices);
+  const isTold = choices && (kind === "list" || !isShort(choices));
   return [
     about(entry),
-    isWide && `One of ${choices.join(", ")}.`,
+    isTold && `${kind === "list" ? "Of" : "One of"}: ${valuesOf(choices)}.`,
     nullable && "Or none.",
     required && !shorts?.length && "(required)",
   ]
@@ -130,12 +135,15 @@ const cleared = Symbol("null");
 
 /** Give a command one flag per field, and the shorthands; one that is named as its field stands for it. */
 export function addFlags(command: Command, entries: FlagEntry[], heading: string): void {
+  const written = new Set(entries.flatMap(({ shorts = [] }) => shorts.flatMap(({ writes }) => writes)));
   for (const entry of entries) {
     const shorts = entry.shorts ?? [];
     for (const short of shorts) addShort(command, short, heading);
     if (shorts.some(({ flag }) => flag === kebab(entry.name))) continue;
     const option = new Option(`--${kebab(entry.name)} ${shown(entry.kind, entry.choices)}`, helpOf(entry));
     option.helpGroup(heading);
+    // What a shorter flag says as well would only take room; --help --all shows it.
+    if (written.has(entry.name)) option.hideHelp();
     command.addOption(option.argParser((text: string, before: unknown) => readValue(entry, text, before) ?? cleared));
   }
 }

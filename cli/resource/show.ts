@@ -1,7 +1,9 @@
 /** Answers on stdout: a table or the fields for a person, JSON for a program. */
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { renderDetail, renderTable } from "../ui/table.ts";
+import { inPlaceNamed } from "../hints.ts";
+import { renderDetail, renderFields, renderTable } from "../ui/table.ts";
+import { plain } from "../ui/theme.ts";
 
 type Row = Record<string, unknown>;
 
@@ -56,4 +58,31 @@ export function showList(context: Context, rows: unknown[], columns: string[], f
 export function showOne(context: Context, row: unknown, fields?: string[]): void {
   if (context.json) context.print(json(fields ? pick(row, fields) : row));
   else context.print(renderDetail(row, context.paint.out(), context.io.stdout.columns ?? 80));
+}
+
+/** What a write is called when it is done. */
+const done: Record<string, string> = {
+  create: "Created",
+  update: "Changed",
+  archive: "Archived",
+  unarchive: "Brought back",
+};
+
+type Written = { verb: string; noun: string; columns: string[]; next?: string | undefined };
+
+/** Say what was made or changed, where it is, and what to do with it; all of it is for programs, and for `get`. */
+export function showWritten(context: Context, row: unknown, written: Written, fields?: string[]): void {
+  const { verb, noun, columns, next } = written;
+  const past = done[verb];
+  if (context.json || past === undefined) {
+    showOne(context, row, fields);
+    return;
+  }
+  const { name, label, description, email, slug, url } = row as Record<string, unknown>;
+  const called = [name, label, email, slug, description].find((one) => typeof one === "string" && one !== "");
+  context.say(`${context.paint.err().good("✓")} ${past} the ${noun}${called ? ` ${plain(String(called))}` : ""}.\n`);
+  const withUrl = typeof url === "string" && !columns.some((column) => column.startsWith("url")) ? ["url"] : [];
+  const { columns: terminal = 80 } = context.io.stdout;
+  context.print(renderFields(row, [...columns, ...withUrl], context.paint.out(), terminal));
+  if (next && verb === "create" && called) context.say(`Next: ${inPlaceNamed(next, String(called))}\n`);
 }

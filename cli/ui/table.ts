@@ -23,6 +23,27 @@ function localTime(text: string): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
+const day_width = "2026-01-31".length;
+const minute_ms = 60_000;
+const units: [ms: number, unit: string, most: number][] = [
+  [minute_ms, "min", 60],
+  [60 * minute_ms, "h", 24],
+  [24 * 60 * minute_ms, "d", 30],
+];
+
+/** How long ago an instant was, or how far it is; the day, where that says more. */
+function relativeTime(text: string): string {
+  const away = Date.now() - new Date(text).getTime();
+  if (Number.isNaN(away)) return text;
+  const far = Math.abs(away);
+  if (far < minute_ms) return away < 0 ? "in a moment" : "just now";
+  for (const [ms, unit, most] of units) {
+    const count = Math.trunc(far / ms);
+    if (count < most) return away < 0 ? `in ${count} ${unit}` : `${count} ${unit} ago`;
+  }
+  return localTime(text).slice(0, day_width);
+}
+
 const money = (amount: unknown, currency: unknown): string => {
   if (typeof amount !== "number" || !Number.isSafeInteger(amount)) return "";
   if (typeof currency !== "string" || !/^[a-z]{3}$/i.test(currency)) return String(amount);
@@ -44,10 +65,22 @@ function price(value: unknown): string {
   return `${String(value.amount_type)}${every}`;
 }
 
+/** How much a discount takes off: a share, or an amount for each currency. */
+function takenOff(basis_points: unknown, row: unknown): string {
+  if (typeof basis_points === "number") return `${basis_points / 100} %`;
+  const amounts = at(row, "amounts");
+  if (isRow(amounts))
+    return Object.entries(amounts)
+      .map(([code, amount]) => money(amount, code))
+      .join(", ");
+  return money(at(row, "amount"), at(row, "currency"));
+}
+
 const looksLikeTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
 
 /** One value as a person reads it. `row` is where it stands: its currency is there. */
 function humanize(value: unknown, kind: string | undefined, row: unknown): string {
+  if (kind === "off") return takenOff(value, row);
   if (value === null || value === undefined) return "";
   if (kind === "money") return money(value, at(row, "currency") ?? at(row, "price_currency"));
   if (kind === "price")
@@ -55,9 +88,12 @@ function humanize(value: unknown, kind: string | undefined, row: unknown): strin
       .filter((one) => !isRow(one) || one.is_archived !== true)
       .map(price)
       .join(", ");
+  if (kind === "lasts")
+    return value === "repeating" ? `${String(at(row, "duration_in_months"))} months` : String(value);
   if (kind === "flag") return value === true ? "yes" : value === false ? "no" : String(value);
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (kind === "date" || (typeof value === "string" && looksLikeTime.test(value))) return localTime(String(value));
+  if (kind === "date") return relativeTime(String(value));
+  if (typeof value === "string" && looksLikeTime.test(value)) return localTime(value);
   if (Array.isArray(value)) return value.map((one) => (isRow(one) ? called(one) : plain(String(one)))).join(", ");
   if (isRow(value)) return inOneLine(value);
   return plain(String(value));
@@ -65,7 +101,11 @@ function humanize(value: unknown, kind: string | undefined, row: unknown): strin
 
 /** What a thing in a list is called: a person wants to know which it is, not all of it. */
 const called = (row: Row): string => {
-  const name = [row.name, row.label, row.type, row.id].find((one) => typeof one === "string" && one !== "");
+  // What is only attached to something is called as the thing itself.
+  const inner = [row.custom_field, row.product, row.customer].find(isRow);
+  if (inner) return called(inner);
+  const names = [row.name, row.label, row.description, row.email, row.slug, row.type, row.id];
+  const name = names.find((one) => typeof one === "string" && one !== "");
   return name === undefined ? inOneLine(row) : plain(String(name));
 };
 
@@ -73,7 +113,7 @@ const called = (row: Row): string => {
 const inOneLine = (row: Row): string =>
   Object.entries(row)
     .filter(([, value]) => value !== null && value !== "")
-    .map(([key, value]) => `${plain(key)}=${plain(typeof value === "object" ? JSON.stringify(value) : String(value))}`)
+    .map(([key, value]) => `${plain(key)}=${plain(isRow(value) ? called(value) : String(value))}`)
     .join(" ");
 
 let segmenter: Intl.Segmenter | undefined;
@@ -121,19 +161,26 @@ const title = (path: string): string =>
         // The account side writes createdAt where billing writes created_at.
         .replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before}_${after.toLowerCase()}`)
         .replace(/^is_/, "")
+        .replace(/^basis_points$/, "off")
         .replace(/_(amount|at)$/, "")
         .replaceAll(/[._]/g, " ")
         .toUpperCase();
 
-/** Whether a column may be cut: texts, prices, and the ids of other things. */
-const shrinks = (kind: string | undefined, index: number): boolean =>
-  kind === undefined || kind === "price" || (kind === "id" && index > 0);
+/** Whether a column may be cut: texts and prices. What a thing is called and its id are typed, and so stay whole. */
+const shrinks = (kind: string | undefined): boolean => kind === undefined || kind === "price";
+/** Whether a column stays however narrow the terminal is. */
+const stays = (kind: string | undefined): boolean => kind === "name" || kind === "key";
+
+const tones: Record<string, "good" | "warn" | "bad"> = Object.fromEntries([
+  ...["paid", "succeeded", "confirmed", "active", "accepted"].map((state) => [state, "good"]),
+  ...["open", "pending", "processing", "draft", "trialing", "requires_action"].map((state) => [state, "warn"]),
+  ...["failed", "expired", "canceled", "rejected", "refunded", "disputed", "void"].map((state) => [state, "bad"]),
+]);
 const least_width = 8;
-const day_width = "2026-01-31".length;
 
 /**
- * Rows in columns that fit the terminal. Their ids stay whole, since they are copied. First what happened is told by the
- * day alone, then long texts are cut, then the last columns are left out.
+ * Rows in columns that fit the terminal. What a row is called, or its id where it has no name, stays whole, since it is
+ * typed. First long texts are cut, then the last columns are left out.
  */
 export function renderTable(rows: unknown[], columns: string[], paint: Paint, terminal: number): string {
   const parsed = columns.map((column) => {
@@ -147,29 +194,26 @@ export function renderTable(rows: unknown[], columns: string[], paint: Paint, te
     Math.max(widthOf(head), ...cells.map((line) => widthOf(line[index] ?? ""))),
   );
   const total = (): number => shown.reduce((sum, index) => sum + (widths[index] ?? 0) + 2, -2);
-  if (total() > terminal)
-    // A list that begins with the time is read for it.
-    for (const index of shown.filter((one) => one > 0 && parsed[one]?.kind === "date")) {
-      for (const texts of cells) texts[index] = (texts[index] ?? "").slice(0, day_width);
-      widths[index] = Math.max(widthOf(parsed[index]?.title ?? ""), day_width);
-    }
   const natural = [...widths];
   while (total() > terminal) {
     const [widest] = shown
-      .filter((index) => shrinks(parsed[index]?.kind, index) && (widths[index] ?? 0) > least_width)
+      .filter((index) => shrinks(parsed[index]?.kind) && (widths[index] ?? 0) > least_width)
       .sort((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
     if (widest !== undefined) widths[widest] = (widths[widest] ?? 0) - 1;
-    else if (shown.length > 2) {
-      shown.pop();
+    else {
+      const last = shown.findLastIndex((index) => !stays(parsed[index]?.kind));
+      if (last < 0 || shown.length <= 2) break;
+      shown.splice(last, 1);
       widths.splice(0, widths.length, ...natural);
-    } else break;
+    }
   }
   const line = (texts: string[], tone: (text: string, index: number) => string): string =>
     shown
       .map((index, position) => {
         const width = widths[index] ?? 0;
         const right = parsed[index]?.right ?? false;
-        const fitted = cut(texts[index] ?? "", width);
+        const text = texts[index] ?? "";
+        const fitted = stays(parsed[index]?.kind) ? text : cut(text, width);
         return tone(position === shown.length - 1 && !right ? fitted : pad(fitted, width, right), index);
       })
       .join("  ")
@@ -178,10 +222,16 @@ export function renderTable(rows: unknown[], columns: string[], paint: Paint, te
     parsed.map(({ title: text }) => text),
     paint.dim,
   );
-  const body = cells.map((texts) =>
-    line(texts, (text, index) => (parsed[index]?.kind === "id" ? paint.dim(text) : text)),
-  );
+  const body = cells.map((texts) => line(texts, (text, index) => toned(text, parsed[index]?.kind, paint)));
   return `${[head, ...body].join("\n")}\n`;
+}
+
+/** A cell as its kind is painted. */
+function toned(text: string, kind: string | undefined, paint: Paint): string {
+  if (kind === "id" || kind === "key") return paint.dim(text);
+  if (kind === "name") return paint.strong(text);
+  const tone = kind === "state" ? tones[text.trim()] : undefined;
+  return tone ? paint[tone](text) : text;
 }
 
 /** A text in lines of at most `width` columns, broken between words where there are some. */
@@ -196,6 +246,24 @@ function wrap(text: string, width: number): string[] {
     line += word;
   }
   return [...lines, line.trimEnd()];
+}
+
+/** Some fields of one object, as columns name them, each on a line. */
+export function renderFields(row: unknown, columns: string[], paint: Paint, terminal: number): string {
+  const lines = columns.flatMap((column): [string, string][] => {
+    const [path = "", kind] = column.split(":");
+    const text = humanize(at(row, path), kind, row);
+    return text === "" ? [] : [[title(path).toLowerCase(), toned(text, kind, paint)]];
+  });
+  return inColumns(lines, paint, terminal);
+}
+
+/** Names and texts beside each other. */
+function inColumns(lines: [string, string][], paint: Paint, terminal: number): string {
+  const width = Math.max(0, ...lines.map(([key]) => key.length));
+  const indent = `\n${" ".repeat(width + 2)}`;
+  const room = Math.max(20, terminal - width - 2);
+  return lines.map(([key, text]) => `${paint.dim(key.padEnd(width))}  ${wrap(text, room).join(indent)}\n`).join("");
 }
 
 /** The fields of one object, each on a line; nested ones dotted. */
@@ -217,8 +285,5 @@ export function renderDetail(row: unknown, paint: Paint, terminal: number): stri
     }
   };
   walk(row, "", 1);
-  const width = Math.max(0, ...lines.map(([key]) => key.length));
-  const indent = `\n${" ".repeat(width + 2)}`;
-  const room = Math.max(20, terminal - width - 2);
-  return lines.map(([key, text]) => `${paint.dim(key.padEnd(width))}  ${wrap(text, room).join(indent)}\n`).join("");
+  return inColumns(lines, paint, terminal);
 }

@@ -42,22 +42,25 @@ describe("a list", () => {
     const { code, out } = await floe(["products", "list"], { env, tty: true });
     expect(code).toBe(0);
     const [head, row] = out.split("\n");
-    expect(head).toMatch(/^ID +NAME +PRICES +ARCHIVED +CREATED$/);
+    expect(head).toMatch(/^NAME +PRICES +ARCHIVED +CREATED +ID$/);
     expect(row).toContain(product(1).id);
     expect(row).toContain("Product 1");
     expect(row).toContain("$19.00");
     expect(row).toContain(" no ");
   });
 
-  test("fits a narrow terminal without cutting the id", async () => {
-    answer = () => pageOf([{ ...product(1), name: "A very long name that goes on and on and on and on" }]);
-    const { out } = await floe(["products", "list"], { env, tty: true, columns: 90 });
-    for (const line of out.trimEnd().split("\n")) expect(line.length).toBeLessThanOrEqual(90);
-    expect(out).toContain(product(1).id);
-    expect(out).toContain("…");
+  test("fits a narrow terminal without cutting the name, which stands for the id wherever one is typed", async () => {
+    const name = "A very long name that goes on and on and on and on";
+    answer = () => pageOf([{ ...product(1), name }]);
+    for (const columns of [120, 90, 60]) {
+      const { out } = await floe(["products", "list"], { env, tty: true, columns });
+      for (const line of out.trimEnd().split("\n")) expect(line.length).toBeLessThanOrEqual(columns);
+      expect(out).toContain(name);
+      expect(out).not.toContain("…");
+    }
   });
 
-  test("cuts the ids of other things before it breaks a line", async () => {
+  test("keeps the id of what has no name, however narrow the terminal is, and paints states", async () => {
     const id = product(1).id;
     answer = () =>
       pageOf([
@@ -71,9 +74,13 @@ describe("a list", () => {
           created_at: "2026-01-15T10:00:00Z",
         },
       ]);
-    const { out } = await floe(["payments", "list"], { env, tty: true, columns: 110 });
-    for (const line of out.trimEnd().split("\n")) expect(line.length).toBeLessThanOrEqual(110);
-    expect(out).toContain(`${id}  succeeded`);
+    for (const columns of [110, 60]) {
+      const { out } = await floe(["payments", "list"], { env, tty: true, columns });
+      for (const line of out.trimEnd().split("\n")) expect(line.length).toBeLessThanOrEqual(columns);
+      expect(out).toMatch(new RegExp(`\\nsucceeded .*${id}\\n$`));
+    }
+    const { out } = await floe(["payments", "list", "--color", "always"], { env, tty: true });
+    expect(out).toContain("\u001b[32msucceeded\u001b[39m");
   });
 
   test("does not let a name of the server steer the terminal", async () => {

@@ -19,6 +19,26 @@ const row = { id, name: "Pro", prices, is_archived: false, created_at: new Date(
 const linesAt = (width: number, cells = columns, rows = [row]) =>
   renderTable(rows, cells, paint, width).trimEnd().split("\n");
 
+test("what is inside of a thing is told by what people call it, and never as JSON", () => {
+  const text = renderDetail(
+    {
+      benefits: [
+        { id, type: "license_keys", description: "API key" },
+        { id, type: "custom", description: "Our thanks" },
+      ],
+      attached_custom_fields: [
+        { custom_field_id: id, custom_field: { id, slug: "size", name: "Size" }, required: true },
+      ],
+      address: { country: "US", inner: { name: "Inner", id } },
+    },
+    paint,
+    80,
+  );
+  expect(text).toContain("API key, Our thanks");
+  expect(text).toMatch(/attached_custom_fields +Size\n/);
+  expect(text).not.toMatch(/[{}]/);
+});
+
 test("one thing is told field by field, settings under the keys by which they are set", () => {
   const settings = { usage: { show: true }, subscription: { pause: false } };
   expect(renderDetail({ name: "Acme", customer_portal_settings: settings }, paint, 80).split("\n")).toEqual([
@@ -34,24 +54,46 @@ describe("a table", () => {
     expect(linesAt(200)[1]).toContain("$25.00/month, $0.00002/Tokens, €9.00/seat");
   });
 
-  test("fits any terminal that has room for the id: the time of day goes first, then long texts, then last columns", () => {
-    expect(linesAt(108)[1]).toMatch(/9.00\/seat +no +2026-01-15$/);
-    expect(linesAt(90)[1]).toMatch(/Pro .*… +no +2026-01-15$/);
-    for (const width of [56, 70, 80, 100, 120]) {
-      const lines = linesAt(width);
+  test("fits any terminal that has room for the name: texts are cut first, then the last columns go", () => {
+    const columns = ["name:name", "prices:price", "is_archived:flag", "created_at:date", "id:id"];
+    expect(linesAt(120, columns)[1]).toMatch(/^Pro +\$25.00\/month.* no +2026-01-15 +0193a000/);
+    for (const width of [30, 44, 56, 70, 80, 100, 120]) {
+      const lines = linesAt(width, columns);
       expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(width);
-      expect(lines[1]).toContain(id);
+      expect(lines[1]).toMatch(/^Pro /);
     }
-    expect(linesAt(58)[0]).toMatch(/^ID +NAME +PRICES$/);
-    expect(linesAt(200)[1]).toMatch(/2026-01-15 10:05$/);
+    expect(linesAt(44, columns)[0]).toMatch(/^NAME +PRICES +ARCHIVED +CREATED$/);
   });
 
-  test("that begins with the time keeps it, and heads name what is in them", () => {
-    const made = [{ ...row, size_readable: "70 B", aggregation: { func: "sum" } }];
-    const [head, line] = linesAt(50, ["created_at:date", "size_readable", "aggregation.func", "id:id"], made);
-    expect([head, line]).toEqual([
-      expect.stringMatching(/^CREATED +SIZE +AGGREGATION +ID$/),
-      expect.stringMatching(/^2026-01-15 10:05 +70 B +sum +0193a000/),
+  test("says how long ago something was, how far it is, and the day where that says more", () => {
+    const at = (ms: number) =>
+      linesAt(80, ["created_at:date"], [{ ...row, created_at: new Date(Date.now() - ms).toISOString() }])[1];
+    const hour = 3_600_000;
+    expect([at(5000), at(150_000), at(5 * hour), at(49 * hour), at(-3 * hour - 5000)]).toEqual([
+      "just now",
+      "2 min ago",
+      "5 h ago",
+      "2 d ago",
+      "in 3 h",
+    ]);
+    expect(at(60 * 24 * hour)).toMatch(/^\d{4}-\d\d-\d\d$/);
+  });
+
+  test("says how much a discount takes off and for how long, and aligns amounts to the right", () => {
+    const off = [
+      { name: "A", basis_points: 2050, duration: "repeating", duration_in_months: 3 },
+      { name: "B", basis_points: null, amounts: { usd: 500, eur: 450 }, duration: "once" },
+    ];
+    expect(linesAt(80, ["name:name", "basis_points:off", "duration:lasts"], off as never)).toEqual([
+      "NAME  OFF           DURATION",
+      "A     20.5 %        3 months",
+      "B     $5.00, €4.50  once",
+    ]);
+    const paid = [900, 123_456].map((amount) => ({ status: "paid", amount, currency: "usd" }));
+    expect(linesAt(80, ["status:state", "amount:money"], paid as never)).toEqual([
+      "STATUS     AMOUNT",
+      "paid        $9.00",
+      "paid    $1,234.56",
     ]);
   });
 });

@@ -57,8 +57,8 @@ describe("a form", () => {
       { name: "Pro", prices: [{ amount_type: "fixed", price_amount: 1900, price_currency: "usd" }] },
     ]);
     expect(err).toContain("Create a product");
-    expect(out).toContain("$19.00");
-    expect(out).not.toContain("? name");
+    expect(err).toContain("✓ Created the product Pro.\nNext: floe checkout-links create --products Pro\n");
+    expect(out).toBe("name  Pro\nid    p1\n");
   });
 
   test("takes keys that come all at once, as a fast typist or a paste sends them", async () => {

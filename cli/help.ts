@@ -1,0 +1,71 @@
+/** How help is laid out: it fits the terminal however long the flags are, and says what every command takes and answers. */
+import type { Command, Help } from "commander";
+import type { Manifest } from "./manifest.ts";
+
+/** Longer flags stand on a line of their own, so that they leave room to what is said of the others. */
+const term_width_max = 28;
+const indent = "  ";
+
+/** A text in lines of at most so many columns; a word that is longer is broken. */
+function inLines(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(/\s+/).flatMap((one) => one.match(new RegExp(`.{1,${width}}`, "g")) ?? [])) {
+    if (line !== "" && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = "";
+    }
+    line = line === "" ? word : `${line} ${word}`;
+  }
+  return line === "" ? lines : [...lines, line];
+}
+
+const widthOf = (helper: Help): number => Math.max(40, helper.helpWidth ?? 80);
+
+/** What commander asks for its layout. */
+export const layout = {
+  showGlobalOptions: false,
+  padWidth: (command: Command, helper: Help): number =>
+    Math.min(
+      term_width_max,
+      Math.max(
+        helper.longestOptionTermLength(command, helper),
+        helper.longestSubcommandTermLength(command, helper),
+        helper.longestArgumentTermLength(command, helper),
+      ),
+    ),
+  formatItem(term: string, termWidth: number, description: string, helper: Help): string {
+    const width = widthOf(helper);
+    const left = " ".repeat(indent.length + termWidth + 2);
+    const text = inLines(description, width - left.length).join(`\n${left}`);
+    const head = indent + term;
+    if (text === "") return head;
+    return term.length > termWidth ? `${head}\n${left}${text}` : `${head.padEnd(left.length)}${text}`;
+  },
+  boxWrap: (text: string, width: number): string =>
+    text
+      .split("\n")
+      .map((line) => (line.length <= width ? line : inLines(line, width).join("\n")))
+      .join("\n"),
+};
+
+/** Under which the flags that every command takes stand. */
+export const commonHeading = "Flags of every command:";
+
+/** What stands beneath the help of a command: what `--json` can pick of its answer, and that there are more flags. */
+export function beneath(command: Command, manifest: Manifest, columns: number): string {
+  if (!command.parent || command.commands.length > 0) return "";
+  const fields = manifest.fields(command.parent.name(), command.name())?.filter((one) => !one.includes(".")) ?? [];
+  const lines = inLines(fields.join(", "), columns - indent.length).map((line) => indent + line);
+  const more = command.options.some(({ hidden }) => hidden);
+  return [
+    ...(fields.length > 0 ? ["", "JSON fields:", ...lines] : []),
+    ...(more ? ["", "More flags, under the API's own names: --help --all"] : []),
+  ].join("\n");
+}
+
+/** Show what is hidden because a shorter flag says the same. */
+export function showTwins(command: Command): void {
+  for (const option of command.options) option.hidden = false;
+  for (const child of command.commands) showTwins(child);
+}

@@ -1,0 +1,63 @@
+/** Help as people read it: it fits the terminal, and says all that a command takes and answers. */
+import { describe, expect, test } from "vitest";
+import { commands, verbs } from "../../cli/commands/all.ts";
+import { floe, manifest } from "./support.ts";
+
+const operations = manifest
+  .index()
+  .groups.flatMap(({ name }) => [
+    [name],
+    ...(manifest.group(name)?.operations ?? []).map((op) => [name, op.name]),
+    ...Object.keys(verbs[name] ?? {}).map((verb) => [name, verb]),
+  ]);
+const all = [...operations, ...Object.keys(commands).map((name) => [name])];
+const helpOf = async (argv: string[], columns = 80) => {
+  const { code, out } = await floe([...argv, "--help"], { columns });
+  expect([argv, code]).toEqual([argv, 0]);
+  return out;
+};
+/** Examples and the usage are there to be copied, and so are not broken. */
+const withoutExamples = (help: string): string =>
+  help.replace(/^Usage: .*\n/, "").replace(/\nExamples:\n(?: {2}.*\n)+/, "\n");
+
+test.each([80, 60])(
+  "no line of any help is wider than a terminal of %i columns, and none is cut in a word",
+  async (columns) => {
+    const wide: string[] = [];
+    for (const argv of all)
+      for (const line of withoutExamples(await helpOf(argv, columns)).split("\n"))
+        if (line.length > columns) wide.push(`${argv.join(" ")}: ${line}`);
+    expect(wide).toEqual([]);
+    expect(all.length).toBeGreaterThan(80);
+  },
+);
+
+describe("the help of a command", () => {
+  test("names the flags of every command, which a group leaves to its commands", async () => {
+    const flags = ["--server", "--org", "--profile", "--api-key-file", "--json", "--color", "--timeout", "--debug"];
+    for (const argv of [["products", "list"], ["plan"], ["login"], ["files", "upload"]]) {
+      const [, common = ""] = (await helpOf(argv)).split("Flags of every command:\n");
+      expect(flags.filter((flag) => !common.includes(`  ${flag}`))).toEqual([]);
+    }
+    expect(await helpOf(["products"])).not.toContain("--api-key-file");
+  });
+
+  test("names the fields that --json can pick", async () => {
+    expect(await helpOf(["orders", "list"])).toMatch(/\nJSON fields:\n {2}id, [\s\S]*total_amount/);
+    expect(await helpOf(["customers", "delete"])).not.toContain("JSON fields");
+  });
+
+  test("names the values of a list too", async () => {
+    expect(await helpOf(["webhooks", "create"])).toMatch(/--events[\s\S]*order\.paid,[\s\S]*--format/);
+  });
+
+  test("leaves out what a shorter flag says as well, unless all is asked for", async () => {
+    const short = await helpOf(["discounts", "create"]);
+    const twins = ["--basis-points", "--duration", "--duration-in-months", "--starts-at", "--ends-at"];
+    expect(twins.filter((flag) => short.includes(`  ${flag} `))).toEqual([]);
+    expect(short).toContain("--help --all");
+    const { out } = await floe(["discounts", "create", "--help", "--all"]);
+    expect(twins.filter((flag) => !out.includes(`  ${flag} `))).toEqual([]);
+    expect(out).not.toContain("More flags");
+  });
+});
