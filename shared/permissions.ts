@@ -46,7 +46,7 @@ export function permissionsOf(role: string, own: readonly Permissions[] = []): P
   const builtIn = rolesIn(role).flatMap((name) =>
     Object.hasOwn(organizationRoles, name) ? [organizationRoles[name as keyof typeof organizationRoles]] : [],
   );
-  const held: Record<string, string[]> = {};
+  const held: Record<string, string[]> = Object.create(null);
   for (const permissions of [...builtIn, ...own])
     for (const [resource, actions] of Object.entries(permissions))
       held[resource] = [...new Set([...(held[resource] ?? []), ...actions])];

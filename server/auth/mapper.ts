@@ -99,18 +99,18 @@ export function mapStatus(status: number, body: unknown): number {
   return (typeof code === "string" ? rewritten[code]?.status : undefined) ?? status;
 }
 
-const verifyCodes: Record<string, string> = { INVALID_USER: "unauthorized" };
-const callbackCodes: Record<string, string> = {
-  email_does_not_match: "email_doesn't_match",
-  account_not_linked: "unable_to_link_account",
+const verifyCodes = new Map([["INVALID_USER", "unauthorized"]]);
+const callbackCodes = new Map([
   // Another request of the same person's made the account in the same moment: starting again finds it.
-  unable_to_create_user: "please_restart_the_process",
-  unable_to_update_account: "internal_server_error",
-  unable_to_create_session: "internal_server_error",
-  issuer_mismatch: "invalid_callback_request",
-  nonce_binding_missing: "invalid_callback_request",
-  state_invalid: "state_mismatch",
-};
+  ["email_does_not_match", "email_doesn't_match"],
+  ["account_not_linked", "unable_to_link_account"],
+  ["unable_to_create_user", "please_restart_the_process"],
+  ["unable_to_update_account", "internal_server_error"],
+  ["unable_to_create_session", "internal_server_error"],
+  ["issuer_mismatch", "invalid_callback_request"],
+  ["nonce_binding_missing", "invalid_callback_request"],
+  ["state_invalid", "state_mismatch"],
+]);
 
 /** A redirect's error code as the catalogue has it. */
 export function mapLocation(location: string, path: string): string {
@@ -118,7 +118,7 @@ export function mapLocation(location: string, path: string): string {
   if (!isCallback && path !== "/verify-email") return location;
   // The last one is ours; an address to return to may have its own.
   return location.replace(/^(.*[?&]error=)([A-Za-z_]+)/s, (_, lead: string, code: string) => {
-    const known = isCallback ? callbackCodes[code] : verifyCodes[code];
+    const known = (isCallback ? callbackCodes : verifyCodes).get(code);
     return `${lead}${known ?? code.toLowerCase()}`;
   });
 }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
@@ -123,7 +124,10 @@ async function answer(
   const keyed = {
     // Which organization a person stands in may change by making a further one.
     subject:
-      (op.anyOrganization ? actor.user_id : null) ?? actor.organization_id ?? actor.user_id ?? `public:${request.url}`,
+      (op.anyOrganization ? actor.user_id : null) ??
+      actor.organization_id ??
+      actor.user_id ??
+      `public:${createHash("sha256").update(request.url).digest("base64url")}`,
     key: checkKey(key),
     request: `${request.method} ${request.url}\n${JSON.stringify(request.body ?? null)}`,
   };

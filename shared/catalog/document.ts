@@ -10,7 +10,12 @@ import { Amount, wrongAmount } from "./amounts.ts";
 import { key } from "./key.ts";
 import { type Path, Price, priceSlot, SpokenPrice, wrongInPrice } from "./prices.ts";
 
-const keyed = <T extends z.ZodType>(item: T) => z.record(key, item).optional();
+/** Without a prototype: a thing may be called `constructor`, and one that is not there must not be found. */
+const keyed = <T extends z.ZodType>(item: T) =>
+  z
+    .record(key, item)
+    .overwrite((items) => Object.assign(Object.create(null), items))
+    .optional();
 const previously = z.array(key).optional().describe("Keys this had before; nothing is made anew.");
 const metadata = metadataIn.optional().describe("Keys and values of your own.");
 

@@ -60,3 +60,32 @@ test("a query's maps hold what was sent and nothing else", () => {
   });
   expect(Reflect.ownKeys(parseQuery("__proto__=x&__proto__[y]=1"))).toEqual([]);
 });
+
+test("behind every reader stands a second wall: what all objects share has no back door, and takes no new key", () => {
+  expect(Reflect.get({}, "__proto__")).toBeUndefined();
+  expect(Reflect.set(Object.prototype, "polluted", true)).toBe(false);
+  expect(Reflect.get({}, "polluted")).toBeUndefined();
+});
+
+test("a name that all objects know is no thing of a catalogue, and may be one", async () => {
+  const seller = await floe.seller();
+  const plan = (sections: object) =>
+    floe.request("POST", "/v1/catalog/plan", {
+      token: seller.key,
+      body: { document: { version: 1, catalog: "x", ...sections } },
+    });
+  const discount = { name: "X", percent: 5, duration: "once" };
+  const absent = await plan({ products: {}, discounts: { x: { ...discount, products: ["constructor"] } } });
+  expect(absent.status).toBe(422);
+  const product = { name: "Constructor", prices: [{ fixed: "19.00" }] };
+  const there = await plan({
+    products: { constructor: product },
+    discounts: { x: { ...discount, products: ["constructor"] } },
+  });
+  expect([there.status, there.text]).toEqual([200, expect.stringContaining("Constructor")]);
+});
+
+test("a provider's error is told in its own words, also where all objects know that word", async () => {
+  const answer = await floe.request("GET", "/api/auth/callback/github?error=constructor&state=x");
+  expect(String(answer.headers.location)).not.toContain("function");
+});

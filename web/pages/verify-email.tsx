@@ -111,11 +111,11 @@ function Verification({ query }: { query: URLSearchParams }) {
     const answer = await signing.verify(token ?? "");
     setBusy(false);
     if (answer.ok) setDone(true);
-    else if (answer.failure.error.toLowerCase() in endings) setError(answer.failure.error.toLowerCase());
+    else if (Object.hasOwn(endings, answer.failure.error.toLowerCase())) setError(answer.failure.error.toLowerCase());
     else setFault(sentenceOf(answer.failure));
   };
   const changing = query.has("change") && error === "invalid_token";
-  const ending = changing ? unchangeable : (endings[error ?? ""] ?? otherwise);
+  const ending = changing ? unchangeable : (Object.hasOwn(endings, error ?? "") && endings[error ?? ""]) || otherwise;
   const title = done ? "Your address is confirmed" : token ? "Confirm your address" : ending.title;
   return (
     <Shell title={title}>
