@@ -27,6 +27,7 @@ const bodied = new Set([
   "/change-email",
   "/delete-user",
   "/request-password-reset",
+  "/admin/create-user",
 ]);
 const text_length_max = 255;
 /** How long texts may be. A browser's copy of its session carries them, and must fit into few cookies. */
@@ -52,11 +53,10 @@ export const compat = (clock: Clock) =>
             const long = fields?.find(
               ([key, value]) => typeof value === "string" && value.length > (lengths_max.get(key) ?? value.length),
             );
-            if (!fields || long)
-              throw new APIError("BAD_REQUEST", {
-                ...invalidBody,
-                ...(long ? { detail: `${long[0]} is too long` } : {}),
-              });
+            const blank = fields?.some(([key, value]) => key === "name" && typeof value === "string" && !value.trim());
+            const detail = long ? `${long[0]} is too long` : blank ? "name is blank" : undefined;
+            if (!fields || detail !== undefined)
+              throw new APIError("BAD_REQUEST", { ...invalidBody, ...(detail === undefined ? {} : { detail }) });
           }),
         },
         {

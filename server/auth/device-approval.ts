@@ -1,9 +1,10 @@
 import { APIError, createAuthEndpoint, getAuthoritativeSessionFromCtx } from "better-auth/api";
-import { and, eq, gt, isNull } from "drizzle-orm";
+import { and, eq, gt, inArray, isNull } from "drizzle-orm";
 import { z } from "zod";
 import { bucketOf } from "../lib/addresses.ts";
 import { record } from "../lib/audit.ts";
 import type { Deps } from "../lib/context.ts";
+import { hashesOf } from "../lib/secrets.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { agentName, clientName, confirmationHashes, fault, secondsBetween } from "./device.ts";
 import { codeTries } from "./device-tries.ts";
@@ -67,7 +68,7 @@ export function approvalEndpoints(deps: Deps) {
     const [found] = await db
       .select()
       .from(deviceCode)
-      .where(eq(deviceCode.userCode, plain(typed)));
+      .where(inArray(deviceCode.userCode, hashesOf(config.secrets, plain(typed))));
     if (!found) throw unknown();
     return found;
   }
@@ -107,7 +108,7 @@ export function approvalEndpoints(deps: Deps) {
       const person = await personOf(ctx);
       const found = await trying(person, () => open(ctx.query.user_code, person));
       return ctx.json({
-        user_code: found.userCode,
+        user_code: plain(ctx.query.user_code),
         status: found.status,
         client_id: found.clientId,
         client_name: clientName(found.clientId),

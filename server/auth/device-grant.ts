@@ -3,6 +3,7 @@ import { APIError, createAuthEndpoint } from "better-auth/api";
 import { and, eq, exists, isNull, lte, or, sql } from "drizzle-orm";
 import { z } from "zod";
 import type { Deps } from "../lib/context.ts";
+import { hashToken } from "../lib/secrets.ts";
 import { newId, randomText } from "../lib/ids.ts";
 import {
   codeFault,
@@ -53,7 +54,7 @@ export function grantEndpoints({ db, clock, config }: Deps) {
         .values({
           id,
           deviceCode: hashSecret(device_code),
-          userCode: user_code,
+          userCode: hashToken(config.secret, user_code),
           expiresAt: new Date(now.getTime() + lives_ms),
           status: "pending",
           pollingInterval: interval_ms,

@@ -13,7 +13,7 @@ import { user } from "./tables.ts";
 
 /** Wrong passwords in a row for one account: five are free, then each waits twice as long, up to a quarter of an hour. */
 const guessing: Backoff = { free: 5, longest_seconds: 15 * 60 };
-/** Mails that strangers can have sent to one address. */
+/** Mails of one kind that strangers can have sent to one address. */
 const mailing: Limit = { max: 20, window_seconds: 60 * 60 };
 
 /** A browser is known to an account it has signed in to for a year, to eight accounts at most. */
@@ -53,7 +53,7 @@ export function guessingLimits(deps: Deps) {
 
   /** What the account is called, whether it exists or not: an address, a name. */
   async function accountOf(path: string, body: Record<string, unknown>): Promise<string | undefined> {
-    const field = path === "/sign-in/email" ? "email" : "username";
+    const field = path === "/sign-in/username" ? "username" : "email";
     const given = body[field];
     if (typeof given !== "string" || given === "") return undefined;
     const name = given.toLowerCase();
@@ -69,14 +69,22 @@ export function guessingLimits(deps: Deps) {
     const body: unknown = ctx.body;
     if (!ctx.request || typeof body !== "object" || body === null) return;
     const fields = body as Record<string, unknown>;
+    /** The browser, where the account knows it. */
+    const deviceOf = async (account: string): Promise<string | undefined> => {
+      const known = parseKnown(await ctx.getSignedCookie(ctx.context.createAuthCookie("known").name, secret));
+      return known?.accounts.includes(accountHash(account)) ? known.device : undefined;
+    };
     const receiver = fields[mailed[path] ?? ""];
-    if (typeof receiver === "string") wait(await hit(`mail-to:${receiver.toLowerCase()}`, mailing));
+    if (typeof receiver === "string") {
+      const to = receiver.toLowerCase();
+      const account = await accountOf(path, { email: to });
+      // Each kind by itself: by how many of one are left nobody learns that there was one of another.
+      wait(await hit(`mail-to:${path} ${to}`, mailing, account && (await deviceOf(account))));
+    }
     if (isSignIn(path)) {
       const account = await accountOf(path, fields);
       if (account === undefined) return;
-      const known = parseKnown(await ctx.getSignedCookie(ctx.context.createAuthCookie("known").name, secret));
-      const device = known?.accounts.includes(accountHash(account)) ? known.device : undefined;
-      wait(await guess(passwordKey(account), guessing, device));
+      wait(await guess(passwordKey(account), guessing, await deviceOf(account)));
     }
     if (confirming.has(path) && (typeof fields.password === "string" || typeof fields.currentPassword === "string")) {
       const session = sessionToken(ctx.request.headers, ctx.context.authCookies.sessionToken.name, secrets);

@@ -30,14 +30,14 @@ export function limiter({ db, clock, config }: Parts) {
     return `${kind}:${hash}${device === undefined ? "" : `:${device}`}`;
   };
   return {
-    /** Count a try against a limit. `key` is a kind and a value: `sign-in:192.0.2.1`. */
-    async hit(key: string, { max, window_seconds }: Limit): Promise<number> {
+    /** Count a try against a limit. `key` is a kind and a value: `sign-in:192.0.2.1`. A `device` has a count of its own. */
+    async hit(key: string, { max, window_seconds }: Limit, device?: string): Promise<number> {
       const now = clock.now();
       const ends = new Date(now.getTime() + window_seconds * 1000);
       const isOver = sql`${attempts.window_ends_at} <= ${now.toISOString()}::timestamptz`;
       const [row] = await db
         .insert(attempts)
-        .values({ key: keyOf(key), count: 1, window_ends_at: ends })
+        .values({ key: keyOf(key, device), count: 1, window_ends_at: ends })
         .onConflictDoUpdate({
           target: attempts.key,
           set: {

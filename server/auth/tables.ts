@@ -180,7 +180,7 @@ export const organizationRole = pgTable(
 );
 
 /**
- * A request of a device to be signed in. `sessionId` is the session that opened the code on the device page, the only
+ * A request of a device to be signed in. Both codes are kept as hashes. `sessionId` is the session that opened the code on the device page, the only
  * one that may answer; `confirmation` is the hash of the number that the terminal alone shows.
  */
 export const deviceCode = pgTable(

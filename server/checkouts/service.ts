@@ -230,13 +230,13 @@ async function pagesOf(ctx: Ctx, organization_id: string, request: ForUser) {
 
 /**
  * Start a checkout for the person who is signed in on a seller's page, linked by `external_id`. Products are sold by the
- * organization that owns them; a slug is looked for in the session's active organization, or the server's only one.
+ * organization that owns them; a slug by the session's active one, or else by the only one that has such a product.
  */
 export async function createForUser(ctx: Ctx, request: ForUser, user_id: string | null): Promise<{ url: string }> {
   const named = request.products === undefined ? undefined : [request.products].flat();
   const seller = named
     ? await findSeller(ctx.db, named)
-    : (ctx.actor.organization_id ?? (await store.onlyOrganization(ctx.db)));
+    : await store.sellerOfSlug(ctx.db, request.slug ?? "", ctx.actor.organization_id);
   const bySlug = seller && request.slug && !named ? await store.findBySlug(ctx.db, seller, request.slug) : undefined;
   const products = named ?? (bySlug ? [bySlug.id] : undefined);
   if (!seller || !products) throw invalid(fault([named ? "products" : "slug"], "Product does not exist."));

@@ -178,10 +178,13 @@ export async function holdUser(tx: Tx, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** The only organization of this server; undefined when there are several. */
-export async function onlyOrganization(db: Database): Promise<string | undefined> {
-  const rows = await db.select({ id: organization.id }).from(organization).limit(2);
-  return rows.length === 1 ? rows[0]?.id : undefined;
+const hasSlug = (slug: string) =>
+  and(eq(products.is_archived, false), sql`${products.metadata} @> ${JSON.stringify({ slug })}::jsonb`);
+
+/** Which organization a slug's product is sold by: the one that is preferred, or the only one that has such a product. */
+export async function sellerOfSlug(db: Database, slug: string, preferred: string | null): Promise<string | undefined> {
+  const rows = await db.selectDistinct({ id: products.organization_id }).from(products).where(hasSlug(slug));
+  return (rows.find(({ id }) => id === preferred) ?? (rows.length === 1 ? rows[0] : undefined))?.id;
 }
 
 /** The product on sale whose metadata name this slug. */
@@ -194,11 +197,7 @@ export async function findBySlug(
     .select({ id: products.id })
     .from(products)
     .where(
-      and(
-        eq(products.organization_id, organization_id),
-        eq(products.is_archived, false),
-        sql`${products.metadata} @> ${JSON.stringify({ slug })}::jsonb`,
-      ),
+      and(eq(products.organization_id, organization_id), hasSlug(slug)),
     )
     .orderBy(asc(products.created_at))
     .limit(1);

@@ -1,6 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { deviceCode } from "../../server/auth/tables.ts";
+import { hashToken } from "../../server/lib/secrets.ts";
 import { auditLog } from "../../server/lib/tables.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Browser, devicesOf } from "../support/devices.ts";
@@ -27,7 +28,7 @@ beforeEach(async () => {
 });
 
 const rowOf = async (user_code: string) =>
-  (await floe.deps.db.select().from(deviceCode).where(eq(deviceCode.userCode, user_code)))[0];
+  (await floe.deps.db.select().from(deviceCode).where(eq(deviceCode.userCode, hashToken(floe.deps.config.secret, user_code))))[0];
 const unknown = [400, { error: "invalid_request", error_description: "This code is not known." }];
 const wrong = (index: number) => `WRNG${String(index).padStart(4, "2").replace(/[01]/g, "X")}`;
 

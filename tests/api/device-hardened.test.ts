@@ -3,6 +3,7 @@ import * as oauth from "openid-client";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { hashSecret } from "../../server/auth/storage.ts";
 import { deviceCode } from "../../server/auth/tables.ts";
+import { hashToken } from "../../server/lib/secrets.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Asked, type Browser, devicesOf } from "../support/devices.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -104,7 +105,7 @@ describe("the hardened device flow", () => {
   test("a number belongs to its code", async () => {
     const second = await devices.ask();
     const row = async (code: Asked) =>
-      (await floe.deps.db.select().from(deviceCode).where(eq(deviceCode.userCode, code.user_code)))[0];
+      (await floe.deps.db.select().from(deviceCode).where(eq(deviceCode.userCode, hashToken(floe.deps.config.secret, code.user_code))))[0];
     const [one, two] = [await row(asked), await row(second)];
     await floe.deps.db
       .update(deviceCode)

@@ -360,6 +360,17 @@ describe("by account", () => {
     const rows = JSON.stringify(await open.deps.db.select().from(attempts));
     expect(rows).not.toMatch(/@|seller|stranger/);
   });
+
+  test("a mail of another kind does not count, so that a new account is told by nothing; strangers keep no owner out", async () => {
+    const account = { name: "New", email: "new-account@example.com", password: "correct horse 77" };
+    const signed = await ask("/sign-up/email", account);
+    expect(signed.status).toBe(200);
+    const tries = Array.from({ length: 21 }, () => ask("/request-password-reset", { email: account.email }));
+    const seen = (await Promise.all(tries)).map(({ status }) => status);
+    expect(seen.sort()).toEqual([...Array(20).fill(200), 429]);
+    const cookie = cookieOf(signed, "floe.known");
+    expect((await ask("/request-password-reset", { email: account.email }, { cookie })).status).toBe(200);
+  });
 });
 
 describe("on PostgreSQL, with 50 at once", () => {

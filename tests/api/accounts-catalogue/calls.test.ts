@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect } from "vitest";
 import { account, apikey, member, session, user, verification } from "../../../server/auth/tables.ts";
 import { calls } from "../../fixtures/accounts-rows.ts";
 import { answers, type Catalogue, type Someone, sending, startCatalogue, unique } from "../../support/catalogue.ts";
+import { newId } from "../../support/ids.ts";
 import { startOpenId } from "../../support/oauth-stand-in.ts";
 import { checkTable, words } from "../../support/table.ts";
 
@@ -515,26 +516,48 @@ checkTable("7. Checkout", calls.checkout, {
   "POST /checkout": async (row) => {
     const seller = await floe.seller();
     const prices = [{ amount_type: "fixed" as const, price_amount: 1900 }];
-    const product = await seller.client.products.create({ body: { name: "Guide", prices } });
+    const made = { name: "Guide", prices };
+    const product = await seller.client.products.create({ body: { ...made, metadata: { slug: "guide" } } });
     const someone = await floe.person();
     const body = sending(row, {
       products: [product.id],
-      slug: undefined,
+      slug: "guide",
       referenceId: "r-1",
       customFieldData: {},
       metadata: { campaign: "spring", count: 2, isNew: true },
       allowDiscountCodes: false,
-      discountId: undefined,
+      discountId: newId(),
       redirect: false,
       embedOrigin: floe.url,
     });
-    const answer = await someone.post("/checkout", body);
+    // A discount is understood, and refused truly as long as none can be redeemed at a checkout.
+    const { discountId: _, ...sold } = body;
+    const refused = await someone.post("/checkout", body);
+    expect([refused.status, refused.json.message]).toEqual([400, "Discounts cannot be redeemed yet."]);
+    const answer = await someone.post("/checkout", sold);
     answers(row, answer);
     expect(answer.json.redirect).toBe(false);
     const opened = (await seller.client.checkouts.list({ query: {} })).items[0];
     expect(opened).toMatchObject({ embed_origin: floe.url, allow_discount_codes: false, product_id: product.id });
     expect(opened?.metadata).toMatchObject({ campaign: "spring", count: 2, referenceId: "r-1" });
     expect(String(answer.json.url)).toContain(String(opened?.client_secret));
+    // By its slug alone, of several sellers, by somebody who is a member of none of them.
+    const bySlug = await someone.post("/checkout", { slug: "guide", redirect: false });
+    expect(bySlug.status, bySlug.text).toBe(200);
+    const newest = (await seller.client.checkouts.list({ query: {} })).items[0];
+    expect([newest?.product_id, String(bySlug.json.url)]).toEqual([
+      product.id,
+      expect.stringContaining(String(newest?.client_secret)),
+    ]);
+    // Two sellers have it now: which of them is meant is not to be guessed.
+    const other = await floe.seller("other");
+    await other.client.products.create({ body: { ...made, metadata: { slug: "guide" } } });
+    expect((await someone.post("/checkout", { slug: "guide" })).json.message).toBe("Product does not exist.");
+    const wrong = await someone.post("/checkout", { products: 7 });
+    expect([wrong.status, wrong.json]).toMatchObject([
+      400,
+      { code: "VALIDATION_ERROR", message: "Invalid body parameters", detail: expect.stringContaining("products") },
+    ]);
   },
   "All calls go under /api/auth with credentials included": async () => {
     const someone = await floe.person();

@@ -304,6 +304,9 @@ checkTable("8. Requests and permissions", errors.requests, {
     const someone = await floe.person();
     const wrong: [string, unknown][] = [
       ["/sign-up/email", { ...newAccount(), name: 7 }],
+      ["/sign-up/email", { ...newAccount(), name: "" }],
+      ["/sign-up/email", { ...newAccount(), name: "   " }],
+      ["/update-user", { name: " " }],
       ["/sign-up/email", undefined],
       ["/change-password", { newPassword: 1 }],
       ["/sign-in/email", "text"],
