@@ -3,8 +3,8 @@ import { APIError, createAuthEndpoint } from "better-auth/api";
 import { and, eq, exists, isNull, lte, or, sql } from "drizzle-orm";
 import { z } from "zod";
 import type { Deps } from "../lib/context.ts";
-import { hashToken } from "../lib/secrets.ts";
 import { newId, randomText } from "../lib/ids.ts";
+import { hashToken } from "../lib/secrets.ts";
 import {
   codeFault,
   confirmationHashes,

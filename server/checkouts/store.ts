@@ -196,9 +196,7 @@ export async function findBySlug(
   const [row] = await db
     .select({ id: products.id })
     .from(products)
-    .where(
-      and(eq(products.organization_id, organization_id), hasSlug(slug)),
-    )
+    .where(and(eq(products.organization_id, organization_id), hasSlug(slug)))
     .orderBy(asc(products.created_at))
     .limit(1);
   return row && (await findProducts(db, organization_id, [row.id]))[0];

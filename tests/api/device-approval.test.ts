@@ -28,7 +28,12 @@ beforeEach(async () => {
 });
 
 const rowOf = async (user_code: string) =>
-  (await floe.deps.db.select().from(deviceCode).where(eq(deviceCode.userCode, hashToken(floe.deps.config.secret, user_code))))[0];
+  (
+    await floe.deps.db
+      .select()
+      .from(deviceCode)
+      .where(eq(deviceCode.userCode, hashToken(floe.deps.config.secret, user_code)))
+  )[0];
 const unknown = [400, { error: "invalid_request", error_description: "This code is not known." }];
 const wrong = (index: number) => `WRNG${String(index).padStart(4, "2").replace(/[01]/g, "X")}`;
 

@@ -105,7 +105,12 @@ describe("the hardened device flow", () => {
   test("a number belongs to its code", async () => {
     const second = await devices.ask();
     const row = async (code: Asked) =>
-      (await floe.deps.db.select().from(deviceCode).where(eq(deviceCode.userCode, hashToken(floe.deps.config.secret, code.user_code))))[0];
+      (
+        await floe.deps.db
+          .select()
+          .from(deviceCode)
+          .where(eq(deviceCode.userCode, hashToken(floe.deps.config.secret, code.user_code)))
+      )[0];
     const [one, two] = [await row(asked), await row(second)];
     await floe.deps.db
       .update(deviceCode)

@@ -77,7 +77,10 @@ test("of 50 sessions that open a code at once one has it, and it alone can appro
   const answers = await together((side, index) => side.look(browsers[index % 5] as Browser, user_code));
   const opened = new Set(answers.flatMap(({ status }, index) => (status === 200 ? [index % 5] : [])));
   expect(opened.size).toBe(1);
-  const [row] = await floe.deps.db.select().from(deviceCode).where(eq(deviceCode.userCode, hashToken(floe.deps.config.secret, user_code)));
+  const [row] = await floe.deps.db
+    .select()
+    .from(deviceCode)
+    .where(eq(deviceCode.userCode, hashToken(floe.deps.config.secret, user_code)));
   expect(row?.userId).toBe(people[[...opened][0] ?? -1]?.user_id);
 });
 
