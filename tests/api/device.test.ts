@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { hashSecret } from "../../server/auth/storage.ts";
 import { accountCleaning } from "../../server/auth/sweep.ts";
 import { deviceCode, user as users } from "../../server/auth/tables.ts";
+import { hashToken } from "../../server/lib/secrets.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import type { Seller } from "../support/floe.ts";
@@ -210,7 +211,7 @@ describe("who may ask, and who may approve", () => {
     const [row] = await floe.deps.db
       .select({ status: deviceCode.status, userId: deviceCode.userId })
       .from(deviceCode)
-      .where(eq(deviceCode.userCode, user_code));
+      .where(eq(deviceCode.userCode, hashToken(floe.deps.config.secret, user_code)));
     expect(row).toEqual({ status: "pending", userId: seller.user_id });
   });
 
@@ -219,7 +220,7 @@ describe("who may ask, and who may approve", () => {
     const [row] = await floe.deps.db
       .select({ userId: deviceCode.userId })
       .from(deviceCode)
-      .where(eq(deviceCode.userCode, user_code));
+      .where(eq(deviceCode.userCode, hashToken(floe.deps.config.secret, user_code)));
     expect(row).toEqual({ userId: null });
     expect((await approve(user_code)).status).toBe(400);
   });
