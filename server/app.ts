@@ -33,6 +33,7 @@ import { open_bytes_max } from "./lib/body.ts";
 import type { Deps } from "./lib/context.ts";
 import { newId } from "./lib/ids.ts";
 import { openTail } from "./lib/tail.ts";
+import { findClockOf } from "./organizations/store.ts";
 import { recordProcessorEvent, settlePayment } from "./payments/settlement.ts";
 import type { Provider } from "./providers/provider.ts";
 import { rawBody, sign, unixSeconds } from "./webhooks/rules.ts";
@@ -114,7 +115,9 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     // Card forms are our own pages' alone, so that no other page may call it.
     await app.register(async (scope) => {
       parseRequests(scope);
-      testCheckoutForm(scope, deps, controls, settlePayment);
+      testCheckoutForm(scope, deps, controls, async (given, key, intent) =>
+        settlePayment(await findClockOf(given, key.organization_id), key, intent),
+      );
     });
   }
   if (deps.processor.readEvent) await app.register(async (scope) => stripeWebhook(scope, deps, recordProcessorEvent));

@@ -7,7 +7,7 @@ import { ProductCreate } from "../shared/api/products.ts";
 import { scopes } from "../shared/scopes.ts";
 import type { Auth } from "./auth/auth.ts";
 import { user } from "./auth/tables.ts";
-import type { Ctx, Deps } from "./lib/context.ts";
+import { anonymous, type Ctx, type Deps } from "./lib/context.ts";
 import { legacyProfile } from "./lib/profiles.ts";
 import type { Provider } from "./providers/provider.ts";
 
@@ -36,7 +36,7 @@ export async function demoStore(deps: Deps, auth: Auth, provider: Provider, fold
   });
   // The seller is to find nobody signed in but themselves.
   await auth.endSession(session);
-  const actor = { kind: "system" as const, organization_id, scopes: new Set(scopes), user_id: null, key_id: null };
+  const actor = { ...anonymous, kind: "system" as const, organization_id, scopes: new Set(scopes) };
   const ctx: Ctx = { ...deps, actor, client: legacyProfile, ip: "127.0.0.1", alongside: [] };
   const listed = await provider.products.list(ctx, { query: { page: 1, limit: 1, sorting: ["created_at"] } });
   if (listed.items.length === 0) {

@@ -12,15 +12,20 @@ import { mailCleaning, mailDelivery, warnOfUnsentMail } from "./lib/mail.ts";
 import { failureCleaning, type Sweep, startSweep } from "./lib/sweeps.ts";
 import { settleFreeOrder } from "./orders/service.ts";
 import { renameAnswers as renameOrderAnswers } from "./orders/store.ts";
+import { findClockOf } from "./organizations/store.ts";
 import { paymentReconciliation } from "./payments/jobs.ts";
 import { refundExecution } from "./refunds/jobs.ts";
 import { deliveries, dispatches, webhookArchive } from "./webhooks/jobs.ts";
 
 /** What is done later, by job name. */
 export const handlers: JobHandlers = {
-  "orders.settle_free": settleFreeOrder,
-  "custom_fields.move_answers": moveAnswers([renameOrderAnswers, renameCheckoutAnswers]),
+  "orders.settle_free": bySellersClock(settleFreeOrder),
+  "custom_fields.move_answers": bySellersClock(moveAnswers([renameOrderAnswers, renameCheckoutAnswers])),
 };
+
+function bySellersClock<P extends { organization_id: string }>(handle: (deps: Deps, payload: P) => Promise<void>) {
+  return async (deps: Deps, payload: P) => handle(await findClockOf(deps, payload.organization_id), payload);
+}
 
 /** What falls due by the calendar. */
 export const dueWork: readonly Sweep[] = [

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { Benefit, BenefitCreate, BenefitInput, BenefitUpdate, benefits } from "../../shared/api/benefits.ts";
 import type { Service } from "../../shared/contract.ts";
 import { type Fault, fault, invalid, notFound, notPermitted } from "../../shared/errors.ts";
+import { serverClock } from "../lib/clock.ts";
 import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
 import { judgeRole, missingSetting, openGuild, sealGuild } from "../lib/discord.ts";
 import { emit } from "../lib/events.ts";
@@ -72,7 +73,7 @@ async function askGitHub(ctx: Ctx, sent: GitHub): Promise<Fault[]> {
   const accounts = await store.gitHubAccounts(ctx.db, actor.user_id);
   if (accounts.length === 0 || checkGitHub(actor, true, missingAppSetting(config)).length > 0) return [];
   const repository = { owner: sent.repository_owner, name: sent.repository_name };
-  return checkRepository(await judgeRepository(config, ctx.clock.now(), repository, accounts), sent);
+  return checkRepository(await judgeRepository(config, serverClock(ctx.clock).now(), repository, accounts), sent);
 }
 
 /**

@@ -1,28 +1,30 @@
 import { ApiError, notFound } from "../../shared/errors.ts";
+import { atClockOf } from "../lib/clock.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
 import type { CheckoutAggregate } from "./rules.ts";
 import { findBySecret, loadCheckout, lockBySecret, type WithSeller } from "./store.ts";
 
-/** A checkout as the holder of its client secret gets it, and who sells. */
-export type Opened = { aggregate: CheckoutAggregate; seller: WithSeller["seller"] };
+/** A checkout as the holder of its client secret gets it, who sells, and the context by the seller's clock. */
+export type Opened = { aggregate: CheckoutAggregate; seller: WithSeller["seller"]; ctx: Ctx };
 
 /** Refuse a checkout that is not there, whose time is up, or whose seller is blocked (CHK-26). */
-function admit(ctx: Ctx, found: WithSeller | undefined): WithSeller {
+function admit(ctx: Ctx, found: WithSeller | undefined): WithSeller & { ctx: Ctx } {
   if (!found) throw notFound();
-  if (found.row.expires_at < ctx.clock.now()) throw new ApiError("ExpiredCheckoutError", "This checkout has expired.");
+  const own = atClockOf(ctx, found.seller);
+  if (found.row.expires_at < own.clock.now()) throw new ApiError("ExpiredCheckoutError", "This checkout has expired.");
   if (found.seller.blocked_at !== null) throw new ApiError("NotPermitted", "This organization cannot sell.");
-  return found;
+  return { ...found, ctx: own };
 }
 
 /** The checkout of a client secret. */
 export async function findOfBuyer(ctx: Ctx, client_secret: string): Promise<Opened> {
-  const { row, seller } = admit(ctx, await findBySecret(ctx.db, client_secret));
-  return { aggregate: await loadCheckout(ctx.db, row), seller };
+  const { row, ...opened } = admit(ctx, await findBySecret(ctx.db, client_secret));
+  return { ...opened, aggregate: await loadCheckout(ctx.db, row) };
 }
 
 /** The same while it is open, kept from changing until the transaction ends. */
 export async function lockOfBuyer(tx: Tx, ctx: Ctx, client_secret: string): Promise<Opened> {
-  const { row, seller } = admit(ctx, await lockBySecret(tx, client_secret));
+  const { row, ...opened } = admit(ctx, await lockBySecret(tx, client_secret));
   if (row.status !== "open") throw new ApiError("NotOpenCheckout", "This checkout is no longer open.");
-  return { aggregate: await loadCheckout(tx, row), seller };
+  return { ...opened, aggregate: await loadCheckout(tx, row) };
 }

@@ -25,12 +25,14 @@ type Written = Opened & { payment: PaymentRow | null };
  * the payment reaches the checkout through its order.
  */
 export async function confirmCheckout(
-  ctx: Ctx,
+  asked: Ctx,
   client_secret: string,
   { confirmation_token_id, ...sent }: z.output<typeof CheckoutConfirm>,
 ): Promise<z.output<typeof CheckoutPublicConfirmed>> {
-  const written = await transact(ctx, (tx) => writeConfirmation(tx, ctx, client_secret, sent, confirmation_token_id));
-  const { aggregate, seller, payment } = written;
+  const written = await transact(asked, (tx) =>
+    writeConfirmation(tx, asked, client_secret, sent, confirmation_token_id),
+  );
+  const { aggregate, seller, payment, ctx } = written;
   const settled = payment && (await chargePayment(ctx, payment, productOf(aggregate).name));
   if (settled?.status === "failed") throw new ApiError("PaymentError", settled.message ?? "The payment was declined.");
   const row = { ...aggregate.row, payment_processor_metadata: describeChallenge(settled) };
@@ -47,12 +49,12 @@ const describeChallenge = (settled: Settled | null): Record<string, string> =>
 
 async function writeConfirmation(
   tx: Tx,
-  ctx: Ctx,
+  asked: Ctx,
   client_secret: string,
   sent: Parameters<typeof planChange>[1],
   token: string | null | undefined,
 ): Promise<Written> {
-  const { aggregate: before, seller } = await lockOfBuyer(tx, ctx, client_secret);
+  const { aggregate: before, seller, ctx } = await lockOfBuyer(tx, asked, client_secret);
   const { aggregate: filled, patch } = planChange(before, sent, "confirmation");
   const product = productOf(filled);
   const quote = quotePrice(product, filled.price, filled.row.quote.subtotal_amount);
@@ -87,10 +89,10 @@ async function writeConfirmation(
   await emitCheckout(tx, ctx, "checkout.updated", aggregate);
   if (flags.is_payment_required) {
     const payer = { email, confirmation_token_id: token ?? "" };
-    return { aggregate, seller, payment: await startPayment(tx, ctx, order, payer) };
+    return { aggregate, seller, ctx, payment: await startPayment(tx, ctx, order, payer) };
   }
   await ctx.jobs.send(tx, "orders.settle_free", { organization_id: order.organization_id, order_id: order.id });
-  return { aggregate, seller, payment: null };
+  return { aggregate, seller, ctx, payment: null };
 }
 
 /** The order that a checkout is paid by (ORD-10). */

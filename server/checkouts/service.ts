@@ -5,6 +5,7 @@ import { destinationOf, webPageOf } from "../../shared/destinations.ts";
 import { ApiError, type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
 import { checkAnswers } from "../custom-fields/rules.ts";
 import { findCustomer, findCustomerByEmail } from "../customers/store.ts";
+import { atClockOf } from "../lib/clock.ts";
 import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
@@ -68,9 +69,10 @@ async function linkedCustomer(tx: Tx, organization_id: string, body: Create, fau
 }
 
 /** Open a checkout, and say so. */
-async function openCheckout(tx: Tx, ctx: Ctx, organization_id: string, body: Create): Promise<CheckoutAggregate> {
+async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: Create): Promise<CheckoutAggregate> {
   const seller = await findOrganization(tx, organization_id);
   if (!seller || seller.blocked_at !== null) throw new ApiError("NotPermitted", "This organization cannot sell.");
+  const ctx = atClockOf(asked, seller);
   const faults = checkNotYet(body);
   if (body.subscription_id)
     faults.push(fault(["subscription_id"], "Subscription does not exist.", "value_error", body.subscription_id));
@@ -180,8 +182,8 @@ export const checkoutClientService: Service<typeof checkoutClient, Ctx> = {
   },
   update: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {
-      const { aggregate, seller } = await lockOfBuyer(tx, ctx, params.client_secret);
-      return serializePublicCheckout(await update(tx, ctx, aggregate, body, "buyer"), seller, ctx);
+      const { aggregate, seller, ctx: own } = await lockOfBuyer(tx, ctx, params.client_secret);
+      return serializePublicCheckout(await update(tx, own, aggregate, body, "buyer"), seller, own);
     }),
   confirm: (ctx, { params, body }) => confirmCheckout(ctx, params.client_secret, body),
 };

@@ -55,6 +55,7 @@ export function actorOf(identity: Identity, asked: Asked): Actor {
     return {
       kind: "key",
       organization_id: identity.organization_id,
+      clock_offset_ms: identity.clock_offset_ms,
       scopes: expandScopes(identity.scopes),
       user_id: null,
       key_id: identity.key_id,
@@ -62,9 +63,10 @@ export function actorOf(identity: Identity, asked: Asked): Actor {
   }
   const { memberships } = identity;
   const member = (id: string) => memberships.find((membership) => membership.organization_id === id);
-  const speakFor = (organization_id: string | null, scopes: ReadonlySet<Scope>): Actor => ({
+  const speakFor = (organization_id: string | null, scopes: ReadonlySet<Scope>, clock_offset_ms = 0): Actor => ({
     kind: identity.kind === "user" ? "user" : "key",
     organization_id,
+    clock_offset_ms,
     scopes,
     user_id: identity.user_id,
     key_id: identity.kind === "user" ? null : identity.key_id,
@@ -72,7 +74,7 @@ export function actorOf(identity: Identity, asked: Asked): Actor {
     limited: identity.kind !== "user" || identity.limited,
     memberships,
   });
-  const as = (found: Membership) => speakFor(found.organization_id, found.scopes);
+  const as = (found: Membership) => speakFor(found.organization_id, found.scopes, found.clock_offset_ms);
   const everywhere = () => new Set(memberships.flatMap(({ scopes }) => [...scopes]));
 
   if (inHeader !== undefined) {

@@ -5,7 +5,7 @@ import { webUrl } from "../../shared/api/fields.ts";
 import { ApiError, notFound } from "../../shared/errors.ts";
 import { formatMoney } from "../../shared/money.ts";
 import { scopes } from "../../shared/scopes.ts";
-import type { Actor, Deps } from "../lib/context.ts";
+import { type Actor, anonymous, type Deps } from "../lib/context.ts";
 import { faultsOf } from "../lib/faults.ts";
 import { listMails } from "../lib/mail.ts";
 import type { Provider } from "../providers/provider.ts";
@@ -26,7 +26,7 @@ export const isFromHere = ({ headers }: FastifyRequest): boolean =>
 
 /** The demo shop's and the mail inbox's data, for a server on a developer's own machine. */
 export function development(app: FastifyInstance, deps: Deps, provider: Provider, organization_id: string): void {
-  const actor: Actor = { kind: "system", organization_id, scopes: new Set(scopes), user_id: null, key_id: null };
+  const actor: Actor = { ...anonymous, kind: "system", organization_id, scopes: new Set(scopes) };
   const contextFor = (request: FastifyRequest) => contextOf(deps, request, actor);
   app.addHook("onRequest", async (request) => {
     if (!isFromHere(request)) throw notFound();

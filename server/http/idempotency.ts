@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { and, eq, isNull, lt, or } from "drizzle-orm";
 import { ApiError } from "../../shared/errors.ts";
+import { serverClock } from "../lib/clock.ts";
 import type { Ctx, Database } from "../lib/context.ts";
 import { seal, unseal } from "../lib/secrets.ts";
 import { forgetRows, type Sweep } from "../lib/sweeps.ts";
@@ -43,10 +44,10 @@ export async function once(
   work: (ctx: Ctx) => Promise<Answer>,
 ): Promise<Answer & { replayed: boolean }> {
   const request_hash = createHash("sha256").update(keyed.request).digest("hex");
-  const row = { subject: keyed.subject, key: keyed.key, request_hash, created_at: ctx.clock.now() };
+  const row = { subject: keyed.subject, key: keyed.key, request_hash, created_at: serverClock(ctx.clock).now() };
   const mine = and(eq(idempotencyKeys.subject, keyed.subject), eq(idempotencyKeys.key, keyed.key));
   const reserve = async (db: Database): Promise<boolean> => {
-    const now = ctx.clock.now().getTime();
+    const now = serverClock(ctx.clock).now().getTime();
     const stale = or(
       lt(idempotencyKeys.created_at, new Date(now - kept_ms)),
       and(isNull(idempotencyKeys.status), lt(idempotencyKeys.created_at, new Date(now - abandoned_ms))),

@@ -5,6 +5,7 @@ import { z } from "zod";
 import type { Contract, Operation } from "../../shared/contract.ts";
 import { ApiError, type Fault } from "../../shared/errors.ts";
 import { bytes_max, open_bytes_max } from "../lib/body.ts";
+import { atClockOf } from "../lib/clock.ts";
 import type { Actor, Ctx, Deps, Identity } from "../lib/context.ts";
 import { faultsOf } from "../lib/faults.ts";
 import { adapt, type ClientProfile } from "../lib/profiles.ts";
@@ -48,9 +49,9 @@ function actorFor(
   return actor;
 }
 
-/** What a request's operation works with. */
+/** What a request's operation works with: the clock is that of the organization for which it speaks. */
 export const contextOf = (deps: Deps, request: FastifyRequest, actor: Actor): Ctx => ({
-  ...deps,
+  ...atClockOf(deps, actor),
   actor,
   client: request.client,
   ip: request.ip,

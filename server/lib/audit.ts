@@ -1,3 +1,4 @@
+import { serverClock } from "./clock.ts";
 import type { Actor, Database, Deps } from "./context.ts";
 import { newId } from "./ids.ts";
 import { auditLog } from "./tables.ts";
@@ -18,10 +19,10 @@ export type AuditEntry = {
 
 const text_length_max = 500;
 
-/** Write entries of the audit log: with what they tell of, where it is a transaction, and at once otherwise. */
+/** Write entries of the audit log, by the server's clock: with what they tell of, where it is a transaction, and at once otherwise. */
 export async function record(db: Database, { clock }: Pick<Deps, "clock">, ...entries: AuditEntry[]): Promise<void> {
   if (entries.length === 0) return;
-  const created_at = clock.now();
+  const created_at = serverClock(clock).now();
   const rows = entries.map(({ actor, subject, ...entry }) => ({
     id: newId(created_at),
     organization_id: entry.organization_id,

@@ -11,11 +11,17 @@ export type Clock = {
 
 export const systemClock: Clock = { now: () => new Date() };
 
-/** The clock of a seller that is so far ahead of the server's. */
-export function shiftClock(server: Clock, offset_ms: number): Clock {
-  if (offset_ms === 0) return server;
-  return { now: () => new Date(server.now().getTime() + offset_ms), server };
-}
-
 /** The server's clock, whosever clock this is. */
 export const serverClock = (clock: Clock): Clock => clock.server ?? clock;
+
+/** The clock of a seller that is so far ahead of the server's, whosever clock this is. */
+export function shiftClock(clock: Clock, offset_ms: number): Clock {
+  const server = serverClock(clock);
+  return offset_ms === 0 ? server : { now: () => new Date(server.now().getTime() + offset_ms), server };
+}
+
+/** The same context by the clock of a seller whose row is at hand. */
+export const atClockOf = <C extends { clock: Clock }>(ctx: C, { clock_offset_ms }: { clock_offset_ms: number }): C => ({
+  ...ctx,
+  clock: shiftClock(ctx.clock, clock_offset_ms),
+});

@@ -14,6 +14,8 @@ export type { Database, Tx };
 export type Actor = {
   kind: "anonymous" | "key" | "user" | "system";
   organization_id: string | null;
+  /** How far the clock of that organization is ahead of the server's. */
+  clock_offset_ms: number;
   scopes: ReadonlySet<Scope>;
   user_id: string | null;
   key_id: string | null;
@@ -27,6 +29,7 @@ export type Actor = {
 export const anonymous: Actor = {
   kind: "anonymous",
   organization_id: null,
+  clock_offset_ms: 0,
   scopes: new Set(),
   user_id: null,
   key_id: null,
@@ -38,7 +41,7 @@ export type Identity =
   | { kind: "invalid" }
   /** A key that may not be used now: it is beyond its limit, and good again after so many seconds. */
   | { kind: "limited"; retry_after: number }
-  | { kind: "key"; key_id: string; organization_id: string; scopes: ReadonlySet<Scope> }
+  | { kind: "key"; key_id: string; organization_id: string; clock_offset_ms: number; scopes: ReadonlySet<Scope> }
   /** A person's own key: it acts on /v1 as they may, and nowhere else. */
   | { kind: "personal_key"; key_id: string; user_id: string; active_organization_id: null; memberships: Membership[] }
   | {
@@ -57,6 +60,7 @@ export type Identity =
 
 export type Membership = {
   organization_id: string;
+  clock_offset_ms: number;
   /** As stored: several by commas. */
   role: string;
   permissions: Permissions;
@@ -77,6 +81,7 @@ export type Reactions = ReadonlyMap<string, readonly Reaction<never>[]>;
 /** What the whole server shares: made once in main, handed to everything. */
 export type Deps = {
   db: Database;
+  /** The server's; in work for one seller, that seller's. */
   clock: Clock;
   config: Config;
   jobs: Jobs;

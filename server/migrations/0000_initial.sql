@@ -544,6 +544,7 @@ CREATE TABLE "payments" (
 	"is_surplus" boolean DEFAULT false NOT NULL,
 	"customer_id" uuid NOT NULL,
 	"customer_email" text NOT NULL,
+	"requested_at" timestamp with time zone NOT NULL,
 	"processor_id" text,
 	"intent_status" text,
 	"client_secret" text,

@@ -1,6 +1,7 @@
 import { and, asc, count, eq, inArray, sql } from "drizzle-orm";
 import { member } from "../auth/tables.ts";
-import type { Database, Tx } from "../lib/context.ts";
+import { atClockOf } from "../lib/clock.ts";
+import type { Database, Deps, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { offsetOf, orderBy, type Paging } from "../lib/page.ts";
 import type { OrganizationRow } from "./rules.ts";
@@ -38,6 +39,15 @@ export async function listOrganizations(db: Database, ids: string[], { slug, sor
 export async function findOrganization(db: Database, id: string): Promise<OrganizationRow | undefined> {
   const [row] = await db.select().from(organization).where(eq(organization.id, id));
   return row;
+}
+
+/** The same context by the clock of a seller. */
+export async function findClockOf<C extends Pick<Deps, "db" | "clock">>(ctx: C, organization_id: string): Promise<C> {
+  const [row] = await ctx.db
+    .select({ clock_offset_ms: organization.clock_offset_ms })
+    .from(organization)
+    .where(eq(organization.id, organization_id));
+  return row ? atClockOf(ctx, row) : ctx;
 }
 
 /** An organization, kept from changing until the transaction ends. */

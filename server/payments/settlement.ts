@@ -1,3 +1,4 @@
+import { serverClock } from "../lib/clock.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { loggable } from "../lib/loggable.ts";
@@ -38,6 +39,7 @@ export function startPayment(
     customer_id: order.customer_id,
     customer_email: payer.email,
     confirmation_token_id: payer.confirmation_token_id,
+    requested_at: serverClock(clock).now(),
     reconcile_due_at: new Date(now.getTime() + reconcile_after_ms),
   });
 }
@@ -136,7 +138,7 @@ export async function reconcilePayment(deps: Deps, payment: PaymentRow): Promise
 }
 
 async function fetchOutcome(deps: Deps, payment: PaymentRow): Promise<Intent> {
-  const attempt = { payment_id: payment.id, processor_id: payment.processor_id, created_at: payment.created_at };
+  const attempt = { payment_id: payment.id, processor_id: payment.processor_id, created_at: payment.requested_at };
   const found = await deps.processor.retrieve(attempt);
   if (!found) return failedIntent(payment, never_reached);
   if (found.status !== "requires_action" && found.status !== "processing") return found;
@@ -149,9 +151,12 @@ async function fetchOutcome(deps: Deps, payment: PaymentRow): Promise<Intent> {
   return (await deps.processor.cancel(attempt)) ?? failedIntent(payment, never_reached);
 }
 
+/** A time that has come by every seller's clock. */
+const at_once = new Date(0);
+
 /** Write an event of the processor down; the reconciliation asks what is true of its payment, and acts. */
 export const recordProcessorEvent = (deps: Deps, { processor_id, ...event }: ProcessorEvent): Promise<void> =>
   transact(deps, async (tx) => {
     const isNew = await store.insertProcessorEvent(tx, { ...event, created_at: deps.clock.now() });
-    await store.noteProcessorEvent(tx, event, processor_id, isNew ? deps.clock.now() : undefined);
+    await store.noteProcessorEvent(tx, event, processor_id, isNew ? at_once : undefined);
   });

@@ -30,6 +30,8 @@ export const payments = pgTable(
     is_surplus: boolean().notNull().default(false),
     customer_id: uuid().notNull(),
     customer_email: text().notNull(),
+    /** When it was written by the server's clock, which is the processor's. */
+    requested_at: instant().notNull(),
     processor_id: text(),
     intent_status: text().$type<Intent["status"]>(),
     client_secret: text(),

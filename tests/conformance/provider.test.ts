@@ -103,6 +103,7 @@ describe("hosted Polar behind the same API", () => {
     const actor = {
       kind: "key",
       organization_id: seller.organization_id,
+      clock_offset_ms: 0,
       scopes: new Set<never>(),
       user_id: null,
       key_id: null,
