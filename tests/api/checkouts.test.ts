@@ -548,8 +548,11 @@ describe("POST /api/auth/checkout", () => {
     expect((await send({ products: [product.id] })).json).toMatchObject({ redirect: true });
     expect(await send({})).toMatchObject({
       status: 400,
-      json: { code: "VALIDATION_ERROR", message: "Invalid body parameters",
-      detail: expect.stringContaining("products") },
+      json: {
+        code: "VALIDATION_ERROR",
+        message: "Invalid body parameters",
+        detail: expect.stringContaining("products"),
+      },
     });
     expect(await send({ products: [crypto.randomUUID()] })).toMatchObject({
       status: 400,
