@@ -35,6 +35,7 @@ import { newId } from "./lib/ids.ts";
 import { openTail } from "./lib/tail.ts";
 import { findClockOf } from "./organizations/store.ts";
 import { recordProcessorEvent, settlePayment } from "./payments/settlement.ts";
+import { findOwners } from "./products/store.ts";
 import type { Provider } from "./providers/provider.ts";
 import { rawBody, sign, unixSeconds } from "./webhooks/rules.ts";
 import { findTold } from "./webhooks/store.ts";
@@ -93,7 +94,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     const identify = sendRenewed(scope, limitRequests(scope, deps, auth));
     const opening = limitOpening(deps);
     checkoutSession(scope, deps, identify, createForUser, opening);
-    mount(scope, api, provider, deps, identify);
+    mount(scope, api, provider, { deps, identify, findOwners });
     for (const path of absentPaths) {
       scope.get(path, () => {
         throw notFound();

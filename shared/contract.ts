@@ -23,6 +23,8 @@ export type Operation = {
   errors?: readonly ErrorName[];
   /** True where a signed-in user needs no organization for it (list and create organizations). */
   anyOrganization?: true;
+  /** True where the organization is the one whose products the body names. */
+  ofProducts?: true;
   /** True where the handler calls the outside world, so it cannot run inside one transaction with its idempotency record. */
   external?: true;
   /** What it is called in the audit log, where that does not follow from its name. */

@@ -14,6 +14,7 @@ export const statusOf = {
   ResourceNotFound: 404,
   RequestTimeout: 408,
   ResourceAlreadyExists: 409,
+  AmbiguousExternalCustomerID: 409,
   CheckoutLocked: 409,
   CheckoutCustomerDeleted: 409,
   OrderNotEligibleForInvoice: 409,

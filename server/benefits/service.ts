@@ -3,7 +3,7 @@ import type { Benefit, BenefitCreate, BenefitInput, BenefitUpdate, benefits } fr
 import type { Service } from "../../shared/contract.ts";
 import { type Fault, fault, invalid, notFound, notPermitted } from "../../shared/errors.ts";
 import { serverClock } from "../lib/clock.ts";
-import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
+import { type Ctx, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { judgeRole, missingSetting, openGuild, sealGuild } from "../lib/discord.ts";
 import { emit } from "../lib/events.ts";
 import { judgeRepository, missingAppSetting } from "../lib/github.ts";
@@ -130,7 +130,7 @@ export const benefitDeleted = defineSignal<RowKey>("benefit.deleted");
 /** The benefits of the API. */
 export const benefitService: Service<typeof benefits, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listBenefits(ctx.db, organizationOf(ctx), query);
+    const { items, total } = await store.listBenefits(ctx.db, organizationsOf(ctx), query);
     return pageOf(items.map(benefitOut), total, query);
   },
   async get(ctx, { params }) {

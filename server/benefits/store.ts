@@ -2,14 +2,13 @@ import { and, eq, ilike, inArray, isNull, notInArray } from "drizzle-orm";
 import { account } from "../auth/tables.ts";
 import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { among, contains, listRows, metadataMatches, orderBy, type Paging } from "../lib/page.ts";
+import { among, contains, listRows, metadataMatches, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
 import { holdMeters } from "../meters/store.ts";
 import type { BenefitRow } from "./rules.ts";
 import { benefits } from "./tables.ts";
 
 type Filter = Paging & {
-  organization_id?: string[] | undefined;
   type?: string[] | undefined;
   id?: string[] | undefined;
   exclude_id?: string[] | undefined;
@@ -25,15 +24,14 @@ const sortable = {
   user_order: benefits.created_at,
 };
 
-const living = (organization_id: string) =>
-  and(eq(benefits.organization_id, organization_id), isNull(benefits.deleted_at));
+const living = (organizations: string | readonly string[]) =>
+  and(ofOrganizations(benefits.organization_id, organizations), isNull(benefits.deleted_at));
 
 /** One page of benefits, and how many there are (BEN-05). */
-export async function listBenefits(db: Database, organization_id: string, filter: Filter) {
+export async function listBenefits(db: Database, organizations: readonly string[], filter: Filter) {
   const { query, exclude_id } = filter;
   const where = and(
-    living(organization_id),
-    among(benefits.organization_id, filter.organization_id),
+    living(organizations),
     among(benefits.type, filter.type),
     among(benefits.id, filter.id),
     exclude_id === undefined ? undefined : notInArray(benefits.id, exclude_id),

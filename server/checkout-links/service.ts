@@ -7,7 +7,7 @@ import { checkNotYet, checkProduct } from "../checkouts/rules.ts";
 import { createOpened } from "../checkouts/service.ts";
 import { keepFitting } from "../custom-fields/rules.ts";
 import { findDiscount } from "../discounts/store.ts";
-import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
+import { type Ctx, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
@@ -55,7 +55,7 @@ async function wantedBy(
 /** The checkout links of the API. */
 export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listLinks(ctx.db, organizationOf(ctx), query);
+    const { items, total } = await store.listLinks(ctx.db, organizationsOf(ctx), query);
     return pageOf(
       items.map((whole) => linkOut(whole, ctx.config)),
       total,

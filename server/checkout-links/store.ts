@@ -2,14 +2,13 @@ import { and, asc, count, eq, getTableColumns, inArray, type SQL, sql } from "dr
 import type { DiscountRow } from "../discounts/rules.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { among, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { loadByOrganization, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { findProducts } from "../products/store.ts";
 import type { LinkRow, WholeLink } from "./rules.ts";
 import { checkoutLinkProducts, checkoutLinkSecrets, checkoutLinks, sortableUrl } from "./tables.ts";
 
 type Filter = Paging & {
-  organization_id?: string[] | undefined;
   product_id?: string[] | undefined;
   sorting: readonly string[];
 };
@@ -31,22 +30,22 @@ const select = (db: Database) =>
   db.select(shown).from(checkoutLinks).leftJoin(discounts, followKey(checkoutLinks.discount_id, discounts)).$dynamic();
 
 /** Links with their products and discounts, in two statements however many they are. */
-async function wholeOf(db: Database, organization_id: string, rows: Shown[]): Promise<WholeLink[]> {
-  const found = await findProducts(db, organization_id, [...new Set(rows.flatMap((row) => row.product_ids))]);
-  const byId = new Map(found.map((product) => [product.id, product]));
-  return rows.map(({ product_ids, discount, ...row }) => ({
-    row,
-    discount,
-    products: product_ids.flatMap((id) => byId.get(id) ?? []),
-  }));
-}
+const wholeOf = (db: Database, all: Shown[]): Promise<WholeLink[]> =>
+  loadByOrganization(all, async (organization_id, rows) => {
+    const found = await findProducts(db, organization_id, [...new Set(rows.flatMap((row) => row.product_ids))]);
+    const byId = new Map(found.map((product) => [product.id, product]));
+    return rows.map(({ product_ids, discount, ...row }) => ({
+      row,
+      discount,
+      products: product_ids.flatMap((id) => byId.get(id) ?? []),
+    }));
+  });
 
 /** One page of links, and how many there are. */
-export async function listLinks(db: Database, organization_id: string, filter: Filter) {
+export async function listLinks(db: Database, organizations: readonly string[], filter: Filter) {
   const { product_id } = filter;
   const where = and(
-    eq(checkoutLinks.organization_id, organization_id),
-    among(checkoutLinks.organization_id, filter.organization_id),
+    ofOrganizations(checkoutLinks.organization_id, organizations),
     product_id === undefined
       ? undefined
       : inArray(
@@ -56,7 +55,7 @@ export async function listLinks(db: Database, organization_id: string, filter: F
             .from(checkoutLinkProducts)
             .where(
               and(
-                eq(checkoutLinkProducts.organization_id, organization_id),
+                ofOrganizations(checkoutLinkProducts.organization_id, organizations),
                 inArray(checkoutLinkProducts.product_id, product_id),
               ),
             ),
@@ -68,7 +67,7 @@ export async function listLinks(db: Database, organization_id: string, filter: F
     .limit(filter.limit)
     .offset(offsetOf(filter));
   const [row] = await db.select({ total: count() }).from(checkoutLinks).where(where);
-  return { items: await wholeOf(db, organization_id, rows), total: row?.total ?? 0 };
+  return { items: await wholeOf(db, rows), total: row?.total ?? 0 };
 }
 
 /** These links, in no order. */
@@ -77,13 +76,13 @@ export async function findLinks(db: Database, organization_id: string, ids: read
   const rows = await select(db).where(
     and(eq(checkoutLinks.organization_id, organization_id), inArray(checkoutLinks.id, [...ids])),
   );
-  return wholeOf(db, organization_id, rows);
+  return wholeOf(db, rows);
 }
 
 /** A link by its id. */
 export async function findLink(db: Database, organization_id: string, id: string): Promise<WholeLink | undefined> {
   const rows = await select(db).where(matchKey(checkoutLinks, { organization_id, id }));
-  return (await wholeOf(db, organization_id, rows))[0];
+  return (await wholeOf(db, rows))[0];
 }
 
 /** A link by its secret, whoever's it is. */
@@ -92,7 +91,7 @@ export async function findBySecret(db: Database, client_secret: string): Promise
     .innerJoin(checkoutLinkSecrets, followKey(checkoutLinkSecrets.checkout_link_id, checkoutLinks))
     .where(eq(checkoutLinkSecrets.client_secret, client_secret));
   const [row] = rows;
-  return row && (await wholeOf(db, row.organization_id, rows))[0];
+  return row && (await wholeOf(db, rows))[0];
 }
 
 /** A link, kept from changing until the transaction ends. */

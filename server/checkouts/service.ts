@@ -6,7 +6,7 @@ import { ApiError, type Fault, fault, invalid, notFound } from "../../shared/err
 import { checkAnswers } from "../custom-fields/rules.ts";
 import { findCustomer, findCustomerByEmail } from "../customers/store.ts";
 import { atClockOf } from "../lib/clock.ts";
-import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
+import { type Ctx, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
@@ -133,7 +133,7 @@ async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: C
 /** The checkouts of the API. */
 export const checkoutService: Service<typeof checkouts, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listCheckouts(ctx.db, organizationOf(ctx), query);
+    const { items, total } = await store.listCheckouts(ctx.db, organizationsOf(ctx), query);
     return pageOf(
       items.map((one) => serializeCheckout(one, ctx)),
       total,

@@ -4,7 +4,7 @@ import { user } from "../auth/tables.ts";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { stateOf } from "../lib/loggable.ts";
-import { among, contains, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { among, contains, loadByOrganization, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
 import { organization } from "../organizations/tables.ts";
@@ -17,7 +17,6 @@ import { checkoutSecrets, checkouts } from "./tables.ts";
 const lock_not_available = "55P03";
 
 type Filter = Paging & {
-  organization_id?: string[] | undefined;
   product_id?: string[] | undefined;
   customer_id?: string[] | undefined;
   external_customer_id?: string[] | undefined;
@@ -28,34 +27,34 @@ type Filter = Paging & {
 const sortable = { created_at: checkouts.created_at, expires_at: checkouts.expires_at, status: checkouts.status };
 
 /** Checkouts with their products and prices: one statement for all products of all of them. */
-async function loadAll(db: Database, organization_id: string, rows: CheckoutRow[]): Promise<CheckoutAggregate[]> {
-  const found = await findProducts(db, organization_id, [...new Set(rows.flatMap((row) => row.product_ids))]);
-  const byId = new Map(found.map((product) => [product.id, product]));
-  return Promise.all(
-    rows.map(async (row) => {
-      const offered = row.product_ids.flatMap((id) => byId.get(id) ?? []);
-      const onSale = byId.get(row.product_id)?.prices.find((price) => price.id === row.product_price_id);
-      // A price that was archived since is still what this checkout is about (CHK-57).
-      const price = onSale ?? (await findPrice(db, organization_id, row.product_price_id));
-      if (!price) throw new Error(`The checkout ${row.id} has lost its price.`);
-      return { row, products: offered, price };
-    }),
-  );
-}
+const loadAll = (db: Database, all: CheckoutRow[]): Promise<CheckoutAggregate[]> =>
+  loadByOrganization(all, async (organization_id, rows) => {
+    const found = await findProducts(db, organization_id, [...new Set(rows.flatMap((row) => row.product_ids))]);
+    const byId = new Map(found.map((product) => [product.id, product]));
+    return Promise.all(
+      rows.map(async (row) => {
+        const offered = row.product_ids.flatMap((id) => byId.get(id) ?? []);
+        const onSale = byId.get(row.product_id)?.prices.find((price) => price.id === row.product_price_id);
+        // A price that was archived since is still what this checkout is about (CHK-57).
+        const price = onSale ?? (await findPrice(db, organization_id, row.product_price_id));
+        if (!price) throw new Error(`The checkout ${row.id} has lost its price.`);
+        return { row, products: offered, price };
+      }),
+    );
+  });
 
 /** A checkout with all that it is answered with. */
 export async function loadCheckout(db: Database, row: CheckoutRow): Promise<CheckoutAggregate> {
-  const [loaded] = await loadAll(db, row.organization_id, [row]);
+  const [loaded] = await loadAll(db, [row]);
   if (!loaded) throw new Error("The checkout is gone.");
   return loaded;
 }
 
 /** One page of checkouts, and how many there are. */
-export async function listCheckouts(db: Database, organization_id: string, filter: Filter) {
+export async function listCheckouts(db: Database, organizations: readonly string[], filter: Filter) {
   const externals = filter.external_customer_id;
   const where = and(
-    eq(checkouts.organization_id, organization_id),
-    among(checkouts.organization_id, filter.organization_id),
+    ofOrganizations(checkouts.organization_id, organizations),
     among(checkouts.product_id, filter.product_id),
     among(checkouts.customer_id, filter.customer_id),
     externals &&
@@ -80,7 +79,7 @@ export async function listCheckouts(db: Database, organization_id: string, filte
     .limit(filter.limit)
     .offset(offsetOf(filter));
   const [row] = await db.select({ total: count() }).from(checkouts).where(where);
-  return { items: await loadAll(db, organization_id, rows), total: row?.total ?? 0 };
+  return { items: await loadAll(db, rows), total: row?.total ?? 0 };
 }
 
 /** A checkout of an organization. */

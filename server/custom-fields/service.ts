@@ -1,7 +1,7 @@
 import type { customFields } from "../../shared/api/custom-fields.ts";
 import type { Service } from "../../shared/contract.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
-import { type Ctx, organizationOf } from "../lib/context.ts";
+import { type Ctx, organizationOf, organizationsOf } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { defineSignal, signal } from "../lib/reactions.ts";
@@ -19,7 +19,7 @@ export const customFieldRenamed = defineSignal<RowKey>("custom_field.renamed");
 /** The custom fields of the API. */
 export const customFieldService: Service<typeof customFields, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listCustomFields(ctx.db, organizationOf(ctx), query);
+    const { items, total } = await store.listCustomFields(ctx.db, organizationsOf(ctx), query);
     return pageOf(items.map(customFieldOut), total, query);
   },
   async get(ctx, { params }) {

@@ -1,12 +1,11 @@
 import { and, eq, ilike, inArray, isNull, ne, or, sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
-import { among, contains, listRows, orderBy, type Paging } from "../lib/page.ts";
+import { among, contains, listRows, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
 import type { CustomFieldRow } from "./rules.ts";
 import { customFields } from "./tables.ts";
 
 type Filter = Paging & {
-  organization_id?: string[] | undefined;
   query?: string | undefined;
   type?: string[] | undefined;
   sorting: readonly string[];
@@ -17,15 +16,14 @@ const sortable = {
   name: customFields.name,
   type: customFields.type,
 };
-const living = (organization_id: string) =>
-  and(eq(customFields.organization_id, organization_id), isNull(customFields.deleted_at));
+const living = (organizations: string | readonly string[]) =>
+  and(ofOrganizations(customFields.organization_id, organizations), isNull(customFields.deleted_at));
 
 /** One page of custom fields, and how many there are (CUF-11). */
-export async function listCustomFields(db: Database, organization_id: string, filter: Filter) {
+export async function listCustomFields(db: Database, organizations: readonly string[], filter: Filter) {
   const { query } = filter;
   const where = and(
-    living(organization_id),
-    among(customFields.organization_id, filter.organization_id),
+    living(organizations),
     query === undefined
       ? undefined
       : or(ilike(customFields.name, contains(query)), ilike(customFields.slug, contains(query))),

@@ -1,13 +1,12 @@
 import { and, asc, count, eq, ilike, isNull, ne, or, type SQL, sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
-import { among, contains, metadataMatches, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { contains, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
 import { organization } from "../organizations/tables.ts";
 import type { CustomerRow } from "./rules.ts";
 import { customers, customerTallies } from "./tables.ts";
 
 type Filter = Paging & {
-  organization_id?: string[] | undefined;
   email?: string | undefined;
   query?: string | undefined;
   active?: boolean | undefined;
@@ -20,19 +19,14 @@ export type CustomerKey = { id: string } | { external_id: string };
 
 const sortable = { created_at: customers.created_at, email: customers.email, name: customers.name };
 const sameEmail = (email: string): SQL => eq(sql`lower(${customers.email})`, email.toLowerCase());
-const living = (organization_id: string) =>
-  and(eq(customers.organization_id, organization_id), isNull(customers.deleted_at));
+const living = (organizations: string | readonly string[]) =>
+  and(ofOrganizations(customers.organization_id, organizations), isNull(customers.deleted_at));
 const startsWith = (text: string): string => contains(text).slice(1);
 
-/** The filter by organizations. Naming one's own asks for no less. */
-const within = (organization_id: string, asked: string[] | undefined): SQL | undefined =>
-  asked?.includes(organization_id) ? undefined : among(customers.organization_id, asked);
-
 /** One page of customers, and how many there are (CUS-22). */
-export async function listCustomers(db: Database, organization_id: string, filter: Filter) {
+export async function listCustomers(db: Database, organizations: readonly string[], filter: Filter) {
   const { query, active } = filter;
   const asked = and(
-    within(organization_id, filter.organization_id),
     filter.email === undefined ? undefined : sameEmail(filter.email),
     query === undefined
       ? undefined
@@ -45,7 +39,7 @@ export async function listCustomers(db: Database, organization_id: string, filte
     active ? sql`false` : undefined,
     metadataMatches(customers.metadata, filter.metadata),
   );
-  const where = and(living(organization_id), asked);
+  const where = and(living(organizations), asked);
   const items = await db
     .select()
     .from(customers)
@@ -54,16 +48,16 @@ export async function listCustomers(db: Database, organization_id: string, filte
     .orderBy(...(filter.email === undefined ? orderBy(filter.sorting, sortable, customers.id) : []))
     .limit(filter.limit)
     .offset(offsetOf(filter));
-  if (!asked) return { items, total: await countAll(db, organization_id) };
+  if (!asked) return { items, total: await countAll(db, organizations) };
   const [row] = await db.select({ total: count() }).from(customers).where(where);
   return { items, total: row?.total ?? 0 };
 }
 
-async function countAll(db: Database, organization_id: string): Promise<number> {
+async function countAll(db: Database, organizations: readonly string[]): Promise<number> {
   const [row] = await db
     .select({ total: sql<number>`coalesce(sum(${customerTallies.change}), 0)::int` })
     .from(customerTallies)
-    .where(eq(customerTallies.organization_id, organization_id));
+    .where(ofOrganizations(customerTallies.organization_id, organizations));
   return row?.total ?? 0;
 }
 
@@ -71,11 +65,7 @@ async function countAll(db: Database, organization_id: string): Promise<number> 
 const export_page = 500;
 
 /** All customers in the order in which they were made, page after page: however many there are, few are held. */
-export async function* allCustomers(
-  db: Database,
-  organization_id: string,
-  asked: string[] | undefined,
-): AsyncGenerator<CustomerRow[]> {
+export async function* allCustomers(db: Database, organizations: readonly string[]): AsyncGenerator<CustomerRow[]> {
   const { created_at, id } = customers;
   // As text, because a date here knows no microseconds, and would find the last one again.
   let after: { at: string; id: string } | undefined;
@@ -85,8 +75,7 @@ export async function* allCustomers(
       .from(customers)
       .where(
         and(
-          living(organization_id),
-          within(organization_id, asked),
+          living(organizations),
           after && sql`(${created_at}, ${id}) > (${after.at}::timestamptz, ${after.id}::uuid)`,
         ),
       )

@@ -1,7 +1,7 @@
 import type { Discount, discounts } from "../../shared/api/discounts.ts";
 import type { Service } from "../../shared/contract.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
-import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
+import { type Ctx, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
@@ -26,7 +26,7 @@ async function currencyOf(tx: Tx, organization_id: string): Promise<string> {
 /** The discounts of the API. */
 export const discountService: Service<typeof discounts, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listDiscounts(ctx.db, organizationOf(ctx), query);
+    const { items, total } = await store.listDiscounts(ctx.db, organizationsOf(ctx), query);
     return pageOf(items.map(discountOut), total, query);
   },
   async get(ctx, { params }) {

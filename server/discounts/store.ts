@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, ilike, inArray, isNull, ne, or, type SQL, sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
-import { among, contains, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { contains, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { matchKey, type RowKey, rowsFromJson } from "../lib/rows.ts";
 import type { ProductRow } from "../products/rules.ts";
 import { products } from "../products/tables.ts";
@@ -8,7 +8,6 @@ import type { DiscountRow, LimitedDiscount } from "./rules.ts";
 import { discountProducts, discounts } from "./tables.ts";
 
 type Filter = Paging & {
-  organization_id?: string[] | undefined;
   query?: string | undefined;
   sorting: readonly string[];
 };
@@ -19,8 +18,8 @@ const sortable = {
   redemptions_count: discounts.redemptions_count,
   ends_at: discounts.ends_at,
 };
-const living = (organization_id: string) =>
-  and(eq(discounts.organization_id, organization_id), isNull(discounts.deleted_at));
+const living = (organizations: string | readonly string[]) =>
+  and(ofOrganizations(discounts.organization_id, organizations), isNull(discounts.deleted_at));
 
 /** The products in the same row, so that a page of discounts is one statement. */
 const limitedTo = sql<ProductRow[]>`(
@@ -31,11 +30,10 @@ const limitedTo = sql<ProductRow[]>`(
 const limited = { ...getTableColumns(discounts), products: limitedTo };
 
 /** One page of discounts with their products, and how many there are (DSC-25). */
-export async function listDiscounts(db: Database, organization_id: string, filter: Filter) {
+export async function listDiscounts(db: Database, organizations: readonly string[], filter: Filter) {
   const { query } = filter;
   const where: SQL | undefined = and(
-    living(organization_id),
-    among(discounts.organization_id, filter.organization_id),
+    living(organizations),
     query === undefined
       ? undefined
       : or(ilike(discounts.name, contains(query)), ilike(discounts.code, contains(query))),
@@ -52,7 +50,7 @@ export async function listDiscounts(db: Database, organization_id: string, filte
   const items: LimitedDiscount[] = await db
     .select(limited)
     .from(discounts)
-    .where(and(eq(discounts.organization_id, organization_id), inArray(discounts.id, ids)))
+    .where(and(ofOrganizations(discounts.organization_id, organizations), inArray(discounts.id, ids)))
     .orderBy(...order);
   return { items, total: await db.$count(discounts, where) };
 }

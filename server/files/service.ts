@@ -1,7 +1,7 @@
 import type { files } from "../../shared/api/files.ts";
 import type { Service } from "../../shared/contract.ts";
 import { fault, invalid, notFound } from "../../shared/errors.ts";
-import { type Ctx, organizationOf } from "../lib/context.ts";
+import { type Ctx, organizationOf, organizationsOf } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
@@ -11,7 +11,7 @@ import * as store from "./store.ts";
 /** The files of the API. */
 export const fileService: Service<typeof files, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listFiles(ctx.db, organizationOf(ctx), query);
+    const { items, total } = await store.listFiles(ctx.db, organizationsOf(ctx), query);
     return pageOf(
       items.map((row) => fileOut(row, ctx.config.media_url)),
       total,

@@ -1,6 +1,6 @@
 import { and, count, desc, eq, isNotNull, isNull, ne, notExists, sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
-import { among, offsetOf, type Paging } from "../lib/page.ts";
+import { among, offsetOf, ofOrganizations, type Paging } from "../lib/page.ts";
 import { matchKey, matchKeys, type RowKey } from "../lib/rows.ts";
 import { organization } from "../organizations/tables.ts";
 import { type FileRow, keyOfPath } from "./rules.ts";
@@ -8,15 +8,12 @@ import { files } from "./tables.ts";
 
 type Filter = Paging & { organization_id?: string[] | undefined; ids?: string[] | undefined };
 
-const living = (organization_id: string) => and(eq(files.organization_id, organization_id), isNull(files.deleted_at));
+const living = (organizations: string | readonly string[]) =>
+  and(ofOrganizations(files.organization_id, organizations), isNull(files.deleted_at));
 
 /** One page of files, the newest first, and how many there are. */
-export async function listFiles(db: Database, organization_id: string, filter: Filter) {
-  const where = and(
-    living(organization_id),
-    among(files.organization_id, filter.organization_id),
-    among(files.id, filter.ids),
-  );
+export async function listFiles(db: Database, organizations: readonly string[], filter: Filter) {
+  const where = and(living(organizations), among(files.id, filter.ids));
   const items = await db
     .select()
     .from(files)

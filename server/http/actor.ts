@@ -1,11 +1,12 @@
 import type { FastifyRequest } from "fastify";
+import type { Operation } from "../../shared/contract.ts";
 import { ApiError, fault, invalid, notFound } from "../../shared/errors.ts";
 import { expandScopes, type Scope } from "../../shared/scopes.ts";
 import { type Actor, anonymous, type Identity, type Membership } from "../lib/context.ts";
 
 /** Says who makes a request, or refuses who asks too often. */
 export type Identify = (request: FastifyRequest) => Promise<Identity>;
-type Asked = Pick<FastifyRequest, "headers" | "query" | "body" | "params"> & { organizationInPath: boolean };
+type Asked = Pick<FastifyRequest, "headers" | "query" | "body" | "params">;
 
 /** Matches no organization: a filter by a foreign one answers an empty list, not an error (API-11). */
 const nowhere = "00000000-0000-0000-0000-000000000000";
@@ -35,32 +36,64 @@ export function checkKnown(identity: Identity): void {
 }
 
 /**
- * Who acts, and for which one organization. Its own key speaks for it. A user, or their key, names it (the `Polar-Organization` header,
- * the path, `organization_id` in query or body), or it is the session's active one, or the only one.
+ * What a request is about where a person names no organization: a list of what all of theirs have, a row of one of them,
+ * what the products that are named belong to, one that it has to name, or the one that they stand in.
  */
-export function actorOf(identity: Identity, asked: Asked): Actor {
-  if (identity.kind === "anonymous" || identity.kind === "invalid" || identity.kind === "limited") return anonymous;
-  const inHeader = text(asked.headers["polar-organization"]);
-  const inBody = text(fieldOf(asked.body, "organization_id"));
-  if (identity.kind === "key") {
-    if (inBody !== undefined && inBody !== identity.organization_id) {
-      const msg = "Setting organization_id is disallowed when using an organization token.";
-      throw invalid(fault(["organization_id"], msg, "organization_token", inBody));
-    }
-    // Ignored, it would have a program work on another organization than the one it names.
-    if (inHeader !== undefined && inHeader !== identity.organization_id) {
-      const msg = `This API key speaks for the organization ${identity.organization_id} alone.`;
-      throw invalid({ loc: ["header", "polar-organization"], msg, type: "organization_token", input: inHeader });
-    }
-    return {
-      kind: "key",
-      organization_id: identity.organization_id,
-      clock_offset_ms: identity.clock_offset_ms,
-      scopes: expandScopes(identity.scopes),
-      user_id: null,
-      key_id: identity.key_id,
-    };
+type Reach = "list" | "row" | "products" | "named" | "standing";
+
+export type Asking = Pick<Operation, "scopes" | "path"> & Partial<Operation>;
+
+function reachOf({ path, method = "GET", query, anyOrganization, ofProducts }: Asking): Reach {
+  if (anyOrganization) return "standing";
+  if (path.includes("/:")) return "row";
+  if (ofProducts) return "products";
+  if (method !== "GET") return "named";
+  return query && ("page" in query.shape || "organization_id" in query.shape) ? "list" : "standing";
+}
+
+/** An organization's own key: it speaks for that one alone. */
+function actorOfKey(identity: Extract<Identity, { kind: "key" }>, asked: Asked, reach: Reach): Actor {
+  const { organization_id, key_id } = identity;
+  const { inHeader, inBody, inQuery } = namedIn(asked);
+  if (inBody !== undefined && inBody !== organization_id) {
+    const msg = "Setting organization_id is disallowed when using an organization token.";
+    throw invalid(fault(["organization_id"], msg, "organization_token", inBody));
   }
+  // Ignored, it would have a program work on another organization than the one it names.
+  if (inHeader !== undefined && inHeader !== organization_id) {
+    const msg = `This API key speaks for the organization ${organization_id} alone.`;
+    throw invalid({ loc: ["header", "polar-organization"], msg, type: "organization_token", input: inHeader });
+  }
+  const isElsewhere = reach === "list" && inQuery !== undefined && !inQuery.includes(organization_id);
+  return {
+    kind: "key",
+    organization_id,
+    clock_offset_ms: identity.clock_offset_ms,
+    ...(isElsewhere ? { organization_ids: [nowhere] } : {}),
+    scopes: expandScopes(identity.scopes),
+    user_id: null,
+    key_id,
+  };
+}
+
+function namedIn({ headers, body, query }: Asked) {
+  const inQuery = fieldOf(query, "organization_id");
+  return {
+    inHeader: text(headers["polar-organization"]),
+    inBody: text(fieldOf(body, "organization_id")),
+    inQuery: inQuery === undefined ? undefined : [inQuery].flat().map(String),
+  };
+}
+
+/**
+ * Who acts, and for which organization: an organization's key for its own, a person for the one that they name by the
+ * `Polar-Organization` header, the path, the body or the query. Where they name none it is for the operation to say (API-09,
+ * API-11), and several answers are those to be tried in turn; never none.
+ */
+export function actorsOf(identity: Identity, asked: Asked, op: Asking): Actor[] {
+  if (identity.kind === "anonymous" || identity.kind === "invalid" || identity.kind === "limited") return [anonymous];
+  const reach = reachOf(op);
+  if (identity.kind === "key") return [actorOfKey(identity, asked, reach)];
   const { memberships } = identity;
   const member = (id: string) => memberships.find((membership) => membership.organization_id === id);
   const speakFor = (organization_id: string | null, scopes: ReadonlySet<Scope>, clock_offset_ms = 0): Actor => ({
@@ -75,61 +108,62 @@ export function actorOf(identity: Identity, asked: Asked): Actor {
     memberships,
   });
   const as = (found: Membership) => speakFor(found.organization_id, found.scopes, found.clock_offset_ms);
-  const everywhere = () => new Set(memberships.flatMap(({ scopes }) => [...scopes]));
+  const scopesIn = (some: readonly Membership[]) => new Set(some.flatMap(({ scopes }) => [...scopes]));
 
+  const { inHeader, inBody, inQuery } = namedIn(asked);
   if (inHeader !== undefined) {
     const found = member(inHeader);
     if (!found) throw notFound();
-    return as(found);
+    return [as(found)];
   }
-  if (asked.organizationInPath) {
+  if (op.path.startsWith("/v1/organizations/:id")) {
     const found = member(text(fieldOf(asked.params, "id")) ?? "");
-    return found ? as(found) : speakFor(nowhere, everywhere());
+    return [found ? as(found) : speakFor(nowhere, scopesIn(memberships))];
   }
   if (inBody !== undefined) {
     const found = member(inBody);
     if (!found) throw invalid(fault(["organization_id"], "Organization not found.", "value_error", inBody));
-    return as(found);
+    return [as(found)];
   }
-  const inQuery = fieldOf(asked.query, "organization_id");
-  if (inQuery !== undefined) {
-    const found = [inQuery]
-      .flat()
-      .map((id) => member(String(id)))
-      .find((one) => one !== undefined);
-    // Reading nothing is an empty list; writing there is refused for want of a scope.
-    return found ? as(found) : speakFor(nowhere, readOnly(everywhere()));
+  const pool = inQuery === undefined ? memberships : memberships.filter((one) => inQuery.includes(one.organization_id));
+  // Reading nothing is an empty list; writing there is refused for want of a scope.
+  if (inQuery !== undefined && pool.length === 0) return [speakFor(nowhere, readOnly(scopesIn(memberships)))];
+  const none = speakFor(null, scopesIn(memberships));
+  if (reach === "named") return inQuery !== undefined && pool[0] && pool.length === 1 ? [as(pool[0])] : [none];
+  if (reach === "standing") {
+    const active = identity.active_organization_id && member(identity.active_organization_id);
+    const one = inQuery === undefined && active ? active : pool.length === 1 ? pool[0] : undefined;
+    return [one ? as(one) : none];
   }
-  const standing =
-    (identity.active_organization_id && member(identity.active_organization_id)) ||
-    (memberships.length === 1 && memberships[0]);
-  return standing ? as(standing) : speakFor(null, everywhere());
+  // Where they may not do it anywhere, the first refuses them.
+  const able = pool.filter(({ scopes }) => op.scopes.some((scope) => scopes.has(scope)));
+  const [first, ...others] = able.length > 0 ? able : pool.slice(0, 1);
+  if (!first) return [none];
+  if (reach !== "list") return [first, ...others].map(as);
+  if (others.length === 0) return [as(first)];
+  return [{ ...none, scopes: scopesIn(able), organization_ids: able.map((one) => one.organization_id) }];
 }
 
 /** Let the actor through to an operation, or say what is missing: a credential, a scope, an organization. */
-export function admit(actor: Actor, scopes: readonly Scope[], anyOrganization: boolean, method: string): void {
+export function admit(actor: Actor, { scopes, anyOrganization }: Asking, method: string): void {
   if (scopes.length === 0) return;
   if (actor.kind === "anonymous") throw unauthorized();
-  if (actor.organization_id === null && !anyOrganization) {
-    const where = method === "POST" || method === "PATCH" ? "body" : "query";
-    throw new ApiError("PolarRequestValidationError", [
-      {
-        loc: [where, "organization_id"],
-        type: "missing",
-        msg: "organization_id is required. Send it, or the Polar-Organization header, or choose an active organization.",
-      },
-    ]);
-  }
+  const isNowhere = actor.organization_id === null && !actor.organization_ids && !anyOrganization;
   // A person without any membership has no scope, and still sees an empty list of organizations, and may create the first:
   // but with a sign-in that is limited to scopes, only if they say so.
   const { memberships = [], limited } = actor;
   const lists = anyOrganization && method === "GET";
   const isFree = anyOrganization && actor.kind === "user" && (lists ? memberships.length === 0 : !limited);
   const isHeld = (scope: Scope): boolean =>
-    actor.scopes.has(scope) || (lists && memberships.some((membership) => membership.scopes.has(scope)));
-  if (!isFree && !scopes.some(isHeld)) {
+    actor.scopes.has(scope) || (lists === true && memberships.some((membership) => membership.scopes.has(scope)));
+  if (!isFree && !scopes.some(isHeld) && !(isNowhere && actor.scopes.size === 0)) {
     throw new ApiError("insufficient_scope", `This needs one of the scopes: ${scopes.join(", ")}.`, {
       "WWW-Authenticate": `Bearer realm="floe", error="insufficient_scope", scope="${scopes.join(" ")}"`,
     });
+  }
+  if (isNowhere) {
+    const where = method === "POST" || method === "PATCH" ? "body" : "query";
+    const missing = { loc: [where, "organization_id"], type: "missing", msg: "organization_id is required." };
+    throw new ApiError("PolarRequestValidationError", [missing]);
   }
 }

@@ -6,16 +6,20 @@ import type { Contract, Operation } from "../../shared/contract.ts";
 import { ApiError, type Fault } from "../../shared/errors.ts";
 import { bytes_max, open_bytes_max } from "../lib/body.ts";
 import { atClockOf } from "../lib/clock.ts";
-import type { Actor, Ctx, Deps, Identity } from "../lib/context.ts";
+import { type Actor, anonymous, type Ctx, type Database, type Deps, type Identity } from "../lib/context.ts";
 import { faultsOf } from "../lib/faults.ts";
 import { adapt, type ClientProfile } from "../lib/profiles.ts";
 import { Relayed } from "../lib/relayed.ts";
-import { actorOf, admit, checkIdentity, checkKnown, type Identify } from "./actor.ts";
+import { type Asking, actorsOf, admit, checkIdentity, checkKnown, type Identify } from "./actor.ts";
 import { isAudited, withEntry } from "./audit.ts";
+import { findHolder, pickOwner, tryAs } from "./candidates.ts";
 import { type Answer, type AnswerOf, checkKey, once } from "./idempotency.ts";
 
 type Handler = (ctx: Ctx, input: never) => Promise<unknown>;
 type Provider = Record<string, Record<string, Handler>>;
+type Named = { resource: string; key: string; op: Operation };
+/** Which of these organizations own the products, or the price, that a body names. */
+type FindOwners = (db: Database, organizations: readonly string[], body: object) => Promise<string[]>;
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -27,26 +31,17 @@ declare module "fastify" {
 }
 
 /** Who makes a request to a route outside the contract, let through under the same rules. */
-export async function authenticate(
-  request: FastifyRequest,
-  identify: Identify,
-  op: Pick<Operation, "scopes" | "anyOrganization" | "path">,
-): Promise<Actor> {
+export async function authenticate(request: FastifyRequest, identify: Identify, op: Asking): Promise<Actor> {
   const identity = await identify(request);
   checkIdentity(identity);
-  return actorFor(request, identity, op);
+  return admitted(request, identity, op)[0] ?? anonymous;
 }
 
-function actorFor(
-  request: FastifyRequest,
-  identity: Identity,
-  op: Pick<Operation, "scopes" | "anyOrganization" | "path">,
-): Actor {
-  const { headers, query, body, params } = request;
-  const organizationInPath = op.path.startsWith("/v1/organizations/:id");
-  const actor = actorOf(identity, { headers, query, body, params, organizationInPath });
-  admit(actor, op.scopes, op.anyOrganization === true, request.method);
-  return actor;
+/** Those who may be meant, each let through. */
+function admitted(request: FastifyRequest, identity: Identity, op: Asking): Actor[] {
+  const actors = actorsOf(identity, request, op);
+  for (const actor of actors) admit(actor, op, request.method);
+  return actors;
 }
 
 /** What a request's operation works with: the clock is that of the organization for which it speaks. */
@@ -66,12 +61,12 @@ export function mount(
   app: FastifyInstance,
   contract: Contract,
   provider: Provider,
-  deps: Deps,
-  identify: Identify,
+  { deps, identify, findOwners }: { deps: Deps; identify: Identify; findOwners: FindOwners },
 ): void {
-  for (const [name, resource] of Object.entries(contract)) {
-    for (const [key, op] of Object.entries(resource)) {
-      const handler = provider[name]?.[key];
+  for (const [name, operations] of Object.entries(contract)) {
+    const resource = provider[name] ?? {};
+    for (const [key, op] of Object.entries(operations)) {
+      const handler = resource[key];
       if (!handler) throw new Error(`The provider has no ${name}.${key}.`);
       app.route({
         method: op.method,
@@ -83,23 +78,44 @@ export function mount(
           if (op.scopes.length > 0) checkKnown(identity);
           request.identity = identity;
         },
-        handler: (request, reply) => answer({ resource: name, key, op }, handler, deps, request, reply),
+        handler: (request, reply) =>
+          answer({ resource: name, key, op }, handler, { resource, findOwners, deps }, request, reply),
       });
     }
   }
 }
 
 async function answer(
-  named: { resource: string; key: string; op: Operation },
+  named: Named,
   handler: Handler,
+  { resource, findOwners, deps }: { resource: Record<string, Handler>; findOwners: FindOwners; deps: Deps },
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  const { op } = named;
+  let actors = admitted(request, request.identity, op);
+  const input = readInput(op, request);
+  if (actors.length > 1 && op.ofProducts) {
+    const organizations = actors.map(({ organization_id }) => organization_id ?? "");
+    actors = pickOwner(actors, await findOwners(deps.db, organizations, input.body as object));
+  }
+  const { getExternal } = resource;
+  if (actors.length > 1 && getExternal && op.params && "external_id" in op.params.shape)
+    actors = await findHolder(actors, (actor) => getExternal(contextOf(deps, request, actor), input as never));
+  return tryAs(actors, (actor) => answerAs(actor, named, handler, input, deps, request, reply));
+}
+
+async function answerAs(
+  actor: Actor,
+  named: Named,
+  handler: Handler,
+  input: Record<string, unknown>,
   deps: Deps,
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
   const { op } = named;
-  const actor = actorFor(request, request.identity, op);
   const ctx = contextOf(deps, request, actor);
-  const input = readInput(op, request);
   const handle = (inner: Ctx) => handler(inner, input as never);
   const work = async (inner: Ctx) => {
     const result = await (isAudited(op, actor) ? withEntry(inner, request, named, input, handle) : handle(inner));

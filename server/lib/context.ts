@@ -16,6 +16,8 @@ export type Actor = {
   organization_id: string | null;
   /** How far the clock of that organization is ahead of the server's. */
   clock_offset_ms: number;
+  /** Where a person reads in several of their organizations at once: all of them. */
+  organization_ids?: readonly string[];
   scopes: ReadonlySet<Scope>;
   user_id: string | null;
   key_id: string | null;
@@ -109,3 +111,7 @@ export function organizationOf(ctx: { actor: Actor }): string {
   if (ctx.actor.organization_id === null) throw new Error("An operation without an organization was reached.");
   return ctx.actor.organization_id;
 }
+
+/** The organizations whose rows a list is of: those that were asked for, as far as the caller may read there. */
+export const organizationsOf = (ctx: { actor: Actor }): readonly string[] =>
+  ctx.actor.organization_ids ?? [organizationOf(ctx)];

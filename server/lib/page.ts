@@ -1,5 +1,5 @@
 import type { SQL } from "drizzle-orm";
-import { and, asc, desc, inArray, or, sql } from "drizzle-orm";
+import { and, asc, desc, eq, inArray, or, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { Database } from "./transaction.ts";
 
@@ -71,6 +71,25 @@ export function metadataMatches(
       or(...values.map((value) => sql`${column} ->> ${key} = ${value}`)),
     ]),
   );
+}
+
+/** Rows of these organizations: nearly always of one, which is what indexes begin with. */
+export const ofOrganizations = (column: PgColumn, ids: string | readonly string[]): SQL => {
+  const [first, ...others] = [ids].flat();
+  return first !== undefined && others.length === 0 ? eq(column, first) : inArray(column, [...ids]);
+};
+
+/** What there is besides rows of several organizations, loaded for the rows of each at once. The order stays. */
+export async function loadByOrganization<R extends { organization_id: string }, T>(
+  rows: readonly R[],
+  load: (organization_id: string, rows: R[]) => Promise<T[]>,
+): Promise<T[]> {
+  const loaded = new Map<R, T>();
+  for (const [organization_id, own] of Map.groupBy(rows, (row) => row.organization_id)) {
+    const made = await load(organization_id, own);
+    for (const [index, row] of own.entries()) loaded.set(row, made[index] as T);
+  }
+  return rows.map((row) => loaded.get(row) as T);
 }
 
 /** `column in (values)` when a filter was given; an empty list matches nothing. */

@@ -1,7 +1,7 @@
 import type { meters } from "../../shared/api/meters.ts";
 import type { Service } from "../../shared/contract.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
-import { type Ctx, organizationOf } from "../lib/context.ts";
+import { type Ctx, organizationOf, organizationsOf } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
@@ -11,7 +11,7 @@ import * as store from "./store.ts";
 /** The meters of the API. */
 export const meterService: Service<typeof meters, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listMeters(ctx.db, organizationOf(ctx), query);
+    const { items, total } = await store.listMeters(ctx.db, organizationsOf(ctx), query);
     return pageOf(items.map(meterOut), total, query);
   },
   async get(ctx, { params }) {

@@ -1,14 +1,13 @@
 import { and, eq, ilike, inArray, isNotNull, isNull, sql } from "drizzle-orm";
 import { benefits } from "../benefits/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { among, contains, listRows, metadataMatches, orderBy, type Paging } from "../lib/page.ts";
+import { contains, listRows, metadataMatches, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { productPrices, products } from "../products/tables.ts";
 import type { MeterRow, MeterUse } from "./rules.ts";
 import { meters } from "./tables.ts";
 
 type Filter = Paging & {
-  organization_id?: string[] | undefined;
   query?: string | undefined;
   is_archived?: boolean | undefined;
   metadata?: Record<string, string[] | undefined> | undefined;
@@ -17,11 +16,10 @@ type Filter = Paging & {
 const sortable = { created_at: meters.created_at, name: meters.name };
 
 /** One page of meters, and how many there are. */
-export async function listMeters(db: Database, organization_id: string, filter: Filter) {
+export async function listMeters(db: Database, organizations: readonly string[], filter: Filter) {
   const { query, is_archived } = filter;
   const where = and(
-    eq(meters.organization_id, organization_id),
-    among(meters.organization_id, filter.organization_id),
+    ofOrganizations(meters.organization_id, organizations),
     query === undefined ? undefined : ilike(meters.name, contains(query)),
     is_archived === undefined ? undefined : is_archived ? isNotNull(meters.archived_at) : isNull(meters.archived_at),
     metadataMatches(meters.metadata, filter.metadata),

@@ -2,7 +2,7 @@ import type { orders } from "../../shared/api/orders.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, invalid, notFound } from "../../shared/errors.ts";
 import { record } from "../lib/audit.ts";
-import { type Ctx, type Deps, organizationOf, type Tx } from "../lib/context.ts";
+import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { stateOf } from "../lib/loggable.ts";
@@ -137,7 +137,7 @@ export const settleFreeOrder = (
 /** The orders of the API. */
 export const orderService: Service<typeof orders, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listOrders(ctx.db, organizationOf(ctx), query);
+    const { items, total } = await store.listOrders(ctx.db, organizationsOf(ctx), query);
     return pageOf(items.map(serializeOrder), total, query);
   },
   async get(ctx, { params }) {

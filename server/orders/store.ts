@@ -1,7 +1,7 @@
 import { and, count, eq, gte, inArray, isNotNull, isNull, lte, sql } from "drizzle-orm";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { among, metadataMatches, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { among, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey, rowsFromJson } from "../lib/rows.ts";
 import { organization } from "../organizations/tables.ts";
 import { products } from "../products/tables.ts";
@@ -9,7 +9,6 @@ import type { OrderAggregate, OrderItemRow, OrderRow } from "./rules.ts";
 import { invoiceCounters, orderItems, orders } from "./tables.ts";
 
 type Filter = Paging & {
-  organization_id?: string[] | undefined;
   product_id?: string[] | undefined;
   product_billing_type?: string[] | undefined;
   discount_id?: string[] | undefined;
@@ -54,12 +53,11 @@ const select = (db: Database) =>
   db.select(aggregate).from(orders).innerJoin(customers, ofCustomer).innerJoin(products, ofProduct);
 
 /** One page of orders, and how many there are (ORD-29). */
-export async function listOrders(db: Database, organization_id: string, filter: Filter) {
+export async function listOrders(db: Database, organizations: readonly string[], filter: Filter) {
   const kinds = filter.product_billing_type;
   const where = and(
-    eq(orders.organization_id, organization_id),
+    ofOrganizations(orders.organization_id, organizations),
     isNumbered,
-    among(orders.organization_id, filter.organization_id),
     among(orders.product_id, filter.product_id),
     kinds === undefined || kinds.length > 1
       ? undefined

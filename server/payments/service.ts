@@ -1,7 +1,7 @@
 import type { payments } from "../../shared/api/payments.ts";
 import type { Service } from "../../shared/contract.ts";
 import { notFound } from "../../shared/errors.ts";
-import { type Ctx, organizationOf } from "../lib/context.ts";
+import { type Ctx, organizationOf, organizationsOf } from "../lib/context.ts";
 import { pageOf } from "../lib/page.ts";
 import { serializePayment } from "./rules.ts";
 import { findPayment, listPayments } from "./store.ts";
@@ -9,7 +9,7 @@ import { findPayment, listPayments } from "./store.ts";
 /** The payments of the API. */
 export const paymentService: Service<typeof payments, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await listPayments(ctx.db, organizationOf(ctx), query);
+    const { items, total } = await listPayments(ctx.db, organizationsOf(ctx), query);
     return pageOf(items.map(serializePayment), total, query);
   },
   async get(ctx, { params }) {

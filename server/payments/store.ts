@@ -1,7 +1,7 @@
 import { and, count, eq, inArray, isNotNull, lte, ne, sql } from "drizzle-orm";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { among, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { among, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import { aggregate, ofCustomer, ofProduct } from "../orders/store.ts";
@@ -11,7 +11,6 @@ import type { PaymentAggregate, PaymentRow } from "./rules.ts";
 import { payments, processorEvents } from "./tables.ts";
 
 type Filter = Paging & {
-  organization_id?: string[] | undefined;
   checkout_id?: string[] | undefined;
   order_id?: string[] | undefined;
   customer_id?: string[] | undefined;
@@ -34,10 +33,9 @@ const shown = {
 };
 
 /** One page of payments, and how many there are. */
-export async function listPayments(db: Database, organization_id: string, filter: Filter) {
+export async function listPayments(db: Database, organizations: readonly string[], filter: Filter) {
   const where = and(
-    eq(payments.organization_id, organization_id),
-    among(payments.organization_id, filter.organization_id),
+    ofOrganizations(payments.organization_id, organizations),
     among(orders.checkout_id, filter.checkout_id),
     filter.order_id && and(among(payments.order_id, filter.order_id), isNotNull(orders.invoice_number)),
     among(payments.customer_id, filter.customer_id),

@@ -6,7 +6,7 @@ import { type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
 import { minimumAmount } from "../../shared/money.ts";
 import { findBenefits } from "../benefits/store.ts";
 import { findCustomFields } from "../custom-fields/store.ts";
-import { type Ctx, type Database, organizationOf, type Tx } from "../lib/context.ts";
+import { type Ctx, type Database, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
@@ -113,7 +113,7 @@ export const productArchived = defineSignal<RowKey>("product.archived");
 /** The products of the API. */
 export const productService: Service<typeof products, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listProducts(ctx.db, organizationOf(ctx), query);
+    const { items, total } = await store.listProducts(ctx.db, organizationsOf(ctx), query);
     return pageOf(
       items.map((row) => productOut(row, ctx.config.media_url)),
       total,

@@ -17,7 +17,7 @@ import { customFields } from "../custom-fields/tables.ts";
 import type { FileRow } from "../files/rules.ts";
 import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { among, contains, metadataMatches, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { among, contains, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey, rowFromJson, rowsFromJson } from "../lib/rows.ts";
 import { meters } from "../meters/tables.ts";
 import type { PricedProduct, PriceInsert, PriceRow, ProductRow } from "./rules.ts";
@@ -32,7 +32,6 @@ import {
 
 type Filter = Paging & {
   id?: string[] | undefined;
-  organization_id?: string[] | undefined;
   query?: string | undefined;
   is_archived?: boolean | undefined;
   is_recurring?: boolean | undefined;
@@ -91,7 +90,7 @@ const sortable = {
 /** One page. Which products are on it is found first, so that nothing is loaded with those before it. */
 function pageAt(
   db: Database,
-  organization_id: string | Placeholder,
+  ofThem: SQL,
   where: SQL | undefined,
   sorting: readonly string[],
   limit: number | Placeholder,
@@ -108,14 +107,14 @@ function pageAt(
   return db
     .select(priced)
     .from(products)
-    .where(and(eq(products.organization_id, organization_id), inArray(products.id, ids)))
+    .where(and(ofThem, inArray(products.id, ids)))
     .orderBy(...order);
 }
 
 const asked = sql.placeholder("organization_id");
 const whole = eq(products.organization_id, asked);
 const prepareWhole = (db: Database, sorting: readonly string[]) => ({
-  page: pageAt(db, asked, whole, sorting, sql.placeholder("limit"), sql.placeholder("offset")).prepare(
+  page: pageAt(db, whole, whole, sorting, sql.placeholder("limit"), sql.placeholder("offset")).prepare(
     `products_page_${sorting.join("_")}`,
   ),
   total: db.select({ total: count() }).from(products).where(whole).prepare("products_total"),
@@ -135,12 +134,13 @@ function wholeList(db: Database, sorting: readonly string[]): ReturnType<typeof 
 /** One page of products with their prices, and how many products there are. */
 export async function listProducts(
   db: Database,
-  organization_id: string,
+  organizations: readonly string[],
   filter: Filter,
 ): Promise<{ items: PricedProduct[]; total: number }> {
   const { page: _, limit, sorting, ...filters } = filter;
   const offset = offsetOf(filter);
-  if (sorting.length === 1 && Object.values(filters).every((value) => value === undefined)) {
+  const [organization_id, ...others] = organizations;
+  if (others.length === 0 && sorting.length === 1 && Object.values(filters).every((value) => value === undefined)) {
     const { page, total } = wholeList(db, sorting);
     const items = await page.execute({ organization_id, limit, offset });
     const [row] = await total.execute({ organization_id });
@@ -148,8 +148,7 @@ export async function listProducts(
   }
   const { query, is_archived, is_recurring } = filters;
   const where = and(
-    eq(products.organization_id, organization_id),
-    among(products.organization_id, filters.organization_id),
+    ofOrganizations(products.organization_id, organizations),
     among(products.id, filters.id),
     query === undefined ? undefined : ilike(products.name, contains(query)),
     is_archived === undefined ? undefined : eq(products.is_archived, is_archived),
@@ -167,7 +166,7 @@ export async function listProducts(
             .from(productBenefits)
             .where(
               and(
-                eq(productBenefits.organization_id, organization_id),
+                ofOrganizations(productBenefits.organization_id, organizations),
                 inArray(productBenefits.benefit_id, filters.benefit_id),
               ),
             ),
@@ -175,7 +174,14 @@ export async function listProducts(
     among(products.visibility, filters.visibility),
     metadataMatches(products.metadata, filters.metadata),
   );
-  const items = await pageAt(db, organization_id, where, sorting, limit, offset);
+  const items = await pageAt(
+    db,
+    ofOrganizations(products.organization_id, organizations),
+    where,
+    sorting,
+    limit,
+    offset,
+  );
   return { items, total: await db.$count(products, where) };
 }
 
@@ -210,6 +216,29 @@ export async function findPrice(db: Database, organization_id: string, id: strin
     .leftJoin(meters, followKey(productPrices.meter_id, meters))
     .where(matchKey(productPrices, { organization_id, id }));
   return found && { ...found.price, meter: found.meter };
+}
+
+/** Which of these organizations own any of the products that are named, or the product of the price. */
+export async function findOwners(
+  db: Database,
+  organizations: readonly string[],
+  named: { products?: string[] | null; product_id?: string | null; product_price_id?: string | null },
+): Promise<string[]> {
+  const ids = named.products ?? (named.product_id ? [named.product_id] : []);
+  const { product_price_id } = named;
+  const found =
+    ids.length === 0 && product_price_id
+      ? db
+          .selectDistinct({ id: productPrices.organization_id })
+          .from(productPrices)
+          .where(
+            and(ofOrganizations(productPrices.organization_id, organizations), eq(productPrices.id, product_price_id)),
+          )
+      : db
+          .selectDistinct({ id: products.organization_id })
+          .from(products)
+          .where(and(ofOrganizations(products.organization_id, organizations), inArray(products.id, ids)));
+  return (await found).map(({ id }) => id);
 }
 
 /** A product, kept from changing until the transaction ends. */

@@ -10,10 +10,10 @@ import type {
 import type { Service } from "../../shared/contract.ts";
 import { fault, invalid, notFound } from "../../shared/errors.ts";
 import { type EventType, eventTypesOf } from "../../shared/event-types.ts";
-import { type Ctx, type Database, organizationOf, type Tx } from "../lib/context.ts";
+import { type Ctx, type Database, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
 import { checkAddress, reachOf } from "../lib/outbound.ts";
-import { among, contains, offsetOf, pageOf } from "../lib/page.ts";
+import { among, contains, offsetOf, ofOrganizations, pageOf } from "../lib/page.ts";
 import { type ApiVersion, type ClientProfile, versionedProfile } from "../lib/profiles.ts";
 import { matchKey } from "../lib/rows.ts";
 import { transact } from "../lib/unit-of-work.ts";
@@ -117,7 +117,7 @@ const codes: Record<"2xx" | "3xx" | "4xx" | "5xx", [number, number]> = {
 /** Webhook endpoints, what was sent to them, and sending it again. */
 export const webhookService: Service<typeof webhooks, Ctx> = {
   async listEndpoints(ctx, { query }) {
-    const { rows, total } = await store.findEndpoints(ctx.db, organizationOf(ctx), query.limit, offsetOf(query));
+    const { rows, total } = await store.findEndpoints(ctx.db, organizationsOf(ctx), query.limit, offsetOf(query));
     return pageOf(
       rows.map((row) => shown(ctx.client, row)),
       total,
@@ -157,7 +157,7 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
     const readable =
       ctx.client.generation === "versioned" ? undefined : among(event.type, [...eventTypesOf[ctx.client.generation]]);
     const where: (SQL | undefined)[] = [
-      eq(delivery.organization_id, organizationOf(ctx)),
+      ofOrganizations(delivery.organization_id, organizationsOf(ctx)),
       among(delivery.endpoint_id, query.endpoint_id),
       query.start_timestamp && gte(delivery.created_at, query.start_timestamp),
       query.end_timestamp && lte(delivery.created_at, query.end_timestamp),

@@ -2,6 +2,7 @@ import { and, asc, desc, eq, exists, inArray, isNotNull, isNull, not, or, type S
 import { type AnyPgColumn, alias } from "drizzle-orm/pg-core";
 import { member, user } from "../auth/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
+import { ofOrganizations } from "../lib/page.ts";
 import type { ClientProfile } from "../lib/profiles.ts";
 import { followKey, matchKey, matchKeys, type RowKey } from "../lib/rows.ts";
 import { events } from "../lib/tables.ts";
@@ -63,8 +64,11 @@ export async function findEndpointsById(
 const ofOrganization = (organization_id: string, id: string): SQL | undefined =>
   and(matchKey(webhookEndpoints, { organization_id, id }), isNull(webhookEndpoints.deleted_at));
 
-export async function findEndpoints(db: Database, organization_id: string, limit: number, offset: number) {
-  const mine = and(eq(webhookEndpoints.organization_id, organization_id), isNull(webhookEndpoints.deleted_at));
+export async function findEndpoints(db: Database, organizations: readonly string[], limit: number, offset: number) {
+  const mine = and(
+    ofOrganizations(webhookEndpoints.organization_id, organizations),
+    isNull(webhookEndpoints.deleted_at),
+  );
   const rows = await db
     .select()
     .from(webhookEndpoints)

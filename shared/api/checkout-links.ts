@@ -101,6 +101,7 @@ export const checkoutLinks = {
     path: "/v1/checkout-links/",
     summary: "Create a checkout link",
     scopes: ["checkout_links:write"],
+    ofProducts: true,
     body: CheckoutLinkCreate,
     response: CheckoutLink,
     status: 201,

@@ -226,6 +226,7 @@ export const checkouts = {
     path: "/v1/checkouts/",
     summary: "Create a checkout",
     scopes: ["checkouts:write"],
+    ofProducts: true,
     body: CheckoutCreate,
     response: Checkout,
     status: 201,

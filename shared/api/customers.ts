@@ -224,7 +224,7 @@ export const customers = {
     scopes: ["customers:read"],
     params: byExternalId,
     response: Customer,
-    errors: ["ResourceNotFound"],
+    errors: ["ResourceNotFound", "AmbiguousExternalCustomerID"],
   },
   updateExternal: {
     method: "PATCH",
@@ -234,7 +234,7 @@ export const customers = {
     params: byExternalId,
     body: CustomerUpdateExternal,
     response: Customer,
-    errors: ["ResourceNotFound"],
+    errors: ["ResourceNotFound", "AmbiguousExternalCustomerID"],
   },
   deleteExternal: {
     method: "DELETE",
@@ -244,7 +244,7 @@ export const customers = {
     params: byExternalId,
     query: deletion,
     status: 204,
-    errors: ["ResourceNotFound"],
+    errors: ["ResourceNotFound", "AmbiguousExternalCustomerID"],
     confirm: "Delete this customer? Its subscriptions end and its benefits are revoked at once.",
   },
   getStateExternal: {
@@ -254,6 +254,6 @@ export const customers = {
     scopes: ["customers:read"],
     params: byExternalId,
     response: CustomerState,
-    errors: ["ResourceNotFound"],
+    errors: ["ResourceNotFound", "AmbiguousExternalCustomerID"],
   },
 } as const satisfies Resource;

@@ -50,7 +50,9 @@ describe("a key of one's own", () => {
     const helper = await helperOf("admin");
     const own = await organizationOf(floe, helper, "own");
     const { key } = await create(helper);
-    expect((await products(key)).status).toBe(422);
+    expect((await products(key)).status).toBe(200);
+    const body = { name: "Book", prices: [{ amount_type: "free" }] };
+    expect((await floe.request("POST", "/v1/products/", { token: key, body })).status).toBe(422);
     for (const id of [own, seller.organization_id]) expect((await products(key, id)).status).toBe(200);
     const stranger = await floe.seller("stranger");
     expect((await products(key, stranger.organization_id)).status).toBe(404);

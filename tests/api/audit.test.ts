@@ -112,7 +112,8 @@ describe("changes over /v1", () => {
   });
 
   test("a signed-in person's change is under their name", async () => {
-    const made = await floe.request("POST", "/v1/products/", { token: seller.session, body: book });
+    const body = { ...book, organization_id: seller.organization_id };
+    const made = await floe.request("POST", "/v1/products/", { token: seller.session, body });
     const { id } = made.json as { id: string };
     const [entry] = (await ofOrganization()).filter((one) => one.subject?.id === id);
     expect(entry?.actor).toMatchObject({ kind: "user", userId: seller.user_id, name: "seller", email: seller.email });

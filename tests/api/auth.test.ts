@@ -140,7 +140,11 @@ describe("forged requests", () => {
       floe.request("POST", "/v1/products/", {
         cookie,
         headers,
-        body: { name: "Forged", prices: [{ amount_type: "free" }] },
+        body: {
+          name: "Forged",
+          prices: [{ amount_type: "free" }],
+          organization_id: seller.organization_id,
+        },
       });
     expect((await make({ origin: "https://evil.example" })).status).toBe(401);
     expect((await make({ origin: "null" })).status).toBe(401);

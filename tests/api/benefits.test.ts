@@ -323,7 +323,10 @@ describe("BEN-70: GitHub", () => {
     description: "The source",
     properties: { repository_owner: "floe", repository_name: "book", permission: "pull", ...over },
   });
-  const refused = (over?: object, token = seller.session) => call.refused("POST", path, body(over), token);
+  /** A person says for which organization. */
+  const at = ({ organization_id }: Seller) => ({ organization_id });
+  const refused = (over?: object, token = seller.session) =>
+    call.refused("POST", path, { ...body(over), ...at(seller) }, token);
   const link = (userId: string, accountId: string) =>
     floe.deps.db.insert(account).values({
       id: newId(),
@@ -339,7 +342,7 @@ describe("BEN-70: GitHub", () => {
     expect(await refused()).toEqual(["properties.repository_owner invalid_user_auth"]);
     expect(services.state.app_calls).toEqual([]);
     await link(seller.user_id, String(services.state.github.id));
-    const { status, json } = await call.send("POST", path, body(), seller.session);
+    const { status, json } = await call.send("POST", path, { ...body(), ...at(seller) }, seller.session);
     expect([status, json.properties]).toEqual([201, body().properties]);
     // What does not touch the repository is the key's to change, and the same properties again are no change.
     const same = { description: "Sources", properties: body().properties };
@@ -374,12 +377,17 @@ describe("BEN-70: GitHub", () => {
     // Another's account is not theirs to speak with.
     const eve = await floe.seller("eve");
     await link(eve.user_id, "999");
-    expect(await callsOf(floe, eve).refused("POST", path, body(), eve.session)).toEqual([
+    expect(await callsOf(floe, eve).refused("POST", path, { ...body(), ...at(eve) }, eve.session)).toEqual([
       "properties.repository_name no_repository_acccess",
     ]);
     // A file of the catalogue is no way around.
     const document = { version: 1, catalog: "eve", benefits: { source: body() } };
-    const applied = await callsOf(floe, eve).refused("POST", "/v1/catalog/apply", { document }, eve.session);
+    const applied = await callsOf(floe, eve).refused(
+      "POST",
+      "/v1/catalog/apply",
+      { document, ...at(eve) },
+      eve.session,
+    );
     expect(applied).toEqual(["document.benefits.source.properties.repository_name no_repository_acccess"]);
   });
 
@@ -399,7 +407,7 @@ describe("BEN-70: GitHub", () => {
         createdAt: now,
         updatedAt: now,
       });
-      expect(await callsOf(away, who).send("POST", path, body(), who.session)).toMatchObject({
+      expect(await callsOf(away, who).send("POST", path, { ...body(), ...at(who) }, who.session)).toMatchObject({
         status: 503,
         json: { error: "ServiceUnavailable", detail: "GitHub does not answer. Try again in a moment." },
       });

@@ -57,7 +57,10 @@ describe("at the same time", () => {
         await floe.deps.db.transaction(
           async (db) => {
             const filter = { page: 1, limit: 1, sorting: [] };
-            looked.push([(await listCustomers(db, organization_id, filter)).total, await db.$count(customers, living)]);
+            looked.push([
+              (await listCustomers(db, [organization_id], filter)).total,
+              await db.$count(customers, living),
+            ]);
             await runSweeps(floe.deps, [tallySweep]);
           },
           { isolationLevel: "repeatable read" },

@@ -16,6 +16,7 @@ import {
   withBody,
   withParams,
 } from "../support/operations.ts";
+import { organizationOf } from "../support/people.ts";
 import { startOnPostgres } from "../support/races.ts";
 import { freshOf, payment, rowOf, sell } from "../support/rows.ts";
 
@@ -248,6 +249,21 @@ describe("the answers that have a reason of their own", () => {
     const taken = sampleOf(named("catalog.import"));
     for (const status of [200, 409])
       expect((await call(named("catalog.import"), { as: seller.key, body: taken })).status).toBe(status);
+  });
+
+  test("409 where an id of the seller's own is in two of a person's organizations", async () => {
+    const { floe, call } = all;
+    const owner = await floe.seller("two");
+    const organization_id = await organizationOf(floe, owner, "second");
+    for (const id of [owner.organization_id, organization_id]) {
+      const body = { email: "same@example.com", external_id: "same", organization_id: id };
+      const headers = { "polar-organization": id };
+      expect((await call(named("customers.create"), { as: owner.session, body, headers })).status).toBe(201);
+    }
+    for (const { title } of operations.filter(({ op }) => op.path.includes(":external_id"))) {
+      const answer = await call(named(title), { as: owner.session, params: { external_id: "same" } });
+      expect([title, answer.json.error]).toEqual([title, "AmbiguousExternalCustomerID"]);
+    }
   });
 
   test("CHK-28: 409 while somebody else is changing or paying the checkout", async () => {
