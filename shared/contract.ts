@@ -5,6 +5,8 @@ import type { Scope } from "./scopes.ts";
 /** One operation of the wire API: the single place its path, shapes and scopes are written. */
 export type Operation = {
   method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Its published name, where that does not follow from its own. */
+  id?: string;
   /** As published, trailing slash included; the server answers both forms. Path parameters as `:name`. */
   path: string;
   summary: string;

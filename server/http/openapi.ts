@@ -1,19 +1,9 @@
-import { z } from "zod";
 import type { Contract, Operation } from "../../shared/contract.ts";
 import { type ErrorName, statusOf } from "../../shared/errors.ts";
+import { payloads } from "../../shared/events.ts";
+import { nameShapes } from "./openapi-names.ts";
 
 type Json = Record<string, unknown>;
-type JsonSchema = Json & { properties?: Record<string, Json>; required?: string[] };
-
-const schemaOf = (schema: z.ZodType): JsonSchema => {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
-    io: "input",
-    unrepresentable: "any",
-    reused: "inline",
-  }) as JsonSchema;
-  return rest;
-};
-
 const errorSchemas: Json = {
   Error: {
     type: "object",
@@ -45,13 +35,45 @@ const errorSchemas: Json = {
 const content = (schema: Json) => ({ "application/json": { schema } });
 const refTo = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
+const snake = (text: string): string => text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** The published name of an operation: `checkout-links:list`. */
+export const operationIdOf = (resource: string, key: string, op: Operation): string =>
+  op.id ?? `${snake(resource).replaceAll("_", "-")}:${snake(key)}`;
+
+/** Each event as it is sent: its type, its time, and the object as its own operation answers it. */
+function webhooksOf({ schemas, schemaOf }: ReturnType<typeof nameShapes>): Json {
+  return Object.fromEntries(
+    Object.entries(payloads).map(([type, shape]) => {
+      const words = type.split(/[._]/).map((word) => `${word[0]?.toUpperCase()}${word.slice(1)}`);
+      const name = `Webhook${words.join("")}Payload`;
+      schemas[name] = {
+        type: "object",
+        required: ["type", "timestamp", "data"],
+        properties: {
+          type: { type: "string", const: type },
+          timestamp: { type: "string", format: "date-time" },
+          data: schemaOf(shape),
+        },
+      };
+      const operationId = `_endpoint${type.replace(".", "_")}_post`;
+      const requestBody = { required: true, content: content(refTo(name)) };
+      return [
+        type,
+        { post: { operationId, summary: type, requestBody, responses: { 200: { description: "Taken." } } } },
+      ];
+    }),
+  );
+}
+
 /** The contract as an OpenAPI 3.1 document; nothing in it is written by hand. */
 export function openapiOf(contract: Contract, serverUrl: string): Json {
   const paths: Record<string, Json> = {};
+  const shapes = nameShapes();
   for (const [resource, operations] of Object.entries(contract)) {
     for (const [key, op] of Object.entries(operations)) {
       const path = op.path.replace(/:(\w+)/g, "{$1}");
-      paths[path] = { ...paths[path], [op.method.toLowerCase()]: describe(resource, key, op) };
+      paths[path] = { ...paths[path], [op.method.toLowerCase()]: describe(resource, key, op, shapes) };
     }
   }
   return {
@@ -61,6 +83,7 @@ export function openapiOf(contract: Contract, serverUrl: string): Json {
     security: [{ bearer: [] }],
     tags: Object.keys(contract).map((name) => ({ name })),
     paths,
+    webhooks: webhooksOf(shapes),
     components: {
       securitySchemes: {
         bearer: {
@@ -69,12 +92,17 @@ export function openapiOf(contract: Contract, serverUrl: string): Json {
           description: "An organization's API key, or a session or device token.",
         },
       },
-      schemas: errorSchemas,
+      schemas: { ...errorSchemas, ...shapes.schemas },
     },
   };
 }
 
-function describe(resource: string, key: string, op: Operation): Json {
+function describe(
+  resource: string,
+  key: string,
+  op: Operation,
+  { schemaOf, responseOf }: ReturnType<typeof nameShapes>,
+): Json {
   const parameters = (["params", "query"] as const).flatMap((part) => {
     const schema = op[part] && schemaOf(op[part]);
     return Object.entries(schema?.properties ?? {}).map(([name, inner]) => ({
@@ -96,7 +124,7 @@ function describe(resource: string, key: string, op: Operation): Json {
     op.method === "POST" || op.body || op.query || parameters.some(({ schema: { format } }) => format !== undefined);
   const byStatus = Map.groupBy(errors, (name) => statusOf[name]);
   return {
-    operationId: `${resource}.${key}`,
+    operationId: operationIdOf(resource, key, op),
     summary: op.summary,
     tags: [resource],
     ...(op.scopes.length > 0 ? { description: `Scopes: \`${op.scopes.join("`, `")}\`` } : { security: [] }),
@@ -105,7 +133,7 @@ function describe(resource: string, key: string, op: Operation): Json {
     responses: {
       [op.status ?? 200]: {
         description: "Done.",
-        ...(op.response ? { content: content(schemaOf(op.response)) } : {}),
+        ...(op.response ? { content: content(responseOf(op.response)) } : {}),
         ...(op.file ? { content: { [op.file.type]: { schema: { type: "string" } } } } : {}),
       },
       ...Object.fromEntries(

@@ -48,6 +48,7 @@ const byClientSecret = z.object({ client_secret: z.string().min(1) });
 export const checkoutClient = {
   get: {
     method: "GET",
+    id: "checkouts:client_get",
     path: "/v1/checkouts/client/:client_secret",
     summary: "Get a checkout by its client secret",
     scopes: [],
@@ -57,6 +58,7 @@ export const checkoutClient = {
   },
   update: {
     method: "PATCH",
+    id: "checkouts:client_update",
     path: "/v1/checkouts/client/:client_secret",
     summary: "Update a checkout by its client secret",
     scopes: [],
@@ -73,6 +75,7 @@ export const checkoutClient = {
   },
   confirm: {
     method: "POST",
+    id: "checkouts:client_confirm",
     path: "/v1/checkouts/client/:client_secret/confirm",
     summary: "Confirm and pay a checkout by its client secret",
     scopes: [],

@@ -165,6 +165,7 @@ export const products = {
   },
   setBenefits: {
     method: "POST",
+    id: "products:update_benefits",
     path: "/v1/products/:id/benefits",
     audit: "product.benefits_set",
     summary: "Set the benefits of a product",

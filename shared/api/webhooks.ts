@@ -79,6 +79,7 @@ export const WebhookEndpointUpdate = z.object({
 export const webhooks = {
   listEndpoints: {
     method: "GET",
+    id: "webhooks:list_webhook_endpoints",
     path: "/v1/webhooks/endpoints",
     summary: "List webhook endpoints",
     scopes: ["webhooks:read"],
@@ -87,6 +88,7 @@ export const webhooks = {
   },
   createEndpoint: {
     method: "POST",
+    id: "webhooks:create_webhook_endpoint",
     path: "/v1/webhooks/endpoints",
     audit: "webhook_endpoint.created",
     summary: "Create a webhook endpoint",
@@ -99,6 +101,7 @@ export const webhooks = {
   },
   getEndpoint: {
     method: "GET",
+    id: "webhooks:get_webhook_endpoint",
     path: "/v1/webhooks/endpoints/:id",
     summary: "Get a webhook endpoint",
     scopes: ["webhooks:read"],
@@ -108,6 +111,7 @@ export const webhooks = {
   },
   updateEndpoint: {
     method: "PATCH",
+    id: "webhooks:update_webhook_endpoint",
     path: "/v1/webhooks/endpoints/:id",
     audit: "webhook_endpoint.updated",
     summary: "Update a webhook endpoint",
@@ -119,6 +123,7 @@ export const webhooks = {
   },
   deleteEndpoint: {
     method: "DELETE",
+    id: "webhooks:delete_webhook_endpoint",
     path: "/v1/webhooks/endpoints/:id",
     audit: "webhook_endpoint.deleted",
     summary: "Delete a webhook endpoint",
@@ -130,6 +135,7 @@ export const webhooks = {
   },
   resetSecret: {
     method: "PATCH",
+    id: "webhooks:reset_webhook_endpoint_secret",
     path: "/v1/webhooks/endpoints/:id/secret",
     audit: "webhook_endpoint.secret_reset",
     summary: "Make a new signing secret for a webhook endpoint",
@@ -141,6 +147,7 @@ export const webhooks = {
   },
   listDeliveries: {
     method: "GET",
+    id: "webhooks:list_webhook_deliveries",
     path: "/v1/webhooks/deliveries",
     summary: "List webhook deliveries",
     scopes: ["webhooks:read"],
@@ -158,6 +165,7 @@ export const webhooks = {
   },
   redeliver: {
     method: "POST",
+    id: "webhooks:redeliver_webhook_event",
     path: "/v1/webhooks/events/:id/redeliver",
     audit: "webhook_event.redelivered",
     summary: "Send an event again",

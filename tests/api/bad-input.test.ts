@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openapiOf } from "../../server/http/openapi.ts";
+import { openapiOf, operationIdOf } from "../../server/http/openapi.ts";
 import { api } from "../../shared/api/index.ts";
 import { urlOf } from "../../shared/client.ts";
 import {
@@ -35,7 +35,10 @@ const { paths } = openapiOf(api, "") as {
 const documented = new Map(
   Object.values(paths)
     .flatMap((methods) => Object.values(methods))
-    .map(({ operationId, responses }) => [operationId, Object.keys(responses).map(Number)]),
+    .map(({ operationId, responses }) => [
+      operations.find(({ resource, name, op }) => operationIdOf(resource, name, op) === operationId)?.title,
+      Object.keys(responses).map(Number),
+    ]),
 );
 /** About the way a request comes: not said with each operation. */
 const anywhere = [411, 413, 415];

@@ -1,0 +1,75 @@
+import { z } from "zod";
+import * as addresses from "../../shared/addresses.ts";
+import * as benefits from "../../shared/api/benefits.ts";
+import * as checkoutClient from "../../shared/api/checkout-client.ts";
+import * as checkoutLinks from "../../shared/api/checkout-links.ts";
+import * as checkouts from "../../shared/api/checkouts.ts";
+import * as customFields from "../../shared/api/custom-fields.ts";
+import * as customers from "../../shared/api/customers.ts";
+import * as discounts from "../../shared/api/discounts.ts";
+import * as files from "../../shared/api/files.ts";
+import * as meters from "../../shared/api/meters.ts";
+import * as orders from "../../shared/api/orders.ts";
+import * as organizations from "../../shared/api/organizations.ts";
+import * as payments from "../../shared/api/payments.ts";
+import * as prices from "../../shared/api/prices.ts";
+import * as products from "../../shared/api/products.ts";
+import * as subscriptions from "../../shared/api/subscriptions.ts";
+import * as webhooks from "../../shared/api/webhooks.ts";
+
+type Json = Record<string, unknown>;
+type Described = Json & { properties?: Record<string, Json>; required?: string[]; $defs?: Record<string, Json> };
+
+/** Where a shape is published under another name than it has here. */
+const published: Record<string, string> = {
+  AttachedCustomFieldInput: "AttachedCustomFieldCreate",
+  CheckoutConfirm: "CheckoutConfirmStripe",
+  CustomerUpdateExternal: "CustomerUpdateExternalID",
+  ExistingPrice: "ExistingProductPrice",
+  File: "FileRead",
+  OrderItem: "OrderItemSchema",
+  ProductMedia: "ProductMediaFileRead",
+};
+const modules = [
+  ...[addresses, benefits, checkoutClient, checkoutLinks, checkouts, customFields, customers, discounts, files],
+  ...[meters, orders, organizations, payments, prices, products, subscriptions, webhooks],
+];
+/** Every shape that is exported has the name of its export. */
+const names = z.registry<{ id: string }>();
+for (const module of modules)
+  for (const [name, shape] of Object.entries(module))
+    if (/^[A-Z]/.test(name) && shape instanceof z.ZodType && !names.has(shape))
+      names.add(shape, { id: published[name] ?? name });
+
+const pointed = (schema: unknown): unknown =>
+  JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'));
+
+/** Describes shapes, and keeps those with a name apart, for all who refer to them. */
+export function nameShapes() {
+  const schemas: Record<string, Json> = {};
+  const schemaOf = (shape: z.ZodType): Described => {
+    // Inside another, so that the shape itself is referred to where it has a name.
+    const { properties, $defs = {} } = z.toJSONSchema(z.object({ shape }), {
+      io: "input",
+      unrepresentable: "any",
+      reused: "inline",
+      metadata: names,
+      override: ({ zodSchema, jsonSchema }) => {
+        const description = z.globalRegistry.get(zodSchema as unknown as z.ZodType)?.description;
+        if (description !== undefined) jsonSchema.description = description;
+      },
+    }) as Described;
+    for (const [name, { id: _, ...schema }] of Object.entries($defs)) schemas[name] ??= pointed(schema) as Json;
+    return pointed(properties?.shape ?? {}) as Described;
+  };
+  /** A page of a named shape has a name too. */
+  const responseOf = (shape: z.ZodType): Json => {
+    const items = shape instanceof z.ZodObject && "pagination" in shape.shape ? shape.shape.items : undefined;
+    const id = items instanceof z.ZodArray ? names.get(items.element as z.ZodType)?.id : undefined;
+    const schema = schemaOf(shape);
+    if (id === undefined) return schema;
+    schemas[`ListResource_${id}_`] ??= schema;
+    return { $ref: `#/components/schemas/ListResource_${id}_` };
+  };
+  return { schemas, schemaOf, responseOf };
+}

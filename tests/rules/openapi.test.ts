@@ -1,0 +1,55 @@
+import { describe, expect, test } from "vitest";
+import { openapiOf } from "../../server/http/openapi.ts";
+import { api } from "../../shared/api/index.ts";
+import { payloads } from "../../shared/events.ts";
+
+type Json = Record<string, unknown>;
+const document = openapiOf(api, "https://pay.example.com") as {
+  paths: Record<string, Record<string, { operationId: string; requestBody?: Json; responses: Record<string, Json> }>>;
+  webhooks: Record<string, { post: { requestBody: Json } }>;
+  components: { schemas: Record<string, Json> };
+};
+const text = JSON.stringify(document);
+const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+
+describe("the document", () => {
+  test("calls operations by their published names, each once", () => {
+    const ids = operations.map(({ operationId }) => operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids).toEqual(
+      expect.arrayContaining([
+        "products:list",
+        "products:update_benefits",
+        "benefits:create",
+        "checkout-links:update",
+        "custom-fields:get",
+        "checkouts:client_confirm",
+        "customers:get_state_external",
+        "files:uploaded",
+        "webhooks:list_webhook_endpoints",
+        "webhooks:reset_webhook_endpoint_secret",
+        "webhooks:redeliver_webhook_event",
+      ]),
+    );
+    expect(ids.filter((id) => !/^[a-z0-9-]+:[a-z_]+$/.test(id))).toEqual([]);
+  });
+
+  test("names its shapes, refers to them everywhere, and to nothing that is not there", () => {
+    const { schemas } = document.components;
+    const refs = [...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref = ""]) => ref);
+    const unknown = refs.filter((ref) => !(ref.replace("#/components/schemas/", "") in schemas));
+    expect([refs.length > 200, unknown]).toEqual([true, []]);
+    for (const name of ["Product", "ProductCreate", "ListResource_Product_", "CheckoutPublic", "Customer", "Address"])
+      expect(schemas).toHaveProperty(name);
+    const list = document.paths["/v1/products/"]?.get?.responses["200"];
+    expect(JSON.stringify(list)).toContain("#/components/schemas/ListResource_Product_");
+    expect(text.length).toBeLessThan(600_000);
+  });
+
+  test("has every event that is sent, with the object that its own operation answers", () => {
+    expect(Object.keys(document.webhooks).sort()).toEqual(Object.keys(payloads).sort());
+    const sent = document.components.schemas.WebhookOrderPaidPayload as { properties: Record<string, Json> };
+    expect(sent.properties.type).toEqual({ type: "string", const: "order.paid" });
+    expect(sent.properties.data).toEqual({ $ref: "#/components/schemas/Order" });
+  });
+});
