@@ -196,7 +196,7 @@ describe("POST /api/auth/checkout", () => {
       for (const field of ["successUrl", "returnUrl"])
         expect([url, await send({ [field]: url })]).toMatchObject([
           url,
-          { status: 400, json: { code: "VALIDATION_ERROR", message: expect.stringContaining(field) } },
+          { status: 400, json: { message: expect.stringMatching(/^(Only a page of the organization|Invalid body)/) } },
         ]);
     }
   });
@@ -204,8 +204,8 @@ describe("POST /api/auth/checkout", () => {
   test("takes or refuses everything else that the published plugin sends", async () => {
     expect((await opened({ allowTrial: false }))?.allow_trial).toBe(false);
     const trial = await send({ trialInterval: "day", trialIntervalCount: 7 });
-    expect([trial.status, trial.json.message]).toEqual([400, expect.stringContaining("trial_interval")]);
+    expect([trial.status, trial.json.message]).toEqual([400, expect.stringContaining("Trials")]);
     const reduced = await send({ discountId: discount.id });
-    expect([reduced.status, reduced.json.message]).toEqual([400, expect.stringContaining("discount_id")]);
+    expect([reduced.status, reduced.json.message]).toEqual([400, expect.stringContaining("Discounts")]);
   });
 });
