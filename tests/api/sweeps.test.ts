@@ -1,0 +1,207 @@
+import { eq, sql } from "drizzle-orm";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { checkoutExpiry } from "../../server/checkouts/jobs.ts";
+import { checkouts } from "../../server/checkouts/tables.ts";
+import { planRetry, reviveDeadLetters } from "../../server/lib/due.ts";
+import { runSweeps, startSweep } from "../../server/lib/sweeps.ts";
+import { failedWork } from "../../server/lib/tables.ts";
+import { deliveries, dispatches } from "../../server/webhooks/jobs.ts";
+import { dueWork } from "../../server/worker.ts";
+import { type Floe, type Seller, start } from "../support/floe.ts";
+import { startReceiver } from "../support/receiver.ts";
+
+const hour_ms = 60 * 60 * 1000;
+
+let floe: Floe;
+let seller: Seller;
+let other: Seller;
+beforeEach(async () => {
+  floe = await start();
+  seller = await floe.seller();
+  other = await floe.seller("other");
+});
+afterEach(() => floe?.close());
+
+async function open({ client }: Seller) {
+  const { id } = await client.products.create({ body: { name: "Guide", prices: [{ amount_type: "free" }] } });
+  return client.checkouts.create({ body: { products: [id] } });
+}
+const statusOf = async (id: string) =>
+  (await floe.deps.db.select({ status: checkouts.status }).from(checkouts).where(eq(checkouts.id, id)))[0]?.status;
+const spoil = (id: string) =>
+  floe.deps.db
+    .update(checkouts)
+    .set({ custom_field_data: { x: 1.5 } as never })
+    .where(eq(checkouts.id, id));
+const deadLetters = async () =>
+  ((await floe.request("GET", "/readyz")).json as { dead_letters: number }).dead_letters;
+const loggedAs = (words: string) => floe.logged.filter((line) => line.includes(words)).length;
+
+describe("one row that cannot be handled", () => {
+  test("holds up no other, of its seller or another's, and no other work", async () => {
+    const receiver = await startReceiver();
+    await seller.client.webhooks.createEndpoint({
+      body: { url: receiver.url, format: "raw", events: ["checkout.expired"] },
+    });
+    const [bad, good, theirs] = [await open(seller), await open(seller), await open(other)];
+    await spoil(bad.id);
+    floe.clock.advance(2 * hour_ms);
+    await floe.runJobs();
+    expect(await Promise.all([bad, good, theirs].map(({ id }) => statusOf(id)))).toEqual(["open", "expired", "expired"]);
+    expect(receiver.received.map(({ json }) => json.data.id)).toEqual([good.id]);
+    expect(await floe.deps.db.select().from(failedWork)).toMatchObject([
+      { kind: "checkouts.expire", row_id: bad.id, organization_id: seller.organization_id, attempts: 1 },
+    ]);
+    await receiver.close();
+  });
+
+  test("is put off for longer and longer, is a dead letter after a day, and is tried once more when revived", async () => {
+    const { id } = await open(seller);
+    await spoil(id);
+    floe.clock.advance(2 * hour_ms);
+    await floe.runJobs();
+    await floe.runJobs();
+    const row = async () => (await floe.deps.db.select().from(failedWork))[0];
+    expect((await row())?.attempts).toBe(1);
+    for (let hours = 0; hours <= 26; hours += 1) {
+      await floe.runJobs();
+      floe.clock.advance(hour_ms);
+    }
+    const given_up = await row();
+    expect([given_up?.retry_at, await deadLetters(), loggedAs("is a dead letter")]).toEqual([null, 1, 1]);
+    floe.clock.advance(100 * hour_ms);
+    await floe.runJobs();
+    expect((await row())?.attempts).toBe(given_up?.attempts);
+    // Tried again while its cause stands, it is one again at once.
+    await reviveDeadLetters(floe.deps);
+    await floe.runJobs();
+    expect([(await row())?.attempts, await deadLetters()]).toEqual([(given_up?.attempts ?? 0) + 1, 1]);
+    await floe.deps.db.update(checkouts).set({ custom_field_data: {} }).where(eq(checkouts.id, id));
+    await reviveDeadLetters(floe.deps);
+    await floe.runJobs();
+    expect([await statusOf(id), await row(), await deadLetters()]).toEqual(["expired", undefined, 0]);
+  });
+
+  test("is tried after five seconds, a quarter of the time it fails, an hour at most, and for a day", () => {
+    expect([0, 10_000, 40_000, 2 * hour_ms, 10 * hour_ms].map(planRetry)).toEqual([
+      5000,
+      5000,
+      10_000,
+      hour_ms / 2,
+      hour_ms,
+    ]);
+    expect([planRetry(24 * hour_ms - 1), planRetry(24 * hour_ms)]).toEqual([hour_ms, null]);
+  });
+});
+
+describe("one kind of work that cannot be looked for", () => {
+  test("holds up no other, and goes on by itself once it can", { timeout: 60_000 }, async () => {
+    const receiver = await startReceiver();
+    await seller.client.webhooks.createEndpoint({
+      body: { url: receiver.url, format: "raw", events: ["checkout.expired"] },
+    });
+    const { id } = await open(seller);
+    await floe.deps.db.execute(sql`alter table payments rename to payments_away`);
+    floe.clock.advance(2 * hour_ms);
+    const loops = dueWork.map((sweep) => startSweep(floe.deps, sweep));
+    try {
+      await expect.poll(() => receiver.received.length, { timeout: 20_000 }).toBe(1);
+      expect(await statusOf(id)).toBe("expired");
+      expect(loggedAs('"work":"payments.reconcile"')).toBeGreaterThan(0);
+      await floe.deps.db.execute(sql`alter table payments_away rename to payments`);
+      expect(loggedAs('"work":"checkouts.expire"')).toBe(0);
+    } finally {
+      await Promise.all(loops.map((loop) => loop.stop()));
+      await receiver.close();
+    }
+  });
+});
+
+describe("work that hangs", () => {
+  const due = typeof checkoutExpiry === "object" && "due" in checkoutExpiry ? checkoutExpiry.due : undefined;
+  const named = { name: "tests.hang", every_ms: 20, due: due as never };
+
+  test("is given up for now after its time, and takes of one seller no more than its share", async () => {
+    const mine = [await open(seller), await open(seller), await open(seller)];
+    const theirs = await open(other);
+    floe.clock.advance(2 * hour_ms);
+    const seen: string[] = [];
+    const [began, never] = [Promise.withResolvers<void>(), new Promise<void>(() => undefined)];
+    const loop = startSweep(floe.deps, {
+      ...named,
+      parallel: 3,
+      share: 2,
+      limit_ms: 60_000,
+      async work(_, [{ id, organization_id }]) {
+        seen.push(organization_id);
+        if (id === theirs.id) began.resolve();
+        if (organization_id === seller.organization_id) await never;
+      },
+    });
+    await began.promise;
+    expect(seen.filter((id) => id === seller.organization_id)).toHaveLength(2);
+    const stopping = performance.now();
+    await loop.stop();
+    // What hangs does not keep the server from stopping.
+    expect(performance.now() - stopping).toBeLessThan(8000);
+    await runSweeps(floe.deps, [{ ...named, parallel: 3, limit_ms: 50, work: () => never }]);
+    const failed = await floe.deps.db.select().from(failedWork).where(eq(failedWork.kind, "tests.hang"));
+    expect(failed.map(({ row_id }) => row_id).sort()).toEqual([...mine, theirs].map(({ id }) => id).sort());
+  });
+
+  test("is waited for by a stop, when it ends in time", async () => {
+    await open(seller);
+    floe.clock.advance(2 * hour_ms);
+    const began = Promise.withResolvers<void>();
+    let done = false;
+    const loop = startSweep(floe.deps, {
+      ...named,
+      async work() {
+        began.resolve();
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        done = true;
+      },
+    });
+    await began.promise;
+    await loop.stop();
+    expect(done).toBe(true);
+  });
+
+  test("of several rows together fails for those alone that cannot be handled", async () => {
+    const rows = [await open(seller), await open(seller), await open(seller)];
+    floe.clock.advance(2 * hour_ms);
+    const [, bad] = rows;
+    const done: string[] = [];
+    await runSweeps(floe.deps, [
+      {
+        ...named,
+        together: 10,
+        async work({ db }, some) {
+          if (some.some(({ id }) => id === bad?.id)) throw new Error("It does not fit.");
+          for (const { id } of some) {
+            done.push(id);
+            await db.update(checkouts).set({ status: "expired" }).where(eq(checkouts.id, id));
+          }
+        },
+      },
+    ]);
+    expect(done.sort()).toEqual(rows.filter((row) => row !== bad).map(({ id }) => id).sort());
+    expect(await floe.deps.db.select().from(failedWork)).toMatchObject([{ row_id: bad?.id }]);
+  });
+});
+
+test("what is committed wakes its sweep, so that an event leaves without a pause", { timeout: 30_000 }, async () => {
+  const receiver = await startReceiver();
+  await seller.client.webhooks.createEndpoint({
+    body: { url: receiver.url, format: "raw", events: ["product.created"] },
+  });
+  await floe.runJobs();
+  const slow = [dispatches, deliveries].map((sweep) => startSweep(floe.deps, { ...sweep, every_ms: 20_000 }));
+  try {
+    await seller.client.products.create({ body: { name: "Guide", prices: [{ amount_type: "free" }] } });
+    await expect.poll(() => receiver.received.length, { timeout: 10_000 }).toBe(1);
+  } finally {
+    await Promise.all(slow.map((loop) => loop.stop()));
+    await receiver.close();
+  }
+});
