@@ -33,8 +33,7 @@ const spoil = (id: string) =>
     .update(checkouts)
     .set({ custom_field_data: { x: 1.5 } as never })
     .where(eq(checkouts.id, id));
-const deadLetters = async () =>
-  ((await floe.request("GET", "/readyz")).json as { dead_letters: number }).dead_letters;
+const deadLetters = async () => ((await floe.request("GET", "/readyz")).json as { dead_letters: number }).dead_letters;
 const loggedAs = (words: string) => floe.logged.filter((line) => line.includes(words)).length;
 
 describe("one row that cannot be handled", () => {
@@ -47,7 +46,11 @@ describe("one row that cannot be handled", () => {
     await spoil(bad.id);
     floe.clock.advance(2 * hour_ms);
     await floe.runJobs();
-    expect(await Promise.all([bad, good, theirs].map(({ id }) => statusOf(id)))).toEqual(["open", "expired", "expired"]);
+    expect(await Promise.all([bad, good, theirs].map(({ id }) => statusOf(id)))).toEqual([
+      "open",
+      "expired",
+      "expired",
+    ]);
     expect(receiver.received.map(({ json }) => json.data.id)).toEqual([good.id]);
     expect(await floe.deps.db.select().from(failedWork)).toMatchObject([
       { kind: "checkouts.expire", row_id: bad.id, organization_id: seller.organization_id, attempts: 1 },
@@ -185,7 +188,12 @@ describe("work that hangs", () => {
         },
       },
     ]);
-    expect(done.sort()).toEqual(rows.filter((row) => row !== bad).map(({ id }) => id).sort());
+    expect(done.sort()).toEqual(
+      rows
+        .filter((row) => row !== bad)
+        .map(({ id }) => id)
+        .sort(),
+    );
     expect(await floe.deps.db.select().from(failedWork)).toMatchObject([{ row_id: bad?.id }]);
   });
 });

@@ -111,6 +111,8 @@ test("while ten thousand events of another are dispatched, in bounded pieces and
   expect(await count("webhook_events")).toBe(many);
   const [largest] = await floe.deps.db
     .select({ rows: sql`max(rows)`.mapWith(Number) })
-    .from(sql`(select count(*) as rows from events where type = 'product.updated' and ${mine} group by dispatched_at) as pieces`);
+    .from(
+      sql`(select count(*) as rows from events where type = 'product.updated' and ${mine} group by dispatched_at) as pieces`,
+    );
   expect(largest?.rows).toBeLessThanOrEqual(100);
 });
