@@ -81,7 +81,7 @@ function namedIn({ headers, body, query }: Asked) {
   return {
     inHeader: text(headers["polar-organization"]),
     inBody: text(fieldOf(body, "organization_id")),
-    inQuery: inQuery === undefined ? undefined : [inQuery].flat().map(String),
+    inQuery: inQuery === undefined ? undefined : [inQuery].flat().map((id) => text(id) ?? ""),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from "fastify";
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { interval } from "../../shared/api/fields.ts";
 import { ApiError, codeOf } from "../../shared/errors.ts";
@@ -6,6 +6,7 @@ import type { Ctx, Deps } from "../lib/context.ts";
 import { anonymous } from "../lib/context.ts";
 import { faultsOf } from "../lib/faults.ts";
 import { checkIdentity, type Identify } from "./actor.ts";
+import { answerError, readError } from "./errors.ts";
 import { contextOf } from "./mount.ts";
 import type { CountOpening } from "./opening.ts";
 
@@ -65,25 +66,26 @@ export function checkoutSession(
   create: CreateForUser,
   count: CountOpening,
 ): void {
-  app.post("/api/auth/checkout", async (request, reply) => {
-    try {
-      const identity = await identify(request);
-      checkIdentity(identity);
-      const user = identity.kind === "user" ? identity : null;
-      count(request, user?.user_id);
-      const body = CheckoutRequest.safeParse(request.body);
-      if (!body.success)
-        throw new ApiError("RequestValidationError", faultsOf(["body"], body.error.issues, request.body));
-      const organization_id = user?.active_organization_id ?? null;
-      const actor = user ? { ...anonymous, kind: "user" as const, user_id: user.user_id, organization_id } : anonymous;
-      const { url } = await create(contextOf(deps, request, actor), body.data, user?.user_id ?? null);
-      return await reply.send({ url, redirect: body.data.redirect });
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      return reply
-        .code(error.status === 422 ? 400 : error.status)
-        .headers(error.headers)
-        .send(refusalOf(error));
-    }
+  // Also what is refused before the handler runs, such as a body that is too large.
+  const errorHandler = (thrown: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
+    const error = readError(thrown);
+    if (!error) return answerError(deps.log)(thrown, request, reply);
+    return reply
+      .code(error.status === 422 ? 400 : error.status)
+      .headers(error.headers)
+      .send(refusalOf(error));
+  };
+  app.post("/api/auth/checkout", { errorHandler }, async (request, reply) => {
+    const identity = await identify(request);
+    checkIdentity(identity);
+    const user = identity.kind === "user" ? identity : null;
+    count(request, user?.user_id);
+    const body = CheckoutRequest.safeParse(request.body);
+    if (!body.success)
+      throw new ApiError("RequestValidationError", faultsOf(["body"], body.error.issues, request.body));
+    const organization_id = user?.active_organization_id ?? null;
+    const actor = user ? { ...anonymous, kind: "user" as const, user_id: user.user_id, organization_id } : anonymous;
+    const { url } = await create(contextOf(deps, request, actor), body.data, user?.user_id ?? null);
+    return reply.send({ url, redirect: body.data.redirect });
   });
 }

@@ -17,7 +17,7 @@ const named: Record<string, ApiError["error"]> = {
 /** Turn whatever was thrown into an answer: what we meant as it is, a fault in the request as 4xx, the rest as a bare 500. */
 export function answerError(log: Log) {
   return (thrown: FastifyError | ApiError, request: FastifyRequest, reply: FastifyReply) => {
-    const error = thrown instanceof ApiError ? thrown : (fromFastify(thrown) ?? fromDatabase(thrown));
+    const error = readError(thrown);
     if (error) return reply.code(error.status).headers(error.headers).send(errorBody(error));
     log.error(
       { err: thrown, request_id: request.id, method: request.method, path: request.routeOptions.url },
@@ -28,6 +28,10 @@ export function answerError(log: Log) {
       .send({ error: "InternalServerError", detail: `Internal server error. Request ${request.id}.` });
   };
 }
+
+/** What was thrown, where it is an answer that we meant or a fault in the request. */
+export const readError = (thrown: FastifyError | ApiError): ApiError | undefined =>
+  thrown instanceof ApiError ? thrown : (fromFastify(thrown) ?? fromDatabase(thrown));
 
 const fromDatabase = (thrown: unknown): ApiError | undefined =>
   isUnreachable(thrown) ? new ApiError("ServiceUnavailable", unreachable.message, unreachable.headers) : undefined;

@@ -55,7 +55,7 @@ export function nameShapes() {
       reused: "inline",
       metadata: names,
       override: ({ zodSchema, jsonSchema }) => {
-        const description = z.globalRegistry.get(zodSchema as unknown as z.ZodType)?.description;
+        const description = z.globalRegistry.get(zodSchema)?.description;
         if (description !== undefined) jsonSchema.description = description;
       },
     }) as Described;

@@ -143,14 +143,20 @@ describe("a request", () => {
   test("by a key, a session and a buyer has the seller's time", async () => {
     await move(day_ms);
     const now = floe.clock.now().getTime();
-    const create = async (token: string) => {
-      const body = { name: "Guide", prices: [{ amount_type: "free" }] };
+    const create = async (token: string, organization_id?: string) => {
+      const body = {
+        name: "Guide",
+        prices: [{ amount_type: "free" }],
+        ...(organization_id ? { organization_id } : {}),
+      };
       const { json } = await floe.request("POST", "/v1/products/", { token, body });
       const { id, created_at } = json as { id: string; created_at: string };
       return [timeIn(id), Date.parse(created_at)];
     };
-    for (const token of [moved.key, moved.session]) expect(await create(token)).toEqual([now + day_ms, now + day_ms]);
-    for (const token of [still.key, still.session]) expect(await create(token)).toEqual([now, now]);
+    expect(await create(moved.key)).toEqual([now + day_ms, now + day_ms]);
+    expect(await create(moved.session, moved.organization_id)).toEqual([now + day_ms, now + day_ms]);
+    expect(await create(still.key)).toEqual([now, now]);
+    expect(await create(still.session, still.organization_id)).toEqual([now, now]);
     const checkouts = await both((seller) => open(seller));
     await move(3 * day_ms);
     const seen = await Promise.all(
@@ -185,8 +191,10 @@ describe("by the server's clock goes", () => {
   test("what concerns accounts: sessions, keys and the audit log", async () => {
     await move(20 * 365 * day_ms);
     const body = { name: "Guide", prices: [{ amount_type: "free" }] };
-    for (const token of [moved.key, moved.session])
-      expect((await floe.request("POST", "/v1/products/", { token, body })).status).toBe(201);
+    const { key, session, organization_id } = moved;
+    expect((await floe.request("POST", "/v1/products/", { token: key, body })).status).toBe(201);
+    const named = { ...body, organization_id };
+    expect((await floe.request("POST", "/v1/products/", { token: session, body: named })).status).toBe(201);
     const entries = await floe.deps.db
       .select({ id: auditLog.id, created_at: auditLog.created_at })
       .from(auditLog)

@@ -180,7 +180,9 @@ describe("making products", () => {
       await refused("POST", "/v1/products/", { name: "Book", recurring_interval: "month", prices: [metered] }),
     ).toEqual(["prices.0.meter_id value_error"]);
     const seats = { amount_type: "seat_based", seat_tiers: { tiers: [{ min_seats: 1, price_per_seat: 1000 }] } };
-    expect(await refused("POST", "/v1/products/", { name: "Book", prices: [seats] })).toEqual(["prices.0 value_error"]);
+    expect(await refused("POST", "/v1/products/", { name: "Book", prices: [seats] })).toEqual([
+      "prices.0 seat_based_pricing_disabled",
+    ]);
     const with_seats = await floe.seller("seats");
     await with_seats.client.organizations.update({
       params: { id: with_seats.organization_id },

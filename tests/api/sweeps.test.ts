@@ -40,7 +40,7 @@ describe("one row that cannot be handled", () => {
   test("holds up no other, of its seller or another's, and no other work", async () => {
     const receiver = await startReceiver();
     await seller.client.webhooks.createEndpoint({
-      body: { url: receiver.url, format: "raw", events: ["checkout.expired"] },
+      body: { url: receiver.url, format: "raw", events: ["checkout.expired"], api_version: "2026-10" },
     });
     const [bad, good, theirs] = [await open(seller), await open(seller), await open(other)];
     await spoil(bad.id);
@@ -101,7 +101,7 @@ describe("one kind of work that cannot be looked for", () => {
   test("holds up no other, and goes on by itself once it can", { timeout: 60_000 }, async () => {
     const receiver = await startReceiver();
     await seller.client.webhooks.createEndpoint({
-      body: { url: receiver.url, format: "raw", events: ["checkout.expired"] },
+      body: { url: receiver.url, format: "raw", events: ["checkout.expired"], api_version: "2026-10" },
     });
     const { id } = await open(seller);
     await floe.deps.db.execute(sql`alter table payments rename to payments_away`);

@@ -128,7 +128,7 @@ describe("seat tiers", () => {
   });
 
   test("PRD-12: refused while seats are switched off", () => {
-    expect(places([seats([openTier])], { seats_enabled: false })).toEqual(["prices.0 value_error"]);
+    expect(places([seats([openTier])], { seats_enabled: false })).toEqual(["prices.0 seat_based_pricing_disabled"]);
   });
 
   test("SEAT-02: the first and the last tier bound how many can be bought", () => {
