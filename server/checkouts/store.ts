@@ -1,11 +1,10 @@
 import { and, asc, count, eq, ilike, inArray, isNull, lte, or, sql } from "drizzle-orm";
-import { ApiError } from "../../shared/errors.ts";
 import { user } from "../auth/tables.ts";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { stateOf } from "../lib/loggable.ts";
 import { among, contains, loadByOrganization, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import { refuseLocked } from "../orders/store.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
 import { organization } from "../organizations/tables.ts";
 import type { PricedProduct } from "../products/rules.ts";
@@ -13,8 +12,6 @@ import { findPrice, findProducts } from "../products/store.ts";
 import { products } from "../products/tables.ts";
 import type { CheckoutAggregate, CheckoutRow } from "./rules.ts";
 import { checkoutSecrets, checkouts } from "./tables.ts";
-
-const lock_not_available = "55P03";
 
 type Filter = Paging & {
   product_id?: string[] | undefined;
@@ -107,25 +104,15 @@ export async function findBySecret(db: Database, client_secret: string): Promise
   return found;
 }
 
-/** Refuse at once what is locked by another, instead of waiting for it (CHK-28). */
-async function orRefuse<T>(work: PromiseLike<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (stateOf(error) !== lock_not_available) throw error;
-    throw new ApiError("CheckoutLocked", "This checkout is being changed or paid right now. Try again.");
-  }
-}
-
 /** The same, kept from changing until the transaction ends; refused at once while another has it. */
 export async function lockBySecret(tx: Tx, client_secret: string): Promise<WithSeller | undefined> {
-  const [found] = await orRefuse(bySecret(tx, client_secret).for("update", { of: checkouts, noWait: true }));
+  const [found] = await refuseLocked(bySecret(tx, client_secret).for("update", { of: checkouts, noWait: true }));
   return found;
 }
 
 /** A checkout of an organization, kept from changing until the transaction ends; refused at once while another has it. */
 export async function lockOrRefuse(tx: Tx, organization_id: string, id: string): Promise<CheckoutRow | undefined> {
-  const [row] = await orRefuse(
+  const [row] = await refuseLocked(
     tx.select().from(checkouts).where(matchKey(checkouts, { organization_id, id })).for("update", { noWait: true }),
   );
   return row;

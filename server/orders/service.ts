@@ -5,7 +5,6 @@ import { record } from "../lib/audit.ts";
 import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
-import { stateOf } from "../lib/loggable.ts";
 import { pageOf } from "../lib/page.ts";
 import { defineSignal, signal } from "../lib/reactions.ts";
 import { atEnd, transact } from "../lib/unit-of-work.ts";
@@ -80,10 +79,7 @@ export async function reopenOrder(
   id: string,
   wanted: NewOrder,
 ): Promise<OrderRow> {
-  const row = await store.lockOrderOrFail(tx, wanted.organization_id, id).catch((error: unknown) => {
-    if (stateOf(error) !== "55P03") throw error;
-    throw new ApiError("CheckoutLocked", "This checkout is being changed or paid right now. Try again.");
-  });
+  const row = await store.lockOrderOrRefuse(tx, { organization_id: wanted.organization_id, id });
   if (!row) throw new Error(`The order ${id} is gone.`);
   const status = row.status === "void" ? moveOrder(row, "pending") : row.status;
   if (status !== "pending") throw new ApiError("NotOpenCheckout", "This checkout is no longer open.");

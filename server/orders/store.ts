@@ -1,6 +1,8 @@
 import { and, count, eq, gte, inArray, isNotNull, isNull, lte, sql } from "drizzle-orm";
+import { ApiError } from "../../shared/errors.ts";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
+import { stateOf } from "../lib/loggable.ts";
 import { among, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey, rowsFromJson } from "../lib/rows.ts";
 import { organization } from "../organizations/tables.ts";
@@ -106,13 +108,23 @@ export async function lockOrder(tx: Tx, organization_id: string, id: string): Pr
   return found;
 }
 
-/** An order alone, kept from changing until the transaction ends; fails at once (55P03) while another has it. */
-export async function lockOrderOrFail(tx: Tx, organization_id: string, id: string): Promise<OrderRow | undefined> {
-  const [row] = await tx
-    .select()
-    .from(orders)
-    .where(matchKey(orders, { organization_id, id }))
-    .for("no key update", { noWait: true });
+const lock_not_available = "55P03";
+
+/** Do what takes a lock without waiting; where another has it, the sale is refused for now (CHK-28). */
+export async function refuseLocked<T>(work: PromiseLike<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (stateOf(error) !== lock_not_available) throw error;
+    throw new ApiError("CheckoutLocked", "This checkout is being changed or paid right now. Try again.");
+  }
+}
+
+/** An order alone, kept from changing until the transaction ends; refused at once while another has it. */
+export async function lockOrderOrRefuse(tx: Tx, key: RowKey): Promise<OrderRow | undefined> {
+  const [row] = await refuseLocked(
+    tx.select().from(orders).where(matchKey(orders, key)).for("no key update", { noWait: true }),
+  );
   return row;
 }
 
