@@ -19,6 +19,7 @@ import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey, rowFromJson, rowsFromJson } from "../lib/rows.ts";
+import { unitOf } from "../lib/unit-of-work.ts";
 import { meters } from "../meters/tables.ts";
 import type { PricedProduct, PriceInsert, PriceRow, ProductRow } from "./rules.ts";
 import {
@@ -119,7 +120,10 @@ const prepareWhole = (db: Database, sorting: readonly string[]) => ({
   ),
   total: db.select({ total: count() }).from(products).where(whole).prepare("products_total"),
 });
-/** The unfiltered list is asked for most, so its statements are made once for each database and order of one key. */
+/**
+ * The unfiltered list is asked for most, so its statements are made once for each database and order of one key. Not in a
+ * transaction: each is another database to the driver, and its statements would end with it.
+ */
 const statements = new WeakMap<Database, Map<string, ReturnType<typeof prepareWhole>>>();
 
 function wholeList(db: Database, sorting: readonly string[]): ReturnType<typeof prepareWhole> {
@@ -140,7 +144,9 @@ export async function listProducts(
   const { page: _, limit, sorting, ...filters } = filter;
   const offset = offsetOf(filter);
   const [organization_id, ...others] = organizations;
-  if (others.length === 0 && sorting.length === 1 && Object.values(filters).every((value) => value === undefined)) {
+  const isWhole =
+    others.length === 0 && sorting.length === 1 && Object.values(filters).every((value) => value === undefined);
+  if (isWhole && unitOf(db) === null) {
     const { page, total } = wholeList(db, sorting);
     const items = await page.execute({ organization_id, limit, offset });
     const [row] = await total.execute({ organization_id });

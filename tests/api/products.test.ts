@@ -1,8 +1,10 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { files } from "../../server/files/tables.ts";
+import type { Database } from "../../server/lib/context.ts";
 import { events } from "../../server/lib/tables.ts";
-import { findPrice, findProducts } from "../../server/products/store.ts";
+import { transact } from "../../server/lib/unit-of-work.ts";
+import { findPrice, findProducts, listProducts } from "../../server/products/store.ts";
 import type { Product } from "../../shared/api/products.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
@@ -494,7 +496,40 @@ describe("listing products", () => {
       return prepare.call(this, query, ...rest);
     };
     await seller.client.products.list({ query: { limit: 10, is_archived: false } });
-    db.session.prepareQuery = prepare;
+    Reflect.deleteProperty(db.session, "prepareQuery");
     expect(statements.filter((text) => text.includes('"products"'))).toHaveLength(2);
+  });
+
+  test("the list's statements are made once for the server, whoever asks, and never for a transaction", async () => {
+    type Preparing = {
+      prepareQuery(query: { sql: string }, fields: unknown, name?: string, ...rest: unknown[]): unknown;
+    };
+    const { session } = floe.deps.db as unknown as { session: Preparing };
+    // Where sessions have it from: a transaction's is another.
+    const all = Object.getPrototypeOf(session) as Preparing;
+    const { prepareQuery } = all;
+    const kept: string[] = [];
+    let asked = 0;
+    all.prepareQuery = function (query, fields, name, ...rest) {
+      if (name?.startsWith("products_")) kept.push(name);
+      if (query.sql.includes('"products"')) asked += 1;
+      return prepareQuery.call(this, query, fields, name, ...rest);
+    };
+    try {
+      // An order that nobody has asked for yet.
+      const query = "/v1/products/?sorting=-price_amount_type";
+      for (const token of [seller.key, seller.session, seller.key])
+        expect((await floe.request("GET", query, { token })).status).toBe(200);
+      expect(kept.sort()).toEqual(["products_page_-price_amount_type", "products_total"]);
+      const list = (tx: Database) =>
+        listProducts(tx, [seller.organization_id], { page: 1, limit: 10, sorting: ["-price_amount_type"] });
+      asked = 0;
+      const pages = [await list(floe.deps.db), await transact(floe.deps, list), await transact(floe.deps, list)];
+      expect(pages[1]).toEqual(pages[0]);
+      expect(asked).toBeGreaterThan(0);
+      expect(kept).toHaveLength(2);
+    } finally {
+      all.prepareQuery = prepareQuery;
+    }
   });
 });

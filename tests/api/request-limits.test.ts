@@ -2,6 +2,7 @@ import Fastify from "fastify";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { completeConfig, readSettings } from "../../server/config.ts";
 import { limitRequests } from "../../server/http/limits.ts";
+import { checkoutClient } from "../../shared/api/checkout-client.ts";
 import { type Accounts, newAddress, startAccounts } from "../support/accounts.ts";
 import { type Seller, TestClock } from "../support/floe.ts";
 
@@ -142,6 +143,25 @@ test("API-02, API-04: confirming is counted apart, by address, whatever token is
   }
   clock.advance(60_000);
   expect((await confirm()).headers.get("retry-after")).toBe("1801");
+});
+
+test("API-04: the limit of confirming is the operation's, wherever its address moves", async () => {
+  const { confirm } = checkoutClient;
+  const { path } = confirm;
+  const app = Fastify();
+  try {
+    Object.assign(confirm, { path: "/v1/elsewhere/:client_secret/pay" });
+    limitRequests(app, { clock, config: floe.deps.config, log: floe.deps.log }, floe.auth);
+    app.route({ method: confirm.method, url: confirm.path, handler: () => "paid" });
+    const ask = async () => {
+      const { statusCode } = await app.inject({ method: confirm.method, url: "/v1/elsewhere/nothing/pay" });
+      return { status: statusCode };
+    };
+    expect(await statuses(7, ask)).toEqual([...Array(6).fill(200), 429]);
+  } finally {
+    Object.assign(confirm, { path });
+    await app.close();
+  }
 });
 
 test("API-01: by default 500 a minute, none where only this machine reaches an embedded floe; it can be set", () => {

@@ -1,21 +1,24 @@
 import type { Floe } from "./floe.ts";
 
-type Logger = { logQuery(statement: string): void };
+type Logger = { logQuery(statement: string, values: unknown[]): void };
 type Logging = { session: { logger: Logger; options: { logger?: Logger } } };
 
 /**
- * See every statement that a floe sends to its database until `stop`, begin and commit apart. What `see` throws the statement
- * fails with, before the database has it.
+ * See every statement that a floe sends to its database until `stop`, with its values; begin and commit apart. What `see`
+ * throws the statement fails with, before the database has it.
  */
-export function watchStatements({ deps }: Pick<Floe, "deps">, see: (statement: string, number: number) => void) {
+export function watchStatements(
+  { deps }: Pick<Floe, "deps">,
+  see: (statement: string, number: number, values: unknown[]) => void,
+) {
   // Transactions make sessions of their own, with the options of this one.
   const { session } = deps.db as unknown as Logging;
   const before = session.logger;
   let count = 0;
   const logger: Logger = {
-    logQuery(statement) {
+    logQuery(statement, values) {
       count += 1;
-      see(statement, count);
+      see(statement, count, values);
     },
   };
   Object.assign(session, { logger });
