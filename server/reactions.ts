@@ -3,10 +3,10 @@ import { benefitDeleted } from "./benefits/service.ts";
 import { dropProduct } from "./checkout-links/store.ts";
 import { reopenCheckout, showIntent, succeedCheckout } from "./checkouts/reactions.ts";
 import { moveToUser } from "./checkouts/store.ts";
-import { customFieldDeleted, customFieldRenamed } from "./custom-fields/service.ts";
+import { customFieldDeleted } from "./custom-fields/service.ts";
 import { mergeCustomers } from "./customers/service.ts";
 import type { Reactions } from "./lib/context.ts";
-import { answer, later } from "./lib/reactions.ts";
+import { answer } from "./lib/reactions.ts";
 import { orderSettled } from "./orders/service.ts";
 import { paymentFailed, paymentSurplus, paymentWaiting } from "./payments/settlement.ts";
 import { productArchived } from "./products/service.ts";
@@ -14,8 +14,8 @@ import { detachBenefit, detachField } from "./products/store.ts";
 import { openSurplusRefund } from "./refunds/service.ts";
 
 /**
- * Who answers to what, on one page. Most answer in the transaction of what happened: it has not happened where they fail.
- * What is slow or without bound is done by a job (`later`), written in that transaction.
+ * Who answers to what, on one page. They answer in the transaction of what happened: it has not happened where they fail.
+ * What is slow or without bound is done by a sweep, for which that transaction leaves a row due.
  */
 export const reactions: Reactions = new Map([
   answer(orderSettled, succeedCheckout),
@@ -27,8 +27,4 @@ export const reactions: Reactions = new Map([
   answer(productArchived, (tx, _, product) => dropProduct(tx, product)),
   answer(benefitDeleted, (tx, _, benefit) => detachBenefit(tx, benefit)),
   answer(customFieldDeleted, (tx, _, field) => detachField(tx, field)),
-  answer(
-    customFieldRenamed,
-    later("custom_fields.move_answers", ({ organization_id, id }) => ({ organization_id, custom_field_id: id })),
-  ),
 ]);

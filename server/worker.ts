@@ -2,7 +2,7 @@ import { guestCleaning } from "./auth/guests.ts";
 import { accountCleaning } from "./auth/sweep.ts";
 import { checkoutExpiry } from "./checkouts/jobs.ts";
 import { renameAnswers as renameCheckoutAnswers } from "./checkouts/store.ts";
-import { moveAnswers } from "./custom-fields/jobs.ts";
+import { answerMoves } from "./custom-fields/jobs.ts";
 import { tallySweep } from "./customers/jobs.ts";
 import { fileSweeps } from "./files/jobs.ts";
 import { idempotencyCleaning } from "./http/idempotency.ts";
@@ -20,7 +20,6 @@ import { deliveries, dispatches, webhookArchive } from "./webhooks/jobs.ts";
 /** What is done later, by job name. */
 export const handlers: JobHandlers = {
   "orders.settle_free": bySellersClock(settleFreeOrder),
-  "custom_fields.move_answers": bySellersClock(moveAnswers([renameOrderAnswers, renameCheckoutAnswers])),
 };
 
 function bySellersClock<P extends { organization_id: string }>(handle: (deps: Deps, payload: P) => Promise<void>) {
@@ -36,6 +35,7 @@ export const dueWork: readonly Sweep[] = [
   webhookArchive,
   deliveries,
   mailDelivery,
+  answerMoves([renameOrderAnswers, renameCheckoutAnswers]),
 ];
 
 /** What nobody needs any more. */

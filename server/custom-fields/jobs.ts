@@ -1,6 +1,10 @@
+import { sql } from "drizzle-orm";
 import type { Deps, Tx } from "../lib/context.ts";
+import type { RowKey } from "../lib/rows.ts";
+import type { RowSweep } from "../lib/sweeps.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { lockAnyCustomField, updateCustomField } from "./store.ts";
+import { customFields } from "./tables.ts";
 
 /** Moves answers from a slug to another, at most so many at once; answers of how many. */
 export type MoveAnswers = (
@@ -12,30 +16,45 @@ export type MoveAnswers = (
 ) => Promise<number>;
 
 const moved_max = 500;
+/** So many transactions, then other fields have their turn. */
+const rounds_max = 20;
 
 /**
- * Keep what buyers answered under the new slug of its field (CUF-04), wherever answers are kept: some rows at a time, each
+ * What buyers answered is kept under the new slug of its field (CUF-04), wherever answers are kept: some rows at a time, each
  * time in a transaction of its own, since a seller may have any number of orders. While it lasts nobody gets the old slug.
  */
-export const moveAnswers =
-  (movers: readonly MoveAnswers[]) =>
-  (
-    deps: Deps,
-    { organization_id, custom_field_id }: { organization_id: string; custom_field_id: string },
-  ): Promise<void> =>
-    transact(deps, async (tx) => {
-      const field = await lockAnyCustomField(tx, { organization_id, id: custom_field_id });
-      const from = field?.former_slugs[0];
-      if (!field || from === undefined) return;
-      let isDone = true;
-      if (from !== field.slug) {
-        for (const move of movers) {
-          const moved = await move(tx, organization_id, { from, to: field.slug }, deps.clock.now(), moved_max);
-          if (moved === moved_max) isDone = false;
-        }
+export const answerMoves = (movers: readonly MoveAnswers[]): RowSweep => ({
+  name: "custom_fields.move_answers",
+  every_ms: 1000,
+  due: {
+    table: customFields,
+    id: customFields.id,
+    organization_id: customFields.organization_id,
+    where: sql`${customFields.former_slugs} <> '[]'`,
+  },
+  parallel: 4,
+  share: 1,
+  async work(deps, [key]) {
+    for (let round = 0; round < rounds_max; round += 1) if (!(await moveSome(deps, key, movers))) return;
+  },
+});
+
+/** Move some of the answers under the oldest of its former slugs; answers whether there may be more to move. */
+const moveSome = (deps: Deps, key: RowKey, movers: readonly MoveAnswers[]): Promise<boolean> =>
+  transact(deps, async (tx) => {
+    const field = await lockAnyCustomField(tx, key);
+    const from = field?.former_slugs[0];
+    if (!field || from === undefined) return false;
+    let isDone = true;
+    if (from !== field.slug) {
+      const slugs = { from, to: field.slug };
+      for (const move of movers) {
+        const moved = await move(tx, key.organization_id, slugs, deps.clock.now(), moved_max);
+        if (moved === moved_max) isDone = false;
       }
-      const former_slugs = isDone ? field.former_slugs.slice(1) : field.former_slugs;
-      if (isDone) await updateCustomField(tx, field, { former_slugs });
-      if (former_slugs.length > 0)
-        await deps.jobs.send(tx, "custom_fields.move_answers", { organization_id, custom_field_id });
-    });
+    }
+    if (!isDone) return true;
+    const former_slugs = field.former_slugs.slice(1);
+    await updateCustomField(tx, field, { former_slugs });
+    return former_slugs.length > 0;
+  });

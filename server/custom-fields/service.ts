@@ -13,8 +13,6 @@ import * as store from "./store.ts";
 
 /** No product asks for it any more (CUF-05). */
 export const customFieldDeleted = defineSignal<RowKey>("custom_field.deleted");
-/** What buyers answered is to be kept under its new slug (CUF-04). */
-export const customFieldRenamed = defineSignal<RowKey>("custom_field.renamed");
 
 /** The custom fields of the API. */
 export const customFieldService: Service<typeof customFields, Ctx> = {
@@ -51,7 +49,7 @@ export const customFieldService: Service<typeof customFields, Ctx> = {
         if (Object.keys(patch).length === 0) return customFieldOut(row);
         const former_slugs = patch.slug === undefined ? [] : [...row.former_slugs, row.slug];
         const changed = await store.updateCustomField(tx, row, { ...patch, ...(patch.slug && { former_slugs }) });
-        if (patch.slug !== undefined) await signal(tx, ctx, customFieldRenamed, changed);
+        if (patch.slug !== undefined) ctx.jobs.wake(tx, "custom_fields.move_answers");
         return customFieldOut(changed);
       }),
     ),

@@ -31,6 +31,7 @@ export const customFields = pgTable(
     index("custom_fields_by_type")
       .on(table.organization_id, table.type, table.id)
       .where(sql`${table.deleted_at} is null`),
+    index("custom_fields_moving").on(table.organization_id, table.id).where(sql`${table.former_slugs} <> '[]'`),
     index("custom_fields_part").using("gin", sql`${table.name} gin_trgm_ops`, sql`${table.slug} gin_trgm_ops`),
   ],
 );

@@ -6,13 +6,12 @@ import type { Job, Tx } from "./transaction.ts";
 /** Every job and its payload. A job is a hint: its handler looks at the rows and checks that there is still work. */
 export type JobPayloads = {
   "orders.settle_free": { organization_id: string; order_id: string };
-  "custom_fields.move_answers": { organization_id: string; custom_field_id: string };
 };
 export type JobName = keyof JobPayloads;
 /** What does each job; `D` is what it works with, which is of no interest here. */
 export type Handlers<D> = { [N in JobName]: (deps: D, payload: JobPayloads[N]) => Promise<void> };
 
-const names: readonly JobName[] = ["orders.settle_free", "custom_fields.move_answers"];
+const names: readonly JobName[] = ["orders.settle_free"];
 const poll_seconds = 2;
 const retry_limit = 10;
 const no_job = "00000000-0000-0000-0000-000000000000";

@@ -1,5 +1,4 @@
 import type { Ctx, Deps, Reaction, Tx } from "./context.ts";
-import type { JobName, JobPayloads } from "./jobs.ts";
 
 /**
  * Something that happens in one domain and that domains after it answer to. The domain where it happens declares it; who
@@ -15,12 +14,6 @@ export const answer = <T>({ name }: Signal<T>, ...reactions: Reaction<T>[]): [st
   name,
   reactions,
 ];
-
-/** An answer that is slow or without bound: a job, written in the transaction. */
-export const later =
-  <T, N extends JobName>(job: N, describe: (payload: T) => JobPayloads[N]): Reaction<T> =>
-  (tx, ctx, payload) =>
-    ctx.jobs.send(tx, job, describe(payload));
 
 /** Say that something happened, and wait until everybody has answered who does so at once. */
 export async function signal<T>(tx: Tx, ctx: Deps | Ctx, { name }: Signal<T>, payload: T): Promise<void> {

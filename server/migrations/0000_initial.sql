@@ -850,6 +850,7 @@ CREATE UNIQUE INDEX "custom_fields_slug" ON "custom_fields" USING btree ("organi
 CREATE INDEX "custom_fields_by_creation" ON "custom_fields" USING btree ("organization_id","created_at","id") WHERE "custom_fields"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "custom_fields_by_name" ON "custom_fields" USING btree ("organization_id","name","id") WHERE "custom_fields"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "custom_fields_by_type" ON "custom_fields" USING btree ("organization_id","type","id") WHERE "custom_fields"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "custom_fields_moving" ON "custom_fields" USING btree ("organization_id","id") WHERE "custom_fields"."former_slugs" <> '[]';--> statement-breakpoint
 CREATE INDEX "custom_fields_part" ON "custom_fields" USING gin ("name" gin_trgm_ops,"slug" gin_trgm_ops);--> statement-breakpoint
 CREATE UNIQUE INDEX "customers_email" ON "customers" USING btree ("organization_id",lower("email")) WHERE "customers"."deleted_at" is null;--> statement-breakpoint
 CREATE UNIQUE INDEX "customers_external_id" ON "customers" USING btree ("organization_id","external_id");--> statement-breakpoint

@@ -1,5 +1,8 @@
 import { getTableColumns, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { answerMoves } from "../../server/custom-fields/jobs.ts";
+import { runSweeps } from "../../server/lib/sweeps.ts";
+import { renameAnswers } from "../../server/orders/store.ts";
 import { orders } from "../../server/orders/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
@@ -308,6 +311,19 @@ describe("answering custom fields", () => {
       expect.stringContaining("Try again in a moment"),
     ]);
     expect((await send("POST", fields, again, stranger.key)).status).toBe(201);
+    // Broken off after the first piece: what was moved stays moved, and the rest is still due.
+    let rounds = 0;
+    const breaking = answerMoves([
+      async (...given) => {
+        rounds += 1;
+        if (rounds > 1) throw new Error("broken off");
+        return renameAnswers(...given);
+      },
+    ]);
+    await runSweeps(floe.deps, [breaking]);
+    expect([await answersOf("plate"), await answersOf("number-plate")]).toEqual([copies + 1 - 500, 500]);
+    expect((await send("POST", fields, again)).msgs).toEqual([expect.stringContaining("Try again in a moment")]);
+    floe.clock.advance(10_000);
     // Renamed once more before the answers have followed: they end under the last name.
     expect((await change(field.id, { slug: "licence" })).status).toBe(200);
     await floe.runJobs();
