@@ -18,11 +18,33 @@ export type StripeOptions = {
   publishable_key: string;
   webhook_secret?: string | undefined;
   /** Another address than Stripe's own, for a stand-in. */
-  api?: { host: string; port: number; protocol: "http" | "https" };
+  api_url?: string | undefined;
+  /** How long an answer may take. */
+  timeout_ms?: number;
 };
 
-const timeout_ms = 30_000;
-const searched_before_seconds = 300;
+/** The version of the API that is spoken; the description that the tests judge by is of the same one. */
+const api_version: string = "2026-08-26.dahlia";
+/** With two repetitions less than the two minutes after which an answer counts as lost. */
+const usual_timeout_ms = 25_000;
+const repetitions_max = 2;
+/** An intent is looked for among those made this long before and after it was written down here. */
+const searched_before_s = 300;
+const searched_after_s = 3600;
+
+/** Stripe's package as it is used here. */
+function openStripe({ secret_key, api_url, timeout_ms = usual_timeout_ms }: StripeOptions): Stripe {
+  const { protocol, hostname, port } = new URL(api_url ?? "https://api.stripe.com");
+  return new Stripe(secret_key, {
+    apiVersion: api_version as Stripe.LatestApiVersion,
+    host: hostname,
+    port: port === "" ? (protocol === "https:" ? 443 : 80) : port,
+    protocol: protocol === "https:" ? "https" : "http",
+    timeout: timeout_ms,
+    maxNetworkRetries: repetitions_max,
+    telemetry: false,
+  });
+}
 
 const statuses: Record<string, Intent["status"]> = {
   succeeded: "succeeded",
@@ -92,15 +114,16 @@ const byToken = (token: string) =>
   token.startsWith("pm_") ? { payment_method: token } : { confirmation_token: token };
 
 /** Stripe, through its official package. */
-export function stripeProcessor({ secret_key, publishable_key, webhook_secret, api }: StripeOptions): Processor {
-  const stripe = new Stripe(secret_key, { timeout: timeout_ms, maxNetworkRetries: 2, telemetry: false, ...api });
+export function stripeProcessor(options: StripeOptions): Processor {
+  const { publishable_key, webhook_secret } = options;
+  const stripe = openStripe(options);
   const expand = ["latest_charge"];
   const find = async ({ payment_id, processor_id, created_at }: Attempt): Promise<Stripe.PaymentIntent | null> => {
     if (processor_id) return stripe.paymentIntents.retrieve(processor_id, { expand });
     // The answer with its id was lost. Lists, unlike searches, know what was made a moment ago.
-    const since = (created_at.getTime() - (created_at.getTime() % 1000)) / 1000 - searched_before_seconds;
+    const written_at = (created_at.getTime() - (created_at.getTime() % 1000)) / 1000;
     for await (const intent of stripe.paymentIntents.list({
-      created: { gte: since },
+      created: { gte: written_at - searched_before_s, lte: written_at + searched_after_s },
       limit: 100,
       expand: ["data.latest_charge"],
     })) {

@@ -25,7 +25,7 @@ beforeAll(async () => {
     secret_key: "sk_test_1",
     publishable_key: "pk_test_1",
     webhook_secret,
-    api: standIn.api,
+    api_url: standIn.url,
   });
   floe = await start({ settings, replace: () => ({ processor }) });
   seller = await floe.seller();

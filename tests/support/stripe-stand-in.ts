@@ -1,276 +1,181 @@
 /**
- * A server that speaks the documented part of Stripe's API that floe uses: payment and set-up intents, customers, refunds and
- * signed events.
+ * A server that speaks Stripe's API as far as floe uses it. Every request is judged by Stripe's own description: one that
+ * Stripe would not know is refused as it would be, and fails the test when the stand-in is closed.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { setTimeout as later } from "node:timers/promises";
 import Stripe from "stripe";
-import { outcomes, savedOutcome, setupOutcome, testMethods } from "../../server/processors/test-cards.ts";
 import { handling } from "./handling.ts";
+import { type Fields, type Happened, openBooks, Refusal } from "./stripe-books.ts";
+import { judgeAnswer, judgeObject, readRequest } from "./stripe-description.ts";
 
-type Fields = Record<string, unknown>;
-type Intent = {
-  id: string;
-  object: "payment_intent";
-  status: string;
-  amount: number;
-  currency: string;
-  metadata: Record<string, string>;
-  client_secret: string;
-  created: number;
-  [field: string]: unknown;
-};
+/**
+ * How a call goes wrong: its answer is lost, it never arrives, it is one too many, or something breaks at Stripe after the
+ * work was done.
+ */
+export type Trouble = "lost" | "unreached" | "rate_limit" | "broken";
+type Answer = { status: number; json: Fields };
+type Remembered = { asked: string; answer: Answer | undefined; at: number };
+export type StripeStandIn = Awaited<ReturnType<typeof startStripe>>;
 
-type Refund = Fields & { id: string; payment_intent: string; amount: number; status: string };
-type Setup = Fields & { id: string; status: string; client_secret: string };
-
-export type StripeStandIn = {
-  api: { host: string; port: number; protocol: "http" };
-  intents: Map<string, Intent>;
-  refunds: Map<string, Refund>;
-  /** Every request so far: method, path and idempotency key. */
-  requests: { method: string; path: string; key: string | undefined; form: URLSearchParams }[];
-  /** Close the connection instead of answering the next creations, having done the work. */
-  loseAnswers(count: number): void;
-  /** Forget idempotency keys, as Stripe does after some days. */
-  forgetKeys(): void;
-  /** The buyer's bank has decided on a challenge. */
-  authenticate(client_secret: string, approved: boolean): void;
-  /** A signed notice about an intent, as Stripe posts it. */
-  notice(type: string, intent: object, secret: string, id?: string): { body: string; signature: string };
-  close(): Promise<void>;
-};
-
-const bodyOf = async (request: IncomingMessage): Promise<URLSearchParams> => {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return new URLSearchParams(Buffer.concat(chunks).toString("utf8"));
-};
-const statuses = {
-  succeeded: "succeeded",
-  processing: "processing",
-  requires_action: "requires_action",
-  failed: "requires_payment_method",
-};
-/** The metadata of a request, as Stripe's encoding writes a map. */
-const metadataOf = (form: URLSearchParams): Record<string, string> =>
-  Object.fromEntries(
-    [...form].flatMap(([name, value]) => {
-      const key = /^metadata\[(\w+)\]$/.exec(name)?.[1];
-      return key === undefined ? [] : [[key, value]];
-    }),
-  );
+const day_s = 86_400;
 const stripe = new Stripe("sk_test_stand_in");
+const refusals: Record<string, Answer> = {
+  rate_limit: {
+    status: 429,
+    json: { error: { type: "invalid_request_error", code: "rate_limit", message: "Too many requests." } },
+  },
+  broken: { status: 500, json: { error: { type: "api_error", message: "An unknown error occurred." } } },
+  in_use: {
+    status: 409,
+    json: {
+      error: {
+        type: "idempotency_error",
+        code: "idempotency_key_in_use",
+        message: "There is currently another in-progress request using this key.",
+      },
+    },
+  },
+  other: {
+    status: 400,
+    json: {
+      error: {
+        type: "idempotency_error",
+        message: "Keys for idempotent requests can only be used with the same parameters they were first used with.",
+      },
+    },
+  },
+};
 
 /** Start one on a free port of this machine. */
-export async function startStripe(): Promise<StripeStandIn> {
-  const intents = new Map<string, Intent>();
-  const setups = new Map<string, Setup>();
-  const refunds = new Map<string, Refund>();
-  const methods = new Map<string, { customer: string | null; method: (typeof testMethods)[string] }>();
-  const byKey = new Map<string, { status: number; json: Fields }>();
-  const requests: StripeStandIn["requests"] = [];
-  let lost = 0;
-  let made = 0;
+export async function startStripe() {
+  let ahead_s = 0;
+  const now = (): number => Math.floor(Date.now() / 1000) + ahead_s;
+  const books = openBooks(now);
+  const keys = new Map<string, Remembered>();
+  const faults: string[] = [];
+  const requests: { method: string; path: string; key: string | undefined; form: URLSearchParams }[] = [];
+  const troubles: { trouble: Trouble; of: RegExp; times: number }[] = [];
+  let latency_ms = 0;
 
-  const refuse = (message: string, code = "resource_missing") => ({
-    status: 400,
-    json: { error: { type: "invalid_request_error", code, message } },
-  });
-  /** A card that is charged or kept: one that was kept before, or one of the test cards by its token. */
-  function cardOf(form: URLSearchParams) {
-    const token = form.get("confirmation_token") ?? form.get("payment_method") ?? "";
-    const saved = methods.get(token);
-    if (saved && saved.customer !== form.get("customer")) return undefined;
-    return saved?.method ?? testMethods[token.replace(/^ctoken_/, "pm_card_")];
+  /** How this call goes wrong, if it does. */
+  function takeTrouble(operation: string): Trouble | undefined {
+    const found = troubles.find(({ of, times }) => times > 0 && of.test(operation));
+    if (found) found.times -= 1;
+    return found?.trouble;
   }
-  const errorOf = (decline: { reason: string; message: string } | null) =>
-    decline && { type: "card_error", code: "card_declined", decline_code: decline.reason, message: decline.message };
-
-  function charge(form: URLSearchParams): { status: number; json: Fields } {
-    const method = cardOf(form);
-    const outcome =
-      method && (form.get("off_session") ? savedOutcome : (name: string) => outcomes[name])(method.scenario);
-    if (!method || !outcome) return refuse("No such payment method.");
-    made += 1;
-    const id = `pi_${made}`;
-    const error = errorOf(outcome.decline);
-    const intent: Intent = {
-      id,
-      object: "payment_intent",
-      status: statuses[outcome.status],
-      amount: Number(form.get("amount")),
-      currency: form.get("currency") ?? "",
-      metadata: metadataOf(form),
-      client_secret: `${id}_secret_1`,
-      created: Math.floor(Date.now() / 1000),
-      latest_charge:
-        outcome.status === "succeeded"
-          ? { id: `ch_${id}`, object: "charge", payment_method_details: { type: "card", card: { ...method.card } } }
-          : null,
-      last_payment_error: error,
-    };
-    intents.set(id, intent);
-    // The error of a refused charge carries the intent as it is.
-    return error
-      ? { status: 402, json: { error: { ...error, payment_intent: intent } } }
-      : { status: 200, json: intent };
-  }
-
-  function setUp(form: URLSearchParams): { status: number; json: Fields } {
-    const method = cardOf(form);
-    const outcome = method && setupOutcome(method.scenario);
-    if (!method || !outcome) return refuse("No such payment method.");
-    made += 1;
-    const id = `seti_${made}`;
-    const error = errorOf(outcome.decline);
-    const customer = form.get("customer");
-    methods.set(`pm_${made}`, { customer, method });
-    const setup: Setup = {
-      id,
-      object: "setup_intent",
-      status: statuses[outcome.status],
-      client_secret: `${id}_secret_1`,
-      customer,
-      metadata: metadataOf(form),
-      payment_method: { id: `pm_${made}`, object: "payment_method", type: "card", card: { ...method.card } },
-      last_setup_error: error,
-    };
-    setups.set(id, setup);
-    return error ? { status: 402, json: { error: { ...error, setup_intent: setup } } } : { status: 200, json: setup };
-  }
-
-  function giveBack(form: URLSearchParams): { status: number; json: Fields } {
-    const payment_intent = form.get("payment_intent") ?? "";
-    const intent = intents.get(payment_intent);
-    if (intent?.status !== "succeeded") return refuse("This PaymentIntent has no successful charge to refund.");
-    const given = [...refunds.values()].filter((one) => one.payment_intent === payment_intent);
-    const amount = Number(form.get("amount"));
-    if (given.reduce((sum, one) => sum + one.amount, amount) > intent.amount)
-      return refuse("Refund amount is greater than the unrefunded amount of the charge.", "charge_already_refunded");
-    made += 1;
-    const refund = { id: `re_${made}`, object: "refund", payment_intent, amount, status: "succeeded" };
-    refunds.set(refund.id, { ...refund, metadata: metadataOf(form) });
-    return { status: 200, json: refunds.get(refund.id) ?? {} };
-  }
-
-  function route(
-    method: string,
-    path: string,
-    form: URLSearchParams,
-    query: URLSearchParams,
-  ): { status: number; json: Fields } {
-    const [, resource, one = ""] = /^\/v1\/(customers|setup_intents|refunds)(?:\/([^/]+))?$/.exec(path) ?? [];
-    if (resource === "customers") {
-      made += 1;
-      return { status: 200, json: { id: `cus_${made}`, object: "customer", metadata: metadataOf(form) } };
+  function perform(request: Exclude<ReturnType<typeof readRequest>, string>): Answer {
+    try {
+      return { status: 200, json: books.perform(request) };
+    } catch (error) {
+      if (error instanceof Refusal) return { status: error.status, json: { error: error.error } };
+      throw error;
     }
-    if (resource === "setup_intents")
-      return method === "POST" ? setUp(form) : { status: 200, json: setups.get(one) ?? {} };
-    if (resource === "refunds" && method === "POST") return giveBack(form);
-    if (resource === "refunds") {
-      const data = [...refunds.values()].filter((each) => each.payment_intent === query.get("payment_intent"));
-      return { status: 200, json: { object: "list", data, has_more: false, url: path } };
-    }
-    const [, id = "", action] = /^\/v1\/payment_intents(?:\/([^/]+))?(?:\/([^/]+))?$/.exec(path) ?? [];
-    if (method === "POST" && !id) return charge(form);
-    if (method === "GET" && !id) {
-      const since = Number(query.get("created[gte]") ?? 0);
-      const found = [...intents.values()].filter((one) => one.created >= since).reverse();
-      const start = found.findIndex((one) => one.id === query.get("starting_after")) + 1;
-      // Small pages, so that a search that stops at the first one is found out.
-      const data = found.slice(start, start + 2);
-      return { status: 200, json: { object: "list", data, has_more: start + 2 < found.length, url: path } };
-    }
-    const intent = intents.get(id);
-    if (!intent)
-      return {
-        status: 404,
-        json: {
-          error: {
-            type: "invalid_request_error",
-            code: "resource_missing",
-            message: `No such payment_intent: '${id}'`,
-          },
-        },
-      };
-    if (action === "cancel") {
-      if (intent.status === "succeeded" || intent.status === "canceled") {
-        return {
-          status: 400,
-          json: {
-            error: {
-              type: "invalid_request_error",
-              code: "payment_intent_unexpected_state",
-              message: "It cannot be canceled.",
-            },
-          },
-        };
-      }
-      intent.status = "canceled";
-    }
-    return { status: 200, json: intent };
   }
+  const broken = refusals.broken as Answer;
 
-  const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    const form = await bodyOf(request);
+  /** What Stripe answers; undefined where nobody hears it. */
+  async function answer(request: IncomingMessage, body: string): Promise<Answer | undefined> {
     const url = new URL(request.url ?? "/", "http://stand-in");
-    const key = request.headers["idempotency-key"] as string | undefined;
     const method = request.method ?? "GET";
-    requests.push({ method, path: url.pathname, key, form });
-    const known = key === undefined ? undefined : byKey.get(key);
-    const answered = known ?? route(method, url.pathname, form, url.searchParams);
-    if (key !== undefined) byKey.set(key, answered);
-    if (method === "POST" && lost > 0) {
-      lost -= 1;
-      request.socket.destroy();
-      return;
+    const key = request.headers["idempotency-key"] as string | undefined;
+    requests.push({ method, path: url.pathname, key, form: new URLSearchParams(body) });
+    const { headers } = request;
+    const read = readRequest({ method, path: url.pathname, query: url.search.slice(1), headers, body });
+    if (typeof read === "string") {
+      faults.push(read);
+      return {
+        status: 400,
+        json: { error: { type: "invalid_request_error", code: "parameter_unknown", message: read } },
+      };
     }
-    response
-      .writeHead(answered.status, { "content-type": "application/json", "request-id": "req_1" })
-      .end(JSON.stringify(answered.json));
+    const trouble = takeTrouble(read.operation);
+    if (trouble === "unreached") return undefined;
+    if (trouble === "rate_limit") return refusals.rate_limit;
+    const asked = `${method} ${url.pathname} ${body}`;
+    const before = key === undefined ? undefined : keys.get(key);
+    const isKnown = before !== undefined && before.at > now() - day_s;
+    if (isKnown && before.asked !== asked) {
+      faults.push(`${read.operation}: the idempotency key ${key} was used for something else`);
+      return refusals.other;
+    }
+    if (isKnown && !before.answer) return refusals.in_use;
+    const remembered: Remembered = isKnown ? before : { asked, answer: undefined, at: now() };
+    if (key !== undefined) keys.set(key, remembered);
+    if (latency_ms > 0) await later(latency_ms);
+    if (!remembered.answer) {
+      const done = perform(read);
+      remembered.answer = trouble === "broken" ? broken : done;
+      const fault = judgeAnswer(read.operation, done.status, done.json);
+      if (fault) faults.push(fault);
+    }
+    return trouble === "lost" ? undefined : structuredClone(remembered.answer);
+  }
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const answered = await answer(request, await text(request)).catch((error: Error) => {
+      faults.push(String(error.stack));
+      return broken;
+    });
+    if (!answered) return void request.socket.destroy();
+    const headers = { "content-type": "application/json", "request-id": `req_${requests.length}` };
+    response.writeHead(answered.status, headers).end(JSON.stringify(answered.json));
   };
-  const server = createServer(handling(answer));
+  const server = createServer(handling(serve));
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const { port } = server.address() as AddressInfo;
+  const trouble = (kind: Trouble, { of = /^POST /, times = 1 } = {}): void =>
+    void troubles.push({ trouble: kind, of, times });
+
+  /** An event as Stripe posts it, signed. */
+  const sign = (event: object, secret: string, timestamp = Math.floor(Date.now() / 1000)) => {
+    const body = JSON.stringify(event);
+    return { body, signature: stripe.webhooks.generateTestHeaderString({ payload: body, secret, timestamp }) };
+  };
   return {
-    api: { host: "127.0.0.1", port: (server.address() as AddressInfo).port, protocol: "http" },
-    intents,
-    refunds,
+    ...books,
+    url: `http://127.0.0.1:${port}`,
+    /** Every request so far. */
     requests,
-    forgetKeys: () => byKey.clear(),
-    loseAnswers(count) {
-      lost = count;
+    trouble,
+    /** Nothing goes wrong any more. */
+    calm: (): void => void troubles.splice(0),
+    /** Close the connection instead of answering the next creations, having done the work. */
+    loseAnswers(times: number): void {
+      troubles.splice(0);
+      if (times > 0) trouble("lost", { times });
     },
-    authenticate(client_secret, approved) {
-      const setup = [...setups.values()].find((one) => one.client_secret === client_secret);
-      if (setup?.status === "requires_action") setup.status = approved ? "succeeded" : "requires_payment_method";
-      const intent = [...intents.values()].find(
-        (one) => one.client_secret === client_secret && one.status === "requires_action",
-      );
-      if (!intent) return;
-      if (approved)
-        Object.assign(intent, {
-          status: "succeeded",
-          latest_charge: {
-            payment_method_details: { card: { brand: "visa", last4: "3220", exp_month: 12, exp_year: 2040 } },
-          },
-        });
-      else
-        Object.assign(intent, {
-          status: "requires_payment_method",
-          last_payment_error: {
-            code: "payment_intent_authentication_failure",
-            message: "Your bank did not approve the payment.",
-          },
-        });
+    /** How long each answer takes. */
+    wait(ms: number): void {
+      latency_ms = ms;
     },
-    notice(type, intent, secret, id = "evt_1") {
-      const body = JSON.stringify({ id, object: "event", type, data: { object: intent } });
-      return { body, signature: stripe.webhooks.generateTestHeaderString({ payload: body, secret }) };
+    /** Move Stripe's clock: idempotency keys are kept for a day, searches find what is a minute old. */
+    advance(seconds: number): void {
+      ahead_s += seconds;
     },
-    async close() {
+    forgetKeys: (): void => keys.clear(),
+    sign,
+    /** A signed notice about an object, or about what is said of one. */
+    notice(type: string, object: object, secret: string, id = "evt_1", more: Fields = {}) {
+      const event = { id, object: "event", type, livemode: false, created: now(), data: { object }, ...more };
+      return sign(event, secret);
+    },
+    /** The events so far of these kinds, each an object as Stripe describes it. */
+    eventsOf(kind: RegExp): Happened[] {
+      const found = books.events.filter(({ type }) => kind.test(type));
+      for (const { data } of found) {
+        const fault = judgeObject(data.object);
+        if (fault) faults.push(fault);
+      }
+      return found;
+    },
+    /** What was wrong with the requests so far; a test that provokes it takes it away. */
+    takeFaults: (): string[] => faults.splice(0),
+    async close(): Promise<void> {
       server.closeAllConnections();
       await new Promise((done) => server.close(done));
+      if (faults.length > 0) throw new Error(`Stripe was spoken to wrongly:\n${faults.join("\n")}`);
     },
   };
 }
