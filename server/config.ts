@@ -92,9 +92,12 @@ const Settings = z.object({
   S3_SECRET_ACCESS_KEY: optional(z.string()),
   SMTP_URL: optional(z.string().regex(/^smtps?:\/\/\S+$/, "must begin with smtp:// or smtps://")),
   MAIL_FROM: z.preprocess(blank, z.string().default("floe <no-reply@localhost>")),
-  STRIPE_SECRET_KEY: optional(z.string().startsWith("sk_", "must begin with sk_")),
-  STRIPE_PUBLISHABLE_KEY: optional(z.string().startsWith("pk_", "must begin with pk_")),
+  STRIPE_SECRET_KEY: optional(
+    z.string().regex(/^[sr]k_(test|live)_\S+$/, "must begin with sk_ or rk_, and test_ or live_"),
+  ),
+  STRIPE_PUBLISHABLE_KEY: optional(z.string().regex(/^pk_(test|live)_\S+$/, "must begin with pk_test_ or pk_live_")),
   STRIPE_WEBHOOK_SECRET: optional(z.string().startsWith("whsec_", "must begin with whsec_")),
+  STRIPE_API_URL: base("https://api.stripe.com").refine((text) => new URL(text).pathname === "/", "must have no path"),
   POLAR_ACCESS_TOKEN: optional(z.string()),
   POLAR_URL: optional(url),
   POLAR_ORGANIZATION: optional(z.uuid()),
@@ -210,9 +213,12 @@ export function readSettings(
       "FLOE_BILLING=polar needs POLAR_ACCESS_TOKEN, and POLAR_ORGANIZATION: the id of the floe organization that may use it.",
     );
   }
-  if (Boolean(result.data.STRIPE_SECRET_KEY) !== Boolean(result.data.STRIPE_PUBLISHABLE_KEY)) {
+  const { STRIPE_SECRET_KEY, STRIPE_PUBLISHABLE_KEY } = result.data;
+  if (Boolean(STRIPE_SECRET_KEY) !== Boolean(STRIPE_PUBLISHABLE_KEY))
     throw new ConfigError("STRIPE_SECRET_KEY and STRIPE_PUBLISHABLE_KEY go together: set both or neither.");
-  }
+  // Cards would be collected in the one mode and charged in the other.
+  if (STRIPE_SECRET_KEY?.includes("_live_") !== STRIPE_PUBLISHABLE_KEY?.includes("_live_"))
+    throw new ConfigError("STRIPE_SECRET_KEY and STRIPE_PUBLISHABLE_KEY are of one mode: both live or both test.");
   return { ...data, openid };
 }
 

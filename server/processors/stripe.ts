@@ -17,8 +17,8 @@ export type StripeOptions = {
   secret_key: string;
   publishable_key: string;
   webhook_secret?: string | undefined;
-  /** Another address than Stripe's own, for a stand-in. */
-  api_url?: string | undefined;
+  /** Where Stripe is, or a stand-in for it. */
+  api_url?: string;
   /** How long an answer may take. */
   timeout_ms?: number;
 };

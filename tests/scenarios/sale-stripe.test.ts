@@ -2,7 +2,6 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { orders } from "../../server/orders/tables.ts";
 import { payments, processorEvents } from "../../server/payments/tables.ts";
-import { stripeProcessor } from "../../server/processors/stripe.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { type StripeStandIn, startStripe } from "../support/stripe-stand-in.ts";
@@ -21,13 +20,7 @@ let standIn: StripeStandIn;
 let product_id: string;
 beforeAll(async () => {
   standIn = await startStripe();
-  const processor = stripeProcessor({
-    secret_key: "sk_test_1",
-    publishable_key: "pk_test_1",
-    webhook_secret,
-    api_url: standIn.url,
-  });
-  floe = await start({ settings, replace: () => ({ processor }) });
+  floe = await start({ settings: { ...settings, STRIPE_API_URL: standIn.url } });
   seller = await floe.seller();
   product_id = (
     await seller.client.products.create({

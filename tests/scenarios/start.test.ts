@@ -89,6 +89,11 @@ describe("a server that cannot start", () => {
       /^floe: STRIPE_SECRET_KEY and STRIPE_PUBLISHABLE_KEY go together/,
     ],
     [
+      "Stripe's keys of two modes",
+      () => ({ STRIPE_SECRET_KEY: "rk_live_x", STRIPE_PUBLISHABLE_KEY: "pk_test_x" }),
+      /^floe: STRIPE_SECRET_KEY and STRIPE_PUBLISHABLE_KEY are of one mode/,
+    ],
+    [
       "Polar without its token",
       () => ({ FLOE_BILLING: "polar" }),
       /^floe: FLOE_BILLING=polar needs POLAR_ACCESS_TOKEN/,

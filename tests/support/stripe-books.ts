@@ -84,6 +84,16 @@ export function openBooks(now: () => number) {
     return found;
   }
 
+  /** A test card, or one that was typed, by its token. */
+  const cardOf = (token: string): Method | undefined =>
+    cards.get(token) ?? testMethods[token.replace(/^ctoken_/, "pm_card_")];
+  const billing_details = { address: null, email: null, name: null, phone: null, tax_id: null };
+  const shownOf = ({ card }: Method) => ({
+    ...card,
+    funding: "credit",
+    country: "US",
+    fingerprint: `fp_${card.brand}_${card.last4}`,
+  });
   /** The card that a request names: one that is kept, a test card by its token, or one that was typed into the card form. */
   function methodOf({ payment_method, confirmation_token, customer }: Terms): { id: string; card: Method } {
     const saved = methods.get(payment_method ?? "");
@@ -99,7 +109,7 @@ export function openBooks(now: () => number) {
     const typed = tokens.get(token);
     if (typed?.used) throw invalid("This ConfirmationToken has already been used.", "confirmation_token_already_used");
     if (typed) typed.used = true;
-    const card = cards.get(token) ?? testMethods[token.replace(/^ctoken_/, "pm_card_")];
+    const card = cardOf(token);
     if (!card) {
       const [kind, param] = confirmation_token
         ? ["confirmationtoken", "confirmation_token"]
@@ -108,13 +118,11 @@ export function openBooks(now: () => number) {
     }
     const id = next("pm");
     cards.set(id, card);
-    const billing_details = { address: null, email: null, name: null, phone: null, tax_id: null };
-    const shown = { ...card.card, funding: "credit", country: "US" };
     methods.set(id, {
       ...common("payment_method"),
       id,
       type: "card",
-      card: shown,
+      card: shownOf(card),
       billing_details,
       customer: null,
       metadata: {},
@@ -362,7 +370,25 @@ export function openBooks(now: () => number) {
     "GET /v1/customers/search": ({ query }) => searchCustomers(String(query.query)),
     "GET /v1/customers/{customer}": ({ id }) => get(customers, "customer", id),
     "POST /v1/customers/{customer}": ({ id, body }) => changeCustomer(get(customers, "customer", id), body),
-    "GET /v1/payment_methods/{payment_method}": ({ id }) => get(methods, "PaymentMethod", id),
+    "GET /v1/payment_methods/{payment_method}": ({ id }) => {
+      const test = testMethods[id];
+      if (!test) return get(methods, "PaymentMethod", id);
+      return {
+        ...common("payment_method"),
+        id,
+        type: "card",
+        card: shownOf(test),
+        billing_details,
+        customer: null,
+        metadata: {},
+      };
+    },
+    "GET /v1/confirmation_tokens/{confirmation_token}": ({ id }) => {
+      const card = cardOf(id);
+      if (!card || !id.startsWith("ctoken_")) throw missing("confirmationtoken", id, "confirmation_token");
+      const payment_method_preview = { type: "card", card: shownOf(card), billing_details };
+      return { ...common("confirmation_token"), id, payment_method_preview, use_stripe_sdk: true };
+    },
     "POST /v1/payment_methods/{payment_method}/detach": ({ id }) => {
       const method = get(methods, "PaymentMethod", id);
       if (!method.customer) throw invalid("The payment method you provided is not attached to a customer.");

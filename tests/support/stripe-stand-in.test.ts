@@ -128,6 +128,8 @@ test("a token from the card form is good for one use", async () => {
   const confirmation_token = standIn.tokenize({ card, scenario: "success" });
   const charge = () =>
     stripe.paymentIntents.create({ amount: 1900, currency: "usd", confirm: true, confirmation_token });
+  const { payment_method_preview } = await stripe.confirmationTokens.retrieve(confirmation_token);
+  expect(payment_method_preview?.card).toMatchObject({ last4: "4242", fingerprint: expect.any(String) });
   expect((await charge()).status).toBe("succeeded");
   await expect(charge()).rejects.toThrow("already been used");
 });
