@@ -279,6 +279,7 @@ function groupOf(key: string, resource: Resource, look: Look): Group {
       columns: look.columns,
       ...(look.next && { next: look.next }),
       ...(look.columnsOf && { columnsOf: look.columnsOf }),
+      ...(look.parts && { parts: look.parts }),
       ...(look.namedBy && { namedBy: look.namedBy }),
       operations,
     },

@@ -55,7 +55,10 @@ export const commonHeading = "Flags of every command:";
 /** What stands beneath the help of a command: what `--json` can pick of its answer, and that there are more flags. */
 export function beneath(command: Command, manifest: Manifest, columns: number): string {
   if (!command.parent || command.commands.length > 0) return "";
-  const fields = manifest.fields(command.parent.name(), command.name())?.filter((one) => !one.includes(".")) ?? [];
+  const path = [command.name()];
+  let group = command.parent;
+  for (; group.parent?.parent; group = group.parent) path.unshift(group.name());
+  const fields = manifest.fields(group.name(), path.join(" "))?.filter((one) => !one.includes(".")) ?? [];
   const lines = inLines(fields.join(", "), columns - indent.length).map((line) => indent + line);
   const more = command.options.some(({ hidden }) => hidden);
   return [

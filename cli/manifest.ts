@@ -58,6 +58,8 @@ export type GroupEntry = {
   noun: string;
   columns: string[];
   columnsOf?: Record<string, string[]>;
+  /** Commands that hold others, whose names begin with theirs: what each is for. */
+  parts?: Record<string, string>;
   /** What to do with one that was just made. */
   next?: string;
   /** The fields by which people call one of them, where it can be named in place of its id. */

@@ -38,10 +38,10 @@ const globalOptions = (): Option[] => [
 ];
 const takesValue = new Set(["--server", "--org", "--profile", "--api-key-file", "--color", "--timeout"]);
 
-/** The first words of a command line that are no flags: `["products", "list"]`. */
+/** The first words of a command line that are no flags, as many as name a command: `["products", "list"]`. */
 function words(argv: string[]): string[] {
   const found: string[] = [];
-  for (let at = 0; at < argv.length && found.length < 2; at++) {
+  for (let at = 0; at < argv.length && found.length < 3; at++) {
     const word = argv[at] ?? "";
     if (word === "--") break;
     if (takesValue.has(word)) at++;
@@ -130,7 +130,7 @@ async function addCalled(
   called: string[],
   contextOf: (command: Command) => Context,
 ): Promise<Map<string, RegExp>> {
-  const [name = "", verb] = called;
+  const [name = "", verb = "", ...more] = called;
   const known = commands[name];
   if (known) {
     const { add } = await known.load();
@@ -143,7 +143,7 @@ async function addCalled(
     return optionalValues([]);
   }
   const parent = root.command(group.name).description(group.summary).helpCommand(false);
-  const op = group.operations.find((one) => one.name === verb);
+  const op = group.operations.find((one) => one.name === verb || one.name === `${verb} ${more[0]}`);
   if (!op) for (const load of Object.values(verbs[name] ?? {})) (await load()).add(parent, contextOf);
   if (op) return optionalValues(await addOperation(parent, group, op, contextOf));
   for (const one of group.operations) await addOperation(parent, group, one, contextOf);

@@ -24,6 +24,8 @@ export type Look = {
   sentBy?: Record<string, string>;
   /** Columns of an operation whose rows are something else. */
   columnsOf?: Record<string, string[]>;
+  /** Commands that hold others, which are named by two words in `names`: what each is for. */
+  parts?: Record<string, string>;
   /** A command for what was just made, `NAME` being what it is called. */
   next?: string;
   /** There is one of it, the one in use: no command takes an id. */
@@ -114,6 +116,28 @@ export const looks: Record<string, Look | false> = {
         "floe discounts create --name Fiver --amount-off 5.00eur --for forever",
         "floe discounts create --name Advent --percent 24 --for once --starts 2026-12-01 --ends 2026-12-24T18:00 --products Pro",
       ],
+    },
+  },
+  tax: {
+    summary: "Where you collect tax, and its rates",
+    noun: "tax registration",
+    columns: ["country:name", "state", "scheme", "rate", "tax_id", "starts_at:date", "ends_at:date", "id:id"],
+    parts: { registrations: "Where you collect tax" },
+    names: {
+      listRegistrations: "registrations list",
+      getRegistration: "registrations get",
+      createRegistration: "registrations create",
+      updateRegistration: "registrations update",
+      deleteRegistration: "registrations delete",
+    },
+    examples: {
+      "registrations create": [
+        "floe tax registrations create --country DE --tax-id DE123456788",
+        "floe tax registrations create --country DE --scheme oss        # consumers in all of the EU",
+        "floe tax registrations create --country US --state TX",
+        "floe tax registrations create --country GH --rate 20           # where no rate is known",
+      ],
+      rates: ["floe tax rates --country FR", "floe tax rates --country CA --state QC"],
     },
   },
   checkoutLinks: {

@@ -38,6 +38,8 @@ export const scopes = [
   "webhooks:write",
   "license_keys:read",
   "license_keys:write",
+  "tax_registrations:read",
+  "tax_registrations:write",
 ] as const;
 export type Scope = (typeof scopes)[number];
 

@@ -39,7 +39,7 @@ export async function addOperation(
   makeContext: (command: Command) => Context,
 ): Promise<FlagEntry[]> {
   const op = await complete(entry);
-  const command = parent.command(op.name).description(op.summary);
+  const command = placeOf(parent, group, op.name).description(op.summary);
   const names = group.namedBy?.map((name) => name.replaceAll("_", " ")).join(", ");
   for (const param of op.params)
     command.argument(`<${param}>`, param === "id" && names ? `its id, or its ${names}` : undefined);
@@ -68,6 +68,14 @@ export async function addOperation(
     await runOperation(makeContext(command), group, op, values, command.opts<Options>());
   });
   return [...op.query, ...(op.body ?? [])];
+}
+
+/** The command of this name; of two words, the first is a command that holds others. */
+function placeOf(parent: Command, { parts }: GroupEntry, name: string): Command {
+  const [part = "", verb] = name.split(" ");
+  if (verb === undefined) return parent.command(part);
+  const holder = parent.commands.find((one) => one.name() === part) ?? parent.command(part).helpCommand(false);
+  return holder.description(parts?.[part] ?? "").command(verb);
 }
 
 async function runOperation(
@@ -120,7 +128,12 @@ async function runOperation(
     answer = await callFurther(context, made, one, told, options.idempotencyKey);
   }
   if (answer === undefined || answer === null) return context.say(`${op.done ?? "Done."}\n`);
-  showWritten(context, answer, { verb: op.name, noun: group.noun, columns, next: group.next }, fields);
+  showWritten(
+    context,
+    answer,
+    { verb: op.name.split(" ").at(-1) ?? "", noun: group.noun, columns, next: group.next },
+    fields,
+  );
 }
 
 /** The parameters of the path; what is not an id is looked up by name, where things of the group have one. */
@@ -168,7 +181,8 @@ async function callFurther(
 /** "Not found", with what was not found. */
 function notThere(fault: Fault, group: GroupEntry, [id]: string[]): Fault {
   if (fault.parts.status !== 404 || id === undefined) return fault;
-  const hint = group.operations.some(({ name }) => name === "list") ? { hint: `See: \`floe ${group.name} list\`` } : {};
+  const list = group.operations.find(({ name }) => /(^| )list$/.test(name));
+  const hint = list ? { hint: `See: \`floe ${group.name} ${list.name}\`` } : {};
   return new Fault("not_found", `there is no ${group.noun} ${id} in this organization`, { ...fault.parts, ...hint });
 }
 

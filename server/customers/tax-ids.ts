@@ -211,13 +211,17 @@ const isValid = (format: TaxIdFormat, number: string): boolean => {
 };
 
 /** Greece writes itself EL in VAT numbers. */
-const vatPrefix = (country: string): string => (country === "GR" ? "EL" : country);
+export const vatPrefix = (country: string): string => (country === "GR" ? "EL" : country);
 const isUnionVat = (country: string, rest: string): boolean =>
   Boolean(
     unionVat[country]?.test(rest) && library().euVat[country]?.some((validator) => validator.validate(rest).isValid),
   );
 /** Given by a member state to a seller outside of the union, or by one to an intermediary. */
 const oneStopShop = /^(EU\d{9}|IM\d{10})$/;
+
+/** Whether any numbers of a country's can be told from others. */
+export const knowsTaxIds = (country: string): boolean =>
+  Object.hasOwn(formats, country) || Object.hasOwn(unionVat, country);
 
 /**
  * A tax number in the form it is kept, with its format; undefined if no number of that country is made so. Its shape and

@@ -15,6 +15,7 @@ import * as payments from "../../shared/api/payments.ts";
 import * as prices from "../../shared/api/prices.ts";
 import * as products from "../../shared/api/products.ts";
 import * as subscriptions from "../../shared/api/subscriptions.ts";
+import * as tax from "../../shared/api/tax.ts";
 import * as webhooks from "../../shared/api/webhooks.ts";
 
 type Json = Record<string, unknown>;
@@ -32,7 +33,7 @@ const published: Record<string, string> = {
 };
 const modules = [
   ...[addresses, benefits, checkoutClient, checkoutLinks, checkouts, customFields, customers, discounts, files],
-  ...[meters, orders, organizations, payments, prices, products, subscriptions, webhooks],
+  ...[meters, orders, organizations, payments, prices, products, subscriptions, tax, webhooks],
 ];
 /** Every shape that is exported has the name of its export. */
 const names = z.registry<{ id: string }>();

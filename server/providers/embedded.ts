@@ -11,6 +11,7 @@ import { orderService } from "../orders/service.ts";
 import { organizationService } from "../organizations/service.ts";
 import { paymentService } from "../payments/service.ts";
 import { productService } from "../products/service.ts";
+import { taxService } from "../tax/service.ts";
 import { webhookService } from "../webhooks/service.ts";
 import type { Provider } from "./provider.ts";
 
@@ -23,6 +24,7 @@ export const embedded: Provider = {
   meters: meterService,
   customFields: customFieldService,
   discounts: discountService,
+  tax: taxService,
   checkoutLinks: checkoutLinkService,
   customers: customerService,
   checkouts: checkoutService,

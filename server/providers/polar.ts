@@ -127,14 +127,25 @@ export function polarProvider(config: Config): Provider {
       listDeliveries: (ctx, { query }) => relay(ctx, () => polar.webhooks.listWebhookDeliveries(query as never)),
       redeliver: (ctx, { params }) => relay(ctx, () => polar.webhooks.redeliverWebhookEvent(params.id)),
     },
-    catalog: { pull: notHosted, plan: notHosted, apply: notHosted, import: notHosted },
+    catalog: { pull: notFiled, plan: notFiled, apply: notFiled, import: notFiled },
+    tax: {
+      listRegistrations: notTaxed,
+      getRegistration: notTaxed,
+      createRegistration: notTaxed,
+      updateRegistration: notTaxed,
+      deleteRegistration: notTaxed,
+      rates: notTaxed,
+    },
   };
 }
 
-/** Keys are kept beside floe's own tables, and a change in one transaction is floe's own too. */
-const notHosted = (): never => {
-  throw new ApiError("NotPermitted", "Catalogue files work with floe's own engine, not with hosted Polar.");
+const notHosted = (msg: string) => (): never => {
+  throw new ApiError("NotPermitted", msg);
 };
+/** Keys are kept beside floe's own tables, and a change in one transaction is floe's own too. */
+const notFiled = notHosted("Catalogue files work with floe's own engine, not with hosted Polar.");
+/** There Polar is the merchant. */
+const notTaxed = notHosted("Hosted Polar sells in its own name and collects the tax itself.");
 
 async function answered(ask: () => Promise<unknown>): Promise<Relayed | undefined> {
   try {

@@ -13,6 +13,7 @@ import { orders } from "./orders.ts";
 import { organizations } from "./organizations.ts";
 import { payments } from "./payments.ts";
 import { products } from "./products.ts";
+import { tax } from "./tax.ts";
 import { webhooks } from "./webhooks.ts";
 
 /** The whole wire API: every route, typed client, command and OpenAPI entry follows from it. */
@@ -24,6 +25,7 @@ export const api = {
   meters,
   customFields,
   discounts,
+  tax,
   checkoutLinks,
   customers,
   checkouts,

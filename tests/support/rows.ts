@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Api } from "../../shared/api/index.ts";
+import { sellableCountries } from "../../shared/countries.ts";
+import { unionCountries } from "../../shared/tax.ts";
 import { begin, put, upload } from "./files.ts";
 import type { Floe, Seller } from "./floe.ts";
 
@@ -72,6 +74,10 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     const { id } = await client.discounts.create({ body: { name: "Row", duration: "once", basis_points: 1000 } });
     return { params: { id } };
   },
+  tax: async (_, { client }) => {
+    const { id } = await client.tax.createRegistration({ body: { country: "DE" } });
+    return { params: { id } };
+  },
   checkoutLinks: async (_, { client }) => {
     const product = await client.products.create({
       body: { name: "Book", prices: [{ amount_type: "fixed", price_amount: 1900 }] },
@@ -110,6 +116,13 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     return { params: { id: endpoint.id }, of: { redeliver: { id: delivery.webhook_event.id } } };
   },
 };
+
+/** Where a seller can be registered, once for each: so many that no test comes round to one that it has used. */
+const taxed = sellableCountries
+  .filter((country) => !["US", "CA", "MC", "IM", "LI"].includes(country))
+  .flatMap((country) =>
+    (unionCountries.has(country) ? ["domestic"] : ["domestic", "simplified"]).map((scheme) => ({ country, scheme })),
+  );
 
 const document = {
   version: 1,
@@ -183,6 +196,12 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
     products: [product_id],
     metadata: { tier: "pro" },
   }),
+  "tax.createRegistration": (_, number) => ({
+    ...taxed[number % taxed.length],
+    rate: "8.25",
+    starts_at: "2026-01-01T00:00:00Z",
+    ends_at: "2036-01-01T00:00:00Z",
+  }),
   "checkoutLinks.create": (product_id) => ({
     payment_processor: "stripe",
     products: [product_id],
@@ -228,6 +247,7 @@ export const freshOf: Record<
   ) => Promise<{ params?: Record<string, string>; query?: Record<string, string>; body?: object }>
 > = {
   "catalog.pull": async () => ({ query: { catalog: "sample" } }),
+  "tax.rates": async () => ({ query: { country: "DE" } }),
   // What the usual document describes looks like what other tests have made.
   "catalog.apply": async () => ({ body: { document: { version: 1, catalog: "fresh" } } }),
   "checkoutClient.confirm": async (_, seller) => ({

@@ -1,0 +1,62 @@
+import { eq } from "drizzle-orm";
+import type { Database, Tx } from "../lib/context.ts";
+import { listRows, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
+import { matchKey, type RowKey } from "../lib/rows.ts";
+import type { RegistrationRow } from "./rules.ts";
+import { taxRegistrations } from "./tables.ts";
+
+const sortable = { created_at: taxRegistrations.created_at };
+
+/** Where a seller collects tax, for who decides on a sale: one statement, by an index. */
+export const loadRegistrations = (db: Database, organization_id: string): Promise<RegistrationRow[]> =>
+  db.select().from(taxRegistrations).where(eq(taxRegistrations.organization_id, organization_id));
+
+/** One page of registrations, and how many there are. */
+export const listRegistrations = (
+  db: Database,
+  organizations: readonly string[],
+  { sorting, ...paging }: Paging & { sorting: readonly string[] },
+) =>
+  listRows(db, taxRegistrations, {
+    where: ofOrganizations(taxRegistrations.organization_id, organizations),
+    order: orderBy(sorting, sortable, taxRegistrations.id),
+    paging,
+  });
+
+/** A registration by its id. */
+export async function findRegistration(db: Database, key: RowKey): Promise<RegistrationRow | undefined> {
+  const [row] = await db.select().from(taxRegistrations).where(matchKey(taxRegistrations, key));
+  return row;
+}
+
+/** A registration, kept from changing until the transaction ends. */
+export async function lockRegistration(tx: Tx, key: RowKey): Promise<RegistrationRow | undefined> {
+  const [row] = await tx.select().from(taxRegistrations).where(matchKey(taxRegistrations, key)).for("update");
+  return row;
+}
+
+/** Add a registration; undefined when there is one for the same place and scheme. */
+export async function insertRegistration(tx: Tx, values: RegistrationRow): Promise<RegistrationRow | undefined> {
+  const [row] = await tx.insert(taxRegistrations).values(values).onConflictDoNothing().returning();
+  return row;
+}
+
+/** Change columns of a registration that the caller has locked. */
+export async function updateRegistration(
+  tx: Tx,
+  key: RowKey,
+  patch: Partial<RegistrationRow>,
+): Promise<RegistrationRow> {
+  const [row] = await tx.update(taxRegistrations).set(patch).where(matchKey(taxRegistrations, key)).returning();
+  if (!row) throw new Error(`The tax registration ${key.id} is gone.`);
+  return row;
+}
+
+/** Take a registration away; false where there was none. */
+export async function deleteRegistration(tx: Tx, key: RowKey): Promise<boolean> {
+  const gone = await tx
+    .delete(taxRegistrations)
+    .where(matchKey(taxRegistrations, key))
+    .returning({ id: taxRegistrations.id });
+  return gone.length > 0;
+}
