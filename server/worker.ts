@@ -15,7 +15,7 @@ import { renameAnswers as renameOrderAnswers } from "./orders/store.ts";
 import { findClockOf } from "./organizations/store.ts";
 import { paymentReconciliation } from "./payments/jobs.ts";
 import { refundExecution } from "./refunds/jobs.ts";
-import { deliveries, dispatches, webhookArchive } from "./webhooks/jobs.ts";
+import { deliveries, dispatches, resealEndpoints, webhookArchive } from "./webhooks/jobs.ts";
 
 /** What is done later, by job name. */
 export const handlers: JobHandlers = {
@@ -52,6 +52,7 @@ export const cleaning: readonly Sweep[] = [
 /** Work until stopped: jobs as they come, rows as they fall due. */
 export async function startWorker(deps: Deps): Promise<{ stop(): Promise<void> }> {
   await warnOfUnsentMail(deps);
+  await resealEndpoints(deps);
   await reviveDeadLetters(deps);
   await deps.jobs.work(deps, handlers);
   const sweeps = [...dueWork, ...cleaning].map((sweep) => startSweep(deps, sweep));

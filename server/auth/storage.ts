@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { BetterAuthOptions } from "better-auth";
 import type { DBAdapter } from "better-auth/adapters";
 import { APIError, isAPIError } from "better-auth/api";
-import { seal, unseal } from "../lib/secrets.ts";
+import { seal, tryUnseal } from "../lib/secrets.ts";
 
 type Adapter = DBAdapter<BetterAuthOptions>;
 type Where = NonNullable<Parameters<Adapter["findMany"]>[0]["where"]>;
@@ -23,15 +23,6 @@ function failedToCreate(model: string, error: unknown): never {
   if (model !== "session" || isAPIError(error)) throw error;
   const told = new APIError("INTERNAL_SERVER_ERROR", { message: "Failed to create session" });
   throw Object.assign(told, { cause: error });
-}
-
-/** What was sealed; nothing when it was with a secret that is gone, which must not keep its person from signing in. */
-function opened(secrets: readonly string[], sealed: string): string | null {
-  try {
-    return unseal(secrets, sealed);
-  } catch {
-    return null;
-  }
 }
 
 /**
@@ -62,8 +53,9 @@ export function protectedStorage(adapter: Adapter, secrets: readonly string[]): 
     const shown = { ...row } as Row;
     if (hides && typeof known === "string" && shown[hides] === hashSecret(known)) shown[hides] = known;
     const kept = seals ? shown[seals] : undefined;
+    // Nothing when it was sealed with a secret that is gone, which must not keep its person from signing in.
     if (seals && typeof kept === "string" && kept.startsWith(seal_prefix))
-      shown[seals] = opened(secrets, kept.slice(seal_prefix.length));
+      shown[seals] = tryUnseal(secrets, kept.slice(seal_prefix.length));
     return shown as T;
   };
   /** Conditions on the stored form. To end or change a row its hash is as good as what it hides. */

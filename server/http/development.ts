@@ -53,7 +53,7 @@ export function development(app: FastifyInstance, deps: Deps, provider: Provider
     });
     return reply.code(201).send({ url: checkout.url });
   });
-  app.get("/mail/messages.json", () => listMails(deps.db));
+  app.get("/mail/messages.json", () => listMails(deps));
 }
 
 type Price = Awaited<ReturnType<Provider["products"]["list"]>>["items"][number]["prices"][number];

@@ -7,6 +7,7 @@ import { type EventType, eventTypes, eventTypesOf } from "../../shared/event-typ
 import { type Deps, organizationOf } from "../lib/context.ts";
 import { faultsOf } from "../lib/faults.ts";
 import { apiVersions, type ClientProfile, versionedProfile } from "../lib/profiles.ts";
+import { openTokens } from "../lib/secrets.ts";
 import { type Cursor, cursorText, parseCursor, type Tail } from "../lib/tail.ts";
 import type { Identify } from "./actor.ts";
 import { authenticate } from "./mount.ts";
@@ -83,7 +84,7 @@ export function listenStream(app: FastifyInstance, options: ListenOptions): void
         await send(sseMessage({ secret, organization_id }, { id: cursorText(from), event: "hello" }));
         for await (const event of tail.follow(organization_id, from, AbortSignal.any([gone, refused.signal]))) {
           if (!wanted(event.type)) continue;
-          const body = options.bodyOf(client, event);
+          const body = openTokens(deps.config.secrets, options.bodyOf(client, event));
           const timestamp = options.unixSeconds(deps.clock.now());
           const signature = options.sign(secret, event.id, timestamp, body);
           const data = { id: event.id, type: event.type, created_at: event.created_at, timestamp, body, signature };

@@ -1,10 +1,11 @@
 import { and, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, ne, or, sql } from "drizzle-orm";
 import type { Config } from "../config.ts";
 import { serverClock } from "./clock.ts";
-import type { Database, Deps, Tx } from "./context.ts";
+import type { Deps, Tx } from "./context.ts";
 import { newId } from "./ids.ts";
 import type { Letter } from "./letter.ts";
 import { loggable } from "./loggable.ts";
+import { seal, tryUnseal } from "./secrets.ts";
 import { forgetRows, type Sweep } from "./sweeps.ts";
 import { mails } from "./tables.ts";
 
@@ -33,11 +34,13 @@ export async function queueMail(tx: Tx, deps: Deps, { to, valid_hours, ...letter
   const subject = oneLine(letter.subject);
   const now = serverClock(clock).now();
   const id = newId(now);
+  const { text, html } = renderLetter({ ...letter, subject }, config.url);
   await tx.insert(mails).values({
     id,
     to,
     subject,
-    ...renderLetter({ ...letter, subject }, config.url),
+    text: seal(config.secret, text),
+    html: seal(config.secret, html),
     created_at: now,
     expires_at: valid_hours === undefined ? null : new Date(now.getTime() + valid_hours * hour_ms),
     next_attempt_at: hasInbox(config) ? null : now,
@@ -47,6 +50,12 @@ export async function queueMail(tx: Tx, deps: Deps, { to, valid_hours, ...letter
 
 /** A text without line ends and other signs that do not print, so that nothing but a subject stands in a subject. */
 const oneLine = (text: string): string => text.replace(/[\p{C}\p{Z}]+/gu, " ").trim();
+
+/** A mail as it was written; null where its words were sealed with a secret of the server's that is gone. */
+export function openMail<M extends { text: string; html: string }>({ secrets }: Config, mail: M): M | null {
+  const [text, html] = [tryUnseal(secrets, mail.text), tryUnseal(secrets, mail.html)];
+  return text === null || html === null ? null : { ...mail, text, html };
+}
 
 /** What is over needs no words; those of many mails hold a link that lets in whoever reads it. */
 const over = { next_attempt_at: null, text: "", html: "" };
@@ -71,8 +80,14 @@ export async function sendMail(deps: Deps, mail_id: string): Promise<void> {
       .update(mails)
       .set(values)
       .where(and(eq(mails.id, mail_id), eq(mails.next_attempt_at, leased_until)));
+  const opened = openMail(config, mail);
+  if (!opened) {
+    await note(over);
+    log.warn({ mail_id }, "A mail was sealed with a FLOE_SECRET that is gone; it is not sent.");
+    return;
+  }
   try {
-    await hand(config, config.SMTP_URL, mail);
+    await hand(config, config.SMTP_URL, opened);
   } catch (error) {
     const attempts = mail.attempts + 1;
     const given_up = isRefused(error) || attempts >= attempts_max;
@@ -170,8 +185,8 @@ export async function warnOfUnsentMail({ config, db, log }: Pick<Deps, "config" 
 }
 
 /** The newest mails that can still be read, for the development inbox. */
-export const listMails = (db: Database) =>
-  db
+export async function listMails({ db, config }: Pick<Deps, "db" | "config">) {
+  const rows = await db
     .select({
       id: mails.id,
       to: mails.to,
@@ -184,3 +199,5 @@ export const listMails = (db: Database) =>
     .where(ne(mails.text, ""))
     .orderBy(desc(mails.created_at), desc(mails.id))
     .limit(inbox_size);
+  return rows.flatMap((row) => openMail(config, row) ?? []);
+}

@@ -46,7 +46,10 @@ export const idempotencyKeys = pgTable(
   (table) => [primaryKey({ columns: [table.subject, table.key] }), index("idempotency_keys_age").on(table.created_at)],
 );
 
-/** Mail that was or is to be sent; without a mail server, the development inbox. A sent mail's words are not kept. */
+/**
+ * Mail that was or is to be sent; without a mail server, the development inbox. Its words are sealed, as there may be a link
+ * in them that lets in whoever reads it, and not kept once it is sent.
+ */
 export const mails = pgTable(
   "mails",
   {

@@ -6,6 +6,7 @@ import { newId } from "../lib/ids.ts";
 import { queueMail } from "../lib/mail.ts";
 import { post, type Reply, reachOf } from "../lib/outbound.ts";
 import type { RowKey } from "../lib/rows.ts";
+import { openTokens, seal, sealTokens, tryUnseal } from "../lib/secrets.ts";
 import type { RowSweep } from "../lib/sweeps.ts";
 import { events } from "../lib/tables.ts";
 import { afterCommit, transact } from "../lib/unit-of-work.ts";
@@ -87,7 +88,13 @@ async function take(tx: Tx, deps: Deps, key: RowKey): Promise<Taken | undefined>
   if (plan === "send" && event.payload !== null) {
     const leased_until = new Date(now.getTime() + lease_ms);
     await store.updateWebhookEvent(tx, key, { next_attempt_at: leased_until, waits: false });
-    return { ...key, leased_until, url: endpoint.url, secret: endpoint.secret, payload: event.payload };
+    const { secrets } = deps.config;
+    const secret = tryUnseal(secrets, endpoint.secret);
+    if (secret === null)
+      throw new Error(
+        `The secret of webhook endpoint ${endpoint.id} was sealed with a FLOE_SECRET that is gone. Reset it.`,
+      );
+    return { ...key, leased_until, url: endpoint.url, secret, payload: openTokens(secrets, event.payload) };
   }
   const skipped = plan === "skip" ? { skipped: true, modified_at: now } : {};
   await store.updateWebhookEvent(tx, key, { next_attempt_at: null, ...skipped });
@@ -111,7 +118,8 @@ async function settle(tx: Tx, deps: Deps, taken: Taken, { http_code, text }: Rep
     created_at: now,
     succeeded: outcome.delivered,
     http_code,
-    response: text,
+    // A receiver may say back what it was sent.
+    response: text && sealTokens(deps.config.secret, text),
   });
   // Taken by another meanwhile, or asked for again: then the schedule is theirs.
   const mine = event.next_attempt_at?.getTime() === taken.leased_until.getTime();
@@ -148,6 +156,24 @@ async function deliver(deps: Deps, key: RowKey): Promise<void> {
   const headers = headersOf(taken.secret, taken.id, unixSeconds(serverClock(deps.clock).now()), taken.payload);
   const reply = await post(taken.url, headers, taken.payload, reachOf(deps.config));
   await transact(deps, (tx) => settle(tx, deps, taken, reply));
+}
+
+/** While earlier secrets of the server are named: what these sealed of the endpoints is sealed with the present one. */
+export async function resealEndpoints({ db, config, log }: Deps): Promise<void> {
+  const { secret, secrets } = config;
+  if (secrets.length === 1) return;
+  for (let after: RowKey | undefined, isMore = true; isMore; ) {
+    const rows = await store.findSealed(db, after, copies_max);
+    for (const row of rows) {
+      if (tryUnseal([secret], row.secret) !== null) continue;
+      const text = tryUnseal(secrets, row.secret);
+      if (text === null)
+        log.error({ endpoint_id: row.id }, "A webhook endpoint's secret can be opened no more. Reset it.");
+      else await store.replaceSealed(db, row, seal(secret, text));
+    }
+    after = rows.at(-1);
+    isMore = rows.length === copies_max;
+  }
 }
 
 /** What happened goes to the endpoints, a seller's events in their order and in bounded pieces. */

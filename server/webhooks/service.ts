@@ -16,6 +16,7 @@ import { checkAddress, reachOf } from "../lib/outbound.ts";
 import { among, contains, offsetOf, ofOrganizations, pageOf } from "../lib/page.ts";
 import { type ApiVersion, type ClientProfile, versionedProfile } from "../lib/profiles.ts";
 import { matchKey } from "../lib/rows.ts";
+import { openTokens, seal, tryUnseal } from "../lib/secrets.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { known } from "./rules.ts";
 import * as store from "./store.ts";
@@ -23,12 +24,15 @@ import { webhookDeliveries, webhookEndpoints, webhookEvents } from "./tables.ts"
 
 const secret_prefix = "polar_whs_";
 
-/** The endpoint as this client can read it: event types that it does not know are left out. */
-function shown(client: ClientProfile, row: store.EndpointRow): WebhookEndpoint {
+/**
+ * The endpoint as this client can read it: event types that it does not know are left out. A secret that can be opened no
+ * more, as the server's own is another, is none: it is to be reset.
+ */
+function shown({ client, config }: Ctx, row: store.EndpointRow): WebhookEndpoint {
   // The signing key is the secret's text itself, not what it decodes to.
   const uses_standard_webhook_signature = false;
   const events = known(client, known(store.profileOfEndpoint(row), row.events));
-  return { ...row, events, uses_standard_webhook_signature };
+  return { ...row, secret: tryUnseal(config.secrets, row.secret) ?? "", events, uses_standard_webhook_signature };
 }
 
 /** A version asked for by name counts more than the headers the endpoint is made with. */
@@ -52,13 +56,13 @@ async function changeEndpoint(
     const row = await store.lockEndpoint(tx, organizationOf(ctx), id);
     if (!row) throw notFound();
     const patch = await change(tx, row);
-    if (Object.keys(patch).length === 0) return shown(ctx.client, row);
+    if (Object.keys(patch).length === 0) return shown(ctx, row);
     const [changed] = await tx
       .update(webhookEndpoints)
       .set({ ...patch, modified_at: ctx.clock.now() })
       .where(matchKey(webhookEndpoints, row))
       .returning();
-    return shown(ctx.client, changed ?? row);
+    return shown(ctx, changed ?? row);
   });
 }
 
@@ -69,7 +73,7 @@ export const findShownEndpoints = async (
   organization_id: string,
   ids: readonly string[],
 ): Promise<WebhookEndpoint[]> =>
-  (await store.findEndpointsById(db, organization_id, ids)).map((row) => shown(ctx.client, row));
+  (await store.findEndpointsById(db, organization_id, ids)).map((row) => shown(ctx, row));
 
 type Create = z.output<typeof WebhookEndpointCreate>;
 type Update = z.output<typeof WebhookEndpointUpdate>;
@@ -86,13 +90,13 @@ export async function insertEndpoint(tx: Tx, ctx: Ctx, body: Create): Promise<We
     format,
     events,
     enabled,
-    secret: body.secret ?? newToken(secret_prefix),
+    secret: seal(ctx.config.secret, body.secret ?? newToken(secret_prefix)),
     since_seq: await store.findLatestSeq(tx),
     ...pinned(ctx.client, body.api_version),
   };
   const [made] = await tx.insert(webhookEndpoints).values(row).returning();
   if (!made) throw new Error("An endpoint was inserted and not returned.");
-  return shown(ctx.client, made);
+  return shown(ctx, made);
 }
 
 /** Change an endpoint whose new address, if it has one, was checked. */
@@ -102,6 +106,7 @@ export const patchEndpoint = (ctx: Ctx, id: string, body: Update): Promise<Webho
     const patch: Partial<typeof webhookEndpoints.$inferInsert> = Object.fromEntries(
       Object.entries(given).filter(([, value]) => value !== undefined),
     );
+    if (body.secret !== undefined) patch.secret = seal(ctx.config.secret, body.secret);
     // What happened while it was off is not made up for.
     if (body.enabled === true && !row.enabled) patch.since_seq = await store.findLatestSeq(tx);
     return { ...patch, ...(api_version ? pinned(ctx.client, api_version) : {}) };
@@ -119,7 +124,7 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
   async listEndpoints(ctx, { query }) {
     const { rows, total } = await store.findEndpoints(ctx.db, organizationsOf(ctx), query.limit, offsetOf(query));
     return pageOf(
-      rows.map((row) => shown(ctx.client, row)),
+      rows.map((row) => shown(ctx, row)),
       total,
       query,
     );
@@ -133,7 +138,7 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
   async getEndpoint(ctx, { params }) {
     const row = await store.findEndpoint(ctx.db, organizationOf(ctx), params.id);
     if (!row) throw notFound();
-    return shown(ctx.client, row);
+    return shown(ctx, row);
   },
 
   async updateEndpoint(ctx, { params, body }) {
@@ -148,7 +153,8 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
     await changeEndpoint(ctx, params.id, async () => ({ deleted_at: ctx.clock.now() }));
   },
 
-  resetSecret: (ctx, { params }) => changeEndpoint(ctx, params.id, async () => ({ secret: newToken(secret_prefix) })),
+  resetSecret: (ctx, { params }) =>
+    changeEndpoint(ctx, params.id, async () => ({ secret: seal(ctx.config.secret, newToken(secret_prefix)) })),
 
   async listDeliveries(ctx, { query }) {
     const [delivery, event] = [webhookDeliveries, webhookEvents];
@@ -174,7 +180,11 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
       limit: query.limit,
       offset: offsetOf(query),
     });
-    return pageOf(rows.map(deliveryOf), total, query);
+    return pageOf(
+      rows.map((row) => deliveryOf(ctx, row)),
+      total,
+      query,
+    );
   },
 
   async redeliver(ctx, { params }) {
@@ -190,10 +200,11 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
   },
 };
 
-function deliveryOf({
-  delivery,
-  event,
-  api_version,
-}: Awaited<ReturnType<typeof store.findDeliveries>>["rows"][number]): WebhookDelivery {
-  return { ...delivery, webhook_event: { ...event, type: event.type as EventType, api_version } };
+function deliveryOf(
+  { config }: Ctx,
+  { delivery, event, api_version }: Awaited<ReturnType<typeof store.findDeliveries>>["rows"][number],
+): WebhookDelivery {
+  const open = (text: string | null) => text && openTokens(config.secrets, text);
+  const webhook_event = { ...event, payload: open(event.payload), type: event.type as EventType, api_version };
+  return { ...delivery, response: open(delivery.response), webhook_event };
 }

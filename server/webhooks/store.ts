@@ -79,6 +79,30 @@ export async function findEndpoints(db: Database, organizations: readonly string
   return { rows, total: await db.$count(webhookEndpoints, mine) };
 }
 
+/** So many endpoints of all organizations after one, with what their secrets are kept as. */
+export const findSealed = (db: Database, after: RowKey | undefined, limit: number) =>
+  db
+    .select({
+      organization_id: webhookEndpoints.organization_id,
+      id: webhookEndpoints.id,
+      secret: webhookEndpoints.secret,
+    })
+    .from(webhookEndpoints)
+    .where(
+      after &&
+        sql`(${webhookEndpoints.organization_id}, ${webhookEndpoints.id}) > (${after.organization_id}, ${after.id}::uuid)`,
+    )
+    .orderBy(asc(webhookEndpoints.organization_id), asc(webhookEndpoints.id))
+    .limit(limit);
+
+/** Keep a secret otherwise, unless it is another by now. */
+export async function replaceSealed(db: Database, row: RowKey & { secret: string }, secret: string): Promise<void> {
+  await db
+    .update(webhookEndpoints)
+    .set({ secret })
+    .where(and(matchKey(webhookEndpoints, row), eq(webhookEndpoints.secret, row.secret)));
+}
+
 /** Of these occurrences the ones that the endpoints do not have yet, in order, kept from others. */
 export const lockUndispatched = (tx: Tx, organization_id: string, ids: readonly string[]) =>
   tx

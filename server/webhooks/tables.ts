@@ -14,7 +14,7 @@ export const webhookEndpoints = pgTable(
     url: text().notNull(),
     name: text(),
     format: text().$type<"raw" | "discord" | "slack">().notNull(),
-    /** Readable on purpose: it is shown on every read, and signing needs it (WHK-02). */
+    /** Sealed: signing needs it, and it is shown on every read (WHK-02). */
     secret: text().notNull(),
     events: jsonb().$type<string[]>().notNull(),
     enabled: boolean().notNull().default(true),
@@ -42,6 +42,7 @@ export const webhookEvents = pgTable(
     seq: bigint({ mode: "number" }).notNull(),
     ...stamps(),
     type: text().notNull(),
+    /** Secret tokens in it are sealed. */
     payload: text(),
     /** Null until final: true once an attempt succeeded, false when the attempts are used up (WHK-11). */
     succeeded: boolean(),

@@ -267,7 +267,7 @@ describe("a guest who does not", () => {
     await db.update(user).set({ email }).where(eq(user.id, from));
     expect((await guest.go("POST", "/api/auth/request-password-reset", { body: { email } })).status).toBe(200);
     await floe.runJobs();
-    const mail = (await listMails(db)).find((one) => one.to === email);
+    const mail = (await listMails(floe.deps)).find((one) => one.to === email);
     const reset = /reset-password\/([\w-]+)/.exec(mail?.text ?? "")?.[1];
     const body = { newPassword: password, token: reset };
     expect((await guest.go("POST", "/api/auth/reset-password", { body })).status).toBe(200);

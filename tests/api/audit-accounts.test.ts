@@ -1,8 +1,9 @@
 import { desc, eq, or } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { user } from "../../server/auth/tables.ts";
-import { auditLog, mails } from "../../server/lib/tables.ts";
+import { auditLog } from "../../server/lib/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
+import { mailsTo } from "../support/mails.ts";
 import { startOpenId } from "../support/oauth-stand-in.ts";
 import { callsOf, join, organizationOf, type Person, person } from "../support/people.ts";
 
@@ -128,12 +129,7 @@ describe("accounts", () => {
   test("a password that is reset by a mailed link, with the sessions that end", async () => {
     const one = await person(floe);
     await done(null, "POST", "/request-password-reset", { email: one.email });
-    const [mail] = await floe.deps.db
-      .select()
-      .from(mails)
-      .where(eq(mails.to, one.email))
-      .orderBy(desc(mails.id))
-      .limit(1);
+    const [mail] = await mailsTo(floe, one.email);
     const token = /reset-password\/([^?]+)/.exec(mail?.text ?? "")?.[1] ?? "";
     const newPassword = "another horse, correct";
     const entries = await entriesOf(() => done(null, "POST", "/reset-password", { token, newPassword }));

@@ -46,9 +46,9 @@ const told = (subject_id: string) =>
 /** The last link of a kind that was mailed to somebody, once it is written. */
 async function mailed(email: string, word: string): Promise<URL> {
   const found = await expect
-    .poll(async () => (await listMails(floe.deps.db)).find(({ to, text }) => to === email && text.includes(word)))
+    .poll(async () => (await listMails(floe.deps)).find(({ to, text }) => to === email && text.includes(word)))
     .toBeDefined()
-    .then(async () => (await listMails(floe.deps.db)).find(({ to, text }) => to === email && text.includes(word)));
+    .then(async () => (await listMails(floe.deps)).find(({ to, text }) => to === email && text.includes(word)));
   return new URL(/https?:\/\/\S+/.exec(found?.text.slice(found.text.indexOf("http")) ?? "")?.[0] ?? "");
 }
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { invitation, member, teamMember, user } from "../../server/auth/tables.ts";
 import { mails } from "../../server/lib/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
+import { mailsTo } from "../support/mails.ts";
 import { callsOf, join, organizationOf, type Person, person } from "../support/people.ts";
 
 let floe: Floe;
@@ -55,7 +56,7 @@ describe("the states of an invitation (product.md 4)", () => {
     const hours = (Date.parse(String(json.expiresAt)) - Date.parse(String(json.createdAt))) / 3_600_000;
     expect(hours).toBeCloseTo(48, 1);
     await expect
-      .poll(() => floe.deps.db.select().from(mails).where(eq(mails.to, guest.email)))
+      .poll(() => mailsTo(floe, guest.email))
       .toEqual(
         expect.arrayContaining([
           expect.objectContaining({ text: expect.stringContaining(`/accept-invitation?id=${json.id}`) }),

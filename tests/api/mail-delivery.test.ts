@@ -189,7 +189,7 @@ describe("without a mail server", () => {
     await queue(floe);
     await floe.runJobs();
     await warnOfUnsentMail(floe.deps);
-    expect(await listMails(floe.deps.db)).toMatchObject([{ to: letter.to, subject: letter.subject }]);
+    expect(await listMails(floe.deps)).toMatchObject([{ to: letter.to, subject: letter.subject }]);
     expect(floe.logged.join("\n")).not.toContain("SMTP_URL");
     const server = await mailServer();
     floe.deps.config.SMTP_URL = server.url;

@@ -45,7 +45,7 @@ const compromised = {
 /** A token as the mail of a reset carries it. */
 async function resetToken({ email }: Person): Promise<string> {
   await visitor(floe.url).go("POST", "/api/auth/request-password-reset", { body: { email } });
-  const mail = (await listMails(floe.deps.db)).find(({ to, subject }) => to === email && subject.includes("password"));
+  const mail = (await listMails(floe.deps)).find(({ to, subject }) => to === email && subject.includes("password"));
   return /reset-password\/([^?]+)/.exec(mail?.text ?? "")?.[1] ?? "";
 }
 async function adminOf(who: Person): Promise<Person> {

@@ -129,7 +129,7 @@ describe("a change of the secret", () => {
     const tokens = (await accessToken(adaCookies)).json as { accessToken: string; idToken: string };
     expect(tokens).toMatchObject({ accessToken: expect.any(String), idToken: expect.stringMatching(/^ey/) });
     await ask("POST", "/api/auth/send-verification-email", { cookie: browser }, { email: seller.email });
-    const mail = (await listMails(floe.deps.db)).find(({ to }) => to === seller.email);
+    const mail = (await listMails(floe.deps)).find(({ to }) => to === seller.email);
     const link = new URL(/https?:\/\/\S+/.exec(mail?.text ?? "")?.[0] ?? "");
     for (let n = 0; n < 6; n += 1)
       await ask("POST", "/api/auth/sign-in/email", {}, { email: seller.email, password: "wrong wrong" });

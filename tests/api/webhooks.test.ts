@@ -2,7 +2,7 @@ import { eq } from "drizzle-orm";
 import { Webhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { runSweeps } from "../../server/lib/sweeps.ts";
-import { events, mails } from "../../server/lib/tables.ts";
+import { events } from "../../server/lib/tables.ts";
 import { transact } from "../../server/lib/unit-of-work.ts";
 import { deliveries, dispatches } from "../../server/webhooks/jobs.ts";
 import { webhookEvents } from "../../server/webhooks/tables.ts";
@@ -10,6 +10,7 @@ import type { WebhookEndpoint } from "../../shared/api/webhooks.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
+import { mailsTo } from "../support/mails.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 
 const sdk38 = { "user-agent": "speakeasy-sdk/typescript 0.38.1 2.727.9 0.1.0 @polar-sh/sdk" };
@@ -390,7 +391,7 @@ describe("an endpoint", () => {
     expect(after.map(({ succeeded }) => succeeded)).toEqual([true, ...Array(10).fill(false), null]);
     expect(after[11]).toMatchObject({ skipped: true, next_attempt_at: null });
     expect((await seller.client.webhooks.getEndpoint({ params: { id: made.id } })).enabled).toBe(false);
-    const sent = await floe.deps.db.select().from(mails).where(eq(mails.to, seller.email));
+    const sent = await mailsTo(floe, seller.email);
     const mail = only(sent.filter(({ subject }) => subject.includes("webhook")));
     expect(mail.text).toContain(made.id);
     expect(mail.text).toContain(new URL(receiver.url).host);

@@ -15,6 +15,8 @@ export type Receiver = {
   types(): string[];
   /** What to answer from now on; a function sees the number of the request, from 1. */
   answer(status: number | ((number: number) => number)): void;
+  /** Say back what was sent, from now on. */
+  echo(): void;
   close(): Promise<void>;
 };
 
@@ -22,13 +24,14 @@ export type Receiver = {
 export async function startReceiver(): Promise<Receiver> {
   const received: Received[] = [];
   let status: (number: number) => number = () => 200;
+  let isEcho = false;
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       const body = Buffer.concat(chunks).toString("utf8");
       received.push({ headers: request.headers, body, json: JSON.parse(body) });
-      response.writeHead(status(received.length)).end("noted");
+      response.writeHead(status(received.length)).end(isEcho ? body : "noted");
     });
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
@@ -38,6 +41,9 @@ export async function startReceiver(): Promise<Receiver> {
     types: () => received.map(({ json }) => json.type),
     answer(given) {
       status = typeof given === "number" ? () => given : given;
+    },
+    echo() {
+      isEcho = true;
     },
     async close() {
       server.closeAllConnections();

@@ -234,7 +234,7 @@ checkTable("8. Sign-in and account", errors.accounts, {
     refuses(row, await someone.post("/delete-user", { password: someone.password }));
     // Without the password too: before a mail is sent.
     refuses(row, await someone.post("/delete-user", {}));
-    const mails = (await listMails(floe.deps.db)).filter(({ to }) => to === someone.email);
+    const mails = (await listMails(floe.deps)).filter(({ to }) => to === someone.email);
     expect(mails.map(({ subject }) => subject)).not.toContain("Delete your account");
   },
   "Stale session: not fresh": async (row) => {
