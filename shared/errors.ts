@@ -1,6 +1,7 @@
 /** Every error name the API can answer with, and its status. The names are wire contract: clients switch on them (API-20). */
 export const statusOf = {
   PaymentError: 400,
+  RevokeSubscriptionBenefitsProhibited: 400,
   Unauthorized: 401,
   invalid_token: 401,
   NotPermitted: 403,
@@ -11,7 +12,11 @@ export const statusOf = {
   NotOpenCheckout: 403,
   AlreadyActiveSubscriptionError: 403,
   PaymentNotReady: 403,
+  RefundsBlocked: 403,
+  RefundedAlready: 403,
+  RefundDisputedPayment: 403,
   ResourceNotFound: 404,
+  RefundUnknownPayment: 404,
   RequestTimeout: 408,
   ResourceAlreadyExists: 409,
   AmbiguousExternalCustomerID: 409,
@@ -19,6 +24,7 @@ export const statusOf = {
   CheckoutCustomerDeleted: 409,
   OrderNotEligibleForInvoice: 409,
   PaymentAlreadyInProgress: 409,
+  DisputeNotOpenError: 409,
   IdempotencyKeyInUse: 409,
   CatalogPlanStale: 409,
   CatalogRefused: 409,

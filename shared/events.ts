@@ -5,6 +5,7 @@ import { Discount } from "./api/discounts.ts";
 import { Order } from "./api/orders.ts";
 import { Organization } from "./api/organizations.ts";
 import { Product } from "./api/products.ts";
+import { Refund } from "./api/refunds.ts";
 
 export { type EventType, eventTypes, eventTypesOf } from "./event-types.ts";
 
@@ -21,6 +22,8 @@ export const payloads = {
   "order.updated": Order,
   "order.paid": Order,
   "order.refunded": Order,
+  "refund.created": Refund,
+  "refund.updated": Refund,
   "product.created": Product,
   "product.updated": Product,
   "benefit.created": Benefit,

@@ -27,6 +27,17 @@ export function divideHalfAway(numerator: bigint, denominator: bigint): bigint {
   return negative ? -rounded : rounded;
 }
 
+/**
+ * `amount` times the fraction `part / total`, rounded half to even: the tax share of a refund alone, so that it is the same to
+ * the cent as at hosted Polar (RFD-05). No amount is negative.
+ */
+export function fractionHalfEven(amount: number, part: number, total: number): number {
+  const [top, bottom] = [whole(amount, "An amount") * whole(part, "A part"), whole(total, "A total")];
+  if (top < 0n || bottom <= 0n) throw new RangeError("A share is of an amount above zero");
+  const [down, rest] = [top / bottom, (top % bottom) * 2n];
+  return Number(rest > bottom || (rest === bottom && down % 2n === 1n) ? down + 1n : down);
+}
+
 /** `amount` times the fraction `part / total`, rounded half away from zero. */
 export const fractionOf = (amount: number, part: number, total: number): number =>
   Number(divideHalfAway(whole(amount, "An amount") * whole(part, "A part"), whole(total, "A total")));

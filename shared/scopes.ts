@@ -32,6 +32,8 @@ export const scopes = [
   "orders:write",
   "refunds:read",
   "refunds:write",
+  "disputes:read",
+  "disputes:write",
   "payments:read",
   "metrics:read",
   "webhooks:read",

@@ -449,6 +449,15 @@ CREATE TABLE "meters" (
 	CONSTRAINT "meters_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
+CREATE TABLE "customer_balances" (
+	"organization_id" text NOT NULL,
+	"customer_id" uuid NOT NULL,
+	"currency" text NOT NULL,
+	"amount" integer NOT NULL,
+	"modified_at" timestamp with time zone,
+	CONSTRAINT "customer_balances_pkey" PRIMARY KEY("organization_id","customer_id","currency")
+);
+--> statement-breakpoint
 CREATE TABLE "invoice_counters" (
 	"organization_id" text PRIMARY KEY NOT NULL,
 	"next_number" integer NOT NULL
@@ -688,11 +697,20 @@ CREATE TABLE "refunds" (
 	"modified_at" timestamp with time zone,
 	"status" text DEFAULT 'pending' NOT NULL,
 	"origin" text NOT NULL,
+	"reason" text NOT NULL,
 	"amount" integer NOT NULL,
+	"tax_amount" integer NOT NULL,
 	"currency" text NOT NULL,
+	"order_id" uuid NOT NULL,
+	"customer_id" uuid NOT NULL,
 	"payment_id" uuid NOT NULL,
+	"revoke_benefits" boolean DEFAULT false NOT NULL,
+	"comment" text,
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"balance_amount" integer DEFAULT 0 NOT NULL,
 	"processor_id" text,
 	"failure_reason" text,
+	"is_announced" boolean DEFAULT false NOT NULL,
 	"due_at" timestamp with time zone,
 	CONSTRAINT "refunds_pkey" PRIMARY KEY("organization_id","id")
 );
@@ -799,6 +817,8 @@ ALTER TABLE "discounts" ADD CONSTRAINT "discounts_organization_id_organization_i
 ALTER TABLE "audit_log" ADD CONSTRAINT "audit_log_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE set null ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "events" ADD CONSTRAINT "events_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "meters" ADD CONSTRAINT "meters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_balances" ADD CONSTRAINT "customer_balances_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_balances" ADD CONSTRAINT "customer_balances_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "invoice_counters" ADD CONSTRAINT "invoice_counters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "order_items" ADD CONSTRAINT "order_items_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "order_items" ADD CONSTRAINT "order_items_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -821,6 +841,8 @@ ALTER TABLE "product_prices" ADD CONSTRAINT "product_prices_meter_id_fkey" FOREI
 ALTER TABLE "product_sellers" ADD CONSTRAINT "product_sellers_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "products" ADD CONSTRAINT "products_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "refunds" ADD CONSTRAINT "refunds_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "refunds" ADD CONSTRAINT "refunds_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "refunds" ADD CONSTRAINT "refunds_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "refunds" ADD CONSTRAINT "refunds_payment_id_fkey" FOREIGN KEY ("organization_id","payment_id") REFERENCES "public"."payments"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "tax_registrations" ADD CONSTRAINT "tax_registrations_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_endpoint_id_fkey" FOREIGN KEY ("organization_id","endpoint_id") REFERENCES "public"."webhook_endpoints"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -926,6 +948,10 @@ CREATE INDEX "products_by_name" ON "products" USING btree ("organization_id","na
 CREATE INDEX "products_name_part" ON "products" USING gin ("name" gin_trgm_ops);--> statement-breakpoint
 CREATE INDEX "products_metadata" ON "products" USING gin ("metadata" jsonb_path_ops);--> statement-breakpoint
 CREATE UNIQUE INDEX "refunds_of_surplus" ON "refunds" USING btree ("organization_id","payment_id") WHERE "refunds"."origin" = 'surplus';--> statement-breakpoint
+CREATE UNIQUE INDEX "refunds_at_processor" ON "refunds" USING btree ("organization_id","processor_id");--> statement-breakpoint
+CREATE INDEX "refunds_by_creation" ON "refunds" USING btree ("organization_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "refunds_by_order" ON "refunds" USING btree ("organization_id","order_id");--> statement-breakpoint
+CREATE INDEX "refunds_by_customer" ON "refunds" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "refunds_due" ON "refunds" USING btree ("organization_id","due_at") WHERE "refunds"."due_at" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "tax_registrations_place" ON "tax_registrations" USING btree ("organization_id","country",coalesce("state", ''),"scheme");--> statement-breakpoint
 CREATE INDEX "tax_registrations_by_creation" ON "tax_registrations" USING btree ("organization_id","created_at","id");--> statement-breakpoint

@@ -50,6 +50,52 @@ export function computeTotals(row: Amounts & Partial<Pick<OrderRow, "applied_bal
   return { net_amount, total_amount, due_amount: Math.max(0, total_amount + (row.applied_balance_amount ?? 0)) };
 }
 
+/**
+ * What may still be given back of an order, without tax and of its tax (RFD-04). What the customer's balance paid is not: the
+ * order's payment did not bring it.
+ */
+export function computeRefundable(row: Amounts & Pick<OrderRow, "applied_balance_amount" | Refunded>) {
+  const { net_amount } = computeTotals(row);
+  return {
+    refundable_amount: Math.max(0, net_amount + row.applied_balance_amount - row.refunded_amount),
+    refundable_tax_amount: Math.max(0, row.tax_amount - row.refunded_tax_amount),
+  };
+}
+
+type Refunded = "refunded_amount" | "refunded_tax_amount";
+/** Money that goes back, without tax and the tax in it. */
+export type Share = { amount: number; tax_amount: number };
+
+/** What a refund makes of an order, and a refund that was reversed with negative amounts (RFD-08, RFD-09). */
+export function planRefunded(row: OrderRow, share: Share): Pick<OrderRow, "status" | Refunded> {
+  const refunded_amount = row.refunded_amount + share.amount;
+  const refunded_tax_amount = row.refunded_tax_amount + share.tax_amount;
+  if (refunded_amount < 0 || refunded_tax_amount < 0)
+    throw new Error(`More would be taken back of the refunds of the order ${row.id} than there is.`);
+  const whole = computeTotals(row).net_amount + row.applied_balance_amount;
+  const isRefunded = refunded_amount + refunded_tax_amount > 0;
+  const status = !isRefunded ? "paid" : refunded_amount >= whole ? "refunded" : "partially_refunded";
+  return { status: status === row.status ? status : moveOrder(row, status), refunded_amount, refunded_tax_amount };
+}
+
+/**
+ * How an order's total meets its customer's balance (ORD-02 to ORD-04): positive is what we owe them, negative what they owe.
+ * What is due after it and is less than can be charged is not: they owe it.
+ */
+export function applyBalance(total: number, balance: number, least: number) {
+  const consumed = 0 - Math.min(total, balance);
+  const applied_balance_amount = total >= 0 ? consumed : balance < 0 ? Math.min(-total, -balance) : 0;
+  const due_amount = Math.max(0, total + applied_balance_amount);
+  const isOwed = due_amount > 0 && due_amount < least;
+  const moved = total >= 0 ? applied_balance_amount : -total;
+  return {
+    applied_balance_amount,
+    due_amount,
+    is_paid: due_amount === 0 || isOwed,
+    balance: balance + moved - (isOwed ? due_amount : 0),
+  };
+}
+
 /** The quote that an order was opened with. */
 export function quoteOf({ order, items }: Pick<OrderAggregate, "order" | "items">): Quote {
   const { currency, subtotal_amount, discount_amount, tax_amount } = order;
@@ -89,6 +135,7 @@ export const isPaid = (status: Order["status"]): boolean =>
 /** An order as it is answered. Only one that has its number is. */
 export function serializeOrder({ order, items, customer, product }: OrderAggregate): Order {
   const totals = computeTotals(order);
+  const { refundable_amount, refundable_tax_amount } = computeRefundable(order);
   const { organization_id: _, terms: __, invoice_number, ...fields } = order;
   if (invoice_number === null) throw new Error(`The order ${order.id} has no number yet.`);
   const paid = isPaid(order.status);
@@ -97,8 +144,8 @@ export function serializeOrder({ order, items, customer, product }: OrderAggrega
     ...totals,
     invoice_number,
     paid,
-    refundable_amount: paid ? totals.net_amount - order.refunded_amount : 0,
-    refundable_tax_amount: paid ? order.tax_amount - order.refunded_tax_amount : 0,
+    refundable_amount: paid ? refundable_amount : 0,
+    refundable_tax_amount: paid ? refundable_tax_amount : 0,
     receipt_number: null,
     seats: null,
     units: null,

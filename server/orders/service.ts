@@ -17,7 +17,9 @@ import {
   moveOrder,
   type OrderAggregate,
   type OrderRow,
+  planRefunded,
   type Quote,
+  type Share,
   serializeOrder,
 } from "./rules.ts";
 import * as store from "./store.ts";
@@ -99,7 +101,7 @@ export async function settleOrder(tx: Tx, ctx: Deps | Ctx, { order, ...parts }: 
   const paid = { ...order, status, created_at, modified_at: null };
   for (const type of ["order.created", "order.updated", "order.paid"] as const)
     await emit(tx, ctx, order.organization_id, type, () => serializeOrder({ order: paid, ...parts }));
-  await recordSale(tx, ctx, paid);
+  await recordMove(tx, ctx, "order.paid", paid, computeTotals(paid).total_amount);
   await signal(tx, ctx, orderSettled, { order: paid, ...parts });
   atEnd(tx, async () => {
     paid.invoice_number = await store.numberOrder(tx, order, { status, created_at });
@@ -107,17 +109,47 @@ export async function settleOrder(tx: Tx, ctx: Deps | Ctx, { order, ...parts }: 
 }
 
 /** What moves money is in the audit log whoever brought it about, be it a buyer or the calendar. */
-function recordSale(tx: Tx, ctx: Deps | Ctx, order: OrderRow): Promise<void> {
+function recordMove(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  action: `order.${string}`,
+  order: OrderRow,
+  amount: number,
+): Promise<void> {
   const { id, organization_id, currency } = order;
   return record(tx, ctx, {
-    action: "order.paid",
+    action,
     actor: "actor" in ctx ? ctx.actor : { kind: "system", user_id: null, key_id: null },
     subject: { type: "order", id },
     organization_id,
-    details: { amount: computeTotals(order).total_amount, currency },
+    details: { amount, currency },
     ip_address: "ip" in ctx ? ctx.ip : null,
     user_agent: null,
   });
+}
+
+/**
+ * Count money that went back to the buyer, and say so (RFD-08, RFD-11); with negative amounts, money that came back because
+ * the refund failed in the end. A customer who has a balance loses as much of it, so that nothing is returned twice
+ * (RFD-13); `balance_amount` is how much was taken of it, to be given back with a reversal. The caller holds the order's lock.
+ */
+export async function refundOrder(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { order, ...parts }: OrderAggregate,
+  share: Share,
+  balance_amount = 0,
+): Promise<{ balance_amount: number }> {
+  const total = share.amount + share.tax_amount;
+  const changed = await store.updateOrder(tx, order, { ...planRefunded(order, share), modified_at: ctx.clock.now() });
+  const answer = serializeOrder({ order: changed, ...parts });
+  await emit(tx, ctx, order.organization_id, "order.updated", answer);
+  if (total > 0) await emit(tx, ctx, order.organization_id, "order.refunded", answer);
+  await recordMove(tx, ctx, total > 0 ? "order.refunded" : "order.refund_reversed", order, Math.abs(total));
+  const balance = await store.lockBalance(tx, order);
+  const moved = total > 0 ? -Math.max(0, Math.min(balance, total)) : balance_amount;
+  if (moved !== 0) await store.setBalance(tx, order, balance + moved, ctx.clock.now());
+  return { balance_amount: total > 0 ? -moved : 0 };
 }
 
 /** Finish an order for which nothing is to be paid (CHK-51). */

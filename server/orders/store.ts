@@ -8,7 +8,7 @@ import { followKey, matchKey, type RowKey, rowsFromJson } from "../lib/rows.ts";
 import { organization } from "../organizations/tables.ts";
 import { products } from "../products/tables.ts";
 import type { OrderAggregate, OrderItemRow, OrderRow } from "./rules.ts";
-import { invoiceCounters, orderItems, orders } from "./tables.ts";
+import { customerBalances, invoiceCounters, orderItems, orders } from "./tables.ts";
 
 type Filter = Paging & {
   product_id?: string[] | undefined;
@@ -157,6 +157,24 @@ export async function updateOrder(
   const [row] = await tx.update(orders).set(patch).where(matchKey(orders, { organization_id, id })).returning();
   if (!row) throw new Error(`The order ${id} is gone.`);
   return row;
+}
+
+const balanceOf = ({ organization_id, customer_id, currency }: OrderRow) =>
+  and(
+    eq(customerBalances.organization_id, organization_id),
+    eq(customerBalances.customer_id, customer_id),
+    eq(customerBalances.currency, currency),
+  );
+
+/** The balance of an order's customer, kept from changing until the transaction ends; nothing where there never was one. */
+export async function lockBalance(tx: Tx, order: OrderRow): Promise<number> {
+  const [row] = await tx.select().from(customerBalances).where(balanceOf(order)).for("no key update");
+  return row?.amount ?? 0;
+}
+
+/** Write the balance of an order's customer, which the caller has locked. */
+export async function setBalance(tx: Tx, order: OrderRow, amount: number, modified_at: Date): Promise<void> {
+  await tx.update(customerBalances).set({ amount, modified_at }).where(balanceOf(order));
 }
 
 /** Give up an order that waits for its money, unless it is being paid at this moment. */

@@ -3,7 +3,7 @@ import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from
 import type { Address } from "../../shared/addresses.ts";
 import type { Order } from "../../shared/api/orders.ts";
 import { customers } from "../customers/tables.ts";
-import { metadata, ownedKey, references } from "../lib/columns.ts";
+import { instant, metadata, ownedKey, references } from "../lib/columns.ts";
 import { organization, owned } from "../organizations/tables.ts";
 import { productPrices, products } from "../products/tables.ts";
 
@@ -82,3 +82,18 @@ export const invoiceCounters = pgTable("invoice_counters", {
     .references(() => organization.id, { onDelete: "cascade" }),
   next_number: integer().notNull(),
 });
+
+/** What a seller owes a customer in a currency, from one order to the next; negative: what the customer owes. */
+export const customerBalances = pgTable(
+  "customer_balances",
+  {
+    organization_id: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
+    customer_id: uuid().notNull(),
+    currency: text().notNull(),
+    amount: integer().notNull(),
+    modified_at: instant(),
+  },
+  (table) => [ownedKey(table.customer_id, table.currency), references(table.customer_id, customers)],
+);

@@ -11,6 +11,7 @@ import { orderService } from "../orders/service.ts";
 import { organizationService } from "../organizations/service.ts";
 import { paymentService } from "../payments/service.ts";
 import { productService } from "../products/service.ts";
+import { refundService } from "../refunds/service.ts";
 import { taxService } from "../tax/service.ts";
 import { webhookService } from "../webhooks/service.ts";
 import type { Provider } from "./provider.ts";
@@ -31,6 +32,7 @@ export const embedded: Provider = {
   checkoutClient: checkoutClientService,
   orders: orderService,
   payments: paymentService,
+  refunds: refundService,
   webhooks: webhookService,
   catalog: catalogService,
 };

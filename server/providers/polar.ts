@@ -116,6 +116,11 @@ export function polarProvider(config: Config): Provider {
       list: (ctx, { query }) => relay(ctx, () => polar.payments.list(query as never)),
       get: (ctx, { params }) => relay(ctx, () => polar.payments.get(params.id)),
     },
+    refunds: {
+      list: (ctx, { query }) => relay(ctx, () => polar.refunds.list(query as never)),
+      create: (ctx, { body }) => relay(ctx, () => polar.refunds.create(body as never)),
+      preview: notHosted("A refund is previewed by floe's own engine, not by hosted Polar."),
+    },
     webhooks: {
       listEndpoints: (ctx, { query }) => relay(ctx, () => polar.webhooks.listWebhookEndpoints(query as never)),
       createEndpoint: (ctx, { body }) => relay(ctx, () => polar.webhooks.createWebhookEndpoint(body as never)),

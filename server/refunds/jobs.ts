@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { Sweep } from "../lib/sweeps.ts";
-import { executeRefund, refund_again_ms } from "./service.ts";
+import { refund_again_ms } from "./rules.ts";
+import { executeRefund } from "./service.ts";
 import { takeDueRefund } from "./store.ts";
 import { refunds } from "./tables.ts";
 

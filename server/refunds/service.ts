@@ -1,36 +1,214 @@
-import type { Ctx, Deps, Tx } from "../lib/context.ts";
+import type { Refund, refunds } from "../../shared/api/refunds.ts";
+import type { Service } from "../../shared/contract.ts";
+import { ApiError, fault, invalid } from "../../shared/errors.ts";
+import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
+import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
+import { loggable } from "../lib/loggable.ts";
+import { queueMail } from "../lib/mail.ts";
+import { pageOf } from "../lib/page.ts";
+import type { RowKey } from "../lib/rows.ts";
 import { transact } from "../lib/unit-of-work.ts";
+import { computeRefundable, type OrderAggregate } from "../orders/rules.ts";
+import { refundOrder } from "../orders/service.ts";
+import { findOrder, lockOrder } from "../orders/store.ts";
+import { isReadyForPayment } from "../organizations/rules.ts";
+import { findOrganization } from "../organizations/store.ts";
 import type { PaymentRow } from "../payments/rules.ts";
-import { findChargeOf, insertRefund, type RefundRow, updateOpenRefund } from "./store.ts";
+import { ProcessorError, type RefundOutcome } from "../processors/processor.ts";
+import { findProducts } from "../products/store.ts";
+import { findMemberEmails, findOrganizationName } from "../webhooks/store.ts";
+import {
+  checkRefund,
+  computeTaxShare,
+  countsOf,
+  fitShare,
+  type Left,
+  planOutcome,
+  processorReason,
+  type RefundRow,
+  refund_again_ms,
+  serializeRefund,
+  surplusMail,
+  takeOff,
+  type Word,
+} from "./rules.ts";
+import * as store from "./store.ts";
 
-/** How long the processor has for a refund before it is asked again. */
-export const refund_again_ms = 10 * 60_000;
+type Db = Ctx["db"];
+type Asked = { amount?: number | undefined; revoke_benefits: boolean };
+type Checked = { amount: number; tax_amount: number; left: Left; payment: PaymentRow };
+
+/** What may be refunded of an order now, and by which payment, or the refusal (RFD-03, RFD-04). */
+async function checkOrder(db: Db, found: OrderAggregate, asked: Asked): Promise<Checked> {
+  const { order } = found;
+  const seller = await findOrganization(db, order.organization_id);
+  const left = takeOff(computeRefundable(order), await store.sumPending(db, order));
+  const amount = asked.amount ?? left.refundable_amount;
+  checkRefund(
+    { isBlocked: !seller || !isReadyForPayment(seller), status: order.status, subscription_id: null, left },
+    { amount, revoke_benefits: asked.revoke_benefits },
+  );
+  const payment = await store.findPaymentOf(db, order);
+  if (!payment || amount === 0)
+    throw new ApiError("RefundUnknownPayment", "This order was not paid with a payment, so there is none to refund.");
+  return { amount, tax_amount: computeTaxShare(order, left, amount), left, payment };
+}
+
+const unknownOrder = (place: "body" | "query", id: string) =>
+  invalid({ ...fault(["order_id"], "Order not found", "value_error", id), loc: [place, "order_id"] });
+
+/** The refunds of the API. */
+export const refundService: Service<typeof refunds, Ctx> = {
+  async list(ctx, { query }) {
+    const { items, total } = await store.listRefunds(ctx.db, organizationsOf(ctx), query);
+    return pageOf(items.map(serializeRefund), total, query);
+  },
+  async create(ctx, { body }) {
+    const { comment, ...asked } = body;
+    let opened: RefundRow | undefined;
+    // What is written here is the answer already, should this process not live to give another.
+    await transact(ctx, async (tx): Promise<Refund> => {
+      const found = await lockOrder(tx, organizationOf(ctx), body.order_id);
+      if (!found || found.order.invoice_number === null) throw unknownOrder("body", body.order_id);
+      const { organization_id, customer_id, currency } = found.order;
+      const { tax_amount, payment } = await checkOrder(tx, found, asked);
+      const now = ctx.clock.now();
+      opened = await store.insertRefund(tx, {
+        ...asked,
+        id: newId(now),
+        organization_id,
+        created_at: now,
+        origin: "api",
+        tax_amount,
+        currency,
+        customer_id,
+        payment_id: payment.id,
+        comment: comment ?? null,
+        due_at: new Date(now.getTime() + refund_again_ms),
+      });
+      if (!opened) throw new Error("The refund was not written.");
+      return serializeRefund(opened);
+    });
+    if (!opened) throw new Error("The refund was not written.");
+    return serializeRefund(await tryRefund(ctx, opened));
+  },
+  async preview(ctx, { query }) {
+    const { revoke_benefits = false } = query;
+    const found = await findOrder(ctx.db, organizationOf(ctx), query.order_id);
+    if (!found) throw unknownOrder("query", query.order_id);
+    const { order } = found;
+    const { amount, tax_amount, left } = await checkOrder(ctx.db, found, { amount: query.amount, revoke_benefits });
+    const rest = takeOff(left, { amount, tax_amount });
+    const [product] = revoke_benefits ? await findProducts(ctx.db, order.organization_id, [order.product_id]) : [];
+    return {
+      order_id: order.id,
+      currency: order.currency,
+      amount,
+      tax_amount,
+      total_amount: amount + tax_amount,
+      remaining_amount: rest.refundable_amount,
+      remaining_tax_amount: rest.refundable_tax_amount,
+      revoke_benefits,
+      benefits: (product?.benefits ?? []).map(({ id, type, description }) => ({ id, type, description })),
+    };
+  },
+};
 
 /** Write down that money which no order waits for goes back. The processor is asked later, outside of any transaction. */
 export async function openSurplusRefund(tx: Tx, ctx: Deps | Ctx, payment: PaymentRow): Promise<void> {
   const now = ctx.clock.now();
-  const { id: payment_id, organization_id, amount, currency } = payment;
-  const values = { payment_id, organization_id, amount, currency, origin: "surplus" as const };
-  await insertRefund(tx, { ...values, id: newId(now), created_at: now, due_at: now });
+  const { id: payment_id, organization_id, amount, currency, order_id, customer_id } = payment;
+  await store.insertRefund(tx, {
+    id: newId(now),
+    organization_id,
+    created_at: now,
+    origin: "surplus",
+    reason: "duplicate",
+    amount,
+    // Nothing was sold for it, so there is no tax in it.
+    tax_amount: 0,
+    currency,
+    order_id,
+    customer_id,
+    payment_id,
+    due_at: now,
+  });
   ctx.log.warn({ payment_id, organization_id }, "Money was taken for what had been paid already; it goes back.");
+}
+
+/** Ask the processor for a refund; no transaction is open. The same refund again is the same one there. */
+async function askProcessor(deps: Deps | Ctx, row: RefundRow): Promise<RefundOutcome> {
+  const intent_processor_id = await store.findChargeOf(deps.db, row);
+  if (intent_processor_id === null) throw new Error(`The payment of the refund ${row.id} has no charge.`);
+  return deps.processor.refund({
+    refund_id: row.id,
+    intent_processor_id,
+    amount: row.amount + row.tax_amount,
+    reason: processorReason(row.reason),
+  });
+}
+
+/** Have a written refund done while somebody waits for it. Without an answer it stays pending, and is asked for again. */
+async function tryRefund(ctx: Ctx, row: RefundRow): Promise<RefundRow> {
+  let word: Word = { status: "pending", processor_id: null, failure_reason: null };
+  try {
+    word = await askProcessor(ctx, row);
+  } catch (error) {
+    if (error instanceof ProcessorError) word = { status: "failed", processor_id: null, failure_reason: error.message };
+    else ctx.log.error({ err: error, refund_id: row.id }, "The processor gave no answer; it will be asked again.");
+  }
+  try {
+    return await settleRefund(ctx, row, word);
+  } catch (error) {
+    // The money may be on its way, so nobody must be told that it failed.
+    ctx.log.error({ error: loggable(error), refund_id: row.id }, "A refund could not be settled; it is tried again.");
+    return row;
+  }
 }
 
 /** Have the processor give money back, and write down what it says: done, refused, or still to come. */
 export async function executeRefund(deps: Deps, row: RefundRow): Promise<void> {
-  const intent_processor_id = await findChargeOf(deps.db, row);
-  if (intent_processor_id === null) throw new Error(`The payment of the refund ${row.id} has no charge.`);
-  const { id: refund_id, amount } = row;
-  const outcome = await deps.processor.refund({ refund_id, intent_processor_id, amount, reason: "duplicate" });
-  const { status, processor_id, failure_reason } = outcome;
-  const now = deps.clock.now();
-  const due_at = status === "pending" ? new Date(now.getTime() + refund_again_ms) : null;
-  await transact(deps, (tx) =>
-    updateOpenRefund(tx, row, { status, processor_id, failure_reason, due_at, modified_at: now }),
-  );
-  if (status === "failed")
-    deps.log.error(
-      { refund_id, processor_id, failure_reason },
-      "The processor could not give money back; do it by hand.",
-    );
+  await settleRefund(deps, row, await askProcessor(deps, row));
+}
+
+/**
+ * Write down what the processor says of a refund: the one way in which it ends, comes back or is told of. The order is
+ * locked first, so that all that is refunded of it takes turns.
+ */
+export function settleRefund(deps: Deps | Ctx, key: RowKey & { order_id: string }, word: Word): Promise<RefundRow> {
+  return transact(deps, async (tx) => {
+    const order = await lockOrder(tx, key.organization_id, key.order_id);
+    if (!order) throw new Error(`The order ${key.order_id} is gone.`);
+    const row = await store.lockRefund(tx, key);
+    const now = deps.clock.now();
+    const planned = { ...row, ...planOutcome(row, word, now) };
+    const before = countsOf(row);
+    let share = countsOf(planned);
+    if (row.status !== planned.status && share.amount + share.tax_amount > 0) {
+      share = fitShare(computeRefundable(order.order), share);
+      Object.assign(planned, share);
+    }
+    const isNews = !row.is_announced || row.status !== planned.status;
+    if (!isNews) return store.updateRefund(tx, row, { processor_id: planned.processor_id, due_at: planned.due_at });
+    const moved = { ...planned, is_announced: true, modified_at: now };
+    const type = row.is_announced ? "refund.updated" : "refund.created";
+    await emit(tx, deps, row.organization_id, type, serializeRefund(moved));
+    const change = { amount: share.amount - before.amount, tax_amount: share.tax_amount - before.tax_amount };
+    if (change.amount !== 0 || change.tax_amount !== 0)
+      Object.assign(moved, await refundOrder(tx, deps, order, change, row.balance_amount));
+    if (moved.origin === "surplus" && moved.status !== "pending") await tellSeller(tx, deps, moved);
+    if (moved.status === "failed")
+      deps.log.error(
+        { refund_id: row.id, processor_id: moved.processor_id, failure_reason: moved.failure_reason },
+        "The processor did not give money back.",
+      );
+    return store.updateRefund(tx, row, moved);
+  });
+}
+
+async function tellSeller(tx: Tx, deps: Deps, row: RefundRow): Promise<void> {
+  const name = await findOrganizationName(tx, row.organization_id);
+  for (const to of await findMemberEmails(tx, row.organization_id))
+    await queueMail(tx, deps, surplusMail(to, name, row));
 }

@@ -1,14 +1,89 @@
-import { and, eq, lte } from "drizzle-orm";
+import { and, count, eq, inArray, isNull, lte, ne, sql, sum } from "drizzle-orm";
+import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { matchKey, type RowKey } from "../lib/rows.ts";
+import { among, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
+import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import type { Share } from "../orders/rules.ts";
+import type { PaymentRow } from "../payments/rules.ts";
 import { payments } from "../payments/tables.ts";
+import type { RefundRow } from "./rules.ts";
 import { refunds } from "./tables.ts";
 
-export type RefundRow = typeof refunds.$inferSelect;
+type Filter = Paging & {
+  id?: string[] | undefined;
+  order_id?: string[] | undefined;
+  subscription_id?: string[] | undefined;
+  customer_id?: string[] | undefined;
+  external_customer_id?: string[] | undefined;
+  succeeded?: boolean | undefined;
+  sorting: readonly string[];
+};
+const sortable = { created_at: refunds.created_at, amount: refunds.amount };
+const ofCustomer = followKey(refunds.customer_id, customers);
 
-/** Add a refund; nothing happens where the same surplus is being given back already. */
-export async function insertRefund(tx: Tx, values: typeof refunds.$inferInsert): Promise<void> {
-  await tx.insert(refunds).values(values).onConflictDoNothing();
+/** One page of refunds, and how many there are (RFD-14). */
+export async function listRefunds(db: Database, organizations: readonly string[], filter: Filter) {
+  const where = and(
+    ofOrganizations(refunds.organization_id, organizations),
+    among(refunds.id, filter.id),
+    among(refunds.order_id, filter.order_id),
+    filter.subscription_id && sql`false`,
+    among(refunds.customer_id, filter.customer_id),
+    filter.external_customer_id &&
+      and(inArray(customers.external_id, filter.external_customer_id), isNull(customers.deleted_at)),
+    filter.succeeded === undefined ? undefined : (filter.succeeded ? eq : ne)(refunds.status, "succeeded"),
+  );
+  const rows = await db
+    .select({ refund: refunds })
+    .from(refunds)
+    .innerJoin(customers, ofCustomer)
+    .where(where)
+    .orderBy(...orderBy(filter.sorting, sortable, refunds.id))
+    .limit(filter.limit)
+    .offset(offsetOf(filter));
+  const [row] = await db.select({ total: count() }).from(refunds).innerJoin(customers, ofCustomer).where(where);
+  return { items: rows.map(({ refund }) => refund), total: row?.total ?? 0 };
+}
+
+/** Add a refund; undefined where it is there: the same surplus, or the same one of the processor's. */
+export async function insertRefund(tx: Tx, values: typeof refunds.$inferInsert): Promise<RefundRow | undefined> {
+  const [row] = await tx.insert(refunds).values(values).onConflictDoNothing().returning();
+  return row;
+}
+
+/** The payment that an order was paid with. */
+export async function findPaymentOf(db: Database, order: RowKey): Promise<PaymentRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(payments)
+    .where(
+      and(
+        eq(payments.organization_id, order.organization_id),
+        eq(payments.order_id, order.id),
+        eq(payments.status, "succeeded"),
+        eq(payments.is_surplus, false),
+      ),
+    );
+  return row;
+}
+
+/** What is under way of an order: asked for, and not known to be with the buyer. */
+export async function sumPending(db: Database, order: RowKey): Promise<Share> {
+  const [row] = await db
+    .select({
+      amount: sum(refunds.amount).mapWith(Number),
+      tax_amount: sum(refunds.tax_amount).mapWith(Number),
+    })
+    .from(refunds)
+    .where(
+      and(
+        eq(refunds.organization_id, order.organization_id),
+        eq(refunds.order_id, order.id),
+        eq(refunds.status, "pending"),
+        ne(refunds.origin, "surplus"),
+      ),
+    );
+  return { amount: row?.amount ?? 0, tax_amount: row?.tax_amount ?? 0 };
 }
 
 /** The processor's own id of the charge that a refund is of. */
@@ -20,14 +95,18 @@ export async function findChargeOf(db: Database, { organization_id, payment_id }
   return row?.processor_id ?? null;
 }
 
-/** Change a refund that is still to be done; false when another process was faster. */
-export async function updateOpenRefund(tx: Tx, row: RefundRow, patch: Partial<RefundRow>): Promise<boolean> {
-  const changed = await tx
-    .update(refunds)
-    .set(patch)
-    .where(and(matchKey(refunds, row), eq(refunds.status, "pending")))
-    .returning({ id: refunds.id });
-  return changed.length > 0;
+/** A refund, kept from changing until the transaction ends. The caller has locked its order. */
+export async function lockRefund(tx: Tx, key: RowKey): Promise<RefundRow> {
+  const [row] = await tx.select().from(refunds).where(matchKey(refunds, key)).for("no key update");
+  if (!row) throw new Error(`The refund ${key.id} is gone.`);
+  return row;
+}
+
+/** Change a refund that the caller has locked. */
+export async function updateRefund(tx: Tx, key: RowKey, patch: Partial<RefundRow>): Promise<RefundRow> {
+  const [row] = await tx.update(refunds).set(patch).where(matchKey(refunds, key)).returning();
+  if (!row) throw new Error(`The refund ${key.id} is gone.`);
+  return row;
 }
 
 /** Take a refund, if it is due. It is put off first, so that no other server works on it at the same time. */

@@ -13,6 +13,7 @@ import { orders } from "./orders.ts";
 import { organizations } from "./organizations.ts";
 import { payments } from "./payments.ts";
 import { products } from "./products.ts";
+import { refunds } from "./refunds.ts";
 import { tax } from "./tax.ts";
 import { webhooks } from "./webhooks.ts";
 
@@ -32,6 +33,7 @@ export const api = {
   checkoutClient,
   orders,
   payments,
+  refunds,
   webhooks,
   catalog,
 } as const satisfies Contract;

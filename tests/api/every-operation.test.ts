@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { checkouts } from "../../server/checkouts/tables.ts";
 import { openapiOf, operationIdOf } from "../../server/http/openapi.ts";
+import { payments } from "../../server/payments/tables.ts";
 import { api } from "../../shared/api/index.ts";
 import { urlOf } from "../../shared/client.ts";
 import { expandScopes, scopes } from "../../shared/scopes.ts";
@@ -18,7 +19,7 @@ import {
 } from "../support/operations.ts";
 import { organizationOf } from "../support/people.ts";
 import { startOnPostgres } from "../support/races.ts";
-import { freshOf, payment, rowOf, sell } from "../support/rows.ts";
+import { freshOf, payment, rowOf, sell, sellOrder } from "../support/rows.ts";
 
 /** What holds for every operation of the contract. What they do with bad input is in bad-input.test.ts. */
 
@@ -240,6 +241,15 @@ describe("the answers that have a reason of their own", () => {
       .where(eq(checkouts.client_secret, late.client_secret ?? ""));
     for (const name of ["get", "update", "confirm"])
       expect((await call(buyers(name), { params: late })).json.error).toBe("ExpiredCheckoutError");
+  });
+
+  test("RFD-03: 404 where an order was paid with nothing that could go back", async () => {
+    const { floe, seller, call } = all;
+    const body = { amount: 500, reason: "other" as const, order_id: await sellOrder(floe, seller) };
+    await floe.deps.db.update(payments).set({ is_surplus: true }).where(eq(payments.order_id, body.order_id));
+    const made = await call(named("refunds.create"), { as: seller.key, body });
+    const shown = await call(named("refunds.preview"), { as: seller.key, query: { order_id: body.order_id } });
+    for (const { status, json } of [made, shown]) expect([status, json.error]).toEqual([404, "RefundUnknownPayment"]);
   });
 
   test("409 where a plan is stale, and where a thing is taken", async () => {

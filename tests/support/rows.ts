@@ -4,6 +4,7 @@ import { sellableCountries } from "../../shared/countries.ts";
 import { unionCountries } from "../../shared/tax.ts";
 import { begin, put, upload } from "./files.ts";
 import type { Floe, Seller } from "./floe.ts";
+import { newId } from "./ids.ts";
 
 /** Where a row of a resource is found: its path parameters, and those of single operations that name another thing. */
 export type Row = { params: Record<string, string>; of?: Record<string, Record<string, string>> };
@@ -47,6 +48,16 @@ export async function sell(floe: Floe, seller: Seller) {
   await floe.runJobs();
   return checkout;
 }
+
+/** The same; answers the order. */
+export async function sellOrder(floe: Floe, seller: Seller): Promise<string> {
+  const { id: checkout_id } = await sell(floe, seller);
+  const [order] = (await seller.client.orders.list({ query: { checkout_id } })).items;
+  if (!order) throw new Error("The sale made no order.");
+  return order.id;
+}
+
+const refund = { amount: 500, reason: "customer_request" as const };
 
 /** Makes one row of each resource. A resource without an entry does not compile, so each gets its baseline tests. */
 export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<Row> } = {
@@ -92,17 +103,16 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
   },
   checkouts: async (_, seller) => ({ params: { id: (await openCheckout(seller)).id } }),
   checkoutClient: async (_, seller) => ({ params: { client_secret: (await openCheckout(seller)).client_secret } }),
-  orders: async (floe, seller) => {
-    await sell(floe, seller);
-    const [order] = (await seller.client.orders.list({ query: {} })).items;
-    if (!order) throw new Error("The sale made no order.");
-    return { params: { id: order.id } };
-  },
+  orders: async (floe, seller) => ({ params: { id: await sellOrder(floe, seller) } }),
   payments: async (floe, seller) => {
     await sell(floe, seller);
     const [payment] = (await seller.client.payments.list({ query: {} })).items;
     if (!payment) throw new Error("The sale made no payment.");
     return { params: { id: payment.id } };
+  },
+  refunds: async (floe, seller) => {
+    await seller.client.refunds.create({ body: { ...refund, order_id: await sellOrder(floe, seller) } });
+    return { params: {} };
   },
   catalog: async () => ({ params: {} }),
   webhooks: async (floe, seller) => {
@@ -227,6 +237,7 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
     customer_name: "Sample",
     customer_email: "sample@example.com",
   }),
+  "refunds.create": () => ({ ...refund, order_id: newId(), comment: "By telephone.", metadata: { ticket: 12 } }),
   "catalog.plan": () => ({ document }),
   "catalog.apply": () => ({ document, prune: false }),
   "catalog.import": (product_id, number) => ({
@@ -254,6 +265,8 @@ export const freshOf: Record<
     params: { client_secret: (await openCheckout(seller)).client_secret },
     body: payment,
   }),
+  "refunds.create": async (floe, seller) => ({ body: { ...refund, order_id: await sellOrder(floe, seller) } }),
+  "refunds.preview": async (floe, seller) => ({ query: { order_id: await sellOrder(floe, seller) } }),
   "catalog.import": async (floe, seller) => ({
     body: { catalog: "fresh", kind: "products", key: "fresh", id: (await rowOf.products(floe, seller)).params.id },
   }),

@@ -1,0 +1,403 @@
+import { and, eq } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { events, mails } from "../../server/lib/tables.ts";
+import { customerBalances, orders } from "../../server/orders/tables.ts";
+import { organization } from "../../server/organizations/tables.ts";
+import { payments } from "../../server/payments/tables.ts";
+import {
+  type Processor,
+  ProcessorError,
+  type RefundOutcome,
+  type RefundRequest,
+} from "../../server/processors/processor.ts";
+import { testIntents, testRefunds } from "../../server/processors/tables.ts";
+import { refund_again_ms } from "../../server/refunds/rules.ts";
+import { refunds } from "../../server/refunds/tables.ts";
+import type { Refund } from "../../shared/api/refunds.ts";
+import { type Floe, type Seller, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
+import { sellOrder } from "../support/rows.ts";
+
+let floe: Floe;
+let seller: Seller;
+let real: Processor;
+/** What the processor says instead, once each. */
+let words: ((request: RefundRequest) => Promise<RefundOutcome>)[] = [];
+let asked: RefundRequest[] = [];
+beforeAll(async () => {
+  floe = await start({
+    replace: (deps) => {
+      real = deps.processor;
+      const refund = async (request: RefundRequest) => {
+        asked.push(request);
+        const say = words.shift();
+        return say ? say(request) : real.refund(request);
+      };
+      return { processor: { ...real, refund } };
+    },
+  });
+});
+afterAll(() => floe.close());
+beforeEach(async () => {
+  seller = await floe.seller();
+  [words, asked] = [[], []];
+});
+
+/** A sale of 10.00 and 2.50 of tax, as the order and the processor have it. */
+async function sellTaxed(): Promise<string> {
+  const id = await sellOrder(floe, seller);
+  const { db } = floe.deps;
+  await db.update(orders).set({ subtotal_amount: 1000, tax_amount: 250 }).where(eq(orders.id, id));
+  const [payment] = await db.update(payments).set({ amount: 1250 }).where(eq(payments.order_id, id)).returning();
+  await db
+    .update(testIntents)
+    .set({ amount: 1250 })
+    .where(eq(testIntents.payment_id, payment?.id ?? ""));
+  return id;
+}
+const other = "other" as const;
+const give = (order_id: string, amount: number, more: object = {}) =>
+  seller.client.refunds.create({ body: { order_id, amount, reason: other, ...more } });
+const tryGive = (order_id: string, amount: number, more: object = {}) =>
+  floe.request("POST", "/v1/refunds/", { token: seller.key, body: { order_id, amount, reason: other, ...more } });
+const orderOf = (id: string) => seller.client.orders.get({ params: { id } });
+const standing = async (id: string) => {
+  const { status, refunded_amount, refunded_tax_amount, refundable_amount, refundable_tax_amount } = await orderOf(id);
+  return [status, refunded_amount, refunded_tax_amount, refundable_amount, refundable_tax_amount];
+};
+/** What the seller was told, of refunds and orders, since the order was paid. */
+async function told(): Promise<string[]> {
+  const rows = await floe.deps.db
+    .select()
+    .from(events)
+    .where(eq(events.organization_id, seller.organization_id))
+    .orderBy(events.seq);
+  const types = rows.map(({ type, data }) => [type, (data as { status: string }).status].join(" "));
+  const since = types.lastIndexOf("order.paid paid");
+  return types.slice(since + 1).filter((type) => /^(order|refund)/.test(type));
+}
+const given = async (order_id: string): Promise<number[]> => {
+  const rows = await floe.deps.db
+    .select({ amount: testRefunds.amount })
+    .from(testRefunds)
+    .innerJoin(testIntents, eq(testIntents.id, testRefunds.intent_id))
+    .innerJoin(payments, eq(payments.id, testIntents.payment_id))
+    .where(eq(payments.order_id, order_id))
+    .orderBy(testRefunds.created_at);
+  return rows.map(({ amount }) => amount);
+};
+const say =
+  (status: RefundOutcome["status"], failure_reason: string | null = null) =>
+  async (request: RefundRequest): Promise<RefundOutcome> => ({
+    ...(await real.refund(request)),
+    status,
+    failure_reason,
+  });
+/** The processor has moved on, and is asked again. */
+async function hear(id: string, word: (request: RefundRequest) => Promise<RefundOutcome>) {
+  words = [word];
+  await floe.deps.db
+    .update(refunds)
+    .set({ due_at: new Date(0) })
+    .where(eq(refunds.id, id));
+  await floe.runJobs();
+}
+
+describe("a refund", () => {
+  test("RFD-04 to RFD-08, RFD-11, RFD-14: by parts, with its share of the tax, and the state and the events that follow", async () => {
+    const id = await sellTaxed();
+    const order = await orderOf(id);
+    const first = await give(id, 400, {
+      reason: "customer_request",
+      comment: "A secret note",
+      metadata: { ticket: 7 },
+    });
+    expect(first).toEqual({
+      id: first.id,
+      created_at: floe.clock.now(),
+      modified_at: floe.clock.now(),
+      status: "succeeded",
+      reason: "customer_request",
+      amount: 400,
+      tax_amount: 100,
+      currency: "usd",
+      organization_id: seller.organization_id,
+      order_id: id,
+      subscription_id: null,
+      customer_id: order.customer_id,
+      revoke_benefits: false,
+      dispute: null,
+      metadata: { ticket: 7 },
+    });
+    expect(await standing(id)).toEqual(["partially_refunded", 400, 100, 600, 150]);
+    expect(await told()).toEqual([
+      "refund.created succeeded",
+      "order.updated partially_refunded",
+      "order.refunded partially_refunded",
+    ]);
+    floe.clock.advance(1000);
+    expect(await give(id, 600, { revoke_benefits: true })).toMatchObject({ tax_amount: 150, revoke_benefits: true });
+    expect(await standing(id)).toEqual(["refunded", 1000, 250, 0, 0]);
+    expect((await told()).slice(3)).toEqual([
+      "refund.created succeeded",
+      "order.updated refunded",
+      "order.refunded refunded",
+    ]);
+    expect(await given(id)).toEqual([500, 750]);
+    const listed = (await floe.request("GET", "/v1/refunds/", { token: seller.key })).text;
+    expect(listed).not.toContain("secret note");
+    expect(asked.map(({ reason }) => reason)).toEqual(["requested_by_customer", "requested_by_customer"]);
+  });
+
+  test("RFD-02, RFD-03: is refused where there is nothing to refund, and says which", async () => {
+    const id = await sellTaxed();
+    const stranger = await floe.seller("stranger");
+    const unknown = [422, ["body", "order_id"], "Order not found"];
+    const placed = ({ status, json }: { status: number; json: never }) => {
+      const [fault] = (json as { detail: { loc: string[]; msg: string }[] }).detail;
+      return [status, fault?.loc, fault?.msg];
+    };
+    expect(placed(await tryGive(newId(), 1))).toEqual(unknown);
+    const body = { order_id: id, amount: 1, reason: other };
+    expect(placed(await floe.request("POST", "/v1/refunds/", { token: stranger.key, body }))).toEqual(unknown);
+    const most = [422, ["body", "amount"], "Refund amount exceeds refundable amount"];
+    expect(placed(await tryGive(id, 1001))).toEqual(most);
+    for (const amount of [0, -1, 1.5, "10", null, 1e300])
+      expect((await tryGive(id, amount as number)).status).toBe(422);
+    expect((await tryGive(id, 1, { reason: "dispute_prevention" })).status).toBe(422);
+    expect((await tryGive(id, 1, { metadata: { a: { b: 1 } } })).status).toBe(422);
+    expect(await standing(id)).toEqual(["paid", 0, 0, 1000, 250]);
+    await give(id, 1000);
+    expect(await tryGive(id, 1)).toMatchObject({ status: 403, json: { error: "RefundedAlready" } });
+    const unpaid = await sellTaxed();
+    await floe.deps.db.update(payments).set({ status: "failed" }).where(eq(payments.order_id, unpaid));
+    expect(await tryGive(unpaid, 1)).toMatchObject({ status: 404, json: { error: "RefundUnknownPayment" } });
+    expect(await given(id)).toEqual([1250]);
+    expect(await told()).toEqual([]);
+  });
+
+  test("RFD-04: a free order has nothing to refund", async () => {
+    const free = await seller.client.products.create({ body: { name: "Sample", prices: [{ amount_type: "free" }] } });
+    const checkout = await seller.client.checkouts.create({ body: { products: [free.id] } });
+    const params = { client_secret: checkout.client_secret };
+    await floe.client().checkoutClient.confirm({ params, body: { customer_email: "ada@example.com" } });
+    await floe.runJobs();
+    const [order] = (await seller.client.orders.list({ query: {} })).items;
+    expect((await tryGive(order?.id ?? "", 1)).status).toBe(422);
+    const shown = await floe.request("GET", `/v1/refunds/preview?order_id=${order?.id}`, { token: seller.key });
+    expect(shown).toMatchObject({ status: 404, json: { error: "RefundUnknownPayment" } });
+  });
+
+  test("is previewed to the cent, with what is taken back, and nothing has happened", async () => {
+    const id = await sellTaxed();
+    const { product_id } = await orderOf(id);
+    const benefit = await seller.client.benefits.create({
+      body: { type: "custom", description: "Our thanks", properties: {} },
+    });
+    await seller.client.products.setBenefits({ params: { id: product_id }, body: { benefits: [benefit.id] } });
+    const shown = await seller.client.refunds.preview({ query: { order_id: id, amount: 400, revoke_benefits: true } });
+    expect(shown).toEqual({
+      order_id: id,
+      currency: "usd",
+      amount: 400,
+      tax_amount: 100,
+      total_amount: 500,
+      remaining_amount: 600,
+      remaining_tax_amount: 150,
+      revoke_benefits: true,
+      benefits: [{ id: benefit.id, type: "custom", description: "Our thanks" }],
+    });
+    expect(await seller.client.refunds.preview({ query: { order_id: id } })).toMatchObject({
+      amount: 1000,
+      tax_amount: 250,
+      remaining_amount: 0,
+      benefits: [],
+    });
+    expect([asked, await standing(id)]).toEqual([[], ["paid", 0, 0, 1000, 250]]);
+  });
+
+  test("RFD-09, RFD-11: that stays pending does not touch the order, but its money is not given twice; later it does", async () => {
+    const id = await sellTaxed();
+    words = [say("pending")];
+    const made = await give(id, 800);
+    expect([made.status, await standing(id)]).toEqual(["pending", ["paid", 0, 0, 1000, 250]]);
+    expect((await tryGive(id, 201)).status).toBe(422);
+    expect((await seller.client.refunds.preview({ query: { order_id: id } })).amount).toBe(200);
+    expect(await told()).toEqual(["refund.created pending"]);
+    await hear(made.id, say("pending"));
+    expect(await told()).toEqual(["refund.created pending"]);
+    await hear(made.id, say("succeeded"));
+    expect(await standing(id)).toEqual(["partially_refunded", 800, 200, 200, 50]);
+    const [, ...after] = await told();
+    expect(after).toEqual([
+      "refund.updated succeeded",
+      "order.updated partially_refunded",
+      "order.refunded partially_refunded",
+    ]);
+    expect(await given(id)).toEqual([1000]);
+  });
+
+  test("RFD-09, RFD-11, RFD-13: that comes back is taken off the order again, to the last cent, and off the balance", async () => {
+    const id = await sellTaxed();
+    const { customer_id, currency } = await orderOf(id);
+    const { organization_id } = seller;
+    await floe.deps.db.insert(customerBalances).values({ organization_id, customer_id, currency, amount: 300 });
+    const balance = async () =>
+      (await floe.deps.db.select().from(customerBalances).where(eq(customerBalances.customer_id, customer_id)))[0]
+        ?.amount;
+    const part = await give(id, 100);
+    expect([part.tax_amount, await balance()]).toEqual([25, 175]);
+    const rest = await give(id, 900);
+    expect([await standing(id), await balance()]).toEqual([["refunded", 1000, 250, 0, 0], 0]);
+    await hear(rest.id, say("failed", "expired_or_canceled_card"));
+    expect([await standing(id), await balance()]).toEqual([["partially_refunded", 100, 25, 900, 225], 175]);
+    await hear(part.id, say("failed", "expired_or_canceled_card"));
+    expect([await standing(id), await balance()]).toEqual([["paid", 0, 0, 1000, 250], 300]);
+    expect((await told()).slice(6)).toEqual([
+      "refund.updated failed",
+      "order.updated partially_refunded",
+      "refund.updated failed",
+      "order.updated paid",
+    ]);
+    expect((await give(id, 1000)).status).toBe("failed");
+  });
+
+  test("RFD-13: a debt is not made greater by a refund", async () => {
+    const id = await sellTaxed();
+    const { customer_id, currency } = await orderOf(id);
+    const { organization_id } = seller;
+    await floe.deps.db.insert(customerBalances).values({ organization_id, customer_id, currency, amount: -300 });
+    await give(id, 100);
+    expect(
+      (await floe.deps.db.select().from(customerBalances).where(eq(customerBalances.customer_id, customer_id)))[0]
+        ?.amount,
+    ).toBe(-300);
+  });
+
+  test("that the processor refuses has failed, and can be made anew", async () => {
+    const id = await sellTaxed();
+    words = [() => Promise.reject(new ProcessorError("Not today."))];
+    expect((await give(id, 1000)).status).toBe("failed");
+    expect([await told(), await given(id)]).toEqual([["refund.created failed"], []]);
+    expect((await give(id, 1000)).status).toBe("succeeded");
+    expect(await given(id)).toEqual([1250]);
+  });
+
+  test("that the processor does not answer is asked for again, under the same id, and never doubled", async () => {
+    const id = await sellTaxed();
+    words = [
+      async (request) => {
+        await real.refund(request);
+        throw new Error("The line is gone.");
+      },
+    ];
+    const made = await give(id, 1000);
+    expect([made.status, await told()]).toEqual(["pending", ["refund.created pending"]]);
+    expect((await tryGive(id, 1)).status).toBe(422);
+    floe.clock.advance(refund_again_ms);
+    await floe.runJobs();
+    expect(await standing(id)).toEqual(["refunded", 1000, 250, 0, 0]);
+    expect(await given(id)).toEqual([1250]);
+    expect(new Set(asked.map(({ refund_id }) => refund_id))).toEqual(new Set([made.id]));
+  });
+
+  test("is made once for an idempotency key, also where the process ended before it answered", async () => {
+    const id = await sellTaxed();
+    const headers = { "idempotency-key": newId() };
+    const body = { order_id: id, amount: 100, reason: other };
+    const ask = () => floe.request("POST", "/v1/refunds/", { token: seller.key, body, headers });
+    words = [() => new Promise(() => {})];
+    // It never answers, as to a process that is gone.
+    void ask();
+    await expect.poll(() => asked.length).toBe(1);
+    const again = await ask();
+    expect([again.status, (again.json as Refund).status]).toEqual([201, "pending"]);
+    floe.clock.advance(refund_again_ms);
+    await floe.runJobs();
+    expect(await given(id)).toEqual([125]);
+    expect((await seller.client.refunds.list({ query: { order_id: [id] } })).items).toMatchObject([
+      { status: "succeeded" },
+    ]);
+  });
+
+  test("RFD-03: of a seller who is blocked meanwhile is not made", async () => {
+    const id = await sellTaxed();
+    const block = (blocked_at: Date | null) =>
+      floe.deps.db.update(organization).set({ blocked_at }).where(eq(organization.id, seller.organization_id));
+    await block(floe.clock.now());
+    // Their key is good no more, so nobody gets as far as the refund.
+    expect((await tryGive(id, 1)).status).toBe(401);
+    await block(null);
+    expect(await given(id)).toEqual([]);
+  });
+
+  test("is in the audit log, with the money that it moved", async () => {
+    const id = await sellTaxed();
+    await give(id, 400);
+    const answer = await floe.request("GET", `/api/auth/audit/list?organizationId=${seller.organization_id}`, {
+      token: seller.session,
+    });
+    expect(answer.text).toContain("refund.created");
+    expect(answer.text).toContain("order.refunded");
+  });
+});
+
+describe("the list (RFD-14)", () => {
+  test("is filtered and sorted", async () => {
+    const [first, second] = [await sellTaxed(), await sellTaxed()];
+    const [a, b] = [await give(first, 300), await give(second, 200)];
+    words = [() => Promise.reject(new ProcessorError("Not today."))];
+    const c = await give(second, 100);
+    const { customer_id } = await orderOf(first);
+    const amounts = async (query: object) =>
+      (await seller.client.refunds.list({ query: { sorting: "amount", ...query } })).items.map(({ amount }) => amount);
+    expect(await amounts({})).toEqual([100, 200, 300]);
+    expect(await amounts({ sorting: "-amount" })).toEqual([300, 200, 100]);
+    expect(await amounts({ order_id: [second] })).toEqual([100, 200]);
+    expect(await amounts({ id: [a.id, c.id] })).toEqual([100, 300]);
+    expect(await amounts({ customer_id: [customer_id] })).toEqual([100, 200, 300]);
+    expect(await amounts({ customer_id: [newId()] })).toEqual([]);
+    expect(await amounts({ subscription_id: [newId()] })).toEqual([]);
+    expect(await amounts({ external_customer_id: ["nobody"] })).toEqual([]);
+    expect(await amounts({ succeeded: true })).toEqual([200, 300]);
+    expect(await amounts({ succeeded: false })).toEqual([100]);
+    expect(await amounts({ page: 2, limit: 2 })).toEqual([300]);
+    expect(b.status).toBe("succeeded");
+  });
+});
+
+describe("a second payment of what is paid", () => {
+  test("goes back by itself, does not touch the order, and the seller is told and shown", async () => {
+    const id = await sellTaxed();
+    const [first] = await floe.deps.db.select().from(payments).where(eq(payments.order_id, id));
+    if (!first) throw new Error("There is no payment.");
+    const order = await orderOf(id);
+    const late = newId();
+    const charge = { organization_id: seller.organization_id, payment_id: late, amount: 1250, currency: "usd" };
+    const intent = await real.confirm({
+      ...charge,
+      confirmation_token_id: "pm_card_visa",
+      description: "Again",
+      email: "ada@example.com",
+    } as never);
+    const values = { ...first, id: late, status: "failed" as const, processor_id: intent.processor_id };
+    await floe.deps.db.insert(payments).values({ ...values, reconcile_due_at: new Date(0) });
+    await floe.runJobs();
+    const { items } = await seller.client.refunds.list({ query: { order_id: [id] } });
+    expect(items).toMatchObject([{ status: "succeeded", reason: "duplicate", amount: 1250, tax_amount: 0 }]);
+    expect(await orderOf(id)).toEqual(order);
+    expect(await told()).toEqual(["refund.created succeeded"]);
+    const written = await floe.deps.db.select().from(mails).where(eq(mails.to, seller.email));
+    expect(written.map(({ subject }) => subject).filter((subject) => subject.includes("second payment"))).toEqual([
+      expect.stringMatching(/^A second payment to seller .* was given back$/),
+    ]);
+    // The order itself can still be refunded in full.
+    expect((await give(id, 1000)).tax_amount).toBe(250);
+    expect(await given(id)).toEqual([1250, 1250]);
+    const rows = await floe.deps.db
+      .select()
+      .from(refunds)
+      .where(and(eq(refunds.order_id, id), eq(refunds.origin, "surplus")));
+    expect(rows).toHaveLength(1);
+  });
+});
