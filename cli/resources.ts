@@ -234,6 +234,20 @@ export const looks: Record<string, Look | false> = {
     columns: ["status:state", "amount:money", "method", "decline_reason", "created_at:date", "id:key"],
     examples: { list: ["floe payments list --status failed"] },
   },
+  refunds: {
+    summary: "Money that goes back",
+    noun: "refund",
+    columns: ["amount:money", "tax_amount:money", "status:state", "reason", "order_id", "created_at:date", "id:key"],
+    columnsOf: { preview: ["amount:money", "tax_amount:money", "total_amount:money", "remaining_amount:money"] },
+    examples: {
+      list: ["floe refunds list", "floe refunds list --order-id ORDER_ID --all"],
+      create: [
+        "floe refunds create --order-id ORDER_ID --amount 500 --reason customer_request",
+        "floe refunds create --order-id ORDER_ID --amount 1900 --reason duplicate --revoke-benefits --yes",
+      ],
+      preview: ["floe refunds preview --order-id ORDER_ID"],
+    },
+  },
   webhooks: {
     summary: "Where your events are sent",
     noun: "webhook endpoint",

@@ -19,6 +19,12 @@ type Options = Record<string, unknown> & {
   max?: number;
   idempotencyKey?: string;
 };
+type Asked = { describe(context: Context, body: unknown): Promise<string> };
+/** Questions that say what the request would do, which the server knows, by group and operation. */
+const questions: Record<string, Record<string, () => Promise<Asked>>> = {
+  refunds: { create: () => import("./refund-question.ts") },
+};
+
 type Page = { items?: unknown[]; pagination?: { total_count?: number; max_page?: number } };
 
 const pageSizeMax = 100;
@@ -104,7 +110,8 @@ async function runOperation(
   if (op.confirm) {
     const [named] = op.params.filter((param, index) => params[param] !== values[index]);
     const which = named ? `${values[op.params.indexOf(named)]} is ${params[named]}. ` : "";
-    await confirm(context, which + op.confirm, options.yes);
+    const asked = options.yes ? undefined : await questions[group.name]?.[op.name]?.();
+    await confirm(context, which + ((await asked?.describe(context, body)) ?? op.confirm), options.yes);
   }
   const made = {
     method: op.method,

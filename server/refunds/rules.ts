@@ -3,7 +3,6 @@ import { ApiError, fault, invalid } from "../../shared/errors.ts";
 import { formatMoney, fractionHalfEven, fractionOf } from "../../shared/money.ts";
 import type { Mail } from "../lib/mail.ts";
 import { computeTotals, type OrderRow, type Share } from "../orders/rules.ts";
-import type { RefundOutcome } from "../processors/processor.ts";
 import type { refunds } from "./tables.ts";
 
 export type RefundRow = typeof refunds.$inferSelect;
@@ -80,7 +79,7 @@ const minute_ms = 60_000;
 export const refund_again_ms = 10 * minute_ms;
 
 /** What the processor says of a refund; its own id is not known while it has said nothing. */
-export type Word = Pick<RefundOutcome, "status" | "failure_reason"> & { processor_id: string | null };
+export type Word = Pick<RefundRow, "status" | "failure_reason" | "processor_id">;
 
 /** What the processor's word makes of a refund. */
 export function planOutcome(

@@ -93,6 +93,7 @@ export const refunds = {
     status: 201,
     errors: ["RefundsBlocked", "RefundedAlready", "RefundDisputedPayment", "RefundUnknownPayment"],
     external: true,
+    confirm: "Refund this order?",
   },
   preview: {
     method: "GET",

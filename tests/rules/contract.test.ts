@@ -19,6 +19,7 @@ import { CheckoutOrganization, Organization } from "../../shared/api/organizatio
 import { Payment } from "../../shared/api/payments.ts";
 import { ProductPrice } from "../../shared/api/prices.ts";
 import { CheckoutProduct, OrderProduct, Product } from "../../shared/api/products.ts";
+import { Refund } from "../../shared/api/refunds.ts";
 import { OrderSubscription } from "../../shared/api/subscriptions.ts";
 import { WebhookDelivery, WebhookEndpoint, WebhookEvent } from "../../shared/api/webhooks.ts";
 import type { Operation } from "../../shared/contract.ts";
@@ -115,6 +116,7 @@ const shapes: Record<keyof typeof wireFields, z.ZodType> = {
   OrganizationSocialLink: Organization.shape.socials.element,
   CardPayment,
   GenericPayment,
+  Refund,
   WebhookEndpoint,
   WebhookEvent,
   WebhookDelivery,
@@ -151,6 +153,7 @@ const answers = {
   CheckoutPublicConfirmed,
   Order,
   Payment,
+  Refund,
   Benefit,
   CheckoutLink,
   FileList: files.list.response,
@@ -259,6 +262,7 @@ expectTypeOf<Sent<typeof FileUpload>>().toExtend<models.FileUpload>();
 expectTypeOf<Sent<typeof CustomField>>().toExtend<models.CustomField>();
 expectTypeOf<Sent<typeof Order>>().toExtend<models.Order>();
 expectTypeOf<Sent<typeof Payment>>().toExtend<models.CardPayment | models.GenericPayment>();
+expectTypeOf<Sent<typeof Refund>>().toExtend<models.Refund>();
 expectTypeOf<Sent<typeof WebhookEndpoint>>().toExtend<models.WebhookEndpoint>();
 expectTypeOf<Sent<typeof WebhookDelivery>>().toExtend<models.WebhookDelivery>();
 

@@ -46,6 +46,8 @@ export const operations = [
   "orders.update",
   "payments.list",
   "payments.get",
+  "refunds.list",
+  "refunds.create",
   "webhooks.listEndpoints",
   "webhooks.getEndpoint",
   "webhooks.createEndpoint",
@@ -106,7 +108,7 @@ function speakeasy(sdk: Wire, listOrganizations: string): Record<SdkOperation, C
   /** Path parameters beside the body, which goes under a name of its own. */
   const change = (method: (input: Wire) => Promise<Wire>, name: string, key = "id"): Call =>
     plain(({ [key]: id, ...body }) => method({ [key]: id, [name]: body }));
-  const { organizations, products, customers, checkouts, orders, payments, webhooks } = sdk;
+  const { organizations, products, customers, checkouts, orders, payments, refunds, webhooks } = sdk;
   return {
     "organizations.list": plain((input) => organizations[listOrganizations](input)),
     "organizations.create": plain((input) => organizations.create(input)),
@@ -147,6 +149,8 @@ function speakeasy(sdk: Wire, listOrganizations: string): Record<SdkOperation, C
     "orders.update": change((input) => orders.update(input), "orderUpdate"),
     "payments.list": plain((input) => payments.list(input)),
     "payments.get": plain((input) => payments.get(input)),
+    "refunds.list": plain((input) => refunds.list(input)),
+    "refunds.create": plain((input) => refunds.create(input)),
     "webhooks.listEndpoints": plain((input) => webhooks.listWebhookEndpoints(input)),
     "webhooks.getEndpoint": plain((input) => webhooks.getWebhookEndpoint(input)),
     "webhooks.createEndpoint": plain((input) => webhooks.createWebhookEndpoint(input)),
@@ -193,7 +197,7 @@ const versionedCatalogue = (sdk: Wire): CatalogueCalls => {
 
 /** The 1.x SDK: wire names, path parameters first. */
 function versioned(sdk: Wire): Record<SdkOperation, Call> {
-  const { organizations, products, customers, checkouts, orders, payments, webhooks } = sdk;
+  const { organizations, products, customers, checkouts, orders, payments, refunds, webhooks } = sdk;
   return {
     "organizations.list": (query) => organizations.list(query),
     "organizations.create": (body) => organizations.create(body),
@@ -226,6 +230,8 @@ function versioned(sdk: Wire): Record<SdkOperation, Call> {
     "orders.update": ({ id, ...body }) => orders.update(id, body),
     "payments.list": (query) => payments.list(query),
     "payments.get": ({ id }) => payments.get(id),
+    "refunds.list": (query) => refunds.list(query),
+    "refunds.create": (body) => refunds.create(body),
     "webhooks.listEndpoints": (query) => webhooks.listWebhookEndpoints(query),
     "webhooks.getEndpoint": ({ id }) => webhooks.getWebhookEndpoint(id),
     "webhooks.createEndpoint": (body) => webhooks.createWebhookEndpoint(body),

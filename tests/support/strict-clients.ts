@@ -16,6 +16,7 @@ import { Order$inboundSchema as Order38 } from "polar-sdk-0.38/models/components
 import { Organization$inboundSchema as Organization38 } from "polar-sdk-0.38/models/components/organization.js";
 import { Payment$inboundSchema as Payment38 } from "polar-sdk-0.38/models/components/payment.js";
 import { Product$inboundSchema as Product38 } from "polar-sdk-0.38/models/components/product.js";
+import { Refund$inboundSchema as Refund38 } from "polar-sdk-0.38/models/components/refund.js";
 import { WebhookDelivery$inboundSchema as WebhookDelivery38 } from "polar-sdk-0.38/models/components/webhookdelivery.js";
 import { WebhookEndpoint$inboundSchema as WebhookEndpoint38 } from "polar-sdk-0.38/models/components/webhookendpoint.js";
 import { WebhookEventType as eventTypes38 } from "polar-sdk-0.38/models/components/webhookeventtype.js";
@@ -35,6 +36,7 @@ import { Order$inboundSchema as Order49 } from "polar-sdk-0.49/models/components
 import { Organization$inboundSchema as Organization49 } from "polar-sdk-0.49/models/components/organization.js";
 import { Payment$inboundSchema as Payment49 } from "polar-sdk-0.49/models/components/payment.js";
 import { Product$inboundSchema as Product49 } from "polar-sdk-0.49/models/components/product.js";
+import { Refund$inboundSchema as Refund49 } from "polar-sdk-0.49/models/components/refund.js";
 import { WebhookDelivery$inboundSchema as WebhookDelivery49 } from "polar-sdk-0.49/models/components/webhookdelivery.js";
 import { WebhookEndpoint$inboundSchema as WebhookEndpoint49 } from "polar-sdk-0.49/models/components/webhookendpoint.js";
 
@@ -58,6 +60,7 @@ export const readers38 = {
   Discount: Discount38,
   Order: Order38,
   Payment: Payment38,
+  Refund: Refund38,
   WebhookEndpoint: WebhookEndpoint38,
   WebhookDelivery: WebhookDelivery38,
 } satisfies Record<string, Reader>;
@@ -79,6 +82,7 @@ export const readers49 = {
   Discount: Discount49,
   Order: Order49,
   Payment: Payment49,
+  Refund: Refund49,
   WebhookEndpoint: WebhookEndpoint49,
   WebhookDelivery: WebhookDelivery49,
 } satisfies Record<string, Reader>;

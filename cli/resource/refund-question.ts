@@ -1,0 +1,20 @@
+import type { z } from "zod";
+import type { RefundPreview } from "../../shared/api/refunds.ts";
+import { formatMoney } from "../../shared/money.ts";
+import type { Context } from "../context.ts";
+
+/** Ask before a refund, with what goes back and what is taken back, as the server has computed it. */
+export async function describe(context: Context, body: unknown): Promise<string> {
+  const { order_id, amount, revoke_benefits } = body as { order_id: string; amount: number; revoke_benefits?: boolean };
+  const shown = (await context.call({
+    method: "GET",
+    path: "/v1/refunds/preview",
+    query: { order_id, amount, ...(revoke_benefits && { revoke_benefits }) },
+    organization: true,
+  })) as z.input<typeof RefundPreview>;
+  const money = (units: number) => formatMoney(units, shown.currency);
+  const parts = shown.tax_amount > 0 ? ` (${money(shown.amount)} and ${money(shown.tax_amount)} of tax)` : "";
+  const names = shown.benefits.map(({ description }) => description).join(", ");
+  const benefits = shown.revoke_benefits ? `Taken back: ${names || "no benefits"}.` : "What was bought is kept.";
+  return `Refund ${money(shown.total_amount)}${parts} of the order ${order_id}? ${money(shown.remaining_amount)} without tax is left. ${benefits}`;
+}
