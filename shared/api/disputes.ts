@@ -3,7 +3,6 @@ import { instant } from "../contract.ts";
 import { stored } from "./fields.ts";
 
 export const disputeStatuses = ["prevented", "early_warning", "needs_response", "under_review", "lost", "won"] as const;
-export type DisputeStatus = (typeof disputeStatuses)[number];
 
 /** A buyer's bank asks for the money of a payment back, as a refund that was to prevent it shows it. */
 export const RefundDispute = z.object({
