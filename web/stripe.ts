@@ -1,49 +1,75 @@
 /** Stripe.js, loaded from Stripe when a server is set up with it and a card is asked for; never otherwise. */
+import type { Appearance, Stripe } from "@stripe/stripe-js";
+import { loadStripe } from "@stripe/stripe-js/pure";
+import type { Checkout } from "./api.ts";
 
-type StripeError = { message?: string };
-type Elements = {
-  create(type: "payment", options: object): { mount(element: HTMLElement): void; destroy(): void };
-  submit(): Promise<{ error?: StripeError }>;
-  update(options: object): void;
-};
-type Stripe = {
-  elements(options: object): Elements;
-  createConfirmationToken(options: object): Promise<{ error?: StripeError; confirmationToken?: { id: string } }>;
-  handleNextAction(options: { clientSecret: string }): Promise<{ error?: StripeError }>;
-};
+export type Collected = Pick<
+  Checkout,
+  "is_payment_required" | "is_payment_setup_required" | "total_amount" | "currency"
+>;
 
-declare global {
-  interface Window {
-    Stripe?: (key: string) => Stripe;
-  }
-}
-
-const address = "https://js.stripe.com/v3/";
-let script: Promise<void> | undefined;
-
-function load(): Promise<void> {
-  script ??= new Promise((resolve, reject) => {
-    const element = document.createElement("script");
-    element.src = address;
-    element.onload = () => resolve();
-    element.onerror = () => {
-      script = undefined;
-      reject(new Error("Stripe could not be loaded."));
-    };
-    document.head.append(element);
-  });
-  return script;
-}
+const opened = new Map<string, Promise<Stripe>>();
 
 /** Stripe for this publishable key. */
-export async function openStripe(publishable_key: string): Promise<Stripe> {
-  await load();
-  if (!window.Stripe) throw new Error("Stripe could not be loaded.");
-  return window.Stripe(publishable_key);
+export function openStripe(publishable_key: string): Promise<Stripe> {
+  const known = opened.get(publishable_key);
+  if (known) return known;
+  const opening = loadStripe(publishable_key).then((stripe) => {
+    if (!stripe) throw new Error("Stripe could not be loaded.");
+    return stripe;
+  });
+  opened.set(publishable_key, opening);
+  // What failed is tried again by the next who asks.
+  opening.catch(() => opened.delete(publishable_key));
+  return opening;
 }
 
-/** The mode in which the card is collected: charged now, or only kept for later. */
-export const elementsOptions = (checkout: { is_payment_required: boolean; total_amount: number; currency: string }) =>
-  checkout.is_payment_required
-    ? { mode: "payment", amount: checkout.total_amount, currency: checkout.currency }
-    : { mode: "setup", currency: checkout.currency };
+/** What the card is collected for: charged now, kept for later as well, or only kept. The server asks for the same. */
+export function elementsOptions(checkout: Collected) {
+  const { is_payment_required, is_payment_setup_required, total_amount: amount, currency } = checkout;
+  const later = is_payment_setup_required ? ("off_session" as const) : null;
+  return is_payment_required
+    ? { mode: "payment" as const, amount, currency, setupFutureUsage: later }
+    : { mode: "setup" as const, currency, setupFutureUsage: "off_session" as const };
+}
+
+/** Methods that need no other page to be completed: cards, with the wallets that carry them, and Link. */
+export const allowedMethods = ["card", "link"];
+
+const isDark = (element: HTMLElement): boolean => {
+  const scheme = getComputedStyle(element).colorScheme;
+  return scheme === "dark" || (scheme === "normal" && matchMedia("(prefers-color-scheme: dark)").matches);
+};
+
+/** Stripe's fields in the page's colours, which may be the seller's own. */
+export function appearanceOf(element: HTMLElement): Appearance {
+  const style = getComputedStyle(element);
+  const read = (name: string): string => style.getPropertyValue(name).trim();
+  return {
+    theme: isDark(element) ? "night" : "stripe",
+    variables: {
+      colorPrimary: read("--accent"),
+      colorBackground: read("--surface"),
+      colorText: read("--ink"),
+      colorTextSecondary: read("--ink-soft"),
+      colorTextPlaceholder: read("--edge"),
+      colorDanger: read("--danger"),
+      fontFamily: read("--text"),
+      // A phone zooms in on smaller text.
+      fontSizeBase: "16px",
+      borderRadius: "8px",
+    },
+  };
+}
+
+/** Call back whenever the page's colours change; answers how to stop that. */
+export function onAppearance(changed: () => void): () => void {
+  const scheme = matchMedia("(prefers-color-scheme: dark)");
+  const watcher = new MutationObserver(changed);
+  watcher.observe(document.documentElement, { attributeFilter: ["data-theme", "style", "class"] });
+  scheme.addEventListener("change", changed);
+  return () => {
+    watcher.disconnect();
+    scheme.removeEventListener("change", changed);
+  };
+}

@@ -52,7 +52,7 @@ export default defineConfig({
           groups: [
             {
               name: "app",
-              test: /rolldown\/runtime|node_modules|\/shared\/money|\/web\/(main|router|api|language|parts\/(Shell|Button|Field|Ghost|Money|Notice))\./,
+              test: /rolldown\/runtime|node_modules\/(?!@stripe)|\/shared\/money|\/web\/(main|router|api|language|parts\/(Shell|Button|Field|Ghost|Money|Notice))\./,
             },
             { name: "account", test: /\/web\/(auth-client|overlay|account\/)/ },
             // The page after a purchase comes with the purchase, so that showing it cannot fail once the money is taken.

@@ -52,7 +52,7 @@ const authentication_failed = {
   message: "Your bank did not approve the payment.",
 };
 
-export function openBooks(now: () => number) {
+export function openBooks(now: () => number, told: (event: Happened) => void) {
   const customers = new Map<string, Kept>();
   const methods = new Map<string, Fields & { id: string; customer: string | null }>();
   const intents = new Map<string, Intent>();
@@ -63,7 +63,7 @@ export function openBooks(now: () => number) {
   const known = { cus: customers, pm: methods, pi: intents, seti: setups, ch: charges, re: refunds, du: disputes };
   /** The test card behind each payment method and each token. */
   const cards = new Map<string, Method>();
-  const tokens = new Map<string, { used: boolean }>();
+  const tokens = new Map<string, { used: boolean; setup_future_usage: string | null }>();
   const events: Happened[] = [];
   let made = 0;
   let refund_status = "succeeded";
@@ -76,7 +76,9 @@ export function openBooks(now: () => number) {
   const happen = (type: string, object: Fields): void => {
     const data = { object: structuredClone(object) };
     const pending = { pending_webhooks: 1, request: { id: null, idempotency_key: null }, api_version: null };
-    events.push({ ...common("event"), ...pending, id: next("evt"), type, data });
+    const event = { ...common("event"), ...pending, id: next("evt"), type, data };
+    events.push(event);
+    told(event);
   };
   function get<T>(kind: Map<string, T>, name: string, id: string): T {
     const found = kind.get(id);
@@ -95,7 +97,10 @@ export function openBooks(now: () => number) {
     fingerprint: `fp_${card.brand}_${card.last4}`,
   });
   /** The card that a request names: one that is kept, a test card by its token, or one that was typed into the card form. */
-  function methodOf({ payment_method, confirmation_token, customer }: Terms): { id: string; card: Method } {
+  function methodOf(
+    { payment_method, confirmation_token, customer }: Terms,
+    setup_future_usage: string | null,
+  ): { id: string; card: Method } {
     const saved = methods.get(payment_method ?? "");
     if (saved) {
       if (saved.customer !== (customer ?? null))
@@ -108,6 +113,8 @@ export function openBooks(now: () => number) {
     const token = confirmation_token ?? payment_method ?? "";
     const typed = tokens.get(token);
     if (typed?.used) throw invalid("This ConfirmationToken has already been used.", "confirmation_token_already_used");
+    if (typed && typed.setup_future_usage !== setup_future_usage)
+      throw invalid("The ConfirmationToken was made for another setup_future_usage than the intent.");
     if (typed) typed.used = true;
     const card = cardOf(token);
     if (!card) {
@@ -180,7 +187,7 @@ export function openBooks(now: () => number) {
     const { amount, currency, off_session, setup_future_usage = null, description = null, receipt_email = null } = body;
     if (amount < least_amount) throw invalid("Amount must convert to at least 50 cents.", "amount_too_small", "amount");
     if (off_session && !body.customer) throw invalid("You must provide a customer when charging off session.");
-    const { id, card } = methodOf(body as Terms);
+    const { id, card } = methodOf(body as Terms, setup_future_usage);
     const outcome = (off_session ? savedOutcome(card.scenario) : outcomes[card.scenario]) ?? outcomes.success;
     if (!outcome) throw new Error("There is no such scenario.");
     const error = outcome.decline && {
@@ -222,7 +229,7 @@ export function openBooks(now: () => number) {
   }
 
   function setUp(body: Stripe.SetupIntentCreateParams): Intent {
-    const { id, card } = methodOf(body as Terms);
+    const { id, card } = methodOf(body as Terms, body.usage ?? "off_session");
     const outcome = setupOutcome(card.scenario) ?? outcomes.success;
     if (!outcome) throw new Error("There is no such scenario.");
     const error = outcome.decline && {
@@ -469,10 +476,10 @@ export function openBooks(now: () => number) {
       return expand(call({ id, query, body: sent as never }) as Fields, more ?? (query.expand as string[]) ?? []);
     },
     /** Turn a card typed into Stripe's form into a token that is good for one use. */
-    tokenize(card: Method): string {
+    tokenize(card: Method, setup_future_usage: string | null = null): string {
       const id = next("ctoken");
       cards.set(id, card);
-      tokens.set(id, { used: false });
+      tokens.set(id, { used: false, setup_future_usage });
       return id;
     },
     /** The buyer's bank has decided on a challenge. */

@@ -49,11 +49,28 @@ const refusals: Record<string, Answer> = {
   },
 };
 
+/** An event as Stripe posts it, signed. */
+function sign(event: object, secret: string, timestamp = Math.floor(Date.now() / 1000)) {
+  const body = JSON.stringify(event);
+  return { body, signature: stripe.webhooks.generateTestHeaderString({ payload: body, secret, timestamp }) };
+}
+
 /** Start one on a free port of this machine. */
 export async function startStripe() {
   let ahead_s = 0;
   const now = (): number => Math.floor(Date.now() / 1000) + ahead_s;
-  const books = openBooks(now);
+  let endpoint: { url: string; secret: string } | undefined;
+  const posted = new Set<Promise<unknown>>();
+  const books = openBooks(now, (event) => {
+    if (!endpoint) return;
+    const { body, signature } = sign(event, endpoint.secret);
+    const headers = { "content-type": "application/json", "stripe-signature": signature };
+    const post = fetch(endpoint.url, { method: "POST", headers, body });
+    posted.add(post);
+    post
+      .catch((error: Error) => faults.push(`A notice was not taken: ${error.message}`))
+      .finally(() => posted.delete(post));
+  });
   const keys = new Map<string, Remembered>();
   const faults: string[] = [];
   const requests: { method: string; path: string; key: string | undefined; form: URLSearchParams }[] = [];
@@ -128,11 +145,6 @@ export async function startStripe() {
   const trouble = (kind: Trouble, { of = /^POST /, times = 1 } = {}): void =>
     void troubles.push({ trouble: kind, of, times });
 
-  /** An event as Stripe posts it, signed. */
-  const sign = (event: object, secret: string, timestamp = Math.floor(Date.now() / 1000)) => {
-    const body = JSON.stringify(event);
-    return { body, signature: stripe.webhooks.generateTestHeaderString({ payload: body, secret, timestamp }) };
-  };
   return {
     ...books,
     url: `http://127.0.0.1:${port}`,
@@ -154,6 +166,10 @@ export async function startStripe() {
     advance(seconds: number): void {
       ahead_s += seconds;
     },
+    /** From now on post every event there, as it happens. */
+    postTo(url: string, secret: string): void {
+      endpoint = { url, secret };
+    },
     forgetKeys: (): void => keys.clear(),
     sign,
     /** A signed notice about an object, or about what is said of one. */
@@ -173,6 +189,7 @@ export async function startStripe() {
     /** What was wrong with the requests so far; a test that provokes it takes it away. */
     takeFaults: (): string[] => faults.splice(0),
     async close(): Promise<void> {
+      await Promise.allSettled(posted);
       server.closeAllConnections();
       await new Promise((done) => server.close(done));
       if (faults.length > 0) throw new Error(`Stripe was spoken to wrongly:\n${faults.join("\n")}`);

@@ -189,7 +189,12 @@ function Form({ order }: { order: Order }) {
           <div className="fields">
             {publishable_key ? (
               <Suspense fallback={<GhostLine width="100%" height="16rem" />}>
-                <StripeCard publishable_key={publishable_key} checkout={checkout} handle={stripe} />
+                <StripeCard
+                  publishable_key={publishable_key}
+                  checkout={checkout}
+                  handle={stripe}
+                  faultId={faults.card && "card-fault"}
+                />
               </Suspense>
             ) : (
               <CardForm values={values} errors={faults} faultId={faults.card && "card-fault"} change={change} />

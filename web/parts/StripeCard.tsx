@@ -1,65 +1,110 @@
+import type { StripeElements, StripePaymentElement } from "@stripe/stripe-js";
 import { type RefObject, useEffect, useRef, useState } from "react";
 import type { Checkout } from "../api.ts";
-import { elementsOptions, openStripe } from "../stripe.ts";
+import { allowedMethods, appearanceOf, elementsOptions, onAppearance, openStripe } from "../stripe.ts";
+import { Button } from "./Button.tsx";
 import { Notice } from "./Notice.tsx";
 
 /** Turns the card entered into a token; a refusal comes back as a sentence for the buyer. */
 export type StripeHandle = {
   token: (billing_details: object) => Promise<{ id: string } | { fault: string }>;
 };
-type Props = { publishable_key: string; checkout: Checkout; handle: RefObject<StripeHandle | null> };
+type Props = {
+  publishable_key: string;
+  checkout: Checkout;
+  handle: RefObject<StripeHandle | null>;
+  /** Id of the text that says why the card was refused. */
+  faultId?: string | undefined;
+};
 
 /** Stripe's own card fields in Stripe's own frame, so that the card never reaches this page. */
-export default function StripeCard({ publishable_key, checkout, handle }: Props) {
+export default function StripeCard({ publishable_key, checkout, handle, faultId }: Props) {
   const place = useRef<HTMLDivElement>(null);
-  const elements = useRef<{ update(options: object): void } | null>(null);
+  const elements = useRef<StripeElements | null>(null);
+  const field = useRef<StripePaymentElement | null>(null);
   const [fault, setFault] = useState<string>();
-  const { is_payment_required, total_amount, currency } = checkout;
+  const [attempt, setAttempt] = useState(0);
+  const { is_payment_required, is_payment_setup_required, total_amount, currency } = checkout;
   const first = useRef(checkout);
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a further attempt opens it anew
   useEffect(() => {
+    const undo: (() => void)[] = [];
     let gone = false;
-    let destroy = (): void => {};
-    openStripe(publishable_key)
-      .then((stripe) => {
-        if (gone || !place.current) return;
-        const dark = getComputedStyle(place.current).colorScheme === "dark";
-        const collected = stripe.elements({
-          ...elementsOptions(first.current),
-          appearance: { theme: dark ? "night" : "stripe" },
-        });
-        const card = collected.create("payment", { fields: { billingDetails: "never" } });
-        card.mount(place.current);
-        destroy = () => card.destroy();
-        elements.current = collected;
-        handle.current = {
-          token: async (billing_details) => {
-            const { error: unfinished } = await collected.submit();
-            if (unfinished) return { fault: unfinished.message ?? "The card is not complete." };
-            const params = { payment_method_data: { billing_details } };
-            const { error, confirmationToken } = await stripe.createConfirmationToken({ elements: collected, params });
-            return confirmationToken
-              ? { id: confirmationToken.id }
-              : { fault: error?.message ?? "The card was refused." };
-          },
-        };
-      })
-      .catch((error: Error) => setFault(error.message));
+    const open = async (): Promise<void> => {
+      const stripe = await openStripe(publishable_key);
+      const frame = place.current;
+      if (gone || !frame) return;
+      const collected = stripe.elements({
+        ...elementsOptions(first.current),
+        allowedPaymentMethodTypes: allowedMethods,
+        appearance: appearanceOf(frame),
+        locale: "auto",
+      });
+      const card = collected.create("payment", {
+        // They are asked for by this page, and sent along with the card.
+        fields: { billingDetails: "never" },
+        business: { name: first.current.organization.name },
+        paymentMethodOrder: ["apple_pay", "google_pay", "link", "card"],
+        layout: "tabs",
+      });
+      card.on("loaderror", ({ error }) => setFault(error.message ?? "The card form could not be loaded."));
+      card.mount(frame);
+      undo.push(
+        () => card.destroy(),
+        onAppearance(() => collected.update({ appearance: appearanceOf(frame) })),
+      );
+      elements.current = collected;
+      field.current = card;
+      handle.current = {
+        token: async (billing_details) => {
+          const { error: unfinished } = await collected.submit();
+          if (unfinished) return { fault: unfinished.message ?? "The card is not complete." };
+          const params = { payment_method_data: { billing_details } };
+          const { error, confirmationToken } = await stripe.createConfirmationToken({ elements: collected, params });
+          return confirmationToken ? { id: confirmationToken.id } : { fault: error.message ?? "The card was refused." };
+        },
+      };
+    };
+    setFault(undefined);
+    open().catch(() => setFault("The card form could not be loaded. Check your connection."));
     return () => {
       gone = true;
       handle.current = null;
-      destroy();
+      elements.current = null;
+      field.current = null;
+      for (const step of undo) step();
     };
-  }, [publishable_key, handle]);
+  }, [publishable_key, handle, attempt]);
 
   useEffect(() => {
-    elements.current?.update(elementsOptions({ is_payment_required, total_amount, currency }));
-  }, [is_payment_required, total_amount, currency]);
+    const now = { is_payment_required, is_payment_setup_required, total_amount, currency };
+    first.current = { ...first.current, ...now };
+    void elements.current?.update(elementsOptions(now));
+  }, [is_payment_required, is_payment_setup_required, total_amount, currency]);
 
   return (
     <>
-      {fault && <Notice tone="fault">{fault}</Notice>}
-      <div ref={place} style={{ minHeight: "16rem" }} />
+      {fault && (
+        <>
+          <Notice tone="fault">{fault}</Notice>
+          <Button quiet onClick={() => setAttempt((count) => count + 1)}>
+            Try again
+          </Button>
+        </>
+      )}
+      {/* It takes the keyboard where the page leads it to the first fault, and hands it on to Stripe's frame. */}
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would draw a border of its own */}
+      <div
+        ref={place}
+        role="group"
+        aria-label="Card"
+        aria-invalid={faultId ? true : undefined}
+        aria-describedby={faultId}
+        tabIndex={-1}
+        onFocus={({ target, currentTarget }) => target === currentTarget && field.current?.focus()}
+        style={{ minHeight: fault ? undefined : "16rem" }}
+      />
     </>
   );
 }
