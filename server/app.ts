@@ -34,7 +34,9 @@ import type { Deps } from "./lib/context.ts";
 import { newId } from "./lib/ids.ts";
 import { openTail } from "./lib/tail.ts";
 import { findClockOf } from "./organizations/store.ts";
-import { recordProcessorEvent, settlePayment } from "./payments/settlement.ts";
+import { recordProcessorEvent } from "./payments/notices.ts";
+import { settlePayment } from "./payments/settlement.ts";
+import { settleSetup } from "./payments/setups.ts";
 import { findOwners } from "./products/store.ts";
 import type { Provider } from "./providers/provider.ts";
 import { rawBody, sign, unixSeconds } from "./webhooks/rules.ts";
@@ -116,9 +118,13 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     // Card forms are our own pages' alone, so that no other page may call it.
     await app.register(async (scope) => {
       parseRequests(scope);
-      testCheckoutForm(scope, deps, controls, async (given, key, intent) =>
-        settlePayment(await findClockOf(given, key.organization_id), key, intent),
-      );
+      testCheckoutForm(scope, deps, controls, async (given, { kind, outcome }) => {
+        const { organization_id } = outcome;
+        const ctx = await findClockOf(given, organization_id);
+        return kind === "payment"
+          ? settlePayment(ctx, { organization_id, id: outcome.payment_id }, outcome)
+          : settleSetup(ctx, { organization_id, id: outcome.setup_id }, outcome);
+      });
     });
   }
   if (deps.processor.readEvent) await app.register(async (scope) => stripeWebhook(scope, deps, recordProcessorEvent));

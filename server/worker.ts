@@ -13,7 +13,9 @@ import { failureCleaning, type Sweep, startSweep } from "./lib/sweeps.ts";
 import { settleFreeOrder } from "./orders/service.ts";
 import { renameAnswers as renameOrderAnswers } from "./orders/store.ts";
 import { findClockOf } from "./organizations/store.ts";
-import { paymentReconciliation } from "./payments/jobs.ts";
+import { paymentReconciliation, setupReconciliation } from "./payments/jobs.ts";
+import { recordProcessorEvent } from "./payments/notices.ts";
+import { testNotices } from "./processors/test-notices.ts";
 import { refundExecution } from "./refunds/jobs.ts";
 import { deliveries, dispatches, resealEndpoints, webhookArchive } from "./webhooks/jobs.ts";
 
@@ -29,6 +31,8 @@ function bySellersClock<P extends { organization_id: string }>(handle: (deps: De
 /** What falls due by the calendar. */
 export const dueWork: readonly Sweep[] = [
   paymentReconciliation,
+  setupReconciliation,
+  testNotices(recordProcessorEvent),
   refundExecution,
   checkoutExpiry,
   dispatches,

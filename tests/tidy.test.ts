@@ -29,7 +29,7 @@ const own_rooms: Record<string, RegExp> = {
   customers: /^tax-ids$/,
   products: /^price-rules$/,
   tax: /^(rates|registrations|territories)$/,
-  payments: /^settlement$/,
+  payments: /^(settlement|setups|methods|notices)$/,
   checkouts: /^(access|confirm|customer|plan-update|quote)$/,
   catalog: /^(current|changes)$/,
 };
@@ -70,7 +70,7 @@ const homes: [RegExp, RegExp, string][] = [
   [/\bas any\b|@ts-(ignore|nocheck)|\bas unknown as\b/, /^(tests\/|web\/stripe)/, "a cast here hides a fault"],
   [
     /\bdb\.transaction\(|\bdb: tx\b/,
-    /^(server\/lib\/(unit-of-work|database|pool)|server\/processors\/test\.ts|tests\/|bench\/)/,
+    /^(server\/lib\/(unit-of-work|database|pool)|server\/processors\/test(-returns)?\.ts|tests\/|bench\/)/,
     "a transaction is begun by transact, and handed on by within",
   ],
   [

@@ -88,7 +88,7 @@ async function writeConfirmation(
   const aggregate = { ...filled, row };
   await emitCheckout(tx, ctx, "checkout.updated", aggregate);
   if (flags.is_payment_required) {
-    const payer = { email, confirmation_token_id: token ?? "" };
+    const payer = { email, confirmation_token_id: token ?? "", keep: false };
     return { aggregate, seller, ctx, payment: await startPayment(tx, ctx, order, payer) };
   }
   await ctx.jobs.send(tx, "orders.settle_free", { organization_id: order.organization_id, order_id: order.id });

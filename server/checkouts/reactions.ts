@@ -1,7 +1,7 @@
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
 import { digestTerms, type OrderAggregate, type OrderRow, quoteOf } from "../orders/rules.ts";
-import type { Intent } from "../processors/processor.ts";
+import type { Waiting } from "../payments/settlement.ts";
 import { type CheckoutAggregate, type CheckoutRow, moveCheckout } from "./rules.ts";
 import { serializeCheckout } from "./serialize.ts";
 import { loadCheckout, lockCheckout, updateCheckout } from "./store.ts";
@@ -59,7 +59,7 @@ export const reopenCheckout = (tx: Tx, ctx: Deps | Ctx, order: OrderRow) =>
   );
 
 /** The browser is told how an attempt stands, and what it needs to finish a challenge. */
-export const showIntent = (tx: Tx, ctx: Deps | Ctx, { order, intent }: { order: OrderRow; intent: Intent }) =>
+export const showIntent = (tx: Tx, ctx: Deps | Ctx, { order, intent }: { order: OrderRow; intent: Waiting }) =>
   changeFor(tx, ctx, order, (row) =>
     row.status === "confirmed" && row.payment_processor_metadata.intent_status !== intent.status
       ? { payment_processor_metadata: { intent_status: intent.status, intent_client_secret: intent.client_secret } }

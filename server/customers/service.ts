@@ -7,6 +7,7 @@ import { csvLine } from "../lib/csv.ts";
 import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
+import type { RowKey } from "../lib/rows.ts";
 import { hashToken } from "../lib/secrets.ts";
 import { isTaken } from "../lib/unique.ts";
 import { transact } from "../lib/unit-of-work.ts";
@@ -155,6 +156,17 @@ export const customerService: Service<typeof customers, Ctx> = {
   deleteExternal: (ctx, { params, query }) => remove(ctx, params, query.anonymize),
   getStateExternal: async (ctx, { params }) => stateOf(ctx.db, await find(ctx, params)),
 };
+
+/** Have a card that was kept charged from now on, where its customer has chosen none yet. */
+export async function adoptMethod(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  customer: RowKey,
+  default_payment_method_id: string,
+): Promise<void> {
+  const row = await store.fillDefaultMethod(tx, customer, { default_payment_method_id, modified_at: ctx.clock.now() });
+  if (row) await emitCustomer(tx, ctx, "customer.updated", row);
+}
 
 /**
  * Make the customers of a user, of all sellers, another user's. Where the other is a customer of the same seller already,

@@ -212,6 +212,20 @@ export async function updateCustomer(tx: Tx, key: RowKey, patch: CustomerPatch):
   return row;
 }
 
+/** Give a customer a default card; undefined where they have one, or are gone. */
+export async function fillDefaultMethod(
+  tx: Tx,
+  key: RowKey,
+  patch: Pick<CustomerRow, "default_payment_method_id" | "modified_at">,
+): Promise<CustomerRow | undefined> {
+  const [row] = await tx
+    .update(customers)
+    .set(patch)
+    .where(and(matchKey(customers, key), isNull(customers.default_payment_method_id), isNull(customers.deleted_at)))
+    .returning();
+  return row;
+}
+
 /** Delete a customer that the caller has locked: the row stays. */
 export async function deleteCustomer(
   tx: Tx,

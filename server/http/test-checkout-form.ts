@@ -3,8 +3,7 @@ import { z } from "zod";
 import { ApiError, notFound } from "../../shared/errors.ts";
 import type { Deps } from "../lib/context.ts";
 import { faultsOf } from "../lib/faults.ts";
-import type { RowKey } from "../lib/rows.ts";
-import type { Intent, TestControls } from "../processors/processor.ts";
+import type { Answered, TestControls } from "../processors/processor.ts";
 import { limitCards } from "./opening.ts";
 
 const CardForm = z.object({
@@ -31,8 +30,8 @@ const read = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {
   );
 };
 
-/** Finishes a payment by what became of its intent. */
-export type Settle = (deps: Deps, key: RowKey, intent: Intent) => Promise<{ status: string }>;
+/** Finishes a payment or a set-up by what became of its challenge. */
+export type Settle = (deps: Deps, answered: Answered) => Promise<{ status: string }>;
 
 /** What stands in for the card processor's own pages when the test processor is in use: the card form and the bank's question. */
 export function testCheckoutForm(app: FastifyInstance, deps: Deps, controls: TestControls, settle: Settle): void {
@@ -47,9 +46,9 @@ export function testCheckoutForm(app: FastifyInstance, deps: Deps, controls: Tes
     `${base}/intents/:client_secret/authenticate`,
     async (request, reply) => {
       const { approved } = read(Decision, request.body);
-      const intent = await controls.authenticate(request.params.client_secret, approved);
-      if (!intent) throw notFound();
-      const { status } = await settle(deps, { organization_id: intent.organization_id, id: intent.payment_id }, intent);
+      const answered = await controls.authenticate(request.params.client_secret, approved);
+      if (!answered) throw notFound();
+      const { status } = await settle(deps, answered);
       return reply.send({ status });
     },
   );

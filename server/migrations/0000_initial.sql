@@ -535,38 +535,108 @@ CREATE TABLE "organization" (
 	"clock_offset_ms" bigint DEFAULT 0 NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE "payment_customers" (
+	"organization_id" text NOT NULL,
+	"customer_id" uuid NOT NULL,
+	"account" text NOT NULL,
+	"processor_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "payment_customers_pkey" PRIMARY KEY("organization_id","customer_id","account")
+);
+--> statement-breakpoint
+CREATE TABLE "payment_methods" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"deleted_at" timestamp with time zone,
+	"customer_id" uuid NOT NULL,
+	"account" text NOT NULL,
+	"processor_id" text NOT NULL,
+	"customer_processor_id" text NOT NULL,
+	"card" jsonb NOT NULL,
+	"fingerprint" text NOT NULL,
+	CONSTRAINT "payment_methods_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "payment_setups" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"status" text DEFAULT 'pending' NOT NULL,
+	"order_id" uuid NOT NULL,
+	"terms" text NOT NULL,
+	"customer_id" uuid NOT NULL,
+	"customer_email" text NOT NULL,
+	"account" text NOT NULL,
+	"decline_reason" text,
+	"decline_message" text,
+	"requested_at" timestamp with time zone NOT NULL,
+	"processor_id" text,
+	"intent_status" text,
+	"client_secret" text,
+	"fingerprint" text,
+	"payment_method_id" uuid,
+	"reconcile_due_at" timestamp with time zone,
+	"confirmation_token_id" text NOT NULL,
+	CONSTRAINT "payment_setups_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
 CREATE TABLE "payments" (
 	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"modified_at" timestamp with time zone,
 	"status" text DEFAULT 'pending' NOT NULL,
-	"amount" integer NOT NULL,
-	"currency" text NOT NULL,
-	"method" text DEFAULT 'card' NOT NULL,
-	"trigger" text DEFAULT 'purchase' NOT NULL,
-	"decline_reason" text,
-	"decline_message" text,
-	"card" jsonb,
 	"order_id" uuid NOT NULL,
 	"terms" text NOT NULL,
-	"is_surplus" boolean DEFAULT false NOT NULL,
 	"customer_id" uuid NOT NULL,
 	"customer_email" text NOT NULL,
+	"account" text NOT NULL,
+	"decline_reason" text,
+	"decline_message" text,
 	"requested_at" timestamp with time zone NOT NULL,
 	"processor_id" text,
 	"intent_status" text,
 	"client_secret" text,
-	"confirmation_token_id" text,
+	"fingerprint" text,
+	"payment_method_id" uuid,
 	"reconcile_due_at" timestamp with time zone,
+	"amount" integer NOT NULL,
+	"currency" text NOT NULL,
+	"method" text DEFAULT 'card' NOT NULL,
+	"trigger" text DEFAULT 'purchase' NOT NULL,
+	"card" jsonb,
+	"keep" boolean DEFAULT false NOT NULL,
+	"is_surplus" boolean DEFAULT false NOT NULL,
+	"confirmation_token_id" text,
 	CONSTRAINT "payments_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "processor_events" (
 	"id" text PRIMARY KEY NOT NULL,
+	"account" text NOT NULL,
+	"kind" text NOT NULL,
+	"processor_id" text NOT NULL,
 	"organization_id" text NOT NULL,
-	"payment_id" uuid NOT NULL,
 	"created_at" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "test_disputes" (
+	"id" text PRIMARY KEY NOT NULL,
+	"intent_id" text NOT NULL,
+	"status" text NOT NULL,
+	"amount" integer NOT NULL,
+	"reason" text NOT NULL,
+	"evidence_due_at" timestamp with time zone NOT NULL,
+	"created_at" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "test_events" (
+	"id" text PRIMARY KEY NOT NULL,
+	"event" jsonb NOT NULL,
+	"due_at" timestamp with time zone NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "test_intents" (
@@ -575,36 +645,44 @@ CREATE TABLE "test_intents" (
 	"id" text NOT NULL,
 	"client_secret" text NOT NULL,
 	"status" text NOT NULL,
-	"amount" integer NOT NULL,
-	"currency" text NOT NULL,
 	"decline" jsonb,
+	"scenario" text NOT NULL,
 	"card" jsonb NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
+	"amount" integer NOT NULL,
+	"currency" text NOT NULL,
+	"method_id" text,
+	"customer_processor_id" text,
 	CONSTRAINT "test_intents_id_unique" UNIQUE("id"),
-	CONSTRAINT "test_intents_client_secret_unique" UNIQUE("client_secret")
+	CONSTRAINT "test_intents_client_secret_unique" UNIQUE("client_secret"),
+	CONSTRAINT "test_intents_method_id_unique" UNIQUE("method_id")
 );
 --> statement-breakpoint
 CREATE TABLE "test_refunds" (
-	"refund_id" uuid PRIMARY KEY NOT NULL,
-	"id" text NOT NULL,
+	"id" text PRIMARY KEY NOT NULL,
+	"refund_id" uuid,
 	"intent_id" text NOT NULL,
 	"amount" integer NOT NULL,
+	"reason" text,
 	"status" text NOT NULL,
+	"later_status" text,
+	"later_at" timestamp with time zone,
 	"created_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "test_refunds_id_unique" UNIQUE("id")
+	CONSTRAINT "test_refunds_refund_id_unique" UNIQUE("refund_id")
 );
 --> statement-breakpoint
 CREATE TABLE "test_setups" (
 	"setup_id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
 	"id" text NOT NULL,
 	"client_secret" text NOT NULL,
-	"customer_processor_id" text NOT NULL,
 	"status" text NOT NULL,
 	"decline" jsonb,
-	"method_id" text NOT NULL,
 	"scenario" text NOT NULL,
 	"card" jsonb NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
+	"method_id" text NOT NULL,
+	"customer_processor_id" text NOT NULL,
 	CONSTRAINT "test_setups_id_unique" UNIQUE("id"),
 	CONSTRAINT "test_setups_client_secret_unique" UNIQUE("client_secret"),
 	CONSTRAINT "test_setups_method_id_unique" UNIQUE("method_id")
@@ -826,9 +904,18 @@ ALTER TABLE "order_items" ADD CONSTRAINT "order_items_product_price_id_fkey" FOR
 ALTER TABLE "orders" ADD CONSTRAINT "orders_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "orders" ADD CONSTRAINT "orders_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "orders" ADD CONSTRAINT "orders_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "payment_customers" ADD CONSTRAINT "payment_customers_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "payment_customers" ADD CONSTRAINT "payment_customers_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "payment_methods" ADD CONSTRAINT "payment_methods_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "payment_methods" ADD CONSTRAINT "payment_methods_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "payment_setups" ADD CONSTRAINT "payment_setups_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "payment_setups" ADD CONSTRAINT "payment_setups_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "payment_setups" ADD CONSTRAINT "payment_setups_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "payment_setups" ADD CONSTRAINT "payment_setups_payment_method_id_fkey" FOREIGN KEY ("organization_id","payment_method_id") REFERENCES "public"."payment_methods"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "payments" ADD CONSTRAINT "payments_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "payments" ADD CONSTRAINT "payments_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "payments" ADD CONSTRAINT "payments_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "payments" ADD CONSTRAINT "payments_payment_method_id_fkey" FOREIGN KEY ("organization_id","payment_method_id") REFERENCES "public"."payment_methods"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "product_benefits" ADD CONSTRAINT "product_benefits_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "product_benefits" ADD CONSTRAINT "product_benefits_benefit_id_fkey" FOREIGN KEY ("organization_id","benefit_id") REFERENCES "public"."benefits"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "product_custom_fields" ADD CONSTRAINT "product_custom_fields_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -930,11 +1017,20 @@ CREATE INDEX "orders_by_creation" ON "orders" USING btree ("organization_id","cr
 CREATE INDEX "orders_by_customer" ON "orders" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "orders_by_product" ON "orders" USING btree ("organization_id","product_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "organization_slug" ON "organization" USING btree (lower("slug"));--> statement-breakpoint
+CREATE UNIQUE INDEX "payment_methods_of_card" ON "payment_methods" USING btree ("organization_id","customer_id","account","fingerprint") WHERE "payment_methods"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "payment_methods_by_customer" ON "payment_methods" USING btree ("organization_id","customer_id","created_at");--> statement-breakpoint
+CREATE UNIQUE INDEX "payment_setups_under_way" ON "payment_setups" USING btree ("organization_id","order_id") WHERE "payment_setups"."status" = 'pending';--> statement-breakpoint
+CREATE INDEX "payment_setups_by_order" ON "payment_setups" USING btree ("organization_id","order_id");--> statement-breakpoint
+CREATE INDEX "payment_setups_by_fingerprint" ON "payment_setups" USING btree ("organization_id","fingerprint") WHERE "payment_setups"."fingerprint" is not null;--> statement-breakpoint
+CREATE INDEX "payment_setups_due" ON "payment_setups" USING btree ("organization_id","reconcile_due_at") WHERE "payment_setups"."reconcile_due_at" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "payments_under_way" ON "payments" USING btree ("organization_id","order_id") WHERE "payments"."status" = 'pending';--> statement-breakpoint
 CREATE UNIQUE INDEX "payments_succeeded" ON "payments" USING btree ("organization_id","order_id") WHERE "payments"."status" = 'succeeded' and not "payments"."is_surplus";--> statement-breakpoint
 CREATE INDEX "payments_by_creation" ON "payments" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "payments_by_order" ON "payments" USING btree ("organization_id","order_id");--> statement-breakpoint
+CREATE INDEX "payments_by_fingerprint" ON "payments" USING btree ("organization_id","fingerprint") WHERE "payments"."fingerprint" is not null;--> statement-breakpoint
 CREATE INDEX "payments_due" ON "payments" USING btree ("organization_id","reconcile_due_at") WHERE "payments"."reconcile_due_at" is not null;--> statement-breakpoint
+CREATE INDEX "test_disputes_by_intent" ON "test_disputes" USING btree ("intent_id");--> statement-breakpoint
+CREATE INDEX "test_events_due" ON "test_events" USING btree ("due_at");--> statement-breakpoint
 CREATE INDEX "test_refunds_by_intent" ON "test_refunds" USING btree ("intent_id");--> statement-breakpoint
 CREATE INDEX "product_benefits_of_benefit" ON "product_benefits" USING btree ("organization_id","benefit_id");--> statement-breakpoint
 CREATE INDEX "product_custom_fields_of_field" ON "product_custom_fields" USING btree ("organization_id","custom_field_id");--> statement-breakpoint

@@ -1,9 +1,12 @@
+import { createHash } from "node:crypto";
 import type { Payment } from "../../shared/api/payments.ts";
 import { isPayable, type OrderRow } from "../orders/rules.ts";
-import type { Intent } from "../processors/processor.ts";
-import type { payments } from "./tables.ts";
+import type { Intent, IntentStatus, SetupOutcome } from "../processors/processor.ts";
+import type { paymentMethods, paymentSetups, payments } from "./tables.ts";
 
 export type PaymentRow = typeof payments.$inferSelect;
+export type SetupRow = typeof paymentSetups.$inferSelect;
+export type PaymentMethodRow = typeof paymentMethods.$inferSelect;
 
 /**
  * Which states may follow which. A failure can still become a success: the processor's word that money was taken counts
@@ -19,11 +22,13 @@ const minute_ms = 60_000;
 /** An answer that takes longer than this was lost. */
 export const reconcile_after_ms = 2 * minute_ms;
 /** A challenge that is not answered by then is given up. */
-export const challenge_ms_max = 60 * minute_ms;
+const challenge_ms_max = 60 * minute_ms;
 
-/** Whether an attempt still pays its order: the order waits for money, on the terms that the attempt was made for. */
-export const isWanted = (row: Pick<PaymentRow, "terms">, order: Pick<OrderRow, "status" | "terms">): boolean =>
-  isPayable(order.status) && row.terms === order.terms;
+/** Whether an attempt still settles its order: the order waits for it, on the terms that it was made for. */
+export const isWanted = (
+  row: Pick<PaymentRow | SetupRow, "terms">,
+  order: Pick<OrderRow, "status" | "terms">,
+): boolean => isPayable(order.status) && row.terms === order.terms;
 
 /** Refuse to settle a payment by an intent over another payment, amount or currency: somebody has to look at it. */
 export function assertSame(row: Pick<PaymentRow, "id" | "amount" | "currency">, intent: Intent): void {
@@ -37,6 +42,42 @@ export function assertSame(row: Pick<PaymentRow, "id" | "amount" | "currency">, 
     );
 }
 
+/** Refuse to settle a set-up by another one. */
+export function assertSameSetup(row: Pick<SetupRow, "id">, outcome: SetupOutcome): void {
+  if (outcome.setup_id !== row.id)
+    throw new Error(`The processor names another set-up than ${row.id}: ${outcome.processor_id}.`);
+}
+
+/** What is kept of a card's fingerprint: it tells the same card from others with one seller, and says nothing of it elsewhere. */
+export const hashFingerprint = (organization_id: string, fingerprint: string): string =>
+  createHash("sha256").update(`${organization_id} ${fingerprint}`).digest("base64url");
+
+type Attempt = Pick<PaymentRow, "organization_id" | "status" | "reconcile_due_at">;
+type Outcome = Pick<Intent, "processor_id" | "status" | "client_secret" | "decline"> & { fingerprint: string | null };
+
+/** Whether the processor's word is its last, but for a late success. */
+export const isFinal = (status: IntentStatus): status is "succeeded" | "failed" =>
+  status === "succeeded" || status === "failed";
+
+/** Whether nobody answers a challenge any more. */
+export const isOverdue = ({ created_at }: Pick<PaymentRow, "created_at">, status: IntentStatus, now: Date): boolean =>
+  status === "requires_action" && now.getTime() - created_at.getTime() > challenge_ms_max;
+
+/** What the processor's word makes of an attempt; undefined: nothing new. */
+function planAttempt(row: Attempt, outcome: Outcome, now: Date) {
+  const { processor_id, status, client_secret, decline } = outcome;
+  const card = outcome.fingerprint && { fingerprint: hashFingerprint(row.organization_id, outcome.fingerprint) };
+  const seen = { processor_id, intent_status: status, client_secret, ...card };
+  if (!isFinal(status)) {
+    if (row.status !== "pending") return undefined;
+    return { ...seen, reconcile_due_at: new Date(now.getTime() + reconcile_after_ms), modified_at: now };
+  }
+  if (!moves[row.status].includes(status))
+    return row.reconcile_due_at === null ? undefined : { reconcile_due_at: null };
+  const said = { decline_reason: decline?.reason ?? null, decline_message: decline?.message ?? null };
+  return { ...seen, ...said, status, reconcile_due_at: null, modified_at: now };
+}
+
 /** What an intent makes of a payment; undefined: nothing new. */
 export function planOutcome(
   row: PaymentRow,
@@ -44,25 +85,16 @@ export function planOutcome(
   intent: Intent,
   now: Date,
 ): Partial<PaymentRow> | undefined {
-  const seen = {
-    processor_id: intent.processor_id,
-    intent_status: intent.status,
-    client_secret: intent.client_secret,
-    card: intent.card ?? row.card,
-  };
-  if (intent.status === "succeeded" || intent.status === "failed") {
-    if (!moves[row.status].includes(intent.status))
-      return row.reconcile_due_at === null ? undefined : { reconcile_due_at: null };
-    const decline = {
-      decline_reason: intent.decline?.reason ?? null,
-      decline_message: intent.decline?.message ?? null,
-    };
-    const is_surplus = intent.status === "succeeded" && !isWanted(row, order);
-    return { ...seen, ...decline, status: intent.status, is_surplus, reconcile_due_at: null, modified_at: now };
-  }
-  if (row.status !== "pending") return undefined;
-  return { ...seen, reconcile_due_at: new Date(now.getTime() + reconcile_after_ms), modified_at: now };
+  const patch = planAttempt(row, intent, now);
+  if (!patch || !("processor_id" in patch)) return patch;
+  const card = intent.card ?? row.card;
+  if (!("status" in patch)) return { ...patch, card };
+  return { ...patch, card, is_surplus: patch.status === "succeeded" && !isWanted(row, order) };
 }
+
+/** What an outcome makes of a set-up; undefined: nothing new. */
+export const planSetup = (row: SetupRow, outcome: SetupOutcome, now: Date): Partial<SetupRow> | undefined =>
+  planAttempt(row, { ...outcome, fingerprint: outcome.method?.fingerprint ?? null }, now);
 
 /** A payment with what is answered of its order. */
 export type PaymentAggregate = { payment: PaymentRow; order: Pick<OrderRow, "id" | "checkout_id" | "invoice_number"> };

@@ -1,3 +1,5 @@
+import { ApiError } from "../../shared/errors.ts";
+import { adoptMethod } from "../customers/service.ts";
 import { serverClock } from "../lib/clock.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
@@ -5,47 +7,77 @@ import { loggable } from "../lib/loggable.ts";
 import { defineSignal, signal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { computeTotals, type OrderRow } from "../orders/rules.ts";
+import { computeTotals, isPayable, type OrderAggregate, type OrderRow } from "../orders/rules.ts";
 import { settleOrder } from "../orders/service.ts";
-import { type Intent, ProcessorError, type ProcessorEvent } from "../processors/processor.ts";
-import { assertSame, challenge_ms_max, isWanted, type PaymentRow, planOutcome, reconcile_after_ms } from "./rules.ts";
+import { lockOrder } from "../orders/store.ts";
+import { type Decline, type Intent, ProcessorError } from "../processors/processor.ts";
+import { findOwner, keepMethod } from "./methods.ts";
+import {
+  assertSame,
+  isFinal,
+  isOverdue,
+  isWanted,
+  type PaymentMethodRow,
+  type PaymentRow,
+  planOutcome,
+  reconcile_after_ms,
+} from "./rules.ts";
 import * as store from "./store.ts";
 
-/** An attempt came to nothing; its order still waits for its money. */
+/** An attempt came to nothing; its order still waits. */
 export const paymentFailed = defineSignal<OrderRow>("payment.failed");
 /** An attempt waits for somebody: the bank, or the buyer who is asked to prove who they are. */
-export const paymentWaiting = defineSignal<{ order: OrderRow; intent: Intent }>("payment.waiting");
+export const paymentWaiting = defineSignal<{ order: OrderRow; intent: Waiting }>("payment.waiting");
 /** Money was taken that no order waits for. It goes back. */
 export const paymentSurplus = defineSignal<PaymentRow>("payment.surplus");
 
-type Payer = { email: string; confirmation_token_id: string };
+/** Who pays by what: a card that was just entered, kept for later charges or not, or one that was kept before. */
+export type Payer = { email: string } & (
+  | { confirmation_token_id: string; keep: boolean }
+  | { method: PaymentMethodRow; trigger: NonNullable<PaymentRow["trigger"]> }
+);
 
-/** Write down that an order is going to be paid: before the processor is asked, so that a crash leaves a trace. */
-export function startPayment(
-  tx: Tx,
-  { clock }: Pick<Deps, "clock">,
-  order: OrderRow,
-  payer: Payer,
-): Promise<PaymentRow> {
+/** What every attempt is written down with, before the processor is asked, so that a crash leaves a trace. */
+export function planStart({ clock, processor }: Pick<Deps, "clock" | "processor">, order: OrderRow) {
   const now = clock.now();
-  return store.insertPayment(tx, {
+  return {
     id: newId(now),
     organization_id: order.organization_id,
     created_at: now,
-    amount: computeTotals(order).due_amount,
-    currency: order.currency,
     order_id: order.id,
     terms: order.terms,
     customer_id: order.customer_id,
-    customer_email: payer.email,
-    confirmation_token_id: payer.confirmation_token_id,
+    account: processor.account,
     requested_at: serverClock(clock).now(),
     reconcile_due_at: new Date(now.getTime() + reconcile_after_ms),
+  };
+}
+
+/** Write down that an order is going to be paid. Refused with 409 while it is being paid already (ORD-14). */
+export function startPayment(
+  tx: Tx,
+  deps: Pick<Deps, "clock" | "processor">,
+  order: OrderRow,
+  payer: Payer,
+): Promise<PaymentRow> {
+  const how =
+    "method" in payer
+      ? { payment_method_id: payer.method.id, card: payer.method.card, trigger: payer.trigger }
+      : { confirmation_token_id: payer.confirmation_token_id, keep: payer.keep };
+  const { due_amount: amount } = computeTotals(order);
+  return store.insertPayment(tx, {
+    ...planStart(deps, order),
+    ...how,
+    amount,
+    currency: order.currency,
+    customer_email: payer.email,
   });
 }
 
-/** What has become of a payment, and what the processor last said; null where it gave no answer. */
-export type Settled = { status: PaymentRow["status"]; intent: Intent | null; message: string | null };
+/** How an attempt stands that somebody has to answer; the secret is the browser's to do so. */
+export type Waiting = Pick<Intent, "status" | "client_secret">;
+/** What has become of an attempt, and what the processor last said; null where it gave no answer. */
+export type Settled = { status: PaymentRow["status"]; intent: Waiting | null; message: string | null };
 
 /**
  * Write down what the processor says of a payment: the one way in which a payment is finished, used by the confirmation,
@@ -63,28 +95,41 @@ export function settlePayment(deps: Deps | Ctx, key: RowKey, intent: Intent): Pr
     const now = deps.clock.now();
     const patch = planOutcome(payment, order, intent, now);
     if (!patch) return { status: payment.status, intent, message: payment.decline_message };
-    const moved = await store.updatePayment(tx, payment, patch);
+    const isPaid = patch.status === "succeeded" && !patch.is_surplus;
+    const kept = isPaid && payment.keep && intent.method ? await keepMethod(tx, deps, payment, intent.method) : null;
+    const moved = await store.updatePayment(tx, payment, { ...patch, ...(kept ? { payment_method_id: kept.id } : {}) });
     if (moved.status === "pending") await signal(tx, deps, paymentWaiting, { order, intent });
     else if (moved.status !== payment.status) {
       if (moved.status === "failed") await signal(tx, deps, paymentFailed, order);
       else if (moved.is_surplus) await signal(tx, deps, paymentSurplus, moved);
-      else {
-        await settleOrder(tx, deps, aggregate);
-        // It had been given up for lost: another attempt may be under way, which is to be stopped.
-        if (payment.status === "failed") await store.hastenPending(tx, order, now);
-      }
+      else await finishOrder(tx, deps, aggregate, { kept, wasLost: payment.status === "failed" });
     }
     return { status: moved.status, intent, message: moved.decline_message };
   });
 }
 
-const never_reached = {
+/** Settle an order whose attempt has succeeded. Whoever answers to that locks the checkout, and then the customer is changed. */
+export async function finishOrder(
+  tx: Tx,
+  deps: Deps | Ctx,
+  aggregate: OrderAggregate,
+  { kept, wasLost }: { kept: PaymentMethodRow | null; wasLost: boolean },
+): Promise<void> {
+  await settleOrder(tx, deps, aggregate);
+  const { organization_id, customer_id: id } = aggregate.order;
+  if (kept) await adoptMethod(tx, deps, { organization_id, id }, kept.id);
+  // It had been given up for lost: another attempt may be under way, which is to be stopped.
+  if (wasLost) await store.hastenPending(tx, aggregate.order, deps.clock.now());
+}
+
+/** The processor never heard of an attempt. */
+export const never_reached = {
   reason: "processor_unavailable",
   message: "The payment could not be made. You have not been charged; try again.",
 };
 
 /** An intent of our own making, for a payment that the processor refused or never received. */
-const failedIntent = (payment: PaymentRow, decline: NonNullable<Intent["decline"]>): Intent => ({
+const failedIntent = (payment: PaymentRow, decline: Decline): Intent => ({
   organization_id: payment.organization_id,
   payment_id: payment.id,
   processor_id: payment.processor_id ?? "",
@@ -94,69 +139,138 @@ const failedIntent = (payment: PaymentRow, decline: NonNullable<Intent["decline"
   client_secret: "",
   decline,
   card: null,
+  fingerprint: null,
+  method: null,
 });
 
-/** How a payment stands whose outcome nobody knows yet. */
+/** How an attempt stands whose outcome nobody knows yet. */
 const unsettled: Settled = { status: "pending", intent: null, message: null };
 
 /**
- * Have a written payment charged, and write down the outcome. No transaction is open while the processor is asked. When
- * its answer is lost the payment stays pending, and is reconciled later.
+ * Ask the processor for what was written down, and write down what it says. No transaction is open while it is asked. When
+ * its answer is lost the attempt stays pending, and is reconciled later; what it refuses to try has failed.
  */
-export async function chargePayment(deps: Deps | Ctx, payment: PaymentRow, description: string): Promise<Settled> {
-  let intent: Intent;
+export async function attempt<T>(
+  { log }: Pick<Deps, "log">,
+  fields: { payment_id: string } | { setup_id: string },
+  ask: () => Promise<T>,
+  refused: (decline: Decline) => T,
+  settle: (outcome: T) => Promise<Settled>,
+): Promise<Settled> {
+  let outcome: T;
   try {
-    intent = await deps.processor.confirm({
-      organization_id: payment.organization_id,
-      payment_id: payment.id,
-      amount: payment.amount,
-      currency: payment.currency,
-      confirmation_token_id: payment.confirmation_token_id ?? "",
-      description,
-      email: payment.customer_email,
-    });
+    outcome = await ask();
   } catch (error) {
     if (!(error instanceof ProcessorError)) {
-      deps.log.error({ err: error, payment_id: payment.id }, "The processor gave no answer; it will be asked again.");
+      log.error({ err: error, ...fields }, "The processor gave no answer; it will be asked again.");
       return unsettled;
     }
-    intent = failedIntent(payment, { reason: "invalid_payment_method", message: error.message });
+    outcome = refused({ reason: "invalid_payment_method", message: error.message });
   }
   try {
-    return await settlePayment(deps, payment, intent);
+    return await settle(outcome);
   } catch (error) {
     // The card may have been charged, so the buyer must not be told that it failed.
-    const fields = { error: loggable(error), payment_id: payment.id };
-    deps.log.error(fields, "A payment could not be settled; it will be tried again.");
+    log.error(
+      { error: loggable(error), ...fields },
+      "What the processor said could not be written; it will be tried again.",
+    );
     return unsettled;
   }
 }
 
+/** Have a written payment charged, and write down the outcome. */
+export const chargePayment = (deps: Deps | Ctx, payment: PaymentRow, description: string): Promise<Settled> =>
+  attempt(
+    deps,
+    { payment_id: payment.id },
+    () => askForMoney(deps, payment, description),
+    (decline) => failedIntent(payment, decline),
+    (intent) => settlePayment(deps, payment, intent),
+  );
+
+async function askForMoney(deps: Deps | Ctx, payment: PaymentRow, description: string): Promise<Intent> {
+  const { organization_id, id: payment_id, amount, currency, customer_email: email } = payment;
+  const terms = { organization_id, payment_id, amount, currency, description, email };
+  if (payment.confirmation_token_id !== null) {
+    const keep = payment.keep ? { customer: await findOwner(deps.db, payment) } : null;
+    return deps.processor.confirm({ ...terms, confirmation_token_id: payment.confirmation_token_id, keep });
+  }
+  const method = await store.findMethodOf(deps.db, payment);
+  if (!method) throw new Error(`The payment ${payment_id} has no card.`);
+  const { processor_id: method_processor_id, customer_processor_id } = method;
+  const intent = await deps.processor.chargeSaved({ ...terms, method_processor_id, customer_processor_id });
+  return intent.status === "requires_action" ? giveUp(deps, payment, intent.processor_id) : intent;
+}
+
+const unattended: Decline = {
+  reason: "authentication_required",
+  message: "The bank asks the owner of the card to approve this payment.",
+};
+
+/** Nobody is there to answer a challenge: it is given up at the processor, so that it cannot succeed later. */
+async function giveUp(deps: Deps | Ctx, payment: PaymentRow, processor_id: string): Promise<Intent> {
+  const intent = await deps.processor.cancel({ ...attemptOf(payment), processor_id });
+  if (!intent) return failedIntent(payment, unattended);
+  return intent.status === "failed" ? { ...intent, decline: unattended } : intent;
+}
+
+/**
+ * Charge an order to a card that was kept, while its owner is away. What the card answers is kept on the payment; an order that
+ * it does not pay can still be paid by its owner. Not to be called in a transaction.
+ */
+export async function chargeSavedMethod(
+  deps: Deps,
+  {
+    order: key,
+    method,
+    trigger,
+  }: { order: RowKey; method: PaymentMethodRow; trigger: NonNullable<PaymentRow["trigger"]> },
+): Promise<Settled & { payment: PaymentRow }> {
+  const { payment, order } = await transact(deps, async (tx) => {
+    const found = await lockOrder(tx, key.organization_id, key.id);
+    if (!found) throw new Error(`There is no order ${key.id}.`);
+    if (!isPayable(found.order.status)) throw new ApiError("PaymentAlreadyInProgress", "This order needs no payment.");
+    if (found.order.customer_id !== method.customer_id)
+      throw new Error(`The card ${method.id} is not of the customer of the order ${key.id}.`);
+    const payer = { email: found.customer.email ?? "", method, trigger };
+    return { order: found.order, payment: await startPayment(tx, deps, found.order, payer) };
+  });
+  return { ...(await chargePayment(deps, payment, order.description)), payment };
+}
+
+/** Refuse to ask one account of the processor what became of another's attempt: it would say that there is none. */
+export function assertAccount(
+  { processor }: Pick<Deps, "processor">,
+  { id, account }: Pick<PaymentRow, "id" | "account">,
+) {
+  if (account !== processor.account)
+    throw new Error(`The attempt ${id} was made with the account ${account}, and ${processor.account} is in use.`);
+}
+
 /** Ask the processor what became of a payment, and finish or undo it. */
 export async function reconcilePayment(deps: Deps, payment: PaymentRow): Promise<void> {
+  assertAccount(deps, payment);
   await settlePayment(deps, payment, await fetchOutcome(deps, payment));
 }
 
+const attemptOf = ({ id, processor_id, requested_at }: PaymentRow) => ({
+  payment_id: id,
+  processor_id,
+  created_at: requested_at,
+});
+
 async function fetchOutcome(deps: Deps, payment: PaymentRow): Promise<Intent> {
-  const attempt = { payment_id: payment.id, processor_id: payment.processor_id, created_at: payment.requested_at };
-  const found = await deps.processor.retrieve(attempt);
+  const found = await deps.processor.retrieve(attemptOf(payment));
   if (!found) return failedIntent(payment, never_reached);
-  if (found.status !== "requires_action" && found.status !== "processing") return found;
-  // Nobody answers the challenge any more, or the order was paid by another attempt. It is given up at the processor first,
-  // so that it cannot succeed later.
-  const isLate =
-    found.status === "requires_action" && deps.clock.now().getTime() - payment.created_at.getTime() > challenge_ms_max;
-  const order = isLate ? undefined : await store.findOrderOf(deps.db, payment);
+  if (isFinal(found.status)) return found;
+  if (found.status === "requires_action" && payment.confirmation_token_id === null)
+    return giveUp(deps, payment, found.processor_id);
+  // The order may have been settled by another attempt. This one is given up at the processor first, so that it cannot succeed
+  // later.
+  const order = isOverdue(payment, found.status, deps.clock.now())
+    ? undefined
+    : await store.findOrderOf(deps.db, payment);
   if (order && isWanted(payment, order)) return found;
-  return (await deps.processor.cancel(attempt)) ?? failedIntent(payment, never_reached);
+  return (await deps.processor.cancel(attemptOf(payment))) ?? failedIntent(payment, never_reached);
 }
-
-/** A time that has come by every seller's clock. */
-const at_once = new Date(0);
-
-/** Write an event of the processor down; the reconciliation asks what is true of its payment, and acts. */
-export const recordProcessorEvent = (deps: Deps, { processor_id, ...event }: ProcessorEvent): Promise<void> =>
-  transact(deps, async (tx) => {
-    const isNew = await store.insertProcessorEvent(tx, { ...event, created_at: deps.clock.now() });
-    await store.noteProcessorEvent(tx, event, processor_id, isNew ? at_once : undefined);
-  });

@@ -1,4 +1,6 @@
-import { and, count, eq, inArray, isNotNull, lte, ne, sql } from "drizzle-orm";
+import { and, count, eq, exists, inArray, isNotNull, isNull, lte, ne, not, or, sql } from "drizzle-orm";
+import { union } from "drizzle-orm/pg-core";
+import { ApiError } from "../../shared/errors.ts";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
@@ -6,9 +8,10 @@ import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import { aggregate, ofCustomer, ofProduct } from "../orders/store.ts";
 import { orders } from "../orders/tables.ts";
+import type { DisputeEvent, PaymentEvent, RefundEvent, SetupEvent } from "../processors/processor.ts";
 import { products } from "../products/tables.ts";
-import type { PaymentAggregate, PaymentRow } from "./rules.ts";
-import { payments, processorEvents } from "./tables.ts";
+import type { PaymentAggregate, PaymentMethodRow, PaymentRow, SetupRow } from "./rules.ts";
+import { paymentCustomers, paymentMethods, paymentSetups, payments, processorEvents } from "./tables.ts";
 
 type Filter = Paging & {
   checkout_id?: string[] | undefined;
@@ -86,10 +89,10 @@ export async function lockPayment(tx: Tx, key: RowKey) {
   return found;
 }
 
-/** The order that a payment is for. */
+/** The order that an attempt is for. */
 export async function findOrderOf(
   db: Database,
-  { organization_id, order_id }: PaymentRow,
+  { organization_id, order_id }: PaymentRow | SetupRow,
 ): Promise<OrderRow | undefined> {
   const [row] = await db
     .select()
@@ -98,10 +101,10 @@ export async function findOrderOf(
   return row;
 }
 
-/** Add a payment. */
+/** Add a payment; refused while another of its order is under way (ORD-14). */
 export async function insertPayment(tx: Tx, values: typeof payments.$inferInsert): Promise<PaymentRow> {
-  const [row] = await tx.insert(payments).values(values).returning();
-  if (!row) throw new Error("The payment was not written.");
+  const [row] = await tx.insert(payments).values(values).onConflictDoNothing().returning();
+  if (!row) throw new ApiError("PaymentAlreadyInProgress", "A payment of this order is under way.");
   return row;
 }
 
@@ -114,16 +117,18 @@ export async function updatePayment(tx: Tx, key: RowKey, patch: Partial<PaymentR
 
 /** Have the attempts that are under way for an order reconciled now; one that is being settled at this moment needs it not. */
 export async function hastenPending(tx: Tx, order: RowKey, now: Date): Promise<void> {
-  const mine = eq(payments.organization_id, order.organization_id);
-  const pending = tx
-    .select({ id: payments.id })
-    .from(payments)
-    .where(and(mine, eq(payments.order_id, order.id), eq(payments.status, "pending")))
-    .for("no key update", { skipLocked: true });
-  await tx
-    .update(payments)
-    .set({ reconcile_due_at: now })
-    .where(and(mine, inArray(payments.id, pending)));
+  for (const table of [payments, paymentSetups]) {
+    const mine = eq(table.organization_id, order.organization_id);
+    const pending = tx
+      .select({ id: table.id })
+      .from(table)
+      .where(and(mine, eq(table.order_id, order.id), eq(table.status, "pending")))
+      .for("no key update", { skipLocked: true });
+    await tx
+      .update(table)
+      .set({ reconcile_due_at: now })
+      .where(and(mine, inArray(table.id, pending)));
+  }
 }
 
 /** Write an event of the processor down; false when it was known. */
@@ -137,22 +142,37 @@ export async function insertProcessorEvent(tx: Tx, event: typeof processorEvents
 }
 
 /**
- * Keep the processor's own id of an attempt whose answer was lost, and have the payment reconciled at `due_at`: a failed one
- * too, which may have been given up for lost.
+ * Keep the processor's own id of an attempt whose answer was lost, and have it reconciled at `due_at`: a failed one too, which
+ * may have been given up for lost. One that another account was asked for is not meant.
  */
 export async function noteProcessorEvent(
   tx: Tx,
-  { organization_id, payment_id: id }: { organization_id: string; payment_id: string },
-  processor_id: string,
+  event: PaymentEvent | SetupEvent,
   due_at: Date | undefined,
 ): Promise<void> {
+  const { organization_id, processor_id } = event;
+  const [table, id] =
+    event.kind === "payment" ? ([payments, event.payment_id] as const) : ([paymentSetups, event.setup_id] as const);
   await tx
-    .update(payments)
+    .update(table)
     .set({
-      processor_id: sql`coalesce(${payments.processor_id}, ${processor_id})`,
+      processor_id: sql`coalesce(${table.processor_id}, ${processor_id})`,
       ...(due_at ? { reconcile_due_at: due_at } : {}),
     })
-    .where(and(matchKey(payments, { organization_id, id }), ne(payments.status, "succeeded")));
+    .where(
+      and(matchKey(table, { organization_id, id }), eq(table.account, event.account), ne(table.status, "succeeded")),
+    );
+}
+
+/** The payment whose money an event is about: of the same account, and by no other intent. */
+export async function findCharge(tx: Tx, event: RefundEvent | DisputeEvent): Promise<PaymentRow | undefined> {
+  const { organization_id, payment_id: id, account, intent_processor_id } = event;
+  const isOther = and(isNotNull(payments.processor_id), ne(payments.processor_id, intent_processor_id));
+  const [row] = await tx
+    .select()
+    .from(payments)
+    .where(and(matchKey(payments, { organization_id, id }), eq(payments.account, account), sql`not (${isOther})`));
+  return row;
 }
 
 /**
@@ -171,4 +191,133 @@ export async function takeDuePayment(
     .where(and(matchKey(payments, key), lte(payments.reconcile_due_at, now)))
     .returning();
   return row;
+}
+
+/** A set-up and its order with all that it is answered with; both are kept until the transaction ends. */
+export async function lockSetup(tx: Tx, key: RowKey) {
+  const [found] = await tx
+    .select({ setup: paymentSetups, ...aggregate })
+    .from(paymentSetups)
+    .innerJoin(orders, followKey(paymentSetups.order_id, orders))
+    .innerJoin(customers, ofCustomer)
+    .innerJoin(products, ofProduct)
+    .where(matchKey(paymentSetups, key))
+    .for("no key update", { of: [paymentSetups, orders] });
+  return found;
+}
+
+/** Add a set-up; refused while another of its order is under way (ORD-14). */
+export async function insertSetup(tx: Tx, values: typeof paymentSetups.$inferInsert): Promise<SetupRow> {
+  const [row] = await tx.insert(paymentSetups).values(values).onConflictDoNothing().returning();
+  if (!row) throw new ApiError("PaymentAlreadyInProgress", "A payment of this order is under way.");
+  return row;
+}
+
+/** Change a set-up that the caller has locked. */
+export async function updateSetup(tx: Tx, key: RowKey, patch: Partial<SetupRow>): Promise<SetupRow> {
+  const [row] = await tx.update(paymentSetups).set(patch).where(matchKey(paymentSetups, key)).returning();
+  if (!row) throw new Error(`The set-up ${key.id} is gone.`);
+  return row;
+}
+
+/** Take a set-up whose outcome has to be asked for, as `takeDuePayment` does. */
+export async function takeDueSetup(db: Database, key: RowKey, now: Date, again: Date): Promise<SetupRow | undefined> {
+  const [row] = await db
+    .update(paymentSetups)
+    .set({ reconcile_due_at: again })
+    .where(and(matchKey(paymentSetups, key), lte(paymentSetups.reconcile_due_at, now)))
+    .returning();
+  return row;
+}
+
+type Owner = Pick<PaymentMethodRow, "organization_id" | "customer_id" | "account">;
+const ofOwner = (
+  table: typeof paymentCustomers | typeof paymentMethods,
+  { organization_id, customer_id, account }: Owner,
+) => and(eq(table.organization_id, organization_id), eq(table.customer_id, customer_id), eq(table.account, account));
+
+/** A customer's name, and by which id the processor knows them, if it does. */
+export async function findProcessorCustomer(
+  db: Database,
+  owner: Owner,
+): Promise<{ name: string | null; processor_id: string | null }> {
+  const [row] = await db
+    .select({ name: customers.name, processor_id: paymentCustomers.processor_id })
+    .from(customers)
+    .leftJoin(paymentCustomers, ofOwner(paymentCustomers, owner))
+    .where(matchKey(customers, { organization_id: owner.organization_id, id: owner.customer_id }));
+  return row ?? { name: null, processor_id: null };
+}
+
+/** Keep by which id the processor knows a customer; the first one stays. */
+export async function insertProcessorCustomer(tx: Tx, values: typeof paymentCustomers.$inferInsert): Promise<void> {
+  await tx.insert(paymentCustomers).values(values).onConflictDoNothing();
+}
+
+/** Add a card, or take the newer names of one that its owner left before. */
+export async function insertMethod(tx: Tx, values: typeof paymentMethods.$inferInsert): Promise<PaymentMethodRow> {
+  const { organization_id, customer_id, account, fingerprint } = paymentMethods;
+  const newer = {
+    processor_id: values.processor_id,
+    customer_processor_id: values.customer_processor_id,
+    card: values.card,
+    modified_at: values.created_at,
+  };
+  const [row] = await tx
+    .insert(paymentMethods)
+    .values(values)
+    .onConflictDoUpdate({
+      target: [organization_id, customer_id, account, fingerprint],
+      targetWhere: isNull(paymentMethods.deleted_at),
+      set: newer,
+    })
+    .returning();
+  if (!row) throw new Error("The card was not written.");
+  return row;
+}
+
+/** The card that a payment charges. */
+export async function findMethodOf(
+  db: Database,
+  { organization_id, payment_method_id: id }: PaymentRow,
+): Promise<PaymentMethodRow | undefined> {
+  if (id === null) return undefined;
+  const [row] = await db.select().from(paymentMethods).where(matchKey(paymentMethods, { organization_id, id }));
+  return row;
+}
+
+/** The card by which an order was paid, or started where nothing was due: later charges are made to it. */
+export async function findMethodOfOrder(db: Database, order: RowKey): Promise<PaymentMethodRow | undefined> {
+  const used = ({ organization_id, order_id, status, payment_method_id }: typeof payments | typeof paymentSetups) =>
+    and(
+      eq(organization_id, order.organization_id),
+      eq(order_id, order.id),
+      eq(status, "succeeded"),
+      eq(payment_method_id, paymentMethods.id),
+    );
+  const paid = db
+    .select({ one: sql`1` })
+    .from(payments)
+    .where(and(used(payments), not(payments.is_surplus)));
+  const started = db.select({ one: sql`1` }).from(paymentSetups).where(used(paymentSetups));
+  const [row] = await db
+    .select()
+    .from(paymentMethods)
+    .where(
+      and(
+        eq(paymentMethods.organization_id, order.organization_id),
+        isNull(paymentMethods.deleted_at),
+        or(exists(paid), exists(started)),
+      ),
+    );
+  return row;
+}
+
+/** The orders that were paid, or started, by a card (DSC-15, CHK-53). */
+export async function findOrdersOfCard(db: Database, organization_id: string, fingerprint: string): Promise<string[]> {
+  const used = (table: typeof payments | typeof paymentSetups) =>
+    and(eq(table.organization_id, organization_id), eq(table.fingerprint, fingerprint), eq(table.status, "succeeded"));
+  const paid = db.select({ id: payments.order_id }).from(payments).where(used(payments));
+  const started = db.select({ id: paymentSetups.order_id }).from(paymentSetups).where(used(paymentSetups));
+  return (await union(paid, started)).map(({ id }) => id);
 }

@@ -1,17 +1,20 @@
+import { createHash } from "node:crypto";
 import Stripe from "stripe";
-import { z } from "zod";
 import {
   type Attempt,
   type Card,
+  type CardOwner,
   type Decline,
+  type Dispute,
   type Intent,
-  type MethodSetup,
+  type Method,
   type Processor,
   ProcessorError,
-  type ProcessorEvent,
   type RefundOutcome,
+  type SetupAttempt,
   type SetupOutcome,
 } from "./processor.ts";
+import { accountOf, idOf, OurPayment, orNull, readEvent } from "./stripe-events.ts";
 
 export type StripeOptions = {
   secret_key: string;
@@ -61,6 +64,20 @@ const refund_statuses: Record<string, RefundOutcome["status"]> = {
   canceled: "failed",
 };
 
+/** A dispute in the words of the wire; an inquiry that ended cost nothing. */
+const dispute_statuses: Record<string, Dispute["status"]> = {
+  warning_needs_response: "early_warning",
+  warning_under_review: "early_warning",
+  warning_closed: "prevented",
+  prevented: "prevented",
+  needs_response: "needs_response",
+  appeal_needs_response: "needs_response",
+  under_review: "under_review",
+  appeal_under_review: "under_review",
+  won: "won",
+  lost: "lost",
+};
+
 function cardOf(
   card: Stripe.PaymentMethod.Card | Stripe.Charge.PaymentMethodDetails.Card | null | undefined,
 ): Card | null {
@@ -79,9 +96,14 @@ function declineOf(
   };
 }
 
+const momentOf = (seconds: number): Date => new Date(seconds * 1000);
+
 function intentOf(intent: Stripe.PaymentIntent): Intent {
   const charge = typeof intent.latest_charge === "object" ? intent.latest_charge : null;
   const status = statuses[intent.status] ?? "processing";
+  const details = charge?.payment_method_details?.card;
+  const [card, fingerprint] = [cardOf(details), details?.fingerprint ?? null];
+  const kept = status === "succeeded" && intent.setup_future_usage && intent.customer && intent.payment_method;
   return {
     organization_id: intent.metadata.organization_id ?? "",
     payment_id: intent.metadata.payment_id ?? "",
@@ -91,9 +113,17 @@ function intentOf(intent: Stripe.PaymentIntent): Intent {
     currency: intent.currency,
     client_secret: intent.client_secret ?? "",
     decline: status === "failed" ? declineOf(intent.last_payment_error, "The payment was not completed.") : null,
-    card: cardOf(charge?.payment_method_details?.card),
+    card,
+    fingerprint,
+    method: kept && card ? keptMethod(idOf(intent.payment_method), idOf(intent.customer), fingerprint, card) : null,
   };
 }
+const keptMethod = (
+  processor_id: string,
+  customer_processor_id: string,
+  fingerprint: string | null,
+  card: Card,
+): Method => ({ processor_id, customer_processor_id, fingerprint, card });
 
 /** Make a charge or a set-up; a refused card is an outcome, a request that Stripe does not take is the buyer's to mend. */
 async function orRefused<T>(
@@ -105,9 +135,16 @@ async function orRefused<T>(
   } catch (error) {
     const refused = error instanceof Stripe.errors.StripeCardError ? fromError(error) : undefined;
     if (refused) return refused;
-    if (error instanceof Stripe.errors.StripeInvalidRequestError) throw new ProcessorError(error.message);
+    if (error instanceof Stripe.errors.StripeInvalidRequestError)
+      throw new ProcessorError(error.message, error.code ?? null);
     throw error;
   }
+}
+
+/** Lists, unlike searches, know what was made a moment ago. */
+function since({ created_at }: { created_at: Date }) {
+  const written_at = (created_at.getTime() - (created_at.getTime() % 1000)) / 1000;
+  return { created: { gte: written_at - searched_before_s, lte: written_at + searched_after_s }, limit: 100 };
 }
 
 const byToken = (token: string) =>
@@ -120,17 +157,23 @@ export function stripeProcessor(options: StripeOptions): Processor {
   const expand = ["latest_charge"];
   const find = async ({ payment_id, processor_id, created_at }: Attempt): Promise<Stripe.PaymentIntent | null> => {
     if (processor_id) return stripe.paymentIntents.retrieve(processor_id, { expand });
-    // The answer with its id was lost. Lists, unlike searches, know what was made a moment ago.
-    const written_at = (created_at.getTime() - (created_at.getTime() % 1000)) / 1000;
-    for await (const intent of stripe.paymentIntents.list({
-      created: { gte: written_at - searched_before_s, lte: written_at + searched_after_s },
-      limit: 100,
-      expand: ["data.latest_charge"],
-    })) {
+    // The answer with its id was lost.
+    const search = { ...since({ created_at }), expand: ["data.latest_charge"] };
+    for await (const intent of stripe.paymentIntents.list(search))
       if (intent.metadata.payment_id === payment_id) return intent;
-    }
     return null;
   };
+  const findSetup = async ({
+    setup_id,
+    processor_id,
+    created_at,
+  }: SetupAttempt): Promise<Stripe.SetupIntent | null> => {
+    if (processor_id) return stripe.setupIntents.retrieve(processor_id, { expand: ["payment_method"] });
+    const search = { ...since({ created_at }), expand: ["data.payment_method"] };
+    for await (const setup of stripe.setupIntents.list(search)) if (setup.metadata?.setup_id === setup_id) return setup;
+    return null;
+  };
+  const account = accountOf(/_live_/.test(options.secret_key));
   const charge = (
     {
       organization_id,
@@ -162,12 +205,22 @@ export function stripeProcessor(options: StripeOptions): Processor {
       ({ payment_intent }) => payment_intent && intentOf(payment_intent),
     );
   return {
+    account,
     publishable_key,
-    confirm: (one) =>
+    confirm: async (one) =>
       charge(one, {
         automatic_payment_methods: { enabled: true, allow_redirects: "never" },
+        ...(one.keep
+          ? { customer: await findOrCreateCustomer(stripe, one.keep.customer), setup_future_usage: "off_session" }
+          : {}),
         ...byToken(one.confirmation_token_id),
       }),
+    async readCard(token) {
+      const card = token.startsWith("pm_")
+        ? (await orNull(stripe.paymentMethods.retrieve(token)))?.card
+        : (await orNull(stripe.confirmationTokens.retrieve(token)))?.payment_method_preview?.card;
+      return card ? { card: cardOf(card), fingerprint: card.fingerprint ?? null } : null;
+    },
     chargeSaved: (one) =>
       charge(one, {
         customer: one.customer_processor_id,
@@ -179,13 +232,12 @@ export function stripeProcessor(options: StripeOptions): Processor {
       return orRefused(
         async () =>
           setupOf(
-            setup.setup_id,
             await stripe.setupIntents.create(
               {
                 customer,
                 confirm: true,
                 usage: "off_session",
-                metadata: { setup_id: setup.setup_id },
+                metadata: { organization_id: setup.organization_id, setup_id: setup.setup_id },
                 automatic_payment_methods: { enabled: true, allow_redirects: "never" },
                 ...byToken(setup.confirmation_token_id),
                 expand: ["payment_method"],
@@ -193,20 +245,40 @@ export function stripeProcessor(options: StripeOptions): Processor {
               { idempotencyKey: setup.setup_id },
             ),
           ),
-        ({ setup_intent }) => setup_intent && setupOf(setup.setup_id, setup_intent),
+        ({ setup_intent }) => setup_intent && setupOf(setup_intent),
       );
     },
-    retrieveSetup: async ({ setup_id, processor_id }) =>
-      setupOf(setup_id, await stripe.setupIntents.retrieve(processor_id, { expand: ["payment_method"] })),
+    async retrieveSetup(attempt) {
+      const found = await findSetup(attempt);
+      return found && setupOf(found);
+    },
+    async cancelSetup(attempt) {
+      const found = await findSetup(attempt);
+      if (!found || found.status === "succeeded" || found.status === "canceled") return found && setupOf(found);
+      return setupOf(await stripe.setupIntents.cancel(found.id, { expand: ["payment_method"] }));
+    },
     async refund({ refund_id, intent_processor_id, amount, reason }) {
       // Stripe forgets idempotency keys after some days; the refund itself is there for ever.
       for await (const known of stripe.refunds.list({ payment_intent: intent_processor_id, limit: 100 }))
-        if (known.metadata?.refund_id === refund_id) return refundOf(refund_id, known);
+        if (known.metadata?.refund_id === refund_id) return refundOf(known);
       const params = { payment_intent: intent_processor_id, amount, reason, metadata: { refund_id } };
       return orRefused(
-        async () => refundOf(refund_id, await stripe.refunds.create(params, { idempotencyKey: refund_id })),
+        async () => refundOf(await stripe.refunds.create(params, { idempotencyKey: refund_id })),
         () => undefined,
       );
+    },
+    async retrieveRefund(processor_id) {
+      const found = await orNull(stripe.refunds.retrieve(processor_id));
+      return found && refundOf(found);
+    },
+    async retrieveDispute(processor_id) {
+      const found = await orNull(stripe.disputes.retrieve(processor_id, { expand: ["payment_intent"] }));
+      return found && disputeOf(found);
+    },
+    async acceptDispute(processor_id) {
+      const found = disputeOf(await stripe.disputes.retrieve(processor_id, { expand: ["payment_intent"] }));
+      const isOver = found.status === "won" || found.status === "lost" || found.status === "prevented";
+      return isOver ? found : disputeOf(await stripe.disputes.close(processor_id, { expand: ["payment_intent"] }));
     },
     async retrieve(attempt) {
       const found = await find(attempt);
@@ -224,56 +296,62 @@ export function stripeProcessor(options: StripeOptions): Processor {
 }
 
 /** Stripe's id of our customer. The same customer again: the same id, since their own id is the idempotency key. */
-async function findOrCreateCustomer(stripe: Stripe, { id, processor_id, email, name }: MethodSetup["customer"]) {
+async function findOrCreateCustomer(stripe: Stripe, { id, processor_id, email, name }: CardOwner) {
   if (processor_id) return processor_id;
+  // A key stands for the same words: who has another name by now is asked for by another.
+  const words = createHash("sha256")
+    .update(JSON.stringify([email, name]))
+    .digest("base64url");
   const made = await stripe.customers.create(
     { email, ...(name ? { name } : {}), metadata: { customer_id: id } },
-    { idempotencyKey: `customer_${id}` },
+    { idempotencyKey: `customer_${id}_${words}` },
   );
   return made.id;
 }
 
-function setupOf(setup_id: string, setup: Stripe.SetupIntent): SetupOutcome {
+function setupOf(setup: Stripe.SetupIntent): SetupOutcome {
   const status = statuses[setup.status] ?? "processing";
   const method = typeof setup.payment_method === "object" ? setup.payment_method : null;
   const card = cardOf(method?.card);
+  const kept = status === "succeeded" && method && card;
   return {
-    setup_id,
+    organization_id: setup.metadata?.organization_id ?? "",
+    setup_id: setup.metadata?.setup_id ?? "",
     processor_id: setup.id,
     status,
     client_secret: setup.client_secret ?? "",
-    customer_processor_id: typeof setup.customer === "string" ? setup.customer : (setup.customer?.id ?? ""),
-    method: status === "succeeded" && method && card ? { processor_id: method.id, card } : null,
+    method: kept ? keptMethod(method.id, idOf(setup.customer), method.card?.fingerprint ?? null, card) : null,
     decline: status === "failed" ? declineOf(setup.last_setup_error, "The card was not accepted.") : null,
   };
 }
 
-function refundOf(refund_id: string, refund: Stripe.Refund): RefundOutcome {
+function refundOf(refund: Stripe.Refund): RefundOutcome {
   const status = refund_statuses[refund.status ?? ""] ?? "pending";
-  const failure_reason = status === "failed" ? (refund.failure_reason ?? refund.status) : null;
-  return { refund_id, processor_id: refund.id, status, failure_reason };
+  return {
+    refund_id: refund.metadata?.refund_id ?? null,
+    processor_id: refund.id,
+    intent_processor_id: idOf(refund.payment_intent),
+    amount: refund.amount,
+    currency: refund.currency,
+    reason: refund.reason,
+    status,
+    failure_reason: status === "failed" ? (refund.failure_reason ?? refund.status) : null,
+    created_at: momentOf(refund.created),
+  };
 }
 
-const Ours = z.object({ organization_id: z.uuid(), payment_id: z.uuid() });
-
-async function readEvent(
-  stripe: Stripe,
-  body: Buffer,
-  signature: string,
-  secret: string,
-): Promise<ProcessorEvent | undefined> {
-  const event = await stripe.webhooks.constructEventAsync(body, signature, secret);
-  switch (event.type) {
-    case "payment_intent.succeeded":
-    case "payment_intent.processing":
-    case "payment_intent.payment_failed":
-    case "payment_intent.canceled": {
-      const { id, metadata } = event.data.object;
-      // An intent that is not of our making says nothing to us.
-      const ours = Ours.safeParse(metadata);
-      return ours.success ? { id: event.id, ...ours.data, processor_id: id } : undefined;
-    }
-    default:
-      return undefined;
-  }
+function disputeOf(dispute: Stripe.Dispute): Dispute {
+  const { payment_intent: intent, evidence_details } = dispute;
+  const ours = OurPayment.safeParse(typeof intent === "object" ? intent?.metadata : undefined);
+  return {
+    processor_id: dispute.id,
+    intent_processor_id: idOf(intent),
+    ...(ours.success ? ours.data : { organization_id: null, payment_id: null }),
+    status: dispute_statuses[dispute.status] ?? "under_review",
+    amount: dispute.amount,
+    currency: dispute.currency,
+    reason: dispute.reason,
+    created_at: momentOf(dispute.created),
+    evidence_due_at: evidence_details?.due_by ? momentOf(evidence_details.due_by) : null,
+  };
 }

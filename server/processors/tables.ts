@@ -1,6 +1,6 @@
 import { index, integer, jsonb, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { instant } from "../lib/columns.ts";
-import type { Card, Decline, Intent, RefundOutcome, SetupOutcome } from "./processor.ts";
+import type { Card, Decline, Dispute, IntentStatus, ProcessorEvent, RefundOutcome } from "./processor.ts";
 
 /** Test cards as tokens: what kind, and what is to happen; never a number. */
 export const testTokens = pgTable("test_tokens", {
@@ -10,44 +10,78 @@ export const testTokens = pgTable("test_tokens", {
   created_at: instant().notNull(),
 });
 
-/** The test processor's own books. One intent a payment: a repeated charge finds the first one. */
-export const testIntents = pgTable("test_intents", {
-  payment_id: uuid().primaryKey(),
+/** What the test processor's intents and set-ups have in common. */
+const attempt = () => ({
   organization_id: text().notNull(),
   id: text().notNull().unique(),
   client_secret: text().notNull().unique(),
-  status: text().$type<Intent["status"]>().notNull(),
-  amount: integer().notNull(),
-  currency: text().notNull(),
+  status: text().$type<IntentStatus>().notNull(),
   decline: jsonb().$type<Decline>(),
-  card: jsonb().$type<Card>().notNull(),
-  created_at: instant().notNull(),
-});
-
-/** Cards that it keeps for later charges: one row a set-up. */
-export const testSetups = pgTable("test_setups", {
-  setup_id: uuid().primaryKey(),
-  id: text().notNull().unique(),
-  client_secret: text().notNull().unique(),
-  customer_processor_id: text().notNull(),
-  status: text().$type<SetupOutcome["status"]>().notNull(),
-  decline: jsonb().$type<Decline>(),
-  method_id: text().notNull().unique(),
   scenario: text().notNull(),
   card: jsonb().$type<Card>().notNull(),
   created_at: instant().notNull(),
 });
 
-/** Money that it gave back. One row a refund. */
+/** The test processor's own books. One intent a payment: a repeated charge finds the first one. */
+export const testIntents = pgTable("test_intents", {
+  payment_id: uuid().primaryKey(),
+  ...attempt(),
+  amount: integer().notNull(),
+  currency: text().notNull(),
+  /** The card that is kept with the charge, once it has succeeded, and for whom. */
+  method_id: text().unique(),
+  customer_processor_id: text(),
+});
+
+/** Cards that it keeps for later charges without charging them: one row a set-up. */
+export const testSetups = pgTable("test_setups", {
+  setup_id: uuid().primaryKey(),
+  ...attempt(),
+  method_id: text().notNull().unique(),
+  customer_processor_id: text().notNull(),
+});
+
+/** Money that it gave back. */
 export const testRefunds = pgTable(
   "test_refunds",
   {
-    refund_id: uuid().primaryKey(),
-    id: text().notNull().unique(),
+    id: text().primaryKey(),
+    /** Ours; null where it was made at the processor itself. */
+    refund_id: uuid().unique(),
     intent_id: text().notNull(),
     amount: integer().notNull(),
+    reason: text(),
     status: text().$type<RefundOutcome["status"]>().notNull(),
+    /** What becomes of it some time later. */
+    later_status: text().$type<RefundOutcome["status"]>(),
+    later_at: instant(),
     created_at: instant().notNull(),
   },
   (table) => [index("test_refunds_by_intent").on(table.intent_id)],
+);
+
+/** Charges that buyers went to their bank about. */
+export const testDisputes = pgTable(
+  "test_disputes",
+  {
+    id: text().primaryKey(),
+    intent_id: text().notNull(),
+    status: text().$type<Dispute["status"]>().notNull(),
+    amount: integer().notNull(),
+    reason: text().notNull(),
+    evidence_due_at: instant().notNull(),
+    created_at: instant().notNull(),
+  },
+  (table) => [index("test_disputes_by_intent").on(table.intent_id)],
+);
+
+/** What it is going to tell, and when: a processor far away would send it. */
+export const testEvents = pgTable(
+  "test_events",
+  {
+    id: text().primaryKey(),
+    event: jsonb().$type<ProcessorEvent>().notNull(),
+    due_at: instant().notNull(),
+  },
+  (table) => [index("test_events_due").on(table.due_at)],
 );

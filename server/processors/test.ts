@@ -1,4 +1,5 @@
-import { and, eq, sum } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
+import { unionAll } from "drizzle-orm/pg-core";
 import { ApiError, type Fault, fault } from "../../shared/errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Database } from "../lib/context.ts";
@@ -6,31 +7,68 @@ import { randomText } from "../lib/ids.ts";
 import {
   type Card,
   type CardInput,
+  type CardOwner,
   type Charge,
   type Intent,
+  type Method,
   type Processor,
   ProcessorError,
-  type RefundOutcome,
+  type SavedCharge,
+  type SetupAttempt,
   type SetupOutcome,
 } from "./processor.ts";
-import { testIntents, testRefunds, testSetups, testTokens } from "./tables.ts";
+import { testIntents, testSetups, testTokens } from "./tables.ts";
 import { outcomes, savedOutcome, setupOutcome, testMethods, testNumbers } from "./test-cards.ts";
+import { testReturns } from "./test-returns.ts";
 
-type Row = typeof testIntents.$inferSelect;
-const intentOf = ({ id, created_at: _, ...row }: Row): Intent => ({ ...row, processor_id: id });
-function setupOf(row: typeof testSetups.$inferSelect): SetupOutcome {
-  const { setup_id, id, status, client_secret, customer_processor_id, decline, method_id, card } = row;
-  const method = status === "succeeded" ? { processor_id: method_id, card } : null;
-  return { setup_id, processor_id: id, status, client_secret, customer_processor_id, decline, method };
+type IntentRow = typeof testIntents.$inferSelect;
+type SetupRow = typeof testSetups.$inferSelect;
+
+/** The same for the same number: a test card is told by its brand and its last digits. */
+const fingerprintOf = ({ brand, last4 }: Card): string => `fp_test_${brand}_${last4}`;
+
+function methodOf({ status, method_id, customer_processor_id, card }: IntentRow | SetupRow): Method | null {
+  if (status !== "succeeded" || method_id === null || customer_processor_id === null) return null;
+  return { processor_id: method_id, customer_processor_id, fingerprint: fingerprintOf(card), card };
 }
-function refundOf({ refund_id, id, status }: typeof testRefunds.$inferSelect): RefundOutcome {
-  return { refund_id, processor_id: id, status, failure_reason: null };
+function intentOf(row: IntentRow): Intent {
+  const { organization_id, payment_id, id, status, amount, currency, client_secret, decline, card } = row;
+  const said = {
+    organization_id,
+    payment_id,
+    processor_id: id,
+    status,
+    amount,
+    currency,
+    client_secret,
+    decline,
+    card,
+  };
+  return { ...said, fingerprint: fingerprintOf(card), method: methodOf(row) };
 }
+function setupOf(row: SetupRow): SetupOutcome {
+  const { organization_id, setup_id, id, status, client_secret, decline } = row;
+  return { organization_id, setup_id, processor_id: id, status, client_secret, decline, method: methodOf(row) };
+}
+/** How a card is kept from now on; whose it is, is told by our own id of them. */
+const keptFor = ({ id, processor_id }: CardOwner) => ({
+  method_id: `pm_test_${randomText(24)}`,
+  customer_processor_id: processor_id ?? `cus_test_${id}`,
+});
 /** What was decided for a scenario of the test cards. */
 function known<T>(outcome: T | undefined): T {
   if (outcome === undefined) throw new Error("There is no such test scenario.");
   return outcome;
 }
+
+/** One account, whose money is not real. */
+const account = "test";
+const given_up = {
+  status: "failed",
+  decline: { reason: "canceled", message: "The payment was not completed in time." },
+} as const;
+/** A test card, and what is to happen with it. */
+type Tested = { card: Card; scenario: string };
 
 /** Every fault of a card's form, before its number is looked at. */
 function cardFaults({ exp_month, exp_year, cvc }: CardInput, brand: string, now: Date): Fault[] {
@@ -49,11 +87,12 @@ function cardFaults({ exp_month, exp_year, cvc }: CardInput, brand: string, now:
  * books in tables of its own, as one far away would. It is reached outside of our transactions, like any other.
  */
 export function testProcessor(db: Database, clock: Clock): Processor {
+  const { openDispute, decideDispute, refundElsewhere, disputeCharge, ...returns } = testReturns(db, clock, account);
   const find = async (payment_id: string): Promise<Intent | null> => {
     const [row] = await db.select().from(testIntents).where(eq(testIntents.payment_id, payment_id));
     return row ? intentOf(row) : null;
   };
-  const move = async (where: ReturnType<typeof eq>, patch: Partial<Row>): Promise<Intent | null> => {
+  const move = async (where: ReturnType<typeof eq>, patch: Partial<IntentRow>): Promise<Intent | null> => {
     const [row] = await db
       .update(testIntents)
       .set(patch)
@@ -63,22 +102,50 @@ export function testProcessor(db: Database, clock: Clock): Processor {
     const [settled] = await db.select().from(testIntents).where(where);
     return settled ? intentOf(settled) : null;
   };
-  const methodOf = async (token: string): Promise<{ card: Card; scenario: string }> => {
-    const method = Object.hasOwn(testMethods, token) ? testMethods[token] : undefined;
-    if (method) return method;
+  const moveSetup = async (where: ReturnType<typeof eq>, patch: Partial<SetupRow>): Promise<SetupOutcome | null> => {
+    const [row] = await db
+      .update(testSetups)
+      .set(patch)
+      .where(and(where, eq(testSetups.status, "requires_action")))
+      .returning();
+    if (row) return setupOf(row);
+    const [settled] = await db.select().from(testSetups).where(where);
+    return settled ? setupOf(settled) : null;
+  };
+  const findCard = async (token: string): Promise<Tested | undefined> => {
+    if (Object.hasOwn(testMethods, token)) return testMethods[token];
     const [row] = await db.select().from(testTokens).where(eq(testTokens.id, token));
-    if (!row) throw new ProcessorError("This payment method is not known. Enter the card again.");
     return row;
+  };
+  const cardOf = async (token: string): Promise<Tested> => {
+    const found = await findCard(token);
+    if (!found) throw new ProcessorError("This payment method is not known. Enter the card again.");
+    return found;
+  };
+  /** A card that was kept, with a set-up or with a charge. */
+  const findKept = async ({ method_processor_id, customer_processor_id }: SavedCharge): Promise<Tested | undefined> => {
+    const kept = (table: typeof testSetups | typeof testIntents) =>
+      and(
+        eq(table.method_id, method_processor_id),
+        eq(table.customer_processor_id, customer_processor_id),
+        eq(table.status, "succeeded"),
+      );
+    const [found] = await unionAll(
+      db.select({ card: testSetups.card, scenario: testSetups.scenario }).from(testSetups).where(kept(testSetups)),
+      db.select({ card: testIntents.card, scenario: testIntents.scenario }).from(testIntents).where(kept(testIntents)),
+    );
+    return found;
   };
   /** The first intent of a payment; a repeated charge finds it. */
   const charge = async (
-    { organization_id, payment_id, amount, currency }: Omit<Charge, "confirmation_token_id">,
-    card: Card,
+    { organization_id, payment_id, amount, currency }: Charge | SavedCharge,
+    { card, scenario }: Tested,
     outcome: Pick<Intent, "status" | "decline">,
+    kept: Pick<IntentRow, "method_id" | "customer_processor_id"> | null,
   ): Promise<Intent> => {
     const id = `pi_test_${randomText(24)}`;
     const client_secret = `${id}_secret_${randomText(24)}`;
-    const asked = { organization_id, payment_id, amount, currency, card, ...outcome };
+    const asked = { organization_id, payment_id, amount, currency, card, scenario, ...outcome, ...kept };
     const [made] = await db
       .insert(testIntents)
       .values({ ...asked, id, client_secret, created_at: clock.now() })
@@ -86,83 +153,51 @@ export function testProcessor(db: Database, clock: Clock): Processor {
       .returning();
     const intent = made ? intentOf(made) : await find(payment_id);
     if (!intent) throw new Error("The intent was not written.");
+    if (made?.status === "succeeded") await disputeCharge(intent, scenario);
     return intent;
   };
-  const findSetup = async (setup_id: string): Promise<SetupOutcome> => {
+  const findSetup = async ({ setup_id }: Pick<SetupAttempt, "setup_id">): Promise<SetupOutcome | null> => {
     const [row] = await db.select().from(testSetups).where(eq(testSetups.setup_id, setup_id));
-    if (!row) throw new Error(`There is no set-up ${setup_id}.`);
-    return setupOf(row);
+    return row ? setupOf(row) : null;
   };
   return {
+    account,
     publishable_key: null,
     async confirm(one) {
-      const { card, scenario } = await methodOf(one.confirmation_token_id);
-      return charge(one, card, known(outcomes[scenario]));
+      const tested = await cardOf(one.confirmation_token_id);
+      return charge(one, tested, known(outcomes[tested.scenario]), one.keep && keptFor(one.keep.customer));
+    },
+    async readCard(token) {
+      const found = await findCard(token);
+      return found ? { card: found.card, fingerprint: fingerprintOf(found.card) } : null;
     },
     async chargeSaved(one) {
-      const { method_processor_id, customer_processor_id } = one;
-      const [method] = await db
-        .select()
-        .from(testSetups)
-        .where(
-          and(
-            eq(testSetups.method_id, method_processor_id),
-            eq(testSetups.customer_processor_id, customer_processor_id),
-            eq(testSetups.status, "succeeded"),
-          ),
-        );
-      if (!method) throw new ProcessorError("This customer has no such payment method.");
-      return charge(one, method.card, known(savedOutcome(method.scenario)));
+      const kept = await findKept(one);
+      if (!kept) throw new ProcessorError("This customer has no such payment method.");
+      return charge(one, kept, known(savedOutcome(kept.scenario)), null);
     },
-    async saveMethod({ setup_id, confirmation_token_id, customer }) {
-      const { card, scenario } = await methodOf(confirmation_token_id);
+    async saveMethod({ organization_id, setup_id, confirmation_token_id, customer }) {
+      const { card, scenario } = await cardOf(confirmation_token_id);
       const id = `seti_test_${randomText(24)}`;
       const row = {
+        organization_id,
         setup_id,
         id,
         client_secret: `${id}_secret_${randomText(24)}`,
-        customer_processor_id: customer.processor_id ?? `cus_test_${customer.id}`,
         ...known(setupOutcome(scenario)),
-        method_id: `pm_test_${randomText(24)}`,
+        ...keptFor(customer),
         scenario,
         card,
         created_at: clock.now(),
       };
       await db.insert(testSetups).values(row).onConflictDoNothing();
-      return findSetup(setup_id);
+      return known((await findSetup({ setup_id })) ?? undefined);
     },
-    retrieveSetup: ({ setup_id }) => findSetup(setup_id),
-    refund: ({ refund_id, intent_processor_id, amount }) =>
-      db.transaction(async (tx) => {
-        // One refund of an intent at a time, so that together they never exceed it.
-        const [intent] = await tx
-          .select()
-          .from(testIntents)
-          .where(eq(testIntents.id, intent_processor_id))
-          .for("update");
-        if (intent?.status !== "succeeded") throw new ProcessorError("There is no such charge to give back.");
-        const [before] = await tx.select().from(testRefunds).where(eq(testRefunds.refund_id, refund_id));
-        if (before) return refundOf(before);
-        const [given] = await tx
-          .select({ amount: sum(testRefunds.amount).mapWith(Number) })
-          .from(testRefunds)
-          .where(eq(testRefunds.intent_id, intent_processor_id));
-        if (amount + (given?.amount ?? 0) > intent.amount)
-          throw new ProcessorError("The refund is greater than what is left of the charge.");
-        const values = { refund_id, id: `re_test_${randomText(24)}`, intent_id: intent.id, amount };
-        const [made] = await tx
-          .insert(testRefunds)
-          .values({ ...values, status: "succeeded", created_at: clock.now() })
-          .returning();
-        if (!made) throw new Error("The refund was not written.");
-        return refundOf(made);
-      }),
+    retrieveSetup: findSetup,
+    cancelSetup: ({ setup_id }) => moveSetup(eq(testSetups.setup_id, setup_id), given_up),
     retrieve: ({ payment_id }) => find(payment_id),
-    cancel: ({ payment_id }) =>
-      move(eq(testIntents.payment_id, payment_id), {
-        status: "failed",
-        decline: { reason: "canceled", message: "The payment was not completed in time." },
-      }),
+    cancel: ({ payment_id }) => move(eq(testIntents.payment_id, payment_id), given_up),
+    ...returns,
     test: {
       async tokenize(card) {
         const number = card.number.replace(/[\s-]/g, "");
@@ -191,12 +226,14 @@ export function testProcessor(db: Database, clock: Clock): Processor {
       },
       async authenticate(client_secret, approved) {
         const decision = known(approved ? outcomes.success : outcomes.authentication_failed);
-        await db
-          .update(testSetups)
-          .set(decision)
-          .where(and(eq(testSetups.client_secret, client_secret), eq(testSetups.status, "requires_action")));
-        return move(eq(testIntents.client_secret, client_secret), decision);
+        const setup = await moveSetup(eq(testSetups.client_secret, client_secret), decision);
+        if (setup) return { kind: "setup", outcome: setup };
+        const intent = await move(eq(testIntents.client_secret, client_secret), decision);
+        return intent && { kind: "payment", outcome: intent };
       },
+      openDispute,
+      decideDispute,
+      refundElsewhere,
     },
   };
 }

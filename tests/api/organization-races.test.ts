@@ -227,6 +227,7 @@ test("an organization in which a payment begins as it is deleted is not deleted"
       amount: 1900,
       customer_email: "buyer@example.com",
       confirmation_token_id: "pm_card_visa",
+      account: "test",
       requested_at: new Date(),
     });
     begun.resolve();

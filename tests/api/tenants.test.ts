@@ -30,6 +30,8 @@ const notSellers: Record<string, string> = {
   checkout_link_secrets: lookup,
   checkout_secrets: lookup,
   processor_events: processor,
+  test_disputes: processor,
+  test_events: processor,
   test_intents: processor,
   test_refunds: processor,
   test_setups: processor,
@@ -39,7 +41,7 @@ const notSellers: Record<string, string> = {
 /** Columns that hold the id of a row without a foreign key, and why. */
 const unheld: Record<string, string> = {
   "catalog_entries.subject_id": "is of one table or another, as the entry's kind says",
-  "customers.default_payment_method_id": "no payment methods are kept yet",
+  "customers.default_payment_method_id": "the card points back by a foreign key of its own",
   "orders.checkout_id": "the checkout points back by a foreign key of its own",
 };
 

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   type Charge,
+  type Method,
   type MethodSetup,
   type Processor,
   ProcessorError,
   type RefundRequest,
+  type SavedCharge,
 } from "../../server/processors/processor.ts";
 import { stripeProcessor } from "../../server/processors/stripe.ts";
 import { testProcessor } from "../../server/processors/test.ts";
@@ -24,17 +26,24 @@ afterAll(async () => {
   await standIn?.close();
 });
 
-type Kind = { open(): Processor; answer(client_secret: string, approved: boolean): Promise<unknown> };
+type Kind = {
+  open(): Processor;
+  answer(client_secret: string, approved: boolean): Promise<unknown>;
+  /** The buyer goes to their bank. */
+  dispute(intent_processor_id: string): Promise<string>;
+};
 const webhook_secret = "whsec_of_these_tests";
 const keys = { secret_key: "sk_test_1", publishable_key: "pk_test_1", webhook_secret };
 const kinds: Record<string, Kind> = {
   test: {
     open: () => testProcessor(floe.deps.db, floe.clock),
     answer: async (client_secret, approved) => floe.deps.processor.test?.authenticate(client_secret, approved),
+    dispute: async (intent) => (await floe.deps.processor.test?.openDispute(intent))?.processor_id ?? "",
   },
   stripe: {
     open: () => stripeProcessor({ ...keys, api_url: standIn.url }),
     answer: async (client_secret, approved) => standIn.authenticate(client_secret, approved),
+    dispute: async (intent) => standIn.dispute(intent, "general").id,
   },
 };
 const chargeOf = (token: string): Charge => ({
@@ -45,8 +54,24 @@ const chargeOf = (token: string): Charge => ({
   confirmation_token_id: token,
   description: "Field guide",
   email: "buyer@example.com",
+  keep: null,
 });
-const attemptOf = (charge: Charge, processor_id: string | null = null) => ({
+const ownerOf = (processor_id: string | null = null) => ({
+  id: newId(),
+  processor_id,
+  email: "buyer@example.com",
+  name: "Buyer",
+});
+/** A charge of a kept card, by its own terms. */
+const savedOf = ({ processor_id, customer_processor_id }: Method): SavedCharge => {
+  const { confirmation_token_id: _, keep: __, ...terms } = chargeOf("");
+  return { ...terms, method_processor_id: processor_id, customer_processor_id };
+};
+function methodOf(outcome: { method: Method | null } | null): Method {
+  if (!outcome?.method) throw new Error("The card was not kept.");
+  return outcome.method;
+}
+const attemptOf = (charge: { payment_id: string }, processor_id: string | null = null) => ({
   payment_id: charge.payment_id,
   processor_id,
   created_at: new Date(),
@@ -67,6 +92,8 @@ describe.each(Object.keys(kinds))("the %s processor", (name) => {
       currency: "usd",
       decline: null,
       card: { brand: "visa", last4: "4242", exp_month: 12, exp_year: 2040 },
+      fingerprint: expect.stringMatching(/./),
+      method: null,
     });
   });
 
@@ -136,9 +163,15 @@ describe.each(Object.keys(kinds))("the %s processor", (name) => {
 });
 
 const setupOf = (token: string, processor_id: string | null = null): MethodSetup => ({
+  organization_id: newId(),
   setup_id: newId(),
   confirmation_token_id: token,
-  customer: { id: newId(), processor_id, email: "buyer@example.com", name: "Buyer" },
+  customer: ownerOf(processor_id),
+});
+const againOf = (setup: { setup_id: string }, processor_id: string | null = null) => ({
+  setup_id: setup.setup_id,
+  processor_id,
+  created_at: new Date(),
 });
 const refundOf = (intent_processor_id: string, amount: number): RefundRequest => ({
   refund_id: newId(),
@@ -152,35 +185,99 @@ describe.each(Object.keys(kinds))("the %s processor, later", (name) => {
   /** Keep a card; answers how it is charged from then on. */
   const save = async (token: string) => {
     const kept = await kind.open().saveMethod(setupOf(token));
-    if (!kept.method) throw new Error("The card was not kept.");
-    const { confirmation_token_id: _, ...terms } = chargeOf(token);
-    const by = { customer_processor_id: kept.customer_processor_id, method_processor_id: kept.method.processor_id };
-    return { kept, charge: () => ({ ...terms, payment_id: newId(), ...by }) };
+    const { method } = kept;
+    if (!method) throw new Error("The card was not kept.");
+    return { kept: method, charge: () => savedOf(method) };
   };
 
   test("keeps a card without charging it, once for a set-up", async () => {
     const setup = setupOf("pm_card_visa");
     const [kept, again] = [await kind.open().saveMethod(setup), await kind.open().saveMethod(setup)];
     expect(kept).toEqual({
+      organization_id: setup.organization_id,
       setup_id: setup.setup_id,
       processor_id: expect.stringMatching(/^seti_/),
       status: "succeeded",
       client_secret: expect.stringContaining("_secret_"),
-      customer_processor_id: expect.stringMatching(/^cus_/),
       method: {
         processor_id: expect.stringMatching(/^pm_/),
+        customer_processor_id: expect.stringMatching(/^cus_/),
+        fingerprint: expect.stringMatching(/./),
         card: { brand: "visa", last4: "4242", exp_month: 12, exp_year: 2040 },
       },
       decline: null,
     });
     expect(again).toEqual(kept);
-    expect(await kind.open().retrieveSetup(kept)).toEqual(kept);
+    expect(await kind.open().retrieveSetup(againOf(setup, kept.processor_id))).toEqual(kept);
+  });
+
+  test("finds a set-up again by our id alone, and knows nothing of one that never reached it", async () => {
+    const setup = setupOf("pm_card_visa");
+    const kept = await kind.open().saveMethod(setup);
+    for (let others = 0; others < 4; others += 1) await kind.open().saveMethod(setupOf("pm_card_mastercard"));
+    expect(await kind.open().retrieveSetup(againOf(setup))).toEqual(kept);
+    expect(await kind.open().retrieveSetup(againOf(setupOf("pm_card_visa")))).toBeNull();
+    expect(await kind.open().cancelSetup(againOf(setupOf("pm_card_visa")))).toBeNull();
+  });
+
+  test("gives an unanswered set-up up for good, and none that has succeeded", async () => {
+    const asked = await kind.open().saveMethod(setupOf("pm_card_threeDSecure2Required"));
+    const again = againOf(asked, asked.processor_id);
+    expect(await kind.open().cancelSetup(again)).toMatchObject({ status: "failed", method: null });
+    await kind.answer(asked.client_secret, true);
+    expect(await kind.open().retrieveSetup(again)).toMatchObject({ status: "failed", method: null });
+    const kept = await kind.open().saveMethod(setupOf("pm_card_visa"));
+    expect(await kind.open().cancelSetup(againOf(kept, kept.processor_id))).toEqual(kept);
+  });
+
+  test("charges a card and keeps it in one go; the same card has the same fingerprint, and another card has not", async () => {
+    const charge = { ...chargeOf("pm_card_visa"), keep: { customer: ownerOf() } };
+    const made = await kind.open().confirm(charge);
+    expect(made).toMatchObject({
+      status: "succeeded",
+      method: {
+        processor_id: expect.stringMatching(/^pm_/),
+        customer_processor_id: expect.stringMatching(/^cus_/),
+        fingerprint: made.fingerprint,
+        card: { last4: "4242" },
+      },
+    });
+    expect(await kind.open().confirm(charge)).toEqual(made);
+    expect(await kind.open().retrieve(attemptOf(charge))).toEqual(made);
+    expect(await kind.open().chargeSaved(savedOf(methodOf(made)))).toMatchObject({
+      status: "succeeded",
+      fingerprint: made.fingerprint,
+      method: null,
+    });
+    const { kept: same } = await save("pm_card_visa");
+    const { kept: other } = await save("pm_card_mastercard");
+    expect([same.fingerprint === made.fingerprint, other.fingerprint === made.fingerprint]).toEqual([true, false]);
+    const known = { ...charge, payment_id: newId(), keep: { customer: ownerOf(made.method?.customer_processor_id) } };
+    expect((await kind.open().confirm(known)).method?.customer_processor_id).toBe(made.method?.customer_processor_id);
+  });
+
+  test("keeps no card with a charge that fails, and one with a challenge once it is answered", async () => {
+    const refused = { ...chargeOf("pm_card_chargeDeclined"), keep: { customer: ownerOf() } };
+    expect(await kind.open().confirm(refused)).toMatchObject({ status: "failed", method: null });
+    const challenged = { ...chargeOf("pm_card_authenticationRequiredOnSetup"), keep: { customer: ownerOf() } };
+    const asked = await kind.open().confirm(challenged);
+    expect(asked).toMatchObject({ status: "requires_action", method: null });
+    await kind.answer(asked.client_secret, true);
+    const made = await kind.open().retrieve(attemptOf(challenged, asked.processor_id));
+    // Its bank has agreed to later charges.
+    expect(await kind.open().chargeSaved(savedOf(methodOf(made)))).toMatchObject({ status: "succeeded" });
+  });
+
+  test("reads which card was entered without charging it", async () => {
+    const { fingerprint, card } = await kind.open().confirm(chargeOf("pm_card_visa"));
+    expect(await kind.open().readCard("pm_card_visa")).toEqual({ fingerprint, card });
+    expect(await kind.open().readCard("ctoken_of_nobody")).toBeNull();
   });
 
   test("keeps a further card of a customer that it knows with that customer", async () => {
-    const { customer_processor_id } = await kind.open().saveMethod(setupOf("pm_card_visa"));
+    const { customer_processor_id } = (await save("pm_card_visa")).kept;
     const second = await kind.open().saveMethod(setupOf("pm_card_mastercard", customer_processor_id));
-    expect(second).toMatchObject({ customer_processor_id, method: { card: { brand: "mastercard" } } });
+    expect(second).toMatchObject({ method: { customer_processor_id, card: { brand: "mastercard" } } });
   });
 
   test("charges a kept card any number of times, and the same payment once", async () => {
@@ -196,7 +293,7 @@ describe.each(Object.keys(kinds))("the %s processor, later", (name) => {
     });
     expect(await kind.open().chargeSaved(first)).toEqual(made);
     expect((await kind.open().chargeSaved(second)).processor_id).not.toBe(made.processor_id);
-    expect(await kind.open().retrieve(attemptOf({ ...first, confirmation_token_id: "" }))).toEqual(made);
+    expect(await kind.open().retrieve(attemptOf(first))).toEqual(made);
   });
 
   test("does not keep a refused card, and says why", async () => {
@@ -221,27 +318,23 @@ describe.each(Object.keys(kinds))("the %s processor, later", (name) => {
     const asked = await kind.open().saveMethod(setup);
     expect(asked).toMatchObject({ status: "requires_action", method: null, decline: null });
     await kind.answer(asked.client_secret, true);
-    const kept = await kind.open().retrieveSetup(asked);
-    expect(kept).toMatchObject({ status: "succeeded", method: { card: { last4: "3155" } } });
-    const { confirmation_token_id: _, ...terms } = chargeOf("");
-    const by = {
-      customer_processor_id: kept.customer_processor_id,
-      method_processor_id: kept.method?.processor_id ?? "",
-    };
-    expect(await kind.open().chargeSaved({ ...terms, ...by })).toMatchObject({
+    const kept = await kind.open().retrieveSetup(againOf(setup, asked.processor_id));
+    expect(kept).toMatchObject({ status: "succeeded", method: { card: { last4: "3184" } } });
+    expect(await kind.open().chargeSaved(savedOf(methodOf(kept)))).toMatchObject({
       status: "failed",
       decline: { reason: "authentication_required" },
     });
     const refused = await kind.open().saveMethod(setupOf("pm_card_authenticationRequired"));
     await kind.answer(refused.client_secret, false);
-    expect(await kind.open().retrieveSetup(refused)).toMatchObject({ status: "failed", method: null });
+    const again = againOf(refused, refused.processor_id);
+    expect(await kind.open().retrieveSetup(again)).toMatchObject({ status: "failed", method: null });
   });
 
   test("charges no card of another customer", async () => {
     const [{ charge }, other] = [await save("pm_card_visa"), await save("pm_card_visa")];
     const foreign = { ...charge(), customer_processor_id: other.kept.customer_processor_id };
     await expect(kind.open().chargeSaved(foreign)).rejects.toThrow(ProcessorError);
-    expect(await kind.open().retrieve(attemptOf({ ...foreign, confirmation_token_id: "" }))).toBeNull();
+    expect(await kind.open().retrieve(attemptOf(foreign))).toBeNull();
   });
 
   test("gives money back in parts, each part once, and never more than was taken", async () => {
@@ -251,10 +344,17 @@ describe.each(Object.keys(kinds))("the %s processor, later", (name) => {
     expect(made).toEqual({
       refund_id: part.refund_id,
       processor_id: expect.stringMatching(/^re_/),
+      intent_processor_id: processor_id,
+      amount: 1000,
+      currency: "usd",
+      reason: "duplicate",
       status: "succeeded",
       failure_reason: null,
+      created_at: expect.any(Date),
     });
     expect(await kind.open().refund(part)).toEqual(made);
+    expect(await kind.open().retrieveRefund(made.processor_id)).toEqual(made);
+    expect(await kind.open().retrieveRefund("re_of_nobody")).toBeNull();
     await expect(kind.open().refund(refundOf(processor_id, 901))).rejects.toThrow(ProcessorError);
     expect(await kind.open().refund(refundOf(processor_id, 900))).toMatchObject({ status: "succeeded" });
     await expect(kind.open().refund(refundOf(processor_id, 1))).rejects.toThrow(ProcessorError);
@@ -264,6 +364,35 @@ describe.each(Object.keys(kinds))("the %s processor, later", (name) => {
     const { processor_id } = await kind.open().confirm(chargeOf("pm_card_chargeDeclined"));
     await expect(kind.open().refund(refundOf(processor_id, 1900))).rejects.toThrow(ProcessorError);
     await expect(kind.open().refund(refundOf("pi_of_nobody", 1900))).rejects.toThrow(ProcessorError);
+  });
+
+  test("tells of a dispute what its intent was made for, and loses it when it is accepted", async () => {
+    const charge = chargeOf("pm_card_visa");
+    const { processor_id } = await kind.open().confirm(charge);
+    const id = await kind.dispute(processor_id);
+    const dispute = await kind.open().retrieveDispute(id);
+    expect(dispute).toEqual({
+      processor_id: id,
+      intent_processor_id: processor_id,
+      organization_id: charge.organization_id,
+      payment_id: charge.payment_id,
+      status: "needs_response",
+      amount: 1900,
+      currency: "usd",
+      reason: "general",
+      created_at: expect.any(Date),
+      evidence_due_at: expect.any(Date),
+    });
+    const refused = await kind
+      .open()
+      .refund(refundOf(processor_id, 100))
+      .catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(ProcessorError);
+    expect(refused).toMatchObject({ code: "charge_disputed" });
+    const lost = { ...dispute, status: "lost" };
+    expect([await kind.open().acceptDispute(id), await kind.open().acceptDispute(id)]).toEqual([lost, lost]);
+    expect(await kind.open().retrieveDispute(id)).toEqual(lost);
+    expect(await kind.open().retrieveDispute("du_of_nobody")).toBeNull();
   });
 });
 
@@ -325,6 +454,8 @@ describe("Stripe alone", () => {
     const { body, signature } = standIn.notice("payment_intent.succeeded", intent, webhook_secret);
     expect(await readEvent(Buffer.from(body), signature)).toEqual({
       id: "evt_1",
+      account: "stripe_test",
+      kind: "payment",
       ...metadata,
       processor_id: "pi_1",
     });

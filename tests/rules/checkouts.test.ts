@@ -262,6 +262,7 @@ describe("states (CHK-55)", () => {
   const payment = (fields: Partial<PaymentRow> = {}) =>
     ({
       id: "payment-1",
+      organization_id: "organization-1",
       status: "pending",
       amount: 1900,
       currency: "usd",
@@ -280,6 +281,8 @@ describe("states (CHK-55)", () => {
     currency: "usd",
     client_secret: "s",
     card: null,
+    fingerprint: null,
+    method: null,
     decline: status === "failed" ? { reason: "card_declined", message: "No." } : null,
     ...fields,
   });

@@ -3,9 +3,10 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { events } from "../../server/lib/tables.ts";
 import { orders } from "../../server/orders/tables.ts";
-import { reconcilePayment, recordProcessorEvent, settlePayment } from "../../server/payments/settlement.ts";
+import { recordProcessorEvent } from "../../server/payments/notices.ts";
+import { reconcilePayment, settlePayment } from "../../server/payments/settlement.ts";
 import { payments } from "../../server/payments/tables.ts";
-import type { Charge, Intent, Processor, RefundOutcome } from "../../server/processors/processor.ts";
+import type { Charge, Intent, Processor, ProcessorEvent, RefundOutcome } from "../../server/processors/processor.ts";
 import { refunds } from "../../server/refunds/tables.ts";
 import type { Floe, Seller } from "../support/floe.ts";
 import { startOnPostgres } from "../support/races.ts";
@@ -22,7 +23,7 @@ type Held = Intent & { isHidden: boolean };
 /** A processor far away: its answers get lost, and some of its charges come to light only later. */
 function farProcessor() {
   const intents = new Map<string, Held>();
-  const given = new Map<string, RefundOutcome & { intent: string; amount: number }>();
+  const given = new Map<string, RefundOutcome>();
   let behaviour: Behaviour = "succeed";
   const decline = { reason: "card_declined", message: "Your card was declined." };
   const visible = (payment_id: string): Intent | null => {
@@ -31,6 +32,7 @@ function farProcessor() {
   };
   const unused = () => Promise.reject(new Error("Not part of a sale."));
   const processor: Processor = {
+    account: "far",
     publishable_key: null,
     async confirm(charge: Charge) {
       const { organization_id, payment_id, amount, currency } = charge;
@@ -47,6 +49,8 @@ function farProcessor() {
         client_secret: `${payment_id}_secret`,
         decline: status === "failed" ? decline : null,
         card: null,
+        fingerprint: null,
+        method: null,
         isHidden: behaviour === "lost and late",
       });
       if (behaviour.startsWith("lost")) throw new Error("The answer was lost.");
@@ -62,13 +66,28 @@ function farProcessor() {
     async refund({ refund_id, intent_processor_id, amount }) {
       const known = given.get(refund_id);
       if (known) return known;
-      const made = { refund_id, processor_id: `re_${refund_id}`, status: "succeeded", failure_reason: null } as const;
-      given.set(refund_id, { ...made, intent: intent_processor_id, amount });
+      const made: RefundOutcome = {
+        refund_id,
+        processor_id: `re_${refund_id}`,
+        intent_processor_id,
+        amount,
+        currency: "usd",
+        reason: "duplicate",
+        status: "succeeded",
+        failure_reason: null,
+        created_at: new Date(),
+      };
+      given.set(refund_id, made);
       return made;
     },
     chargeSaved: unused,
     saveMethod: unused,
+    readCard: unused,
     retrieveSetup: unused,
+    cancelSetup: unused,
+    retrieveRefund: unused,
+    retrieveDispute: unused,
+    acceptDispute: unused,
   };
   return {
     processor,
@@ -137,6 +156,19 @@ const story = fc
       : rest,
   );
 
+const eventOf = (
+  { organization_id, id: payment_id }: { organization_id: string; id: string },
+  { processor_id }: Intent,
+  name: string,
+): ProcessorEvent => ({
+  id: `evt_${payment_id}_${name}`,
+  account: "far",
+  kind: "payment",
+  organization_id,
+  payment_id,
+  processor_id,
+});
+
 const attemptsOf = (checkout_id: string) =>
   floe.deps.db
     .select({ payment: payments, order: orders })
@@ -174,8 +206,7 @@ async function perform(checkout: { id: string; client_secret: string }, one: Act
   const { payment } = attempts[one.which % Math.max(1, attempts.length)] ?? {};
   const held = payment && far.intents.get(payment.id);
   if (!payment || !held) return;
-  const { organization_id, id } = payment;
-  const event = { id: `evt_${id}_${Math.random()}`, organization_id, payment_id: id, processor_id: held.processor_id };
+  const event = eventOf(payment, held, String(Math.random()));
   if (one.do === "surface") {
     held.isHidden = false;
     await recordProcessorEvent(floe.deps, event);
@@ -195,9 +226,7 @@ async function check(checkout: { id: string }): Promise<void> {
     const held = far.intents.get(payment.id);
     if (!held) continue;
     held.isHidden = false;
-    const { organization_id, id: payment_id } = payment;
-    const event = { id: `evt_${payment_id}_last`, organization_id, payment_id, processor_id: held.processor_id };
-    await recordProcessorEvent(floe.deps, event);
+    await recordProcessorEvent(floe.deps, eventOf(payment, held, "last"));
   }
   for (const minutes of [3, 70, 15]) {
     floe.clock.advance(minutes * 60_000);
@@ -214,7 +243,7 @@ async function check(checkout: { id: string }): Promise<void> {
   // What the processor took, and did not give back, is what the order says.
   const taken = charged.reduce((sum, { payment }) => sum + payment.amount, 0);
   const back = [...far.given.values()]
-    .filter(({ intent }) => after.some(({ payment }) => `pi_${payment.id}` === intent))
+    .filter(({ intent_processor_id: intent }) => after.some(({ payment }) => `pi_${payment.id}` === intent))
     .reduce((sum, { amount }) => sum + amount, 0);
   expect(taken - back).toBe(listed[0]?.total_amount ?? 0);
   // Each charge is written down as what it is, and the surplus ones each went back whole, once.

@@ -1,0 +1,45 @@
+import type { Ctx, Database, Deps, Tx } from "../lib/context.ts";
+import { newId } from "../lib/ids.ts";
+import type { CardOwner, Method } from "../processors/processor.ts";
+import { hashFingerprint, type PaymentMethodRow, type PaymentRow, type SetupRow } from "./rules.ts";
+import * as store from "./store.ts";
+
+/** Write down a card that the processor keeps. One that its owner left before is the same one, charged by its newer name. */
+export async function keepMethod(
+  tx: Tx,
+  { clock }: Pick<Deps, "clock">,
+  { organization_id, customer_id, account }: PaymentRow | SetupRow,
+  { processor_id, customer_processor_id, fingerprint, card }: Method,
+): Promise<PaymentMethodRow> {
+  const created_at = clock.now();
+  const owner = { organization_id, customer_id, account };
+  await store.insertProcessorCustomer(tx, { ...owner, processor_id: customer_processor_id, created_at });
+  return store.insertMethod(tx, {
+    ...owner,
+    id: newId(created_at),
+    created_at,
+    processor_id,
+    customer_processor_id,
+    card,
+    fingerprint: hashFingerprint(organization_id, fingerprint ?? processor_id),
+  });
+}
+
+/** Who the processor is told that a card is kept for. */
+export async function findOwner(db: Database, attempt: PaymentRow | SetupRow): Promise<CardOwner> {
+  const { customer_id: id, customer_email: email } = attempt;
+  return { id, email, ...(await store.findProcessorCustomer(db, attempt)) };
+}
+
+/**
+ * What tells the card that a buyer has just entered from others, before it is charged or kept; null where the processor does
+ * not say. The processor is asked: not in a transaction.
+ */
+export async function findFingerprint(
+  { processor }: Pick<Deps | Ctx, "processor">,
+  organization_id: string,
+  confirmation_token_id: string,
+): Promise<string | null> {
+  const read = await processor.readCard(confirmation_token_id);
+  return read?.fingerprint ? hashFingerprint(organization_id, read.fingerprint) : null;
+}

@@ -1,0 +1,102 @@
+import type { Ctx, Deps, Tx } from "../lib/context.ts";
+import { signal } from "../lib/reactions.ts";
+import type { RowKey } from "../lib/rows.ts";
+import { transact } from "../lib/unit-of-work.ts";
+import { computeTotals, type OrderRow } from "../orders/rules.ts";
+import type { Decline, SetupOutcome } from "../processors/processor.ts";
+import { findOwner, keepMethod } from "./methods.ts";
+import { assertSameSetup, isFinal, isOverdue, isWanted, planSetup, type SetupRow } from "./rules.ts";
+import {
+  assertAccount,
+  attempt,
+  finishOrder,
+  never_reached,
+  paymentFailed,
+  paymentWaiting,
+  planStart,
+  type Settled,
+} from "./settlement.ts";
+import * as store from "./store.ts";
+
+/**
+ * Write down that a card is going to be kept for an order of which nothing is due today, as of one that begins with a trial.
+ * Refused with 409 while that is under way already (ORD-14).
+ */
+export function startSetup(
+  tx: Tx,
+  deps: Pick<Deps, "clock" | "processor">,
+  order: OrderRow,
+  { email, confirmation_token_id }: { email: string; confirmation_token_id: string },
+): Promise<SetupRow> {
+  const { due_amount } = computeTotals(order);
+  if (due_amount > 0) throw new Error(`The order ${order.id} waits for ${due_amount}; to keep a card does not pay it.`);
+  return store.insertSetup(tx, { ...planStart(deps, order), confirmation_token_id, customer_email: email });
+}
+
+/** Have the processor keep the card of a written set-up, and write down the outcome. Not to be called in a transaction. */
+export const executeSetup = (deps: Deps | Ctx, setup: SetupRow): Promise<Settled> =>
+  attempt(
+    deps,
+    { setup_id: setup.id },
+    async () => {
+      const { organization_id, id: setup_id, confirmation_token_id } = setup;
+      const customer = await findOwner(deps.db, setup);
+      return deps.processor.saveMethod({ organization_id, setup_id, confirmation_token_id, customer });
+    },
+    (decline) => failedSetup(setup, decline),
+    (outcome) => settleSetup(deps, setup, outcome),
+  );
+
+/**
+ * Write down what the processor says of a set-up: the one way in which a set-up is finished, with the guarantees of
+ * `settlePayment`. A card that was kept settles its order, as nothing is due; one that the order does not wait for any more is
+ * not taken over.
+ */
+export function settleSetup(deps: Deps | Ctx, key: RowKey, outcome: SetupOutcome): Promise<Settled> {
+  return transact(deps, async (tx) => {
+    const found = await store.lockSetup(tx, key);
+    if (!found) throw new Error(`There is no set-up ${key.id}.`);
+    const { setup, ...aggregate } = found;
+    const { order } = aggregate;
+    assertSameSetup(setup, outcome);
+    const patch = planSetup(setup, outcome, deps.clock.now());
+    if (!patch) return { status: setup.status, intent: outcome, message: setup.decline_message };
+    const isStarted = patch.status === "succeeded" && isWanted(setup, order);
+    if (patch.status === "succeeded" && !outcome.method) throw new Error(`The set-up ${key.id} kept no card.`);
+    const kept = isStarted && outcome.method ? await keepMethod(tx, deps, setup, outcome.method) : null;
+    const moved = await store.updateSetup(tx, setup, { ...patch, ...(kept ? { payment_method_id: kept.id } : {}) });
+    if (moved.status === "pending") await signal(tx, deps, paymentWaiting, { order, intent: outcome });
+    else if (moved.status !== setup.status) {
+      if (moved.status === "failed") await signal(tx, deps, paymentFailed, order);
+      else if (kept) await finishOrder(tx, deps, aggregate, { kept, wasLost: setup.status === "failed" });
+    }
+    return { status: moved.status, intent: outcome, message: moved.decline_message };
+  });
+}
+
+/** An outcome of our own making, for a set-up that the processor refused or never received. */
+const failedSetup = (setup: SetupRow, decline: Decline): SetupOutcome => ({
+  organization_id: setup.organization_id,
+  setup_id: setup.id,
+  processor_id: setup.processor_id ?? "",
+  status: "failed",
+  client_secret: "",
+  method: null,
+  decline,
+});
+
+/** Ask the processor what became of a set-up, and finish or undo it. */
+export async function reconcileSetup(deps: Deps, setup: SetupRow): Promise<void> {
+  assertAccount(deps, setup);
+  await settleSetup(deps, setup, await fetchOutcome(deps, setup));
+}
+
+async function fetchOutcome({ processor, clock, db }: Deps, setup: SetupRow): Promise<SetupOutcome> {
+  const known = { setup_id: setup.id, processor_id: setup.processor_id, created_at: setup.requested_at };
+  const found = await processor.retrieveSetup(known);
+  if (!found) return failedSetup(setup, never_reached);
+  if (isFinal(found.status)) return found;
+  const order = isOverdue(setup, found.status, clock.now()) ? undefined : await store.findOrderOf(db, setup);
+  if (order && isWanted(setup, order)) return found;
+  return (await processor.cancelSetup(known)) ?? failedSetup(setup, never_reached);
+}

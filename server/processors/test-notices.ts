@@ -1,0 +1,20 @@
+import { eq } from "drizzle-orm";
+import type { Deps } from "../lib/context.ts";
+import type { Sweep } from "../lib/sweeps.ts";
+import type { ProcessorEvent } from "./processor.ts";
+import { testEvents } from "./tables.ts";
+
+/** What the test processor has to tell, handed on as the notices of one far away are. */
+export const testNotices = (record: (deps: Deps, event: ProcessorEvent) => Promise<void>): Sweep => ({
+  name: "test_processor.tell",
+  every_ms: 1000,
+  due: { table: testEvents, id: testEvents.id, at: testEvents.due_at },
+  parallel: 4,
+  async work(deps, [{ id }]) {
+    const [row] = await deps.db.select().from(testEvents).where(eq(testEvents.id, id));
+    if (!row) return;
+    // Told twice where it ends in between, as may happen to any notice.
+    await record(deps, row.event);
+    await deps.db.delete(testEvents).where(eq(testEvents.id, id));
+  },
+});

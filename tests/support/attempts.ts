@@ -1,0 +1,59 @@
+/** Orders that wait, and cards that customers left, without the page on which one pays. */
+import { transact } from "../../server/lib/unit-of-work.ts";
+import type { OrderRow } from "../../server/orders/rules.ts";
+import { openOrder } from "../../server/orders/service.ts";
+import { startPayment } from "../../server/payments/settlement.ts";
+import { startSetup } from "../../server/payments/setups.ts";
+import type { Floe, Seller } from "./floe.ts";
+
+let buyers = 0;
+/** A new customer of a seller. */
+export function newBuyer({ client }: Seller) {
+  buyers += 1;
+  return client.customers.create({ body: { email: `buyer-${buyers}@example.com`, name: `Buyer ${buyers}` } });
+}
+
+/** An order of a customer that waits for so much; for nothing, it waits for a card to be left. */
+export async function newOrder(
+  { deps }: Floe,
+  { client, organization_id }: Seller,
+  { amount = 0, customer_id }: { amount?: number; customer_id?: string } = {},
+): Promise<OrderRow> {
+  const product = await client.products.create({
+    body: { name: "Guide", prices: [{ amount_type: "fixed", price_amount: 1900 }] },
+  });
+  const buyer = customer_id ?? (await newBuyer({ client } as Seller)).id;
+  return transact(deps, (tx) =>
+    openOrder(tx, deps, {
+      organization_id,
+      billing_reason: "subscription_create",
+      billing_name: null,
+      billing_address: null,
+      description: product.name,
+      customer_id: buyer,
+      product_id: product.id,
+      checkout_id: null,
+      metadata: {},
+      custom_field_data: {},
+      quote: {
+        currency: "usd",
+        subtotal_amount: amount,
+        discount_amount: 0,
+        tax_amount: 0,
+        lines: [{ label: "Guide", amount, tax_amount: 0, proration: false, product_price_id: null }],
+      },
+    }),
+  );
+}
+
+const email = "buyer@example.com";
+/** Write down that a card is going to be kept for an order. */
+export const beginSetup = ({ deps }: Pick<Floe, "deps">, order: OrderRow, confirmation_token_id = "pm_card_visa") =>
+  transact(deps, (tx) => startSetup(tx, deps, order, { email, confirmation_token_id }));
+
+/** Write down that an order is going to be paid, by a card that is kept or not. */
+export const beginPayment = (
+  { deps }: Pick<Floe, "deps">,
+  order: OrderRow,
+  { confirmation_token_id = "pm_card_visa", keep = true } = {},
+) => transact(deps, (tx) => startPayment(tx, deps, order, { email, confirmation_token_id, keep }));
