@@ -131,7 +131,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
   mediaRoute(app, deps, (path) => findPublic(deps.db, path));
   const { local } = deps.storage;
   if (local) await app.register(async (scope) => storageRoutes(scope, deps, local));
-  reference(app);
+  reference(app, deps);
   if (development) {
     await app.register(async (scope) => {
       parseRequests(scope);

@@ -3,7 +3,7 @@ import type { BetterAuthOptions } from "better-auth";
 import type { DBAdapter, DBTransactionAdapter } from "better-auth/adapters";
 import { type AuditEntry, record } from "../lib/audit.ts";
 import type { Database, Deps, Tx } from "../lib/context.ts";
-import { isUnreachable } from "../lib/unreachable.ts";
+import { findOutage } from "../lib/unreachable.ts";
 import { type Change, isTold, type Row, type Told, tell } from "./audit-accounts.ts";
 import type { AccountWork } from "./work.ts";
 
@@ -26,7 +26,7 @@ export function auditedStorage(deps: Deps, work: AccountWork, open: (db: Databas
     try {
       return await question(work.storage() ?? outside);
     } catch (error) {
-      if (isUnreachable(error)) work.note(error);
+      if (findOutage(error)) work.note(error);
       throw error;
     }
   }

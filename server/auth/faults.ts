@@ -1,7 +1,8 @@
 import { APIError, isAPIError } from "better-auth/api";
+import { codeOf } from "../../shared/errors.ts";
 import type { Log } from "../lib/context.ts";
 import { loggable, stateOf } from "../lib/loggable.ts";
-import { isUnreachable, unreachable } from "../lib/unreachable.ts";
+import { findOutage } from "../lib/unreachable.ts";
 import { invalidBody } from "./mapper.ts";
 
 const unique_violation = "23505";
@@ -15,9 +16,10 @@ export const answerUnexpected = (log: Log) => (error: unknown) => {
   // Two requests asked for the same name at once: the second is told what it would have been told a moment later.
   if (state === unique_violation) throw new APIError("CONFLICT", { code: "ALREADY_EXISTS", message: "Already exists" });
   if (unusable.has(state)) throw new APIError("BAD_REQUEST", invalidBody);
-  if (isUnreachable(error)) {
-    const { headers, ...body } = unreachable;
-    throw new APIError("SERVICE_UNAVAILABLE", body, headers);
+  const outage = findOutage(error);
+  if (outage) {
+    const { headers, message } = outage;
+    throw new APIError("SERVICE_UNAVAILABLE", { code: codeOf(message), message }, headers);
   }
   log.error({ error: loggable(error) }, "An account request failed.");
   // Answered here: what is left to the router it prints whole, the values of the failed query included.

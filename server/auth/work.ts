@@ -6,7 +6,7 @@ import type { Database, Deps, Tx } from "../lib/context.ts";
 import { loggable } from "../lib/loggable.ts";
 import { type Mail, queueMail } from "../lib/mail.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { isUnreachable } from "../lib/unreachable.ts";
+import { findOutage } from "../lib/unreachable.ts";
 
 type Handler = (request: Request) => Promise<Response>;
 type Storage = DBAdapter<BetterAuthOptions>;
@@ -78,7 +78,7 @@ export function accountWork(deps: Deps) {
       async (request) => {
         const scope: Scope = { open: null, failure: null, outer: undefined };
         const response = await scopes.run(scope, () => handle(request));
-        if (scope.failure && (response.ok || isUnreachable(scope.failure.error))) throw scope.failure.error;
+        if (scope.failure && (response.ok || findOutage(scope.failure.error))) throw scope.failure.error;
         return response;
       },
   };

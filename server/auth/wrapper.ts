@@ -1,11 +1,11 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { destinationOf } from "../../shared/destinations.ts";
-import { ApiError } from "../../shared/errors.ts";
+import { ApiError, codeOf } from "../../shared/errors.ts";
 import type { Config } from "../config.ts";
 import { isStorable, readJson } from "../lib/body.ts";
 import type { Deps } from "../lib/context.ts";
 import { loggable } from "../lib/loggable.ts";
-import { isUnreachable, unreachable } from "../lib/unreachable.ts";
+import { findOutage } from "../lib/unreachable.ts";
 import { deviceRoutes, refuseMalformed } from "./device-routes.ts";
 import { invalidBody, invalidQuery, mapError, mapLocation, mapStatus } from "./mapper.ts";
 import { originsOf } from "./origins.ts";
@@ -37,9 +37,13 @@ export function readRaw(scope: FastifyInstance, deps: Deps): void {
   scope.setErrorHandler<FastifyError | ApiError>((error, request, reply) => {
     const status = (error instanceof ApiError ? error.status : error.statusCode) ?? 500;
     if (status < 500) return reply.code(status).send(mapError(status, { message: error.message }));
-    if (isUnreachable(error)) {
-      const { headers, ...body } = unreachable;
-      return reply.code(503).headers(headers).send(body);
+    const outage = findOutage(error);
+    if (outage) {
+      const { headers, message } = outage;
+      return reply
+        .code(503)
+        .headers(headers)
+        .send({ code: codeOf(message), message });
     }
     deps.log.error(
       { error: loggable(error), request_id: request.id, path: request.routeOptions.url },

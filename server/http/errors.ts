@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "../../shared/errors.ts";
 import type { Log } from "../lib/context.ts";
-import { isUnreachable, unreachable } from "../lib/unreachable.ts";
+import { findOutage } from "../lib/unreachable.ts";
 
 /** The wire form of an error: `{ error, detail }`, with OAuth's own words for token faults (API-20, API-25). */
 export function errorBody(error: ApiError): Record<string, unknown> {
@@ -31,10 +31,12 @@ export function answerError(log: Log) {
 
 /** What was thrown, where it is an answer that we meant or a fault in the request. */
 export const readError = (thrown: FastifyError | ApiError): ApiError | undefined =>
-  thrown instanceof ApiError ? thrown : (fromFastify(thrown) ?? fromDatabase(thrown));
+  thrown instanceof ApiError ? thrown : (fromFastify(thrown) ?? fromOutage(thrown));
 
-const fromDatabase = (thrown: unknown): ApiError | undefined =>
-  isUnreachable(thrown) ? new ApiError("ServiceUnavailable", unreachable.message, unreachable.headers) : undefined;
+function fromOutage(thrown: unknown): ApiError | undefined {
+  const outage = findOutage(thrown);
+  return outage && new ApiError("ServiceUnavailable", outage.message, outage.headers);
+}
 
 function fromFastify(thrown: FastifyError): ApiError | undefined {
   const name = named[thrown.code];

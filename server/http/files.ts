@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError, notFound } from "../../shared/errors.ts";
 import type { Deps } from "../lib/context.ts";
 import { attachment, type PartRefusal, type Span, type StoredFile } from "../storage/storage.ts";
+import { limitOpen } from "./limits.ts";
 
 type Local = NonNullable<Deps["storage"]["local"]>;
 type Shown = StoredFile & { checksum_etag: string | null };
@@ -13,13 +14,12 @@ const harmless = {
   "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
 } as const;
 
+/** A page shows several pictures at once. */
+const pictures = 10;
+
 /** `GET /media/…`: what everybody may see. The bytes under a path never change. */
-export function mediaRoute(
-  app: FastifyInstance,
-  { storage }: Deps,
-  find: (path: string) => Promise<Shown | undefined>,
-): void {
-  app.get<{ Params: { "*": string } }>("/media/*", async (request, reply) => {
+export function mediaRoute(app: FastifyInstance, deps: Deps, find: (path: string) => Promise<Shown | undefined>): void {
+  app.get<{ Params: { "*": string } }>("/media/*", { onRequest: limitOpen(deps, pictures) }, async (request, reply) => {
     const path = request.params["*"];
     const file = path.includes("\0") ? undefined : await find(path);
     if (!file) throw notFound();
@@ -29,7 +29,7 @@ export function mediaRoute(
       "Access-Control-Allow-Origin": "*",
       "Cross-Origin-Resource-Policy": "cross-origin",
     });
-    return answer(storage, file, file.checksum_etag, request, reply);
+    return answer(deps.storage, file, file.checksum_etag, request, reply);
   });
 }
 

@@ -41,6 +41,21 @@ export const limits = {
 
 const known_max = 50_000;
 
+/**
+ * Counts who asks for what is open to everybody beside the API, by address: each such route for itself, at the pace of the
+ * API or so many times that.
+ */
+export function limitOpen(
+  { clock, config }: Pick<Deps, "clock" | "config">,
+  times = 1,
+): (request: FastifyRequest) => Promise<void> {
+  const count = countInMemory(clock);
+  const limit = limits.ordinary(config.requests_per_minute * times);
+  return async (request) => {
+    if (limit.max > 0) refuse(count(bucketOf(request.ip), limit));
+  };
+}
+
 /** Seen from here, the account side reads a credential and says whose it is. */
 type Accounts<C extends { from: "header" | "cookie"; text: string }> = {
   credentialOf(headers: FastifyRequest["headers"]): C | undefined;

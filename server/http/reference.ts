@@ -1,4 +1,6 @@
 import Fastify, { type FastifyInstance } from "fastify";
+import type { Deps } from "../lib/context.ts";
+import { limitOpen } from "./limits.ts";
 
 const policy =
   "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; worker-src 'self' blob:; frame-ancestors 'none'";
@@ -26,10 +28,11 @@ async function open(): Promise<FastifyInstance> {
 }
 
 /** The API reference, read from our own document; script and styles come from this server and no third party is asked. */
-export function reference(app: FastifyInstance): void {
+export function reference(app: FastifyInstance, deps: Pick<Deps, "clock" | "config">): void {
   let inner: Promise<FastifyInstance> | undefined;
+  const onRequest = limitOpen(deps);
   for (const url of ["/api/reference", "/api/reference/*"]) {
-    app.get(url, async (request, reply) => {
+    app.get(url, { onRequest }, async (request, reply) => {
       inner ??= open();
       const { accept = "*/*" } = request.headers;
       const answer = await (await inner).inject({ method: "GET", url: request.url, headers: { accept } });

@@ -5,7 +5,7 @@ import type { Database, Deps } from "./context.ts";
 import { type Due, type DueRow, findDue, forgetFailures, putOff } from "./due.ts";
 import type { RowKey } from "./rows.ts";
 import { failedWork } from "./tables.ts";
-import { isUnreachable } from "./unreachable.ts";
+import { findOutage } from "./unreachable.ts";
 
 /** One kind of work that falls due. Each goes by itself, so that none holds up another. */
 export type Sweep = RowSweep | BulkSweep;
@@ -146,7 +146,8 @@ function openRunner(deps: Deps, sweep: Sweep, rest_ms: number): Runner {
       const own = rows.length === 1 || error instanceof TimeLimit ? error : await attempt([row]);
       if (own === undefined) continue;
       try {
-        if (isUnreachable(own)) deps.log.warn({ err: own, work: name }, "The database cannot be reached.");
+        const outage = findOutage(own);
+        if (outage) deps.log.warn({ err: own, work: name }, outage.message);
         else await putOff(deps, name, row, own);
       } catch (fault) {
         deps.log.error({ err: own, work: name, id: row.id, fault: String(fault) }, "What failed could not be put off.");

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { and, asc, desc, eq, gt, gte, inArray, lt, or, sql } from "drizzle-orm";
 import type { Database, Deps } from "./context.ts";
 import { events } from "./tables.ts";
-import { isUnreachable } from "./unreachable.ts";
+import { findOutage } from "./unreachable.ts";
 
 /** A place in an organization's events. Written `xid-seq`. */
 export type Cursor = { xid: bigint; seq: number };
@@ -163,7 +163,7 @@ export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
       try {
         while (!signal.aborted) {
           const page = await readAfter(db, organization_id, cursor).catch(async (error: unknown) => {
-            if (!isUnreachable(error)) throw error;
+            if (!findOutage(error)) throw error;
             log.warn({ err: error }, "The events could not be read; it will be tried again.");
             await sleep(poll_idle_ms, undefined, { signal }).catch(() => {});
           });

@@ -73,6 +73,23 @@ test("the document counts as any call; it is kept as it is sent, so that to send
   expect(await statuses(max - 2, () => ask("192.0.2.77"))).toEqual([200, 200, 429]);
 });
 
+test("what is open to everybody beside the API counts by address, each for itself; pictures come several to a page", async () => {
+  const ask = (path: string, address: string) => floe.request("GET", path, { headers: from(address) });
+  const open = [
+    ["/readyz", max],
+    ["/api/reference/js/nothing.js", max],
+    ["/media/nothing", 10 * max],
+  ] as const;
+  for (const [path, most] of open) {
+    const seen = await statuses(most + 1, () => ask(path, "192.0.2.90"));
+    expect([path, seen.slice(0, -1).filter((status) => status === 429), seen.at(-1)]).toEqual([path, [], 429]);
+    expect((await ask(path, "192.0.2.91")).status, path).not.toBe(429);
+  }
+  expect((await ask("/media/nothing", "192.0.2.90")).json).toMatchObject({ error: "TooManyRequests" });
+  const lives = await statuses(5 * max, () => ask("/healthz", "192.0.2.90"));
+  expect(new Set(lives), "costs nothing, and a keeper asks often").toEqual(new Set([200]));
+});
+
 test("an address types so many cards into the test form, and no more: each is a row", async () => {
   const card = { number: "4242424242424242", exp_month: 12, exp_year: 2040, cvc: "123" };
   const type = (address: string) =>

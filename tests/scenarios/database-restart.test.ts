@@ -5,7 +5,8 @@ import { sql as statement } from "drizzle-orm";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openPostgres } from "../../server/lib/database.ts";
-import { isUnreachable } from "../../server/lib/unreachable.ts";
+import { findOutage, unreachable } from "../../server/lib/unreachable.ts";
+import { codeOf } from "../../shared/errors.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Postgres, startPostgres } from "../support/postgres.ts";
 import { openStream, type Stream } from "../support/sse.ts";
@@ -84,11 +85,11 @@ test("a transaction whose connection has ended does nothing more, one with a fai
         const ended = failureOf(tx.execute(statement`select pg_terminate_backend(pg_backend_pid())`));
         // Asked at the same time, asked after it, and asked by somebody who took the failure for no matter.
         const [, also] = await Promise.all([ended, failureOf(add(tx, "beside"))]);
-        expect(isUnreachable(also)).toBe(true);
-        expect(isUnreachable(await failureOf(add(tx, "after")))).toBe(true);
+        expect(findOutage(also)).toBe(unreachable);
+        expect(findOutage(await failureOf(add(tx, "after")))).toBe(unreachable);
       }),
     );
-    expect(isUnreachable(lost)).toBe(true);
+    expect(findOutage(lost)).toBe(unreachable);
     expect(await names()).toEqual([]);
 
     const undone = db.transaction(async (tx) => {
@@ -114,12 +115,14 @@ test("a transaction whose connection has ended does nothing more, one with a fai
         ),
       ),
     );
-    expect(many.map((failure) => isUnreachable(failure))).toEqual(many.map((_, at) => at % 7 === 0));
+    expect(many.map((failure) => findOutage(failure))).toEqual(
+      many.map((_, at) => (at % 7 === 0 ? unreachable : undefined)),
+    );
     expect(await names()).toHaveLength(2 + many.filter((_, at) => at % 7 !== 0).length);
   } finally {
     await close();
   }
-  expect(isUnreachable(await failureOf(Promise.resolve(db.execute(statement`select 1`))))).toBe(true);
+  expect(findOutage(await failureOf(Promise.resolve(db.execute(statement`select 1`))))).toBe(unreachable);
 });
 
 test("a database that ends its connections, dies and comes back: 503 meanwhile, and nothing is lost or done twice", {
@@ -173,7 +176,7 @@ test("a database that ends its connections, dies and comes back: 503 meanwhile, 
       expect(await answerOf(await asked("GET", "/api/auth/get-session", { token: at.session }))).toEqual({
         status: 503,
         retryAfter: "1",
-        json: { code: "DATABASE_UNREACHABLE", message: detail },
+        json: { code: codeOf(detail), message: detail },
       });
       expect((await asked("GET", "/readyz")).status).toBe(503);
       expect((await asked("GET", "/healthz")).status).toBe(200);
