@@ -68,7 +68,7 @@ const formats: Readonly<Record<string, readonly [TaxIdFormat, RegExp][]>> = {
   ],
   NG: [["ng_tin", /^\d{10,12}$/]],
   NO: [
-    ["no_vat", /^\d{9}(MVA)?$/],
+    ["no_vat", /^(NO)?\d{9}(MVA)?$/],
     ["no_voec", /^\d{7}$/],
   ],
   NZ: [["nz_gst", /^\d{8,9}$/]],
@@ -190,7 +190,7 @@ const checked: Readonly<Partial<Record<TaxIdFormat, readonly string[]>>> = {
 const core: Readonly<Partial<Record<TaxIdFormat, (number: string) => string>>> = {
   // The VAT number, before the kind of taxation and the county.
   hu_tin: (number) => number.slice(0, 8),
-  no_vat: (number) => number.replace(/MVA$/, ""),
+  no_vat: (number) => number.replace(/^NO|MVA$/g, ""),
 };
 
 let loaded: typeof Stdnum | undefined;
@@ -216,6 +216,10 @@ const isUnionVat = (country: string, rest: string): boolean =>
   Boolean(
     unionVat[country]?.test(rest) && library().euVat[country]?.some((validator) => validator.validate(rest).isValid),
   );
+/** Whose numbers companies have in a country without its own. */
+const numberedAs: Readonly<Record<string, string>> = { IM: "GB", MC: "FR" };
+/** A British number of Northern Ireland's, where the union knows it. */
+const northern = /^XI(\d{9}|\d{12}|GD\d{3}|HA\d{3})$/;
 /** Given by a member state to a seller outside of the union, or by one to an intermediary. */
 const oneStopShop = /^(EU\d{9}|IM\d{10})$/;
 
@@ -228,12 +232,14 @@ export const knowsTaxIds = (country: string): boolean =>
  * its check digits are looked at: whether it was ever given out is known to the tax offices alone. In the European Union a
  * number without its country's letters is that country's own one where it can be, and else its VAT number.
  */
-export function readTaxId(number: string, country: string): z.output<typeof TaxId> | undefined {
+export function readTaxId(number: string, address_country: string): z.output<typeof TaxId> | undefined {
+  const country = numberedAs[address_country] ?? address_country;
   const plain = number.toUpperCase().replace(/[\s./-]/g, "");
   const prefix = vatPrefix(country);
   const isVat = plain.startsWith(prefix);
   const rest = unionVat[country] && isVat ? plain.slice(prefix.length) : plain;
   if (unionVat[country] && isVat && isUnionVat(country, rest)) return [`${prefix}${rest}`, "eu_vat"];
+  if (country === "GB" && northern.test(plain) && isValid("gb_vat", plain.slice(2))) return [plain, "eu_vat"];
   const own = formats[country]?.find(([format, pattern]) => pattern.test(plain) && isValid(format, plain));
   if (own) return [plain, own[0]];
   if (isUnionVat(country, rest)) return [`${prefix}${rest}`, "eu_vat"];

@@ -140,6 +140,21 @@ describe("tax numbers", () => {
     expect(readTaxId("A58818501", "ES")).toEqual(["A58818501", "es_cif"]);
     expect(readTaxId("ESA58818501", "ES")).toEqual(["ESA58818501", "eu_vat"]);
   });
+  test.each([
+    ["NO", "NO 988 077 917 MVA", ["NO988077917MVA", "no_vat"]],
+    ["NO", "NO988077917", ["NO988077917", "no_vat"]],
+    ["NO", "NO988077918MVA", undefined],
+    ["GB", "XI 980 7806 84", ["XI980780684", "eu_vat"]],
+    ["GB", "XI980780685", undefined],
+    ["GB", "XIGB980780684", undefined],
+    ["GB", "XIXI980780684", undefined],
+    ["GB", "XIEU372022452", undefined],
+    ["FR", "XI980780684", undefined],
+    ["MC", "FR40303265045", ["FR40303265045", "eu_vat"]],
+    ["IM", "GB980780684", ["GB980780684", "gb_vat"]],
+  ])("CUS-12: in %s, %s is %o", (country, number, read) => {
+    expect(readTaxId(number, country)).toEqual(read);
+  });
   test("nonsense is no number of any country, nor is a number of none", () => {
     for (const [country] of Object.values(formats))
       for (const number of ["", "nonsense", "0", "١٢٣٤٥٦٧٨٩", "9".repeat(64), "'; --"])
