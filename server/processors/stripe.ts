@@ -36,7 +36,11 @@ const searched_before_s = 300;
 const searched_after_s = 3600;
 
 /** Stripe's package as it is used here. */
-function openStripe({ secret_key, api_url, timeout_ms = usual_timeout_ms }: StripeOptions): Stripe {
+export function openStripe({
+  secret_key,
+  api_url,
+  timeout_ms = usual_timeout_ms,
+}: Pick<StripeOptions, "secret_key" | "api_url" | "timeout_ms">): Stripe {
   const { protocol, hostname, port } = new URL(api_url ?? "https://api.stripe.com");
   return new Stripe(secret_key, {
     apiVersion: api_version as Stripe.LatestApiVersion,

@@ -2,6 +2,7 @@
 import type Stripe from "stripe";
 import { outcomes, savedOutcome, setupOutcome, testMethods } from "../../server/processors/test-cards.ts";
 import type { Known } from "./stripe-description.ts";
+import { calculateTax } from "./stripe-tax.ts";
 
 export type Fields = Record<string, unknown>;
 /** One of Stripe's objects, kept as it is answered: what it points to is named by id. */
@@ -440,6 +441,16 @@ export function openBooks(now: () => number, told: (event: Happened) => void) {
       return moveDispute(id, "lost");
     },
     "GET /v1/charges/{charge}": ({ id }) => get(charges, "charge", id),
+    "POST /v1/tax/calculations": ({ body }) => {
+      const made = calculateTax(body, next("taxcalc"), now());
+      if (!made)
+        throw invalid(
+          "We could not determine the customer's tax location based on the provided customer address.",
+          "customer_tax_location_invalid",
+          "customer_details[address]",
+        );
+      return made;
+    },
   };
 
   /** Put the objects in, where a request asks for them instead of their ids. */

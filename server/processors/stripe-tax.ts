@@ -1,0 +1,112 @@
+import type Stripe from "stripe";
+import type { Address } from "../../shared/addresses.ts";
+import { hasStates, normalState } from "../../shared/countries.ts";
+import { decimalText } from "../../shared/money.ts";
+import type { TaxRate, TaxTreatment } from "../../shared/tax.ts";
+import { openStripe, type StripeOptions } from "./stripe.ts";
+import { type TaxAmounts, type TaxCalculator, TaxError, type TaxRequest } from "./tax-calculator.ts";
+
+type Part = Stripe.Tax.Calculation.TaxBreakdown;
+
+/** A buyer waits for it while typing: a slow answer is none. */
+const usual_timeout_ms = 6000;
+
+/** Stripe Tax, by the registrations and the usual tax code of the account that takes the money. */
+export function stripeTax(options: Omit<StripeOptions, "publishable_key" | "webhook_secret">): TaxCalculator {
+  const stripe = openStripe({ timeout_ms: usual_timeout_ms, ...options });
+  return {
+    async calculate(request) {
+      const calculation = await stripe.tax.calculations
+        .create({
+          currency: request.currency,
+          customer_details: { address: addressOf(request.address), address_source: "billing", ...taxIdsOf(request) },
+          line_items: request.lines.map((line) => ({ ...line, tax_behavior: request.behavior })),
+          tax_date: secondsOf(request.at),
+          expand: ["line_items"],
+        })
+        .catch((error: Error) => {
+          throw new TaxError(`Tax could not be computed: ${error.message}`, { cause: error });
+        });
+      return readCalculation(calculation, request);
+    },
+  };
+}
+
+const secondsOf = (date: Date): number => (date.getTime() - (date.getTime() % 1000)) / 1000;
+
+/** An address as Stripe takes it: states without their country. */
+function addressOf(address: Address): Stripe.Tax.CalculationCreateParams.CustomerDetails.Address {
+  const { country, state, ...lines } = address;
+  const given = Object.fromEntries(Object.entries(lines).filter(([, line]) => line !== null));
+  return { country, ...given, ...(state === null ? {} : { state: hasStates(country) ? state.slice(3) : state }) };
+}
+
+/** Formats of numbers are Stripe's own words, but for this one, which it does not know. */
+function taxIdsOf({ tax_id }: TaxRequest): Pick<Stripe.Tax.CalculationCreateParams.CustomerDetails, "tax_ids"> {
+  return tax_id === null || tax_id[1] === "mu_tan" ? {} : { tax_ids: [{ type: tax_id[1], value: tax_id[0] }] };
+}
+
+/** Why there is no tax. What is rated has a rate of nothing then. */
+const reasons: Readonly<Record<Part["taxability_reason"], TaxTreatment["reason"]>> = {
+  not_collecting: "not_collected",
+  not_subject_to_tax: "not_collected",
+  not_supported: "not_collected",
+  customer_exempt: "exempt",
+  product_exempt: "exempt",
+  product_exempt_holiday: "exempt",
+  portion_product_exempt: "exempt",
+  reverse_charge: "reverse_charge",
+  zero_rated: "zero_rated",
+  standard_rated: "zero_rated",
+  reduced_rated: "zero_rated",
+  portion_standard_rated: "zero_rated",
+  portion_reduced_rated: "zero_rated",
+  proportionally_rated: "zero_rated",
+  taxable_basis_reduced: "zero_rated",
+};
+const names: Readonly<Record<string, string>> = {
+  vat: "VAT",
+  gst: "GST",
+  hst: "HST",
+  pst: "PST",
+  qst: "QST",
+  rst: "RST",
+  igst: "IGST",
+  jct: "Consumption tax",
+  sales_tax: "Sales tax",
+};
+
+/** What Stripe answered, as it is kept. What does not add up is no answer. */
+function readCalculation(calculation: Stripe.Tax.Calculation, { behavior, at, lines }: TaxRequest): TaxAmounts {
+  const tax_amount = calculation.tax_amount_exclusive + calculation.tax_amount_inclusive;
+  const due = calculation.tax_breakdown.filter(
+    ({ amount, tax_rate_details }) => amount !== 0 || Number(tax_rate_details.percentage_decimal) > 0,
+  );
+  const rates = due.map((part) => ({ rate: rateOf(part), tax_amount: part.amount }));
+  const byReference = new Map(calculation.line_items?.data.map(({ reference, amount_tax }) => [reference, amount_tax]));
+  const taxed = lines.map(({ reference }) => ({ reference, tax_amount: byReference.get(reference) ?? Number.NaN }));
+  if (sumOf(rates) !== tax_amount || sumOf(taxed) !== tax_amount)
+    throw new TaxError("Tax could not be computed: the amounts of the answer do not add up.");
+  const [first] = calculation.tax_breakdown;
+  const treatment: TaxTreatment =
+    rates.length > 0
+      ? {
+          behavior,
+          reason: "standard",
+          rates: rates.map(({ rate }) => rate),
+          source: { name: "Stripe Tax", date: at.toISOString().slice(0, 10) },
+        }
+      : { behavior, reason: (first && reasons[first.taxability_reason]) ?? "not_collected", rates: [], source: null };
+  return { treatment, tax_amount, rates, lines: taxed };
+}
+
+const sumOf = (parts: readonly { tax_amount: number }[]): number =>
+  parts.reduce((sum, part) => sum + part.tax_amount, 0);
+
+function rateOf({ tax_rate_details: details }: Part): TaxRate {
+  const { country, state, tax_type, percentage_decimal } = details;
+  const place = country ?? "";
+  const known = state && hasStates(place) ? (normalState(place, state) ?? state) : (state ?? null);
+  const name = names[tax_type ?? ""] ?? "Tax";
+  return { name, country: place, state: known, rate: decimalText(percentage_decimal) };
+}
