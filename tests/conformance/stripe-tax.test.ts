@@ -117,8 +117,11 @@ test("every reason that Stripe gives for no tax is one of ours", async () => {
   for (const reason of given) if (reason.includes("exempt")) expect(seen.get(reason), reason).toBe("exempt");
 });
 
-test("every format of a tax number is one that Stripe takes", async () => {
+test("every format of a tax number is sent in Stripe's word, but for one that it does not know", async () => {
   for (const format of taxIdFormats) await calculator.calculate(request({ tax_id: ["123456789", format] }));
+  const sent = standIn.requests.flatMap(({ form }) => form.get("customer_details[tax_ids][0][type]") ?? []);
+  expect(sent).toEqual(taxIdFormats.filter((format) => format !== "mu_tan"));
+  expect(standIn.takeFaults()).toEqual([]);
 });
 
 test("an address that Stripe does not find is a fault of tax, with Stripe's words", async () => {
