@@ -228,6 +228,19 @@ export const looks: Record<string, Look | false> = {
     columns: ["product.name:name", "status:state", "total_amount:money", "customer.email", "created_at:date", "id:key"],
     examples: { list: ["floe orders list", "floe orders list --all --json id,total_amount,customer.email"] },
   },
+  subscriptions: {
+    summary: "What customers pay for again and again",
+    noun: "subscription",
+    columns: [
+      "product.name:name",
+      "status:state",
+      "amount:money",
+      "customer.email",
+      "current_period_end:date",
+      "id:key",
+    ],
+    examples: { list: ["floe subscriptions list --status active"] },
+  },
   payments: {
     summary: "Attempts to pay",
     noun: "payment",

@@ -7,17 +7,19 @@ import { customFieldDeleted } from "./custom-fields/service.ts";
 import { mergeCustomers } from "./customers/service.ts";
 import type { Reactions } from "./lib/context.ts";
 import { answer } from "./lib/reactions.ts";
-import { orderSettled } from "./orders/service.ts";
+import { orderSettled, orderSettling } from "./orders/service.ts";
 import { paymentFailed, paymentSurplus, paymentWaiting } from "./payments/settlement.ts";
 import { productArchived } from "./products/service.ts";
 import { detachBenefit, detachField } from "./products/store.ts";
 import { openSurplusRefund } from "./refunds/service.ts";
+import { beginSubscription } from "./subscriptions/reactions.ts";
 
 /**
  * Who answers to what, on one page. They answer in the transaction of what happened: it has not happened where they fail.
  * What is slow or without bound is done by a sweep, for which that transaction leaves a row due.
  */
 export const reactions: Reactions = new Map([
+  answer(orderSettling, beginSubscription),
   answer(orderSettled, succeedCheckout),
   answer(paymentWaiting, showIntent),
   answer(paymentFailed, reopenCheckout),

@@ -4,13 +4,14 @@ import { checkoutExpiry } from "./checkouts/jobs.ts";
 import { renameAnswers as renameCheckoutAnswers } from "./checkouts/store.ts";
 import { answerMoves } from "./custom-fields/jobs.ts";
 import { tallySweep } from "./customers/jobs.ts";
+import { redemptionCount } from "./discounts/jobs.ts";
 import { fileSweeps } from "./files/jobs.ts";
 import { idempotencyCleaning } from "./http/idempotency.ts";
 import type { Deps, JobHandlers } from "./lib/context.ts";
 import { reviveDeadLetters } from "./lib/due.ts";
 import { mailCleaning, mailDelivery, warnOfUnsentMail } from "./lib/mail.ts";
 import { failureCleaning, type Sweep, startSweep } from "./lib/sweeps.ts";
-import { settleFreeOrder } from "./orders/service.ts";
+import { freeSettlement, settleFreeOrder } from "./orders/jobs.ts";
 import { renameAnswers as renameOrderAnswers } from "./orders/store.ts";
 import { findClockOf } from "./organizations/store.ts";
 import { paymentReconciliation, setupReconciliation } from "./payments/jobs.ts";
@@ -33,6 +34,7 @@ export const dueWork: readonly Sweep[] = [
   paymentReconciliation,
   setupReconciliation,
   testNotices(recordProcessorEvent),
+  freeSettlement,
   refundExecution,
   checkoutExpiry,
   dispatches,
@@ -50,6 +52,7 @@ export const cleaning: readonly Sweep[] = [
   guestCleaning,
   ...fileSweeps,
   tallySweep,
+  redemptionCount,
   failureCleaning,
 ];
 

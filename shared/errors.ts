@@ -15,12 +15,15 @@ export const statusOf = {
   RefundsBlocked: 403,
   RefundedAlready: 403,
   RefundDisputedPayment: 403,
+  DiscountRedemptionLimitReached: 403,
+  TrialAlreadyRedeemed: 403,
   ResourceNotFound: 404,
   RefundUnknownPayment: 404,
   RequestTimeout: 408,
   ResourceAlreadyExists: 409,
   AmbiguousExternalCustomerID: 409,
   CheckoutLocked: 409,
+  QuoteChanged: 409,
   CheckoutCustomerDeleted: 409,
   OrderNotEligibleForInvoice: 409,
   PaymentAlreadyInProgress: 409,
@@ -93,13 +96,21 @@ export class ApiError<Name extends ErrorName = ErrorName> extends Error {
   readonly error: ErrorName;
   readonly detail: string | Fault[];
   readonly headers: Record<string, string>;
-  constructor(error: Name, detail: Name extends WithFaults ? Fault[] : string, headers: Record<string, string> = {}) {
+  /** What stands in the answer beside the error, for those who know to look for it. */
+  readonly beside: Record<string, unknown>;
+  constructor(
+    error: Name,
+    detail: Name extends WithFaults ? Fault[] : string,
+    headers: Record<string, string> = {},
+    beside: Record<string, unknown> = {},
+  ) {
     const told = typeof detail === "string" ? cut(detail, sentence_length_max) : boundedFaults(detail);
     super(typeof told === "string" ? told : told.map((fault) => `${fault.loc.join(".")}: ${fault.msg}`).join("; "));
     this.name = error;
     this.error = error;
     this.detail = told;
     this.headers = headers;
+    this.beside = beside;
   }
   get status(): number {
     return statusOf[this.error];

@@ -6,6 +6,7 @@ import { Order } from "./api/orders.ts";
 import { Organization } from "./api/organizations.ts";
 import { Product } from "./api/products.ts";
 import { Refund } from "./api/refunds.ts";
+import { Subscription } from "./api/subscriptions.ts";
 
 export { type EventType, eventTypes, eventTypesOf } from "./event-types.ts";
 
@@ -24,6 +25,9 @@ export const payloads = {
   "order.refunded": Order,
   "refund.created": Refund,
   "refund.updated": Refund,
+  "subscription.created": Subscription,
+  "subscription.updated": Subscription,
+  "subscription.active": Subscription,
   "product.created": Product,
   "product.updated": Product,
   "benefit.created": Benefit,

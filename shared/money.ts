@@ -42,6 +42,18 @@ export function fractionHalfEven(amount: number, part: number, total: number): n
 export const fractionOf = (amount: number, part: number, total: number): number =>
   Number(divideHalfAway(whole(amount, "An amount") * whole(part, "A part"), whole(total, "A total")));
 
+/** The sum of these amounts. */
+export const sumOf = (amounts: readonly number[]): number => amounts.reduce((sum, amount) => sum + amount, 0);
+
+/** How many decimals a rate of tax may have. */
+const rate_decimals = 6;
+/** A rate in percent, written as a decimal, as a fraction: `rateOf("8.875")` is 8875000 in 100000000 parts. */
+export function rateOf(percent: string): { part: number; whole: number } {
+  const [units = "", decimals = ""] = decimalText(percent).split(".");
+  if (decimals.length > rate_decimals) throw new RangeError(`A rate has at most ${rate_decimals} decimals: ${percent}`);
+  return { part: Number(units + decimals.padEnd(rate_decimals, "0")), whole: 100 * 10 ** rate_decimals };
+}
+
 /** The share of `amount` that `basis_points` (1/100 of a percent) make, rounded half away from zero. */
 export const percentOf = (amount: number, basis_points: number): number => fractionOf(amount, basis_points, 10_000);
 

@@ -18,6 +18,7 @@ const domains = [
   "orders",
   "payments",
   "refunds",
+  "subscriptions",
   "checkouts",
   "checkout-links",
   "catalog",
@@ -30,13 +31,19 @@ const own_rooms: Record<string, RegExp> = {
   products: /^price-rules$/,
   tax: /^(rates|registrations|territories)$/,
   payments: /^(settlement|setups|methods|notices)$/,
-  checkouts: /^(access|confirm|customer|plan-update|quote)$/,
+  discounts: /^redemption$/,
+  checkouts: /^(access|choose|confirm|customer|plan-update|quote|signed-quote)$/,
   catalog: /^(current|changes)$/,
 };
 /** Where a store reads tables that are not to its left, and why. */
 const reads: Record<string, string> = {
   "server/meters/store.ts → server/benefits/tables.ts": "a meter that is used is not archived",
   "server/meters/store.ts → server/products/tables.ts": "a meter that is used is not archived",
+  "server/discounts/store.ts → server/orders/tables.ts": "what was given back in full is not taken any more",
+  "server/payments/store.ts → server/subscriptions/tables.ts":
+    "a payment settles an order with all that it is answered with",
+  "server/orders/rules.ts → server/subscriptions/tables.ts": "an order is answered with its subscription",
+  "server/orders/store.ts → server/subscriptions/tables.ts": "an order is answered with its subscription",
   "server/organizations/store.ts → server/auth/tables.ts": "whose organizations they are",
   "server/webhooks/store.ts → server/auth/tables.ts": "who is told that an endpoint was switched off",
   "server/benefits/store.ts → server/auth/tables.ts": "the seller's own account at the code host",

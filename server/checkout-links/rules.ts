@@ -1,7 +1,6 @@
 import type { CheckoutLink } from "../../shared/api/checkout-links.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
 import { checkAmount } from "../checkouts/quote.ts";
-import { checkKind } from "../checkouts/rules.ts";
 import type { Config } from "../config.ts";
 import { type DiscountRow, discountBaseOut, type LimitedDiscount } from "../discounts/rules.ts";
 import { checkoutProductOut, type PricedProduct, type PriceRow } from "../products/rules.ts";
@@ -26,7 +25,7 @@ export function linkOut({ row, products, discount }: WholeLink, config: Config):
   };
 }
 
-/** A fault for each product that cannot be offered: unknown, off sale, or of a kind that nobody can buy yet. */
+/** A fault for each product that cannot be offered: unknown, or off sale. */
 export const checkProducts = (
   wanted: readonly string[],
   found: readonly PricedProduct[],
@@ -36,7 +35,7 @@ export const checkProducts = (
     const product = found.find((one) => one.id === id.toLowerCase());
     if (!product) return [fault(placeOf(index), "Product does not exist.", "value_error", id)];
     if (product.is_archived) return [fault(placeOf(index), "Product is archived.", "value_error", id)];
-    return checkKind(product, placeOf(index)) ?? [];
+    return [];
   });
 
 /** Whether a discount is for all products, or for one of these. */
@@ -57,10 +56,10 @@ export function metadataFor(row: LinkRow, query: Record<string, string>): LinkRo
 }
 
 /** What an address may carry to fill in the form: of the amount only one that the chosen price takes (CHK-63). */
-export function prefillIn(query: Record<string, string>, price: PriceRow | undefined) {
+export function prefillIn(query: Record<string, string>, prices: readonly PriceRow[]) {
   const { customer_email, customer_name } = query;
   const amount = query.amount === undefined || query.amount === "" ? undefined : Number(query.amount);
-  const fits = price && Number.isSafeInteger(amount) && checkAmount(price, amount).length === 0;
+  const fits = Number.isSafeInteger(amount) && checkAmount(prices, amount).length === 0;
   return {
     ...(customer_email === undefined ? {} : { customer_email }),
     ...(customer_name === undefined ? {} : { customer_name }),

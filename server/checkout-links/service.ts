@@ -2,19 +2,30 @@ import type { CheckoutLink, checkoutLinks } from "../../shared/api/checkout-link
 import { CheckoutCreate } from "../../shared/api/checkouts.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
-import { pickPrice } from "../checkouts/quote.ts";
-import { checkNotYet, checkProduct } from "../checkouts/rules.ts";
+import { checkSeats, isDiscountable, pickPrice, pricesWith } from "../checkouts/quote.ts";
+import { checkProduct } from "../checkouts/rules.ts";
 import { createOpened } from "../checkouts/service.ts";
 import { keepFitting } from "../custom-fields/rules.ts";
-import { findDiscount } from "../discounts/store.ts";
+import { covers, discountTermsIn, isRedeemable, type LimitedDiscount } from "../discounts/rules.ts";
+import { findByCode, findDiscount } from "../discounts/store.ts";
 import { type Ctx, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { isEmbedAllowed, type OrganizationRow, organizationOut } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
+import type { PricedProduct, PriceRow } from "../products/rules.ts";
 import { findPrice, findProducts } from "../products/store.ts";
-import { checkProducts, embedOriginOf, isCovered, isRead, linkOut, metadataFor, prefillIn } from "./rules.ts";
+import {
+  checkProducts,
+  embedOriginOf,
+  isCovered,
+  isRead,
+  linkOut,
+  metadataFor,
+  prefillIn,
+  type WholeLink,
+} from "./rules.ts";
 import * as store from "./store.ts";
 
 async function reread(tx: Tx, ctx: Ctx, organization_id: string, id: string): Promise<CheckoutLink> {
@@ -76,8 +87,7 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
         product_price_id: body.product_price_id ?? null,
       });
       const faults = checkProducts(ids, await findProducts(tx, organization_id, ids), placeOf);
-      const uncovered = await checkDiscount(tx, organization_id, body.discount_id, ids);
-      faults.push(...uncovered, ...checkNotYet(uncovered.length > 0 ? { ...body, discount_id: null } : body));
+      faults.push(...(await checkDiscount(tx, organization_id, body.discount_id, ids)));
       if (faults.length > 0) throw invalid(...faults);
       const id = newId(ctx.clock.now());
       await store.insertLink(tx, {
@@ -110,11 +120,8 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
       if (products || body.discount_id) {
         const offered = products ?? (await store.findProductIds(tx, row));
         const discount_id = body.discount_id === undefined ? row.discount_id : body.discount_id;
-        const uncovered = await checkDiscount(tx, organization_id, discount_id, offered);
-        faults.push(...uncovered);
-        if (uncovered.length === 0) faults.push(...checkNotYet({ discount_id: body.discount_id }));
+        faults.push(...(await checkDiscount(tx, organization_id, discount_id, offered)));
       }
-      faults.push(...checkNotYet({ trial_interval, seats: body.seats }));
       if (faults.length > 0) throw invalid(...faults);
       // What is bought once has no trial (CHK-65).
       const isOnce = found.length > 0 && found.every(({ recurring_interval }) => recurring_interval === null);
@@ -156,10 +163,36 @@ const answersIn = (query: Record<string, string>): Record<string, string> =>
       .map(([key, text]) => [key.slice(answer_prefix.length), text]),
   );
 
+/** The discount that a link gives: the one whose code the address carries, else the link's own; none that is not good (CHK-63). */
+async function findGiven(
+  { db, clock }: Ctx,
+  { row, discount }: WholeLink,
+  { id }: PricedProduct,
+  prices: readonly PriceRow[],
+  code: string | undefined,
+): Promise<string | null> {
+  const typed = code && row.allow_discount_codes ? await findByCode(db, row.organization_id, code) : undefined;
+  const own = discount ? await findDiscount(db, row.organization_id, discount.id) : undefined;
+  const currency = prices[0]?.price_currency ?? "";
+  const isGood = (one: LimitedDiscount | undefined) =>
+    one !== undefined &&
+    isRedeemable(one, clock.now()) &&
+    covers(one, id) &&
+    isDiscountable(prices) &&
+    discountTermsIn(one, currency) !== undefined;
+  return [typed, own].find(isGood)?.id ?? null;
+}
+
+/** The seats that a link fixes, where the product that is chosen has seats, and so many. */
+function fitSeats(prices: readonly PriceRow[], seats: number | null) {
+  if (seats === null || checkSeats(prices, { seats }, { min_seats: null, max_seats: null }).faults.length > 0)
+    return {};
+  return { seats, min_seats: seats, max_seats: seats };
+}
+
 /**
  * Open a checkout through a link. What the address carries fills in the form where it makes sense there, and is left out
- * where it does not: a buyer is not to be turned away by a mistyped campaign (CHK-63). Nothing can be redeemed yet, so
- * `discount_code` waits.
+ * where it does not: a buyer is not to be turned away by a mistyped campaign (CHK-63).
  */
 export async function openLink(
   ctx: Ctx,
@@ -176,6 +209,8 @@ export async function openLink(
   const [chosen] = offered;
   if (!chosen) throw invalid(fault(["products"], "None of the products of this link can be bought now."));
   const { row } = link;
+  const price = pickPrice(chosen.prices, seller.default_presentment_currency);
+  const prices = price ? pricesWith(chosen.prices, price) : [];
   const base = {
     products: offered.map(({ id }) => id),
     allow_discount_codes: row.allow_discount_codes,
@@ -185,10 +220,13 @@ export async function openLink(
     embed_origin: embedOrigin(seller, query.embed_origin),
     metadata: metadataFor(row, query),
     custom_field_data: keepFitting(chosen.fields, answersIn(query)),
+    trial_interval: row.trial_interval,
+    trial_interval_count: row.trial_interval_count,
+    discount_id: await findGiven(ctx, link, chosen, prices, query.discount_code),
+    ...fitSeats(prices, row.seats),
   };
-  const price = pickPrice(chosen, seller.default_presentment_currency);
   let body = CheckoutCreate.parse(base);
-  for (const [field, value] of Object.entries(prefillIn(query, price))) {
+  for (const [field, value] of Object.entries(prefillIn(query, prices))) {
     const tried = CheckoutCreate.safeParse({ ...body, [field]: value });
     if (tried.success) body = tried.data;
   }

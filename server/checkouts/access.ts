@@ -1,7 +1,9 @@
 import { ApiError, notFound } from "../../shared/errors.ts";
 import { atClockOf } from "../lib/clock.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
-import type { CheckoutAggregate } from "./rules.ts";
+import { type OrganizationRow, organizationOut } from "../organizations/rules.ts";
+import { hasBillable } from "../subscriptions/store.ts";
+import { type CheckoutAggregate, productOf } from "./rules.ts";
 import { findBySecret, loadCheckout, lockBySecret, type WithSeller } from "./store.ts";
 
 /** A checkout as the holder of its client secret gets it, who sells, and the context by the seller's clock. */
@@ -27,4 +29,17 @@ export async function lockOfBuyer(tx: Tx, ctx: Ctx, client_secret: string): Prom
   const { row, ...opened } = admit(ctx, await lockBySecret(tx, client_secret));
   if (row.status !== "open") throw new ApiError("NotOpenCheckout", "This checkout is no longer open.");
   return { ...opened, aggregate: await loadCheckout(tx, row) };
+}
+
+/**
+ * Refuse a second subscription of one buyer where the seller allows only one (CHK-52). A buyer is known by the customer, or
+ * by the address that was typed.
+ */
+export async function checkSubscribed(tx: Tx, seller: OrganizationRow, aggregate: CheckoutAggregate): Promise<void> {
+  const { customer_id, customer_email: email, subscription_id, organization_id } = aggregate.row;
+  if (productOf(aggregate).recurring_interval === null || subscription_id !== null) return;
+  if (organizationOut(seller).subscription_settings.allow_multiple_subscriptions) return;
+  if (customer_id === null && email === null) return;
+  if (await hasBillable(tx, organization_id, { customer_id, email }))
+    throw new ApiError("AlreadyActiveSubscriptionError", "You already have an active subscription.");
 }

@@ -1,24 +1,36 @@
-import type { z } from "zod";
-import type { CheckoutConfirm, CheckoutPublicConfirmed } from "../../shared/api/checkout-client.ts";
+import { z } from "zod";
+import {
+  type CheckoutConfirm,
+  CheckoutPublic,
+  type CheckoutPublicConfirmed,
+} from "../../shared/api/checkout-client.ts";
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
+import { formatMoney } from "../../shared/money.ts";
 import { checkAnswers } from "../custom-fields/rules.ts";
 import type { CustomerRow } from "../customers/rules.ts";
+import { redeemDiscount } from "../discounts/redemption.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { type NewOrder, openOrder, reopenOrder } from "../orders/service.ts";
+import { type NewOrder, openOrder, reopenOrder, scheduleSettlement } from "../orders/service.ts";
 import { isReadyForPayment } from "../organizations/rules.ts";
-import type { PaymentRow } from "../payments/rules.ts";
+import type { PaymentRow, SetupRow } from "../payments/rules.ts";
+import { executeSetup, startSetup } from "../payments/setups.ts";
 import { chargePayment, type Settled, startPayment } from "../payments/settlement.ts";
-import { lockOfBuyer, type Opened } from "./access.ts";
+import type { PriceRow } from "../products/rules.ts";
+import { checkSubscribed, lockOfBuyer, type Opened } from "./access.ts";
+import { findNamedDiscount } from "./choose.ts";
 import { findOrCreateCustomer } from "./customer.ts";
-import { planChange } from "./plan-update.ts";
-import { computeFlags, quotePrice } from "./quote.ts";
+import { planChange, type Sent } from "./plan-update.ts";
+import { computeFlags, quoteTrial } from "./quote.ts";
 import { emitCheckout } from "./reactions.ts";
-import { type CheckoutAggregate, checkComplete, checkProduct, moveCheckout, productOf } from "./rules.ts";
+import { type CheckoutAggregate, checkComplete, checkProduct, moveCheckout, pricesOf, productOf } from "./rules.ts";
 import { serializePublicCheckout } from "./serialize.ts";
+import { isSignedQuote } from "./signed-quote.ts";
 import { updateCheckout } from "./store.ts";
 
-type Written = Opened & { payment: PaymentRow | null };
+/** What was written; refused where the buyer was shown other terms, which they are to see first. */
+type Written = Opened & { payment: PaymentRow | null; setup: SetupRow | null; isRefused: boolean };
+type Agreed = { token: string | null | undefined; quote: string | null | undefined };
 
 /**
  * Confirm a checkout: everything is written down in one transaction, and only then is the processor asked. What becomes of
@@ -27,13 +39,16 @@ type Written = Opened & { payment: PaymentRow | null };
 export async function confirmCheckout(
   asked: Ctx,
   client_secret: string,
-  { confirmation_token_id, ...sent }: z.output<typeof CheckoutConfirm>,
+  { confirmation_token_id, quote, ...sent }: z.output<typeof CheckoutConfirm>,
 ): Promise<z.output<typeof CheckoutPublicConfirmed>> {
   const written = await transact(asked, (tx) =>
-    writeConfirmation(tx, asked, client_secret, sent, confirmation_token_id),
+    writeConfirmation(tx, asked, client_secret, sent, { token: confirmation_token_id, quote }),
   );
-  const { aggregate, seller, payment, ctx } = written;
-  const settled = payment && (await chargePayment(ctx, payment, productOf(aggregate).name));
+  const { aggregate, seller, payment, setup, ctx, isRefused } = written;
+  if (isRefused) throw refuseQuote(serializePublicCheckout(aggregate, seller, ctx));
+  const settled = payment
+    ? await chargePayment(ctx, payment, productOf(aggregate).name)
+    : setup && (await executeSetup(ctx, setup));
   if (settled?.status === "failed") throw new ApiError("PaymentError", settled.message ?? "The payment was declined.");
   const row = { ...aggregate.row, payment_processor_metadata: describeChallenge(settled) };
   // A session would let whoever typed an address act as its owner; customers prove who they are in the portal (CHK-50).
@@ -47,19 +62,37 @@ const describeChallenge = (settled: Settled | null): Record<string, string> =>
     ? { intent_status: settled.intent.status, intent_client_secret: settled.intent.client_secret }
     : {};
 
+/** The answer to a buyer who agreed to other terms than those that hold now: these, and nothing is charged. */
+function refuseQuote(checkout: CheckoutPublic): ApiError {
+  const total = formatMoney(checkout.total_amount, checkout.currency);
+  const msg = `What is to be paid has changed, to ${total}. Look at it again before you pay.`;
+  return new ApiError("QuoteChanged", msg, {}, { checkout: z.encode(CheckoutPublic, checkout) });
+}
+
 async function writeConfirmation(
   tx: Tx,
   asked: Ctx,
   client_secret: string,
-  sent: Parameters<typeof planChange>[1],
-  token: string | null | undefined,
+  sent: Sent,
+  { token, quote: agreed }: Agreed,
 ): Promise<Written> {
-  const { aggregate: before, seller, ctx } = await lockOfBuyer(tx, asked, client_secret);
-  const { aggregate: filled, patch } = planChange(before, sent, "confirmation");
+  const opened = await lockOfBuyer(tx, asked, client_secret);
+  const { aggregate: before, seller, ctx } = opened;
+  const now = ctx.clock.now();
+  const named = await findNamedDiscount(tx, before.row, sent, false);
+  const { aggregate: filled, patch } = planChange(before, sent, "confirmation", { now, discount: named });
   const product = productOf(filled);
-  const quote = quotePrice(product, filled.price, filled.row.quote.subtotal_amount);
-  const flags = computeFlags(quote, filled.price);
-  if (flags.is_payment_required && !isReadyForPayment(seller))
+  if (agreed && !isSignedQuote(agreed, filled.row, product, ctx)) {
+    const row = await updateCheckout(tx, before.row, { ...patch, modified_at: now });
+    const aggregate = { ...filled, row };
+    await emitCheckout(tx, ctx, "checkout.updated", aggregate);
+    return { ...opened, aggregate, payment: null, setup: null, isRefused: true };
+  }
+  await checkSubscribed(tx, seller, filled);
+  const { quote, trial_end } = filled.row;
+  const prices = pricesOf(filled);
+  const flags = computeFlags({ quote, prices, product, discount: filled.discount, trial_end });
+  if (flags.is_payment_form_required && !isReadyForPayment(seller))
     throw new ApiError("PaymentNotReady", "This organization cannot take payments now.");
   const faults = checkComplete(filled.row, flags.is_payment_form_required, token);
   // What stands may have been answered before a bound was moved, so it is looked at again (CUF-08).
@@ -73,43 +106,66 @@ async function writeConfirmation(
   const customer = await findOrCreateCustomer(tx, ctx, filled.row);
   // A team may have no address of its own; the buyer's is asked for then.
   const email = customer.email ?? filled.row.customer_email ?? "";
-  const wanted = planOrder({ ...filled, row: { ...filled.row, quote } }, customer);
+  const wanted = planOrder(filled, prices, customer, now);
   const { order_id } = before.row;
   const order = order_id === null ? await openOrder(tx, ctx, wanted) : await reopenOrder(tx, ctx, order_id, wanted);
   const row = await updateCheckout(tx, before.row, {
     ...patch,
-    quote,
     status: moveCheckout(before.row, "confirmed"),
     customer_id: customer.id,
     customer_email: email,
     order_id: order.id,
     modified_at: ctx.clock.now(),
   });
+  if (filled.discount) {
+    const taker = { checkout_id: row.id, order_id: order.id, customer_id: customer.id, email };
+    await redeemDiscount(tx, ctx, filled.discount, taker);
+  }
   const aggregate = { ...filled, row };
   await emitCheckout(tx, ctx, "checkout.updated", aggregate);
+  const written = { aggregate, seller, ctx, payment: null, setup: null, isRefused: false };
   if (flags.is_payment_required) {
-    const payer = { email, confirmation_token_id: token ?? "", keep: false };
-    return { aggregate, seller, ctx, payment: await startPayment(tx, ctx, order, payer) };
+    const keep = flags.is_payment_setup_required;
+    const payer = { email, confirmation_token_id: token ?? "", keep };
+    return { ...written, payment: await startPayment(tx, ctx, order, payer) };
   }
-  await ctx.jobs.send(tx, "orders.settle_free", { organization_id: order.organization_id, order_id: order.id });
-  return { aggregate, seller, ctx, payment: null };
+  // Nothing is due today, and the card is kept for what will be.
+  if (flags.is_payment_setup_required)
+    return { ...written, setup: await startSetup(tx, ctx, order, { email, confirmation_token_id: token ?? "" }) };
+  await scheduleSettlement(tx, ctx, order);
+  return written;
 }
 
-/** The order that a checkout is paid by (ORD-10). */
-function planOrder(aggregate: CheckoutAggregate, customer: CustomerRow): NewOrder {
-  const { row } = aggregate;
-  const product = productOf(aggregate);
+/** The order that a checkout is paid by (ORD-07, ORD-10), and the subscription that begins with it. */
+function planOrder(
+  { row, ...aggregate }: CheckoutAggregate,
+  prices: readonly PriceRow[],
+  customer: CustomerRow,
+  now: Date,
+): NewOrder {
+  const { quote, trial_end } = row;
+  const product = productOf({ row, ...aggregate });
+  const isRecurring = product.recurring_interval !== null;
   return {
     organization_id: row.organization_id,
-    billing_reason: "purchase",
+    billing_reason: isRecurring ? (row.subscription_id ? "subscription_update" : "subscription_create") : "purchase",
     billing_name: customer.billing_name ?? row.customer_billing_name ?? row.customer_name,
     billing_address: row.customer_billing_address ?? customer.billing_address,
+    customer_tax_id: row.customer_tax_id ?? customer.tax_id,
     description: product.name,
     customer_id: customer.id,
     product_id: product.id,
     checkout_id: row.id,
     metadata: row.metadata,
     custom_field_data: row.custom_field_data,
-    quote: row.quote,
+    quote: trial_end ? quoteTrial(quote, product, now, trial_end) : quote,
+    begins: isRecurring
+      ? {
+          quote,
+          price_ids: prices.map(({ id }) => id),
+          trial_end: trial_end?.toISOString() ?? null,
+          upgrades: row.subscription_id,
+        }
+      : null,
   };
 }

@@ -1,69 +1,152 @@
+import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
 import type { CheckoutConfirm } from "../../shared/api/checkout-client.ts";
 import type { CheckoutUpdate } from "../../shared/api/checkouts.ts";
 import { type Fault, fault, invalid } from "../../shared/errors.ts";
+import { untaxed } from "../../shared/pricing.ts";
 import { checkAnswers, keepFitting } from "../custom-fields/rules.ts";
 import { readTaxId } from "../customers/tax-ids.ts";
-import { checkAmount, checkCurrency, computeFlags, pickPrice, quotePrice } from "./quote.ts";
-import { asksForAddress, type CheckoutAggregate, type CheckoutRow, checkNotYet, checkProduct } from "./rules.ts";
+import { covers, discountTermsIn, isRedeemable, type LimitedDiscount } from "../discounts/rules.ts";
+import type { PricedProduct, PriceRow } from "../products/rules.ts";
+import {
+  checkAmount,
+  checkCurrency,
+  checkSeats,
+  checkTotal,
+  computeFlags,
+  computeTrial,
+  isDiscountable,
+  pickPrice,
+  pricesWith,
+  quoteBasket,
+  seatBounds,
+} from "./quote.ts";
+import { asksForAddress, type CheckoutAggregate, type CheckoutRow, checkProduct, offerOf, productOf } from "./rules.ts";
 
 type Update = Omit<z.output<typeof CheckoutUpdate>, "allow_trial">;
-type Confirm = Omit<z.output<typeof CheckoutConfirm>, "allow_trial">;
-type Sent = Partial<Update & Confirm & { allow_trial: boolean | undefined }>;
+type Confirm = Omit<z.output<typeof CheckoutConfirm>, "allow_trial" | "quote">;
+export type Sent = Partial<Update & Confirm & { allow_trial: boolean | undefined }>;
 
-/**
- * What an update makes of an open checkout: the columns to write, or every fault. `seller`: sent with a token, so that
- * what only a seller may change is heard.
- */
-export function planUpdate(
-  { row, products, price: picked }: CheckoutAggregate,
-  body: Sent,
-  seller: boolean,
-): { patch: Partial<CheckoutRow>; faults: Fault[] } {
-  const faults: Fault[] = [];
-  const patch: Partial<CheckoutRow> = {};
-  let price = picked;
-  let product = products.find((one) => one.id === row.product_id);
+/** What an update is held against besides the checkout: the time, and the discount that it names, where there is such a one. */
+export type Ground = { now: Date; discount: LimitedDiscount | undefined };
+
+type Choice = Pick<CheckoutAggregate, "price"> & { product: PricedProduct };
+
+/** The product and the price that are bought after an update (CHK-29). */
+function planChoice(aggregate: CheckoutAggregate, body: Sent, faults: Fault[]): Choice {
+  const { row, products, price } = aggregate;
+  const product = productOf(aggregate);
   const currency = body.currency ?? row.quote.currency;
-
+  const offers = (one: PricedProduct) => offerOf(aggregate, one);
+  const moved = body.product_id !== undefined && body.product_id !== row.product_id;
   if (body.product_price_id !== undefined && body.product_price_id !== row.product_price_id) {
-    const owner = products.find((one) => one.prices.some((each) => each.id === body.product_price_id));
-    const wanted = owner?.prices.find((each) => each.id === body.product_price_id);
+    const owner = products.find((one) => offers(one).some((each) => each.id === body.product_price_id));
+    const wanted = owner && offers(owner).find((each) => each.id === body.product_price_id);
     const wrong = owner && checkProduct(owner, ["product_price_id"], owner.id);
-    if (!owner || !wanted)
-      faults.push(
-        fault(["product_price_id"], "Price is not available in this checkout.", "value_error", body.product_price_id),
-      );
-    else if (wrong) faults.push(wrong);
-    else {
-      [price, product] = [wanted, owner];
-      Object.assign(patch, { product_id: owner.id, product_price_id: wanted.id });
-    }
-  } else if (body.product_id !== undefined && body.product_id !== row.product_id) {
+    const msg = "Price is not available in this checkout.";
+    if (owner && wanted && !wrong) return { product: owner, price: wanted };
+    faults.push(wrong ?? fault(["product_price_id"], msg, "value_error", body.product_price_id));
+  } else if (moved || (body.product_id !== undefined && price.is_archived)) {
     const chosen = products.find((one) => one.id === body.product_id);
+    const msg = "Product is not available in this checkout.";
     const wrong = chosen
       ? checkProduct(chosen, ["product_id"], chosen.id)
-      : fault(["product_id"], "Product is not available in this checkout.", "value_error", body.product_id);
-    const wanted = chosen && pickPrice(chosen, currency);
-    if (wrong || !wanted) faults.push(wrong ?? fault(["product_id"], "Product has no price."));
-    else {
-      [price, product] = [wanted, chosen];
-      Object.assign(patch, { product_id: chosen.id, product_price_id: wanted.id });
-    }
+      : fault(["product_id"], msg, "value_error", body.product_id);
+    const wanted = chosen && pickPrice(offers(chosen), currency);
+    if (chosen && wanted && !wrong) return { product: chosen, price: wanted };
+    faults.push(wrong ?? fault(["product_id"], "Product has no price."));
+  } else if (currency !== price.price_currency) {
+    return { product, price: pickPrice(offers(product), currency) ?? price };
   }
-  if (price === picked && currency !== picked.price_currency) {
-    price = (product && pickPrice(product, currency)) ?? picked;
-    patch.product_price_id = price.id;
-  }
-  faults.push(...checkCurrency(price, body.currency));
-  const isChosen = body.amount !== undefined && body.amount !== null && price.amount_type === "custom";
-  if (isChosen) faults.push(...checkAmount(price, body.amount));
-  if (product && (isChosen || price !== picked)) patch.quote = quotePrice(product, price, body.amount);
-  // A code that is not allowed is not even looked at (CHK-09).
-  if (body.discount_code && row.allow_discount_codes)
-    faults.push(fault(["discount_code"], "Discount does not exist.", "value_error", body.discount_code));
-  faults.push(...checkNotYet(body));
+  return { product, price };
+}
 
+/** The discount after an update: what was sent, as far as it is good for what is bought (CHK-08, CHK-09, CHK-31). */
+function planDiscount(
+  { row, discount: standing }: CheckoutAggregate,
+  { product, price }: Choice,
+  prices: readonly PriceRow[],
+  body: Sent,
+  by: By,
+  ground: Ground,
+  faults: Fault[],
+): LimitedDiscount | null {
+  const field = by === "seller" ? ("discount_id" as const) : ("discount_code" as const);
+  const isHeard = by === "seller" || row.allow_discount_codes;
+  const sent = isHeard ? body[field] : undefined;
+  if (sent === null) return null;
+  const wanted = sent === undefined ? standing : ground.discount;
+  const isGood =
+    wanted &&
+    covers(wanted, product.id) &&
+    isDiscountable(prices) &&
+    discountTermsIn(wanted, price.price_currency) !== undefined &&
+    (sent === undefined || isRedeemable(wanted, ground.now));
+  if (isGood) return wanted;
+  if (sent !== undefined)
+    faults.push(
+      isDiscountable(prices)
+        ? fault([field], "Discount does not exist.", "value_error", sent)
+        : fault([field], "Discounts are not applicable to this product.", "value_error", sent),
+    );
+  return null;
+}
+
+type By = "seller" | "buyer" | "confirmation";
+
+/** What an update makes of what is bought, and what is to be paid for it. */
+function planPurchase(aggregate: CheckoutAggregate, body: Sent, by: By, ground: Ground, faults: Fault[]) {
+  const { row } = aggregate;
+  const choice = planChoice(aggregate, body, faults);
+  const { product, price } = choice;
+  const moved = product.id !== row.product_id;
+  const prices = pricesWith(offerOf(aggregate, product), price);
+  faults.push(...checkCurrency(price, body.currency), ...checkAmount(prices, body.amount));
+  // Seats and amount were chosen for what was bought before.
+  const kept = moved || seatBounds(prices, row) === null ? undefined : row.seats;
+  const seated = checkSeats(prices, { seats: body.seats ?? kept }, row);
+  faults.push(...seated.faults);
+  const isOpen = prices.some(({ amount_type }) => amount_type === "custom");
+  const stays = !moved && price.id === row.product_price_id;
+  const chosen_amount = isOpen ? (body.amount ?? (stays ? row.chosen_amount : null)) : null;
+  const discount = planDiscount(aggregate, choice, prices, body, by, ground, faults);
+  const trial = computeTrial(
+    {
+      allow_trial: body.allow_trial ?? row.allow_trial,
+      trial_interval: body.trial_interval === undefined ? row.trial_interval : body.trial_interval,
+      trial_interval_count:
+        body.trial_interval_count === undefined ? row.trial_interval_count : body.trial_interval_count,
+    },
+    product,
+    ground.now,
+  );
+  const seats = seated.faults.length > 0 ? row.seats : seated.seats;
+  const quote =
+    faults.length > 0
+      ? row.quote
+      : quoteBasket({ product, prices, seats, chosen: chosen_amount, discount, tax: untaxed });
+  faults.push(...checkTotal(quote));
+  const columns = {
+    product_id: product.id,
+    product_price_id: price.id,
+    seats,
+    chosen_amount,
+    discount_id: discount?.id ?? null,
+    trial_end: trial.trial_end,
+    quote,
+  };
+  return { columns, price, prices, product, discount };
+}
+
+/** The columns of `wanted` that differ from those that stand. */
+const changesIn = (row: CheckoutRow, wanted: Partial<CheckoutRow>): Partial<CheckoutRow> =>
+  Object.fromEntries(
+    Object.entries(wanted).filter(([field, value]) => !isDeepStrictEqual(value, row[field as keyof CheckoutRow])),
+  );
+
+/** The plain fields of an update. */
+function planFields(row: CheckoutRow, body: Sent, seller: boolean, faults: Fault[]): Partial<CheckoutRow> {
+  const patch: Partial<CheckoutRow> = {};
   copy(body, patch, [
     "customer_name",
     "customer_billing_name",
@@ -82,6 +165,8 @@ export function planUpdate(
       "embed_origin",
       "allow_discount_codes",
       "require_billing_address",
+      "trial_interval",
+      "trial_interval_count",
       "metadata",
       "customer_metadata",
     ]);
@@ -92,7 +177,7 @@ export function planUpdate(
   }
   planTaxId(row, body, patch, faults);
   if (body.is_business_customer === false) Object.assign(patch, { customer_tax_id: null, customer_billing_name: null });
-  return { patch, faults };
+  return patch;
 }
 
 /**
@@ -100,14 +185,12 @@ export function planUpdate(
  * confirmation, which tells all of them (CHK-34); another product keeps what it asks for as well (CUF-09).
  */
 function planAnswers(
-  { row, products }: CheckoutAggregate,
-  patch: Partial<CheckoutRow>,
+  { row }: CheckoutAggregate,
+  { id, fields: asked }: PricedProduct,
   sent: Sent["custom_field_data"],
   confirming: boolean,
 ): { patch: Partial<CheckoutRow>; faults: Fault[] } {
-  const moved = patch.product_id !== undefined && patch.product_id !== row.product_id;
-  if (sent === undefined && !moved) return { patch: {}, faults: [] };
-  const asked = products.find((one) => one.id === (patch.product_id ?? row.product_id))?.fields ?? [];
+  if (sent === undefined && id === row.product_id) return { patch: {}, faults: [] };
   const { answers, faults } = checkAnswers(asked, sent ?? {}, { complete: false });
   const standing = confirming && sent !== undefined ? {} : keepFitting(asked, row.custom_field_data);
   return { patch: { custom_field_data: { ...standing, ...answers } }, faults };
@@ -120,23 +203,25 @@ function planAnswers(
 export function planChange(
   aggregate: CheckoutAggregate,
   body: Sent,
-  by: "seller" | "buyer" | "confirmation",
+  by: By,
+  ground: Ground,
 ): { aggregate: CheckoutAggregate; patch: Partial<CheckoutRow> } {
-  const { patch: asked, faults } = planUpdate(aggregate, body, by === "seller");
-  const answers = planAnswers(aggregate, asked, body.custom_field_data, by === "confirmation");
+  const faults: Fault[] = [];
+  const { row } = aggregate;
+  const fields = planFields(row, body, by === "seller", faults);
+  const { columns, price, prices, product, discount } = planPurchase(aggregate, body, by, ground, faults);
+  const answers = planAnswers(aggregate, product, body.custom_field_data, by === "confirmation");
   faults.push(...answers.faults);
   if (faults.length > 0) throw invalid(...faults);
-  const patch = { ...asked, ...answers.patch, ...planCleared(aggregate, asked) };
-  const row = { ...aggregate.row, ...patch };
-  const price = aggregate.products.flatMap((one) => one.prices).find((each) => each.id === row.product_price_id);
-  return { aggregate: { ...aggregate, row, price: price ?? aggregate.price }, patch };
+  const next = { ...row, ...fields, ...columns, ...answers.patch };
+  const flags = computeFlags({ ...columns, prices, product, discount });
+  const patch = { ...fields, ...answers.patch, ...changesIn(row, columns), ...planCleared(next, flags) };
+  return { aggregate: { ...aggregate, row: { ...row, ...patch }, price, discount }, patch };
 }
 
 /** What is not asked for any more once nothing is to be paid; only what differs from what stands (CHK-35). */
-function planCleared({ row, products, price }: CheckoutAggregate, patch: Partial<CheckoutRow>): Partial<CheckoutRow> {
-  const next = { ...row, ...patch };
-  const chosen = products.flatMap((one) => one.prices).find((each) => each.id === next.product_price_id) ?? price;
-  if (computeFlags(next.quote, chosen).is_payment_form_required) return {};
+function planCleared(next: CheckoutRow, flags: { is_payment_form_required: boolean }): Partial<CheckoutRow> {
+  if (flags.is_payment_form_required) return {};
   const cleared: Partial<CheckoutRow> = {};
   if (next.payment_method_type !== null) cleared.payment_method_type = null;
   if (next.require_billing_address) return cleared;

@@ -1,6 +1,7 @@
+import { releaseDiscount } from "../discounts/redemption.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
-import { digestTerms, type OrderAggregate, type OrderRow, quoteOf } from "../orders/rules.ts";
+import { digestQuote, type OrderAggregate, type OrderRow } from "../orders/rules.ts";
 import type { Waiting } from "../payments/settlement.ts";
 import { type CheckoutAggregate, type CheckoutRow, moveCheckout } from "./rules.ts";
 import { serializeCheckout } from "./serialize.ts";
@@ -41,22 +42,37 @@ export const succeedCheckout = (tx: Tx, ctx: Deps | Ctx, settled: OrderAggregate
 
 /** What was paid for counts, where the buyer has chosen something else since. */
 function adoptTerms(row: CheckoutRow, { order, items }: OrderAggregate): Partial<CheckoutRow> {
-  const { customer_id, product_id } = order;
-  if (row.customer_id === customer_id && digestTerms({ ...row, customer_id }, row.quote) === order.terms) return {};
-  const product_price_id = items.find((item) => item.product_price_id !== null)?.product_price_id;
+  const { customer_id, product_id, discount_id, seats } = order;
+  const quote = order.begins?.quote ?? order.derivation;
+  if (
+    row.customer_id === customer_id &&
+    digestQuote({ customer_id, product_id: row.product_id }, row.quote) ===
+      digestQuote({ customer_id, product_id }, quote)
+  )
+    return {};
+  const product_price_id =
+    order.begins?.price_ids[0] ?? items.find((item) => item.product_price_id !== null)?.product_price_id;
   return {
     product_id,
     customer_id,
+    seats,
+    discount_id: order.begins ? (quote.discount?.id ?? null) : discount_id,
     ...(product_price_id ? { product_price_id } : {}),
-    quote: quoteOf({ order, items }),
+    quote,
   };
 }
 
 /** An attempt to pay came to nothing: the buyer may try again. */
-export const reopenCheckout = (tx: Tx, ctx: Deps | Ctx, order: OrderRow) =>
-  changeFor(tx, ctx, order, (row) =>
+export async function reopenCheckout(tx: Tx, ctx: Deps | Ctx, order: OrderRow): Promise<void> {
+  const { checkout_id, organization_id } = order;
+  if (checkout_id === null) return;
+  await changeFor(tx, ctx, order, (row) =>
     row.status === "confirmed" ? { status: moveCheckout(row, "open"), payment_processor_metadata: {} } : undefined,
   );
+  // What was not paid for has used up nothing (DSC-13).
+  if (order.discount_id !== null || order.begins?.quote.discount)
+    await releaseDiscount(tx, { organization_id, id: checkout_id });
+}
 
 /** The browser is told how an attempt stands, and what it needs to finish a challenge. */
 export const showIntent = (tx: Tx, ctx: Deps | Ctx, { order, intent }: { order: OrderRow; intent: Waiting }) =>

@@ -2,13 +2,31 @@ import type { Address } from "../../shared/addresses.ts";
 import type { Checkout } from "../../shared/api/checkouts.ts";
 import { hasStates } from "../../shared/countries.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
+import type { LimitedDiscount } from "../discounts/rules.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
-import { pickPrice } from "./quote.ts";
+import { pricesWith } from "./quote.ts";
 import type { checkouts } from "./tables.ts";
 
 export type CheckoutRow = typeof checkouts.$inferSelect;
-/** A checkout with all that it is answered with: what is on offer, and the price that is bought. */
-export type CheckoutAggregate = { row: CheckoutRow; products: PricedProduct[]; price: PriceRow };
+/**
+ * A checkout with all that it is answered with: what is on offer, the price that is bought, the discount, and what is known
+ * of who sells it. `own` are the prices that were made for this checkout alone, by product.
+ */
+export type CheckoutAggregate = {
+  row: CheckoutRow;
+  products: PricedProduct[];
+  own: ReadonlyMap<string, PriceRow[]>;
+  price: PriceRow;
+  discount: LimitedDiscount | null;
+};
+
+/** What a product is sold for in a checkout. */
+export const offerOf = ({ own }: Pick<CheckoutAggregate, "own">, product: PricedProduct): PriceRow[] =>
+  own.get(product.id) ?? product.prices;
+
+/** The prices that are paid together. */
+export const pricesOf = (aggregate: CheckoutAggregate): PriceRow[] =>
+  pricesWith(offerOf(aggregate, productOf(aggregate)), aggregate.price);
 
 /** The product that is bought. */
 export function productOf({ row, products }: CheckoutAggregate): PricedProduct {
@@ -38,32 +56,6 @@ export function moveCheckout(row: Pick<CheckoutRow, "id" | "status">, to: Checko
 
 export const lifetime_ms = 60 * 60 * 1000;
 
-type NotYet = { [K in "discount_id" | "trial_interval" | "prices" | "seats" | "min_seats" | "max_seats"]?: unknown };
-
-/** What is asked for and cannot be had yet is refused: left out in silence, the buyer would get another price. */
-export function checkNotYet(body: NotYet): Fault[] {
-  const faults: Fault[] = [];
-  const refuse = (field: string, msg: string) => faults.push(fault([field], msg, "not_available"));
-  if (body.discount_id) refuse("discount_id", "Discounts cannot be redeemed yet.");
-  if (body.trial_interval) refuse("trial_interval", "Trials belong to subscriptions, which cannot be bought yet.");
-  if (body.prices && Object.keys(body.prices).length > 0)
-    refuse("prices", "Prices made for one checkout are not available yet.");
-  for (const field of ["seats", "min_seats", "max_seats"] as const) {
-    if (body[field])
-      faults.push(fault([field], "Seats can only be set for seat-based pricing.", "value_error", body[field]));
-  }
-  return faults;
-}
-
-/** Why a product of this kind cannot be bought yet; undefined when it can. */
-export function checkKind(product: PricedProduct, at: (string | number)[]): Fault | undefined {
-  const kind = pickPrice(product)?.amount_type;
-  if (product.recurring_interval === null && (kind === "fixed" || kind === "custom" || kind === "free"))
-    return undefined;
-  const msg = "Only one-time products with a fixed, free or chosen price can be bought yet.";
-  return fault(at, msg, "not_available", product.id);
-}
-
 /** Why a product cannot be bought now; undefined when it can (CHK-02). */
 export function checkProduct(
   product: PricedProduct | undefined,
@@ -73,7 +65,7 @@ export function checkProduct(
   if (!product) return fault(at, "Product does not exist.", "value_error", id);
   if (product.is_archived) return fault(at, "Product is archived.", "value_error", id);
   if (product.visibility === "draft") return fault(at, "Product is a draft.", "value_error", id);
-  return checkKind(product, at);
+  return undefined;
 }
 
 type AddressNeeds = Pick<CheckoutRow, "require_billing_address" | "is_business_customer" | "customer_billing_address">;

@@ -1,48 +1,62 @@
 import type { CheckoutPublic } from "../../shared/api/checkout-client.ts";
 import type { Checkout } from "../../shared/api/checkouts.ts";
 import type { Config } from "../config.ts";
+import { discountBaseOut } from "../discounts/rules.ts";
+import type { Clock } from "../lib/clock.ts";
 import { checkoutOrganizationOut, type OrganizationRow } from "../organizations/rules.ts";
 import { attachedOut, checkoutProductOut, priceOut } from "../products/rules.ts";
-import { computeFlags } from "./quote.ts";
-import { type CheckoutAggregate, type CheckoutRow, computeAddressFields, productOf, successUrl } from "./rules.ts";
+import { computeFlags, computeTrial, seatBounds } from "./quote.ts";
+import {
+  type CheckoutAggregate,
+  type CheckoutRow,
+  computeAddressFields,
+  offerOf,
+  pricesOf,
+  productOf,
+  successUrl,
+} from "./rules.ts";
+import { signQuote } from "./signed-quote.ts";
 
-type Shown = { config: Config; processor: { publishable_key: string | null } };
+type Shown = { config: Config; clock: Clock; processor: { publishable_key: string | null } };
 
 export const buildUrl = (row: Pick<CheckoutRow, "client_secret">, config: Config): string =>
   `${config.url}/checkout/${row.client_secret}`;
 
-function serializeCommon(aggregate: CheckoutAggregate, { config, processor }: Shown) {
-  const { row, products, price } = aggregate;
+function serializeCommon(aggregate: CheckoutAggregate, { config, clock, processor }: Shown) {
+  const { row, products, price, discount } = aggregate;
   const product = productOf(aggregate);
+  const prices = pricesOf(aggregate);
   const url = buildUrl(row, config);
-  const { product_ids: _, quote, order_id: __, is_customer_named: ___, ...fields } = row;
+  const { product_ids: _, quote, order_id: __, is_customer_named: ___, own_price_ids: ____, ...fields } = row;
   const key = processor.publishable_key;
+  const { trial_end } = row;
+  const seated = quote.lines.find(({ source }) => source.rule === "seats")?.source;
+  const range = seatBounds(prices, row);
   return {
     ...fields,
-    ...computeFlags(quote, price),
+    ...computeFlags({ quote, prices, product, discount, trial_end }),
+    quote: signQuote(row, product, { config, clock }),
     url,
     success_url: successUrl(row, url),
     payment_processor: "stripe" as const,
     payment_processor_metadata: { ...(key ? { publishable_key: key } : {}), ...row.payment_processor_metadata },
     billing_address_fields: computeAddressFields(row),
     customer_tax_id: row.customer_tax_id?.[0] ?? null,
-    tax_behavior: null,
-    seats: null,
-    min_seats: null,
-    max_seats: null,
-    price_per_seat: null,
+    min_seats: range?.least ?? null,
+    max_seats: row.max_seats,
+    price_per_seat: seated?.rule === "seats" ? seated.tier.price_per_seat : null,
     units: null,
     min_units: null,
     max_units: null,
-    active_trial_interval: null,
-    active_trial_interval_count: null,
-    trial_end: null,
-    discount_id: null,
-    discount: null,
+    ...computeTrial(row, product, row.modified_at ?? row.created_at),
+    trial_end,
+    discount: discount && discountBaseOut(discount),
     products: products.map((one) => checkoutProductOut(one, config.media_url)),
     product: checkoutProductOut(product, config.media_url),
     product_price: priceOut(price, product),
-    prices: Object.fromEntries(products.map((one) => [one.id, one.prices.map((each) => priceOut(each, one))])),
+    prices: Object.fromEntries(
+      products.map((one) => [one.id, offerOf(aggregate, one).map((each) => priceOut(each, one))]),
+    ),
     attached_custom_fields: attachedOut(product),
   };
 }
@@ -51,10 +65,7 @@ function serializeCommon(aggregate: CheckoutAggregate, { config, processor }: Sh
 export function serializeCheckout(aggregate: CheckoutAggregate, shown: Shown): Checkout {
   return {
     ...serializeCommon(aggregate, shown),
-    trial_interval: null,
-    trial_interval_count: null,
     customer_external_id: aggregate.row.external_customer_id,
-    subscription_id: null,
   };
 }
 
@@ -68,6 +79,9 @@ export function serializePublicCheckout(
     metadata: _,
     customer_metadata: __,
     external_customer_id: ___,
+    trial_interval: ____,
+    trial_interval_count: _____,
+    subscription_id: ______,
     ...fields
   } = serializeCommon(aggregate, shown);
   return { ...fields, organization: checkoutOrganizationOut(seller) };

@@ -3,8 +3,9 @@ import { CheckoutCreate, type checkouts } from "../../shared/api/checkouts.ts";
 import type { Service } from "../../shared/contract.ts";
 import { destinationOf, webPageOf } from "../../shared/destinations.ts";
 import { ApiError, type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
+import { untaxed } from "../../shared/pricing.ts";
 import { checkAnswers } from "../custom-fields/rules.ts";
-import { findCustomer, findCustomerByEmail } from "../customers/store.ts";
+import { findCustomerByEmail } from "../customers/store.ts";
 import { atClockOf } from "../lib/clock.ts";
 import { type Ctx, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
@@ -12,78 +13,39 @@ import { pageOf } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { isLocal, isOwnPage, type OrganizationRow } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
-import type { PricedProduct, PriceRow } from "../products/rules.ts";
-import { findPrice, findProducts, findSeller } from "../products/store.ts";
-import { findOfBuyer, lockOfBuyer } from "./access.ts";
+import type { PriceRow } from "../products/rules.ts";
+import { findSeller, insertPrices } from "../products/store.ts";
+import { checkSubscribed, findOfBuyer, lockOfBuyer } from "./access.ts";
+import { choose, findNamedDiscount, linkCustomer } from "./choose.ts";
 import { confirmCheckout } from "./confirm.ts";
-import { planChange, planUpdate } from "./plan-update.ts";
-import { checkAmount, checkCurrency, pickPrice, quotePrice } from "./quote.ts";
+import { planChange, type Sent } from "./plan-update.ts";
+import { pricesWith, quoteBasket, seatBounds } from "./quote.ts";
 import { emitCheckout } from "./reactions.ts";
-import {
-  asksForAddress,
-  type CheckoutAggregate,
-  type CheckoutRow,
-  checkNotYet,
-  checkProduct,
-  lifetime_ms,
-} from "./rules.ts";
+import { asksForAddress, type CheckoutAggregate, type CheckoutRow, lifetime_ms } from "./rules.ts";
 import { buildUrl, serializeCheckout, serializePublicCheckout } from "./serialize.ts";
 import * as store from "./store.ts";
 
 type Create = ReturnType<typeof CheckoutCreate.parse>;
-type Chosen = { products: PricedProduct[]; product: PricedProduct; price: PriceRow };
-
-/** The products that a body names, and the price that is bought (CHK-01 to CHK-03). */
-async function choose(tx: Tx, seller: OrganizationRow, body: Create, faults: Fault[]): Promise<Chosen | undefined> {
-  const organization_id = seller.id;
-  const byPrice = body.products || body.product_id ? undefined : body.product_price_id;
-  const named = byPrice ? await findPrice(tx, organization_id, byPrice) : undefined;
-  const ids = body.products ?? [body.product_id ?? named?.product_id].filter((id) => id !== undefined && id !== null);
-  const found = await findProducts(tx, organization_id, ids);
-  const placeOf = (index: number) =>
-    body.products ? ["products", index] : [byPrice ? "product_price_id" : "product_id"];
-  if (byPrice && !named) faults.push(fault(["product_price_id"], "Price does not exist.", "value_error", byPrice));
-  if (named?.is_archived)
-    faults.push(fault(["product_price_id"], "Price is archived.", "value_error", byPrice ?? undefined));
-  const products = ids.flatMap((id, index) => {
-    const product = found.find((one) => one.id === id);
-    const wrong = checkProduct(product, placeOf(index), id);
-    if (wrong) faults.push(wrong);
-    return product ? [product] : [];
-  });
-  const [product] = products;
-  const price = named ?? (product && pickPrice(product, body.currency ?? seller.default_presentment_currency));
-  return product && price && faults.length === 0 ? { products, product, price } : undefined;
-}
-
-/** The customer that a checkout is made for: by our id, or by the seller's own, which may be of nobody yet (CHK-10). */
-async function linkedCustomer(tx: Tx, organization_id: string, body: Create, faults: Fault[]) {
-  const external_id = body.external_customer_id ?? body.customer_external_id ?? null;
-  if (body.customer_id) {
-    const customer = await findCustomer(tx, organization_id, { id: body.customer_id });
-    if (!customer) faults.push(fault(["customer_id"], "Customer does not exist.", "value_error", body.customer_id));
-    return { customer, external_id: customer?.external_id ?? external_id };
-  }
-  const customer = external_id ? await findCustomer(tx, organization_id, { external_id }) : undefined;
-  return { customer, external_id };
-}
-
 /** Open a checkout, and say so. */
 async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: Create): Promise<CheckoutAggregate> {
   const seller = await findOrganization(tx, organization_id);
   if (!seller || seller.blocked_at !== null) throw new ApiError("NotPermitted", "This organization cannot sell.");
   const ctx = atClockOf(asked, seller);
-  const faults = checkNotYet(body);
-  if (body.subscription_id)
-    faults.push(fault(["subscription_id"], "Subscription does not exist.", "value_error", body.subscription_id));
-  const chosen = await choose(tx, seller, body, faults);
-  const { customer, external_id } = await linkedCustomer(tx, organization_id, body, faults);
+  const faults: Fault[] = [];
+  const chosen = await choose(tx, ctx, seller, body, faults);
+  const { customer, external_id } = await linkCustomer(tx, organization_id, body, faults);
   const answers = checkAnswers(chosen?.product.fields ?? [], body.custom_field_data ?? {}, { complete: false });
   faults.push(...answers.faults);
-  if (chosen) faults.push(...checkAmount(chosen.price, body.amount), ...checkCurrency(chosen.price, body.currency));
+  if (chosen)
+    faults.push(
+      ...checkBounds(pricesWith(chosen.own.get(chosen.product.id) ?? chosen.product.prices, chosen.price), body),
+    );
   if (!chosen || faults.length > 0) throw invalid(...faults);
-  const { products, product, price } = chosen;
+  const { products, product, price, own, made } = chosen;
   const now = ctx.clock.now();
+  const prices = pricesWith(own.get(product.id) ?? product.prices, price);
+  const seats =
+    seatBounds(prices, { min_seats: body.min_seats ?? null, max_seats: body.max_seats ?? null })?.least ?? null;
   const draft: CheckoutRow = {
     id: newId(now),
     organization_id,
@@ -98,7 +60,18 @@ async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: C
     product_ids: products.map((one) => one.id),
     product_id: product.id,
     product_price_id: price.id,
-    quote: quotePrice(product, price, body.amount),
+    own_price_ids:
+      own.size === 0 ? null : Object.fromEntries([...own].map(([id, some]) => [id, some.map((one) => one.id)])),
+    seats,
+    min_seats: body.min_seats ?? null,
+    max_seats: body.max_seats ?? null,
+    chosen_amount: null,
+    discount_id: null,
+    trial_interval: body.trial_interval ?? null,
+    trial_interval_count: body.trial_interval_count ?? null,
+    trial_end: null,
+    subscription_id: body.subscription_id ?? null,
+    quote: quoteBasket({ product, prices, seats, chosen: null, discount: null, tax: untaxed }),
     allow_discount_codes: body.allow_discount_codes,
     require_billing_address: body.require_billing_address || asksForAddress(body.customer_billing_address),
     allow_trial: body.allow_trial,
@@ -122,12 +95,34 @@ async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: C
     customer_metadata: body.customer_metadata,
     custom_field_data: answers.answers,
   };
-  const tax = planUpdate({ row: draft, products, price }, { customer_tax_id: body.customer_tax_id ?? undefined }, true);
-  if (tax.faults.length > 0) throw invalid(...tax.faults);
-  const row = await store.insertCheckout(tx, { ...draft, ...tax.patch });
-  const aggregate = { row, products, price };
+  // What is asked for is held against the draft like any later change, so the same rules hold for both.
+  const { seats: wanted, amount, currency, discount_id, customer_tax_id } = body;
+  const sent = {
+    seats: wanted,
+    amount,
+    currency,
+    ...(discount_id ? { discount_id } : {}),
+    ...(customer_tax_id ? { customer_tax_id } : {}),
+  };
+  const ground = { now, discount: await findNamedDiscount(tx, draft, sent, true) };
+  const planned = planChange({ row: draft, products, own, price, discount: null }, sent, "seller", ground);
+  await insertPrices(tx, made);
+  const row = await store.insertCheckout(tx, { ...draft, ...planned.patch });
+  const aggregate = { ...planned.aggregate, row };
   await emitCheckout(tx, ctx, "checkout.created", aggregate);
   return aggregate;
+}
+
+/** The bounds of seats that a checkout is made with fit each other and the price (CHK-07). */
+function checkBounds(prices: readonly PriceRow[], { min_seats, max_seats }: Create): Fault[] {
+  const range = seatBounds(prices, { min_seats: min_seats ?? null, max_seats: max_seats ?? null });
+  const field = min_seats ? "min_seats" : "max_seats";
+  const sent = min_seats ?? max_seats;
+  if (!sent) return [];
+  if (!range) return [fault([field], "Seats can only be set for seat-based pricing.", "value_error", sent)];
+  if (range.least > range.most)
+    return [fault([field], "No number of seats is within these bounds.", "value_error", sent)];
+  return [];
 }
 
 /** The checkouts of the API. */
@@ -153,7 +148,9 @@ export const checkoutService: Service<typeof checkouts, Ctx> = {
       if (!row) throw notFound();
       if (row.status !== "open" || row.expires_at < ctx.clock.now())
         throw new ApiError("NotOpenCheckout", "This checkout is no longer open.");
-      return serializeCheckout(await update(tx, ctx, await store.loadCheckout(tx, row), body, "seller"), ctx);
+      const seller = await findOrganization(tx, row.organization_id);
+      if (!seller) throw notFound();
+      return serializeCheckout(await update(tx, ctx, await store.loadCheckout(tx, row), seller, body, "seller"), ctx);
     }),
 };
 
@@ -162,10 +159,13 @@ async function update(
   tx: Tx,
   ctx: Ctx,
   before: CheckoutAggregate,
-  body: Parameters<typeof planChange>[1],
+  seller: OrganizationRow,
+  body: Sent,
   by: "seller" | "buyer",
 ): Promise<CheckoutAggregate> {
-  const { aggregate, patch } = planChange(before, body, by);
+  const discount = await findNamedDiscount(tx, before.row, body, by === "seller");
+  const { aggregate, patch } = planChange(before, body, by, { now: ctx.clock.now(), discount });
+  await checkSubscribed(tx, seller, aggregate);
   const row =
     Object.keys(patch).length === 0
       ? before.row
@@ -183,7 +183,7 @@ export const checkoutClientService: Service<typeof checkoutClient, Ctx> = {
   update: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {
       const { aggregate, seller, ctx: own } = await lockOfBuyer(tx, ctx, params.client_secret);
-      return serializePublicCheckout(await update(tx, own, aggregate, body, "buyer"), seller, own);
+      return serializePublicCheckout(await update(tx, own, aggregate, seller, body, "buyer"), seller, own);
     }),
   confirm: (ctx, { params, body }) => confirmCheckout(ctx, params.client_secret, body),
 };

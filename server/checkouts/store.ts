@@ -1,6 +1,7 @@
 import { and, asc, count, eq, ilike, inArray, isNull, lte, or, sql } from "drizzle-orm";
 import { user } from "../auth/tables.ts";
 import { customers } from "../customers/tables.ts";
+import { findKept } from "../discounts/store.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, loadByOrganization, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
@@ -8,7 +9,7 @@ import { refuseLocked } from "../orders/store.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
 import { organization } from "../organizations/tables.ts";
 import type { PricedProduct } from "../products/rules.ts";
-import { findPrice, findProducts } from "../products/store.ts";
+import { findPrices, findProducts } from "../products/store.ts";
 import { products } from "../products/tables.ts";
 import type { CheckoutAggregate, CheckoutRow } from "./rules.ts";
 import { checkoutSecrets, checkouts } from "./tables.ts";
@@ -23,21 +24,31 @@ type Filter = Paging & {
 };
 const sortable = { created_at: checkouts.created_at, expires_at: checkouts.expires_at, status: checkouts.status };
 
-/** Checkouts with their products and prices: one statement for all products of all of them. */
+/** Checkouts with their products, prices and discounts: one statement of each kind for all of them, where there are any. */
 const loadAll = (db: Database, all: CheckoutRow[]): Promise<CheckoutAggregate[]> =>
   loadByOrganization(all, async (organization_id, rows) => {
     const found = await findProducts(db, organization_id, [...new Set(rows.flatMap((row) => row.product_ids))]);
-    const byId = new Map(found.map((product) => [product.id, product]));
-    return Promise.all(
-      rows.map(async (row) => {
-        const offered = row.product_ids.flatMap((id) => byId.get(id) ?? []);
-        const onSale = byId.get(row.product_id)?.prices.find((price) => price.id === row.product_price_id);
-        // A price that was archived since is still what this checkout is about (CHK-57).
-        const price = onSale ?? (await findPrice(db, organization_id, row.product_price_id));
-        if (!price) throw new Error(`The checkout ${row.id} has lost its price.`);
-        return { row, products: offered, price };
-      }),
-    );
+    const productOf = new Map(found.map((product) => [product.id, product]));
+    const prices = new Map(found.flatMap((product) => product.prices.map((price) => [price.id, price])));
+    // Made for one checkout, or archived since: what is bought stays what it was (CHK-57).
+    const wanted = rows.flatMap((row) => [row.product_price_id, ...Object.values(row.own_price_ids ?? {}).flat()]);
+    const more = await findPrices(db, organization_id, [...new Set(wanted.filter((id) => !prices.has(id)))]);
+    for (const price of more) prices.set(price.id, price);
+    const given = await findKept(db, organization_id, [...new Set(rows.flatMap((row) => row.discount_id ?? []))]);
+    return rows.map((row) => {
+      const price = prices.get(row.product_price_id);
+      if (!price) throw new Error(`The checkout ${row.id} has lost its price.`);
+      const own = Object.entries(row.own_price_ids ?? {}).map(
+        ([id, ids]) => [id, ids.flatMap((each) => prices.get(each) ?? [])] as const,
+      );
+      return {
+        row,
+        products: row.product_ids.flatMap((id) => productOf.get(id) ?? []),
+        own: new Map(own),
+        price,
+        discount: given.find(({ id }) => id === row.discount_id) ?? null,
+      };
+    });
   });
 
 /** A checkout with all that it is answered with. */

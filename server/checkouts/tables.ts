@@ -1,13 +1,16 @@
 import { sql } from "drizzle-orm";
-import { boolean, index, jsonb, pgTable, text, uuid } from "drizzle-orm/pg-core";
+import { boolean, index, integer, jsonb, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import type { Address } from "../../shared/addresses.ts";
 import type { Checkout } from "../../shared/api/checkouts.ts";
+import type { Interval } from "../../shared/calendar.ts";
+import type { Quote } from "../../shared/pricing.ts";
 import { customers } from "../customers/tables.ts";
+import { discounts } from "../discounts/tables.ts";
 import { instant, metadata, ownedKey, references } from "../lib/columns.ts";
-import type { Quote } from "../orders/rules.ts";
 import { orders } from "../orders/tables.ts";
 import { owned } from "../organizations/tables.ts";
 import { productPrices, products } from "../products/tables.ts";
+import { subscriptions } from "../subscriptions/tables.ts";
 
 /** A buyer on the way to an order. The client secret is kept readable: it is part of the checkout's address (TOK-03). */
 export const checkouts = pgTable(
@@ -24,6 +27,20 @@ export const checkouts = pgTable(
     product_ids: jsonb().$type<string[]>().notNull(),
     product_id: uuid().notNull(),
     product_price_id: uuid().notNull(),
+    /** The prices that were made for this checkout alone, by product; null where it sells at those of the catalogue. */
+    own_price_ids: jsonb().$type<Record<string, string[]>>(),
+    seats: integer(),
+    min_seats: integer(),
+    max_seats: integer(),
+    /** What the buyer wants to pay where they may choose; null where they have not said. */
+    chosen_amount: integer(),
+    discount_id: uuid(),
+    trial_interval: text().$type<Interval>(),
+    trial_interval_count: integer(),
+    /** When a trial that begins now ends; moves with each change, until the checkout is confirmed. */
+    trial_end: instant(),
+    /** The free subscription that is upgraded. */
+    subscription_id: uuid(),
     /** What is to be paid: computed when something changes that it depends on, and copied everywhere else. */
     quote: jsonb().$type<Quote>().notNull(),
     allow_discount_codes: boolean().notNull().default(true),
@@ -57,6 +74,8 @@ export const checkouts = pgTable(
     references(table.product_price_id, productPrices),
     references(table.customer_id, customers),
     references(table.order_id, orders),
+    references(table.discount_id, discounts),
+    references(table.subscription_id, subscriptions),
     index("checkouts_by_creation").on(table.organization_id, table.created_at, table.id),
     index("checkouts_by_customer").on(table.organization_id, table.customer_id),
     // A user's, of all sellers: they move when a guest signs in.

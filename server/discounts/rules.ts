@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Discount, DiscountBase, DiscountCreate, DiscountUpdate } from "../../shared/api/discounts.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
+import type { DiscountTerms } from "../../shared/pricing.ts";
 import { changesOf } from "../lib/rows.ts";
 import { orderProductOut, type ProductRow } from "../products/rules.ts";
 import type { discounts } from "./tables.ts";
@@ -150,4 +151,33 @@ function wantedAmounts(
   // What older clients send back as they read it changes nothing.
   if (key === row.currency && (amount ?? had) === had) return undefined;
   return key === null || key === undefined ? undefined : { [key]: amount ?? had ?? 0 };
+}
+
+/** Whether a discount can be taken now; who has it keeps it whatever comes (DSC-09). */
+export const isRedeemable = (row: DiscountRow, now: Date): boolean =>
+  row.deleted_at === null &&
+  (row.starts_at === null || row.starts_at <= now) &&
+  (row.ends_at === null || row.ends_at >= now) &&
+  (row.max_redemptions === null || row.redemptions_count < row.max_redemptions);
+
+/** Whether a discount is good for a product (DSC-05). */
+export const covers = ({ products }: LimitedDiscount, product_id: string): boolean =>
+  products.length === 0 || products.some(({ id }) => id === product_id);
+
+/** What a discount takes off in a currency; undefined where it has no amount in it. */
+export function discountTermsIn(row: DiscountRow, currency: string): DiscountTerms | undefined {
+  const { id, name, code } = row;
+  if (row.type === "percentage") return { id, name, code, type: "percentage", basis_points: row.basis_points ?? 0 };
+  const amount = row.amounts?.[currency];
+  return amount === undefined ? undefined : { id, name, code, type: "fixed", amount };
+}
+
+/** A discount has a limit, so taking it takes a lock (DSC-12). */
+export const isLimited = (row: DiscountRow): boolean =>
+  row.max_redemptions !== null || row.max_redemptions_per_customer !== null;
+
+/** An address as it is compared, so that one person is one: small, and without what follows a plus (DSC-15). */
+export function emailKey(email: string): string {
+  const [local = "", host = ""] = email.toLowerCase().split(/@(?=[^@]*$)/);
+  return `${local.split("+", 1)[0]}@${host}`;
 }

@@ -1,11 +1,12 @@
 import { and, eq, getTableColumns, ilike, inArray, isNull, ne, or, type SQL, sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
 import { contains, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
-import { matchKey, type RowKey, rowsFromJson } from "../lib/rows.ts";
+import { followKey, matchKey, type RowKey, rowsFromJson } from "../lib/rows.ts";
+import { orders } from "../orders/tables.ts";
 import type { ProductRow } from "../products/rules.ts";
 import { products } from "../products/tables.ts";
 import type { DiscountRow, LimitedDiscount } from "./rules.ts";
-import { discountProducts, discounts } from "./tables.ts";
+import { discountProducts, discountRedemptions, discounts } from "./tables.ts";
 
 type Filter = Paging & {
   query?: string | undefined;
@@ -27,7 +28,13 @@ const limitedTo = sql<ProductRow[]>`(
   join ${products} p on p.organization_id = dp.organization_id and p.id = dp.product_id
   where dp.organization_id = ${discounts}.organization_id and dp.discount_id = ${discounts}.id
 )`.mapWith((list: unknown) => rowsFromJson(products, list));
-const limited = { ...getTableColumns(discounts), products: limitedTo };
+/** Those that are counted, and those that are not yet. */
+const redeemed = sql<number>`${discounts.redemptions_count} + (
+  select count(*) from ${discountRedemptions} r
+  where r.organization_id = ${discounts}.organization_id and r.discount_id = ${discounts}.id and not r.is_counted
+)::int`.mapWith(Number);
+const counted = { ...getTableColumns(discounts), redemptions_count: redeemed };
+const limited = { ...counted, products: limitedTo };
 
 /** One page of discounts with their products, and how many there are (DSC-25). */
 export async function listDiscounts(db: Database, organizations: readonly string[], filter: Filter) {
@@ -75,14 +82,97 @@ export const findDiscount = async (
   id: string,
 ): Promise<LimitedDiscount | undefined> => (await findDiscounts(db, organization_id, [id]))[0];
 
-/** A discount that was not deleted, kept from changing until the transaction ends. */
-export async function lockDiscount(tx: Tx, organization_id: string, id: string): Promise<DiscountRow | undefined> {
-  const [row] = await tx
-    .select()
+/** A discount that was not deleted, by what buyers type, in any case (DSC-01). */
+export async function findByCode(
+  db: Database,
+  organization_id: string,
+  code: string,
+): Promise<LimitedDiscount | undefined> {
+  const same = eq(sql`lower(${discounts.code})`, sql`lower(${code})`);
+  const [row] = await db
+    .select(limited)
     .from(discounts)
-    .where(and(living(organization_id), eq(discounts.id, id)))
-    .for("update");
+    .where(and(living(organization_id), same));
   return row;
+}
+
+/** These discounts, deleted or not: who has one keeps it. */
+export async function findKept(
+  db: Database,
+  organization_id: string,
+  ids: readonly string[],
+): Promise<LimitedDiscount[]> {
+  if (ids.length === 0) return [];
+  return db
+    .select(limited)
+    .from(discounts)
+    .where(and(eq(discounts.organization_id, organization_id), inArray(discounts.id, [...ids])));
+}
+
+/** A discount that was not deleted, kept from changing until the transaction ends, as it stands once the lock is had. */
+export async function lockDiscount(tx: Tx, organization_id: string, id: string): Promise<DiscountRow | undefined> {
+  const it = and(living(organization_id), eq(discounts.id, id));
+  const [held] = await tx.select({ id: discounts.id }).from(discounts).where(it).for("update");
+  // What was counted while it was waited for is seen by a statement of its own alone.
+  const [row] = held ? await tx.select(counted).from(discounts).where(it) : [];
+  return row;
+}
+
+type Redemption = typeof discountRedemptions.$inferInsert;
+
+/** Note that somebody took a discount. What is counted at once is counted under the caller's lock. */
+export async function insertRedemption(tx: Tx, values: Redemption): Promise<void> {
+  await tx.insert(discountRedemptions).values(values);
+  if (values.is_counted) await count(tx, { ...values, id: values.discount_id }, 1);
+}
+
+const count = async (tx: Tx, key: RowKey, by: number): Promise<void> => {
+  await tx
+    .update(discounts)
+    .set({ redemptions_count: sql`${discounts.redemptions_count} + ${by}::int` })
+    .where(matchKey(discounts, key));
+};
+
+/** How often a buyer has taken a discount: they, or their address; not what was given back in full (DSC-15). */
+export async function countTaken(
+  tx: Tx,
+  { organization_id, id }: RowKey,
+  { customer_id, email_key }: { customer_id: string; email_key: string },
+): Promise<number> {
+  const r = discountRedemptions;
+  const theirs = or(eq(r.customer_id, customer_id), eq(r.email_key, email_key));
+  const [row] = await tx
+    .select({ taken: sql<number>`count(*)::int`.mapWith(Number) })
+    .from(r)
+    .innerJoin(orders, followKey(r.order_id, orders))
+    .where(and(eq(r.organization_id, organization_id), eq(r.discount_id, id), theirs, ne(orders.status, "refunded")));
+  return row?.taken ?? 0;
+}
+
+/** Give back what a checkout took, if it took one (DSC-13). */
+export async function deleteRedemption(tx: Tx, organization_id: string, checkout_id: string): Promise<void> {
+  const r = discountRedemptions;
+  const [gone] = await tx
+    .delete(r)
+    .where(and(eq(r.organization_id, organization_id), eq(r.checkout_id, checkout_id)))
+    .returning();
+  if (gone?.is_counted) await count(tx, { organization_id, id: gone.discount_id }, -1);
+}
+
+/** Count what was taken of discounts without a limit, so many at once; answers how many. */
+export async function countRedemptions(tx: Tx, limit: number): Promise<number> {
+  const r = discountRedemptions;
+  const some = sql`array(select ctid from ${r} where not is_counted limit ${limit} for update skip locked)`;
+  const done = await tx
+    .update(r)
+    .set({ is_counted: true })
+    .where(sql`ctid = any(${some})`)
+    .returning({ organization_id: r.organization_id, id: r.discount_id });
+  const byDiscount = Map.groupBy(done, ({ organization_id, id }) => `${organization_id} ${id}`);
+  // In one order, so that two that count at once do not wait for each other.
+  for (const [, taken] of [...byDiscount].sort(([a], [b]) => (a < b ? -1 : 1)))
+    if (taken[0]) await count(tx, taken[0], taken.length);
+  return done.length;
 }
 
 /** Whether another living discount has the code, in any case. */

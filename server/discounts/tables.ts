@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
-import { index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { Discount } from "../../shared/api/discounts.ts";
+import { customers } from "../customers/tables.ts";
 import { instant, metadata, ownedKey, references } from "../lib/columns.ts";
 import { owned } from "../organizations/tables.ts";
 import { products } from "../products/tables.ts";
@@ -25,7 +26,7 @@ export const discounts = pgTable(
     ends_at: instant(),
     max_redemptions: integer(),
     max_redemptions_per_customer: integer(),
-    /** How many redemptions there are, counted with each of them (DSC-11). */
+    /** How many redemptions are counted; those that are not yet stand in `discount_redemptions` as such (DSC-11). */
     redemptions_count: integer().notNull().default(0),
     metadata: metadata(),
   },
@@ -63,5 +64,34 @@ export const discountProducts = pgTable(
     references(table.discount_id, discounts, "cascade"),
     references(table.product_id, products, "cascade"),
     index("discount_products_of_product").on(table.organization_id, table.product_id),
+  ],
+);
+
+/**
+ * A discount that somebody took (DSC-11). Where it has no limit, nothing is locked to take it: its row is counted later, so
+ * that a code that is sent to thousands holds up none of them.
+ */
+export const discountRedemptions = pgTable(
+  "discount_redemptions",
+  {
+    ...owned(),
+    discount_id: uuid().notNull(),
+    checkout_id: uuid().notNull(),
+    order_id: uuid().notNull(),
+    customer_id: uuid().notNull(),
+    /** The address as it is compared: small, without what follows a plus (DSC-15). */
+    email_key: text().notNull(),
+    is_counted: boolean().notNull(),
+  },
+  (table) => [
+    ownedKey(table.id),
+    references(table.discount_id, discounts),
+    references(table.customer_id, customers),
+    uniqueIndex("discount_redemptions_of_checkout").on(table.organization_id, table.checkout_id),
+    index("discount_redemptions_by_customer").on(table.organization_id, table.discount_id, table.customer_id),
+    index("discount_redemptions_by_email").on(table.organization_id, table.discount_id, table.email_key),
+    index("discount_redemptions_uncounted")
+      .on(table.organization_id, table.discount_id)
+      .where(sql`not ${table.is_counted}`),
   ],
 );

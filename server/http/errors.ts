@@ -6,7 +6,12 @@ import { findOutage } from "../lib/unreachable.ts";
 /** The wire form of an error: `{ error, detail }`, with OAuth's own words for token faults (API-20, API-25). */
 export function errorBody(error: ApiError): Record<string, unknown> {
   const oauth = error.error === "invalid_token" || error.error === "insufficient_scope";
-  return { error: error.error, ...(oauth ? { error_description: error.detail } : {}), detail: error.detail };
+  return {
+    ...error.beside,
+    error: error.error,
+    ...(oauth ? { error_description: error.detail } : {}),
+    detail: error.detail,
+  };
 }
 
 const named: Record<string, ApiError["error"]> = {

@@ -247,6 +247,16 @@ CREATE TABLE "checkouts" (
 	"product_ids" jsonb NOT NULL,
 	"product_id" uuid NOT NULL,
 	"product_price_id" uuid NOT NULL,
+	"own_price_ids" jsonb,
+	"seats" integer,
+	"min_seats" integer,
+	"max_seats" integer,
+	"chosen_amount" integer,
+	"discount_id" uuid,
+	"trial_interval" text,
+	"trial_interval_count" integer,
+	"trial_end" timestamp with time zone,
+	"subscription_id" uuid,
 	"quote" jsonb NOT NULL,
 	"allow_discount_codes" boolean DEFAULT true NOT NULL,
 	"require_billing_address" boolean DEFAULT false NOT NULL,
@@ -322,6 +332,20 @@ CREATE TABLE "discount_products" (
 	"product_id" uuid NOT NULL,
 	"order" integer NOT NULL,
 	CONSTRAINT "discount_products_pkey" PRIMARY KEY("organization_id","discount_id","product_id")
+);
+--> statement-breakpoint
+CREATE TABLE "discount_redemptions" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"discount_id" uuid NOT NULL,
+	"checkout_id" uuid NOT NULL,
+	"order_id" uuid NOT NULL,
+	"customer_id" uuid NOT NULL,
+	"email_key" text NOT NULL,
+	"is_counted" boolean NOT NULL,
+	CONSTRAINT "discount_redemptions_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "discounts" (
@@ -489,6 +513,8 @@ CREATE TABLE "orders" (
 	"subtotal_amount" integer NOT NULL,
 	"discount_amount" integer NOT NULL,
 	"tax_amount" integer NOT NULL,
+	"tax_behavior" text NOT NULL,
+	"derivation" jsonb NOT NULL,
 	"applied_balance_amount" integer DEFAULT 0 NOT NULL,
 	"refunded_amount" integer DEFAULT 0 NOT NULL,
 	"refunded_tax_amount" integer DEFAULT 0 NOT NULL,
@@ -501,6 +527,12 @@ CREATE TABLE "orders" (
 	"customer_id" uuid NOT NULL,
 	"product_id" uuid NOT NULL,
 	"checkout_id" uuid,
+	"discount_id" uuid,
+	"subscription_id" uuid,
+	"begins" jsonb,
+	"seats" integer,
+	"customer_tax_id" jsonb,
+	"settle_due_at" timestamp with time zone,
 	"terms" text NOT NULL,
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"custom_field_data" jsonb DEFAULT '{}'::jsonb NOT NULL,
@@ -793,6 +825,49 @@ CREATE TABLE "refunds" (
 	CONSTRAINT "refunds_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
+CREATE TABLE "subscription_prices" (
+	"organization_id" text NOT NULL,
+	"subscription_id" uuid NOT NULL,
+	"product_price_id" uuid NOT NULL,
+	"amount" integer NOT NULL,
+	"order" integer NOT NULL,
+	CONSTRAINT "subscription_prices_pkey" PRIMARY KEY("organization_id","subscription_id","product_price_id")
+);
+--> statement-breakpoint
+CREATE TABLE "subscriptions" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"status" text NOT NULL,
+	"amount" integer NOT NULL,
+	"currency" text NOT NULL,
+	"recurring_interval" text NOT NULL,
+	"recurring_interval_count" integer NOT NULL,
+	"anchor_day" integer NOT NULL,
+	"started_at" timestamp with time zone NOT NULL,
+	"current_period_start" timestamp with time zone NOT NULL,
+	"current_period_end" timestamp with time zone NOT NULL,
+	"trial_start" timestamp with time zone,
+	"trial_end" timestamp with time zone,
+	"cancel_at_period_end" boolean DEFAULT false NOT NULL,
+	"canceled_at" timestamp with time zone,
+	"ends_at" timestamp with time zone,
+	"ended_at" timestamp with time zone,
+	"past_due_at" timestamp with time zone,
+	"customer_id" uuid NOT NULL,
+	"product_id" uuid NOT NULL,
+	"discount_id" uuid,
+	"discount_applied_at" timestamp with time zone,
+	"checkout_id" uuid,
+	"seats" integer,
+	"customer_cancellation_reason" text,
+	"customer_cancellation_comment" text,
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"custom_field_data" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	CONSTRAINT "subscriptions_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
 CREATE TABLE "tax_registrations" (
 	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
@@ -886,11 +961,16 @@ ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_product_id_fkey" FOREIGN KEY (
 ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_product_price_id_fkey" FOREIGN KEY ("organization_id","product_price_id") REFERENCES "public"."product_prices"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_discount_id_fkey" FOREIGN KEY ("organization_id","discount_id") REFERENCES "public"."discounts"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "custom_fields" ADD CONSTRAINT "custom_fields_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_tallies" ADD CONSTRAINT "customer_tallies_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customers" ADD CONSTRAINT "customers_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "discount_products" ADD CONSTRAINT "discount_products_discount_id_fkey" FOREIGN KEY ("organization_id","discount_id") REFERENCES "public"."discounts"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "discount_products" ADD CONSTRAINT "discount_products_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "discount_redemptions" ADD CONSTRAINT "discount_redemptions_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "discount_redemptions" ADD CONSTRAINT "discount_redemptions_discount_id_fkey" FOREIGN KEY ("organization_id","discount_id") REFERENCES "public"."discounts"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "discount_redemptions" ADD CONSTRAINT "discount_redemptions_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "discounts" ADD CONSTRAINT "discounts_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "audit_log" ADD CONSTRAINT "audit_log_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE set null ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "events" ADD CONSTRAINT "events_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -904,6 +984,8 @@ ALTER TABLE "order_items" ADD CONSTRAINT "order_items_product_price_id_fkey" FOR
 ALTER TABLE "orders" ADD CONSTRAINT "orders_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "orders" ADD CONSTRAINT "orders_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "orders" ADD CONSTRAINT "orders_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "orders" ADD CONSTRAINT "orders_discount_id_fkey" FOREIGN KEY ("organization_id","discount_id") REFERENCES "public"."discounts"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "orders" ADD CONSTRAINT "orders_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "payment_customers" ADD CONSTRAINT "payment_customers_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "payment_customers" ADD CONSTRAINT "payment_customers_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "payment_methods" ADD CONSTRAINT "payment_methods_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -931,6 +1013,12 @@ ALTER TABLE "refunds" ADD CONSTRAINT "refunds_organization_id_organization_id_fk
 ALTER TABLE "refunds" ADD CONSTRAINT "refunds_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "refunds" ADD CONSTRAINT "refunds_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "refunds" ADD CONSTRAINT "refunds_payment_id_fkey" FOREIGN KEY ("organization_id","payment_id") REFERENCES "public"."payments"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "subscription_prices" ADD CONSTRAINT "subscription_prices_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "subscription_prices" ADD CONSTRAINT "subscription_prices_product_price_id_fkey" FOREIGN KEY ("organization_id","product_price_id") REFERENCES "public"."product_prices"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "subscriptions" ADD CONSTRAINT "subscriptions_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "subscriptions" ADD CONSTRAINT "subscriptions_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "subscriptions" ADD CONSTRAINT "subscriptions_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "subscriptions" ADD CONSTRAINT "subscriptions_discount_id_fkey" FOREIGN KEY ("organization_id","discount_id") REFERENCES "public"."discounts"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "tax_registrations" ADD CONSTRAINT "tax_registrations_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_endpoint_id_fkey" FOREIGN KEY ("organization_id","endpoint_id") REFERENCES "public"."webhook_endpoints"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_webhook_event_id_fkey" FOREIGN KEY ("organization_id","webhook_event_id") REFERENCES "public"."webhook_events"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -986,6 +1074,10 @@ CREATE INDEX "customers_by_name" ON "customers" USING btree ("organization_id","
 CREATE INDEX "customers_part" ON "customers" USING gin ("email" gin_trgm_ops,"name" gin_trgm_ops,"external_id" gin_trgm_ops);--> statement-breakpoint
 CREATE INDEX "customers_metadata" ON "customers" USING gin ("metadata" jsonb_path_ops);--> statement-breakpoint
 CREATE INDEX "discount_products_of_product" ON "discount_products" USING btree ("organization_id","product_id");--> statement-breakpoint
+CREATE UNIQUE INDEX "discount_redemptions_of_checkout" ON "discount_redemptions" USING btree ("organization_id","checkout_id");--> statement-breakpoint
+CREATE INDEX "discount_redemptions_by_customer" ON "discount_redemptions" USING btree ("organization_id","discount_id","customer_id");--> statement-breakpoint
+CREATE INDEX "discount_redemptions_by_email" ON "discount_redemptions" USING btree ("organization_id","discount_id","email_key");--> statement-breakpoint
+CREATE INDEX "discount_redemptions_uncounted" ON "discount_redemptions" USING btree ("organization_id","discount_id") WHERE not "discount_redemptions"."is_counted";--> statement-breakpoint
 CREATE UNIQUE INDEX "discounts_code" ON "discounts" USING btree ("organization_id",lower("code")) WHERE "discounts"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "discounts_by_creation" ON "discounts" USING btree ("organization_id","created_at","id") WHERE "discounts"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "discounts_by_name" ON "discounts" USING btree ("organization_id","name","id") WHERE "discounts"."deleted_at" is null;--> statement-breakpoint
@@ -1016,6 +1108,9 @@ CREATE UNIQUE INDEX "orders_of_checkout" ON "orders" USING btree ("organization_
 CREATE INDEX "orders_by_creation" ON "orders" USING btree ("organization_id","created_at","id") WHERE "orders"."invoice_number" is not null;--> statement-breakpoint
 CREATE INDEX "orders_by_customer" ON "orders" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "orders_by_product" ON "orders" USING btree ("organization_id","product_id");--> statement-breakpoint
+CREATE INDEX "orders_by_discount" ON "orders" USING btree ("organization_id","discount_id");--> statement-breakpoint
+CREATE INDEX "orders_by_subscription" ON "orders" USING btree ("organization_id","subscription_id");--> statement-breakpoint
+CREATE INDEX "orders_settle_due" ON "orders" USING btree ("organization_id","settle_due_at") WHERE "orders"."settle_due_at" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "organization_slug" ON "organization" USING btree (lower("slug"));--> statement-breakpoint
 CREATE UNIQUE INDEX "payment_methods_of_card" ON "payment_methods" USING btree ("organization_id","customer_id","account","fingerprint") WHERE "payment_methods"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "payment_methods_by_customer" ON "payment_methods" USING btree ("organization_id","customer_id","created_at");--> statement-breakpoint
@@ -1049,6 +1144,13 @@ CREATE INDEX "refunds_by_creation" ON "refunds" USING btree ("organization_id","
 CREATE INDEX "refunds_by_order" ON "refunds" USING btree ("organization_id","order_id");--> statement-breakpoint
 CREATE INDEX "refunds_by_customer" ON "refunds" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "refunds_due" ON "refunds" USING btree ("organization_id","due_at") WHERE "refunds"."due_at" is not null;--> statement-breakpoint
+CREATE INDEX "subscription_prices_of_price" ON "subscription_prices" USING btree ("organization_id","product_price_id");--> statement-breakpoint
+CREATE UNIQUE INDEX "subscriptions_of_checkout" ON "subscriptions" USING btree ("organization_id","checkout_id");--> statement-breakpoint
+CREATE INDEX "subscriptions_by_start" ON "subscriptions" USING btree ("organization_id","started_at","id");--> statement-breakpoint
+CREATE INDEX "subscriptions_by_period" ON "subscriptions" USING btree ("organization_id","current_period_end","id");--> statement-breakpoint
+CREATE INDEX "subscriptions_by_customer" ON "subscriptions" USING btree ("organization_id","customer_id");--> statement-breakpoint
+CREATE INDEX "subscriptions_by_product" ON "subscriptions" USING btree ("organization_id","product_id");--> statement-breakpoint
+CREATE INDEX "subscriptions_by_discount" ON "subscriptions" USING btree ("organization_id","discount_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "tax_registrations_place" ON "tax_registrations" USING btree ("organization_id","country",coalesce("state", ''),"scheme");--> statement-breakpoint
 CREATE INDEX "tax_registrations_by_creation" ON "tax_registrations" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "webhook_deliveries_list" ON "webhook_deliveries" USING btree ("organization_id","created_at");--> statement-breakpoint

@@ -1,23 +1,25 @@
 import { createHash } from "node:crypto";
 import type { Order } from "../../shared/api/orders.ts";
+import type { OrderSubscription } from "../../shared/api/subscriptions.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
+import { sumOf } from "../../shared/money.ts";
+import type { Quote } from "../../shared/pricing.ts";
 import { type CustomerRow, customerOut } from "../customers/rules.ts";
+import { type DiscountRow, discountBaseOut } from "../discounts/rules.ts";
 import { orderProductOut, type ProductRow } from "../products/rules.ts";
+import type { subscriptions } from "../subscriptions/tables.ts";
 import type { orderItems, orders } from "./tables.ts";
 
 export type OrderRow = typeof orders.$inferSelect;
 export type OrderItemRow = typeof orderItems.$inferSelect;
 /** An order with everything that it is answered with. */
-export type OrderAggregate = { order: OrderRow; items: OrderItemRow[]; customer: CustomerRow; product: ProductRow };
-
-/** One line of what is to be paid. Its amount is before discount and tax. */
-export type QuoteLine = Pick<OrderItemRow, "label" | "amount" | "tax_amount" | "proration" | "product_price_id">;
-/**
- * What is to be paid and for what, in minor units: computed once, from prices, and copied from then on. The lines add up to
- * the subtotal.
- */
-export type Quote = Pick<OrderRow, "currency" | "subtotal_amount" | "discount_amount" | "tax_amount"> & {
-  lines: QuoteLine[];
+export type OrderAggregate = {
+  order: OrderRow;
+  items: OrderItemRow[];
+  customer: CustomerRow;
+  product: ProductRow;
+  discount: DiscountRow | null;
+  subscription: typeof subscriptions.$inferSelect | null;
 };
 
 /** Which states may follow which (ORD-13). A void order is taken up again when its sale is tried or paid after all. */
@@ -41,11 +43,12 @@ export function moveOrder(row: Pick<OrderRow, "id" | "status">, ...steps: Order[
 /** Whether an order still waits for its money; a void one does too, if the money has come after all. */
 export const isPayable = (status: Order["status"]): boolean => status === "pending" || status === "void";
 
-type Amounts = Pick<OrderRow, "subtotal_amount" | "discount_amount" | "tax_amount">;
+type Amounts = Pick<OrderRow, "subtotal_amount" | "discount_amount" | "tax_amount" | "tax_behavior">;
 
 /** The amounts that follow from those that are kept (ORD-01). */
 export function computeTotals(row: Amounts & Partial<Pick<OrderRow, "applied_balance_amount">>) {
-  const net_amount = row.subtotal_amount - row.discount_amount;
+  const asked = row.subtotal_amount - row.discount_amount;
+  const net_amount = row.tax_behavior === "inclusive" ? asked - row.tax_amount : asked;
   const total_amount = net_amount + row.tax_amount;
   return { net_amount, total_amount, due_amount: Math.max(0, total_amount + (row.applied_balance_amount ?? 0)) };
 }
@@ -96,47 +99,55 @@ export function applyBalance(total: number, balance: number, least: number) {
   };
 }
 
-/** The quote that an order was opened with. */
-export function quoteOf({ order, items }: Pick<OrderAggregate, "order" | "items">): Quote {
-  const { currency, subtotal_amount, discount_amount, tax_amount } = order;
-  const lines = items.map(({ label, amount, tax_amount, proration, product_price_id }) => ({
-    label,
-    amount,
-    tax_amount,
-    proration,
-    product_price_id,
-  }));
-  return { currency, subtotal_amount, discount_amount, tax_amount, lines };
-}
-
-/** A subtotal that is not the sum of its lines is a fault of ours, and no order is made of it. */
-export function assertQuote({
-  subtotal_amount,
-  lines,
-}: Pick<Quote, "subtotal_amount"> & { lines: { amount: number }[] }) {
-  const sum = lines.reduce((total, line) => total + line.amount, 0);
-  if (sum !== subtotal_amount)
-    throw new Error(`The lines of an order make ${sum}, its subtotal is ${subtotal_amount}.`);
+/** Amounts that do not add up are a fault of ours, and no order is made of them. */
+export function assertQuote({ lines, subtotal_amount, discount_amount, tax_amount, tax_lines, ...quote }: Quote): void {
+  const faults = [
+    sumOf(lines.map((line) => line.amount)) === subtotal_amount || "lines",
+    sumOf(lines.map((line) => line.discount_amount)) === discount_amount || "discount",
+    (tax_amount !== null && sumOf(tax_lines.map((line) => line.amount)) === tax_amount) || "tax",
+    quote.net_amount + (tax_amount ?? 0) === quote.total_amount || "total",
+    quote.total_amount >= 0 || lines.some((line) => line.proration) || "sign",
+  ].filter((one) => one !== true);
+  if (faults.length > 0) throw new Error(`The amounts of an order do not add up: ${faults.join(", ")}.`);
 }
 
 type Parties = Pick<OrderRow, "customer_id" | "product_id">;
 
-/** What is sold for how much to whom, as one value to compare. */
-export function digestTerms({ customer_id, product_id }: Parties, quote: Quote): string {
-  const lines = quote.lines.map((line) => [line.amount, line.tax_amount, line.proration, line.product_price_id]);
-  const { currency, subtotal_amount, discount_amount, tax_amount } = quote;
-  const terms = [customer_id, product_id, currency, subtotal_amount, discount_amount, tax_amount, lines];
-  return createHash("sha256").update(JSON.stringify(terms)).digest("base64url");
+/** What is sold for how much to whom, as one value to compare; of a subscription also what it will cost. */
+export function digestTerms(parties: Parties & Pick<OrderRow, "begins">, quote: Quote): string {
+  const { begins } = parties;
+  const later = begins && [digestQuote(parties, begins.quote), begins.price_ids, begins.trial_end !== null];
+  return hash([digestQuote(parties, quote), later, begins?.upgrades ?? null]);
+}
+
+const hash = (value: unknown): string => createHash("sha256").update(JSON.stringify(value)).digest("base64url");
+
+/** The terms of a quote, as one value to compare. */
+export function digestQuote({ customer_id, product_id }: Partial<Parties>, quote: Quote): string {
+  const { currency, seats, subtotal_amount, discount_amount, tax_amount, total_amount, discount, tax } = quote;
+  const lines = quote.lines.map((line) => [line.amount, line.discount_amount, line.proration, line.product_price_id]);
+  const taxes = quote.tax_lines.map((line) => [line.name, line.country, line.state, line.rate, line.amount]);
+  const amounts = [currency, seats, subtotal_amount, discount_amount, tax_amount, total_amount];
+  const terms = [customer_id, product_id, ...amounts, lines, taxes, discount?.id ?? null, tax.behavior, tax.reason];
+  return hash(terms);
 }
 
 export const isPaid = (status: Order["status"]): boolean =>
   status === "paid" || status === "refunded" || status === "partially_refunded";
 
 /** An order as it is answered. Only one that has its number is. */
-export function serializeOrder({ order, items, customer, product }: OrderAggregate): Order {
+export function serializeOrder({ order, items, customer, product, discount, subscription }: OrderAggregate): Order {
   const totals = computeTotals(order);
   const { refundable_amount, refundable_tax_amount } = computeRefundable(order);
-  const { organization_id: _, terms: __, invoice_number, ...fields } = order;
+  const {
+    organization_id: _,
+    terms: __,
+    derivation: ___,
+    begins: ____,
+    settle_due_at: _____,
+    invoice_number,
+    ...fields
+  } = order;
   if (invoice_number === null) throw new Error(`The order ${order.id} has no number yet.`);
   const paid = isPaid(order.status);
   return {
@@ -147,20 +158,28 @@ export function serializeOrder({ order, items, customer, product }: OrderAggrega
     refundable_amount: paid ? refundable_amount : 0,
     refundable_tax_amount: paid ? refundable_tax_amount : 0,
     receipt_number: null,
-    seats: null,
     units: null,
     user_id: order.customer_id,
-    discount_id: null,
-    subscription_id: null,
     next_payment_attempt_at: null,
     platform_fee_currency: null,
     customer: customerOut(customer),
     product: orderProductOut(product),
-    discount: null,
-    subscription: null,
+    discount: discount && discountBaseOut(discount),
+    subscription: subscription && orderSubscriptionOut(subscription),
     items: items.map((item) => ({ ...item, start_timestamp: null, end_timestamp: null })),
   };
 }
+
+/** A subscription inside an order. Nothing pauses yet, and use is billed with everything else. */
+export const orderSubscriptionOut = (row: typeof subscriptions.$inferSelect): OrderSubscription => ({
+  ...row,
+  units: null,
+  current_meter_period_start: null,
+  current_meter_period_end: null,
+  pause_at_period_end: false,
+  paused_at: null,
+  resumes_at: null,
+});
 
 /** What an update may not do: the tax was computed on this country and state (ORD-25). */
 export function checkAddress(order: OrderRow, address: OrderRow["billing_address"] | undefined): Fault[] {

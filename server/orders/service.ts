@@ -1,6 +1,7 @@
 import type { orders } from "../../shared/api/orders.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, invalid, notFound } from "../../shared/errors.ts";
+import type { Quote } from "../../shared/pricing.ts";
 import { record } from "../lib/audit.ts";
 import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
@@ -13,17 +14,20 @@ import {
   checkAddress,
   computeTotals,
   digestTerms,
-  isPayable,
   moveOrder,
   type OrderAggregate,
   type OrderRow,
   planRefunded,
-  type Quote,
   type Share,
   serializeOrder,
 } from "./rules.ts";
 import * as store from "./store.ts";
 
+/**
+ * An order is about to be said to be paid. Who answers may hang on it what the sale begins, which its buyers are told of
+ * before they are told of the order.
+ */
+export const orderSettling = defineSignal<OrderAggregate>("order.settling");
 /** An order has its money, or nothing was to be paid. */
 export const orderSettled = defineSignal<OrderAggregate>("order.settled");
 
@@ -38,19 +42,36 @@ export type NewOrder = Pick<
   | "customer_id"
   | "product_id"
   | "checkout_id"
+  | "customer_tax_id"
+  | "begins"
   | "metadata"
   | "custom_field_data"
 > & { quote: Quote };
 
 function planOrder({ quote, ...wanted }: NewOrder) {
   assertQuote(quote);
-  const { lines: _, ...amounts } = quote;
-  return { ...wanted, ...amounts, terms: digestTerms(wanted, quote) };
+  const { currency, seats, subtotal_amount, discount_amount, tax_amount, tax, discount } = quote;
+  if (tax_amount === null) throw new Error("An order cannot be opened while its tax is unknown.");
+  return {
+    ...wanted,
+    currency,
+    seats,
+    subtotal_amount,
+    discount_amount,
+    tax_amount,
+    tax_behavior: tax.behavior,
+    discount_id: discount?.id ?? null,
+    derivation: quote,
+    terms: digestTerms(wanted, quote),
+  };
 }
 
 const planItems = ({ id: order_id, organization_id }: OrderRow, { quote }: NewOrder, created_at: Date) =>
-  quote.lines.map((line, position) => ({
-    ...line,
+  quote.lines.map(({ label, amount, proration, product_price_id }, position) => ({
+    label,
+    amount,
+    proration,
+    product_price_id,
     id: newId(created_at),
     organization_id,
     order_id,
@@ -98,13 +119,17 @@ export async function reopenOrder(
 export async function settleOrder(tx: Tx, ctx: Deps | Ctx, { order, ...parts }: OrderAggregate): Promise<void> {
   const created_at = ctx.clock.now();
   const status = order.status === "void" ? moveOrder(order, "pending", "paid") : moveOrder(order, "paid");
-  const paid = { ...order, status, created_at, modified_at: null };
+  const paid = { ...order, status, created_at, modified_at: null, settle_due_at: null };
+  const settled = { ...parts, order: paid };
+  await signal(tx, ctx, orderSettling, settled);
+  const { subscription_id } = paid;
   for (const type of ["order.created", "order.updated", "order.paid"] as const)
-    await emit(tx, ctx, order.organization_id, type, () => serializeOrder({ order: paid, ...parts }));
+    await emit(tx, ctx, order.organization_id, type, () => serializeOrder(settled));
   await recordMove(tx, ctx, "order.paid", paid, computeTotals(paid).total_amount);
-  await signal(tx, ctx, orderSettled, { order: paid, ...parts });
+  await signal(tx, ctx, orderSettled, settled);
   atEnd(tx, async () => {
-    paid.invoice_number = await store.numberOrder(tx, order, { status, created_at });
+    const columns = { status, created_at, settle_due_at: null, subscription_id };
+    paid.invoice_number = await store.numberOrder(tx, order, columns);
   });
 }
 
@@ -152,15 +177,14 @@ export async function refundOrder(
   return { balance_amount: total > 0 ? -moved : 0 };
 }
 
-/** Finish an order for which nothing is to be paid (CHK-51). */
-export const settleFreeOrder = (
-  deps: Deps,
-  { organization_id, order_id }: { organization_id: string; order_id: string },
-) =>
-  transact(deps, async (tx) => {
-    const found = await store.lockOrder(tx, organization_id, order_id);
-    if (found && isPayable(found.order.status)) await settleOrder(tx, deps, found);
-  });
+/** Have an order settled by itself, as nothing is to be paid for it (CHK-51). */
+export async function scheduleSettlement(tx: Tx, ctx: Ctx, order: OrderRow): Promise<void> {
+  await store.updateOrder(tx, order, { settle_due_at: ctx.clock.now() });
+  ctx.jobs.wake(tx, free_settlement);
+}
+
+/** The sweep that settles what costs nothing. */
+export const free_settlement = "orders.settle_free";
 
 /** The orders of the API. */
 export const orderService: Service<typeof orders, Ctx> = {

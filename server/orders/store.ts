@@ -1,12 +1,14 @@
 import { and, count, eq, gte, inArray, isNotNull, isNull, lte, sql } from "drizzle-orm";
 import { ApiError } from "../../shared/errors.ts";
 import { customers } from "../customers/tables.ts";
+import { discounts } from "../discounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { stateOf } from "../lib/loggable.ts";
 import { among, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey, rowsFromJson } from "../lib/rows.ts";
 import { organization } from "../organizations/tables.ts";
 import { products } from "../products/tables.ts";
+import { subscriptions } from "../subscriptions/tables.ts";
 import type { OrderAggregate, OrderItemRow, OrderRow } from "./rules.ts";
 import { customerBalances, invoiceCounters, orderItems, orders } from "./tables.ts";
 
@@ -25,18 +27,18 @@ type Filter = Paging & {
   sorting: readonly string[];
 };
 
-const net = sql`(${orders.subtotal_amount} - ${orders.discount_amount})`;
+const asked = sql`(${orders.subtotal_amount} - ${orders.discount_amount})`;
+const within = sql`(case when ${orders.tax_behavior} = 'inclusive' then ${orders.tax_amount} else 0 end)`;
 const sortable = {
   created_at: orders.created_at,
   status: orders.status,
   invoice_number: orders.invoice_number,
-  amount: sql`(${net} + ${orders.tax_amount})`,
-  net_amount: net,
+  amount: sql`(${asked} + ${orders.tax_amount} - ${within})`,
+  net_amount: sql`(${asked} - ${within})`,
   customer: customers.email,
   product: products.name,
-  // No order has one yet.
-  discount: sql`null::text`,
-  subscription: sql`null::text`,
+  discount: discounts.name,
+  subscription: orders.subscription_id,
 };
 
 /** With customer, product and lines in the same row. Orders without a number are in the making, and shown to nobody. */
@@ -46,13 +48,28 @@ const lines = sql<OrderItemRow[]>`(
 )`.mapWith((list: unknown) => rowsFromJson(orderItems, list));
 
 /** What is read of an order to answer it, and the tables that it comes from. */
-export const aggregate = { order: orders, customer: customers, product: products, items: lines };
+export const aggregate = {
+  order: orders,
+  customer: customers,
+  product: products,
+  discount: discounts,
+  subscription: subscriptions,
+  items: lines,
+};
 export const ofCustomer = followKey(orders.customer_id, customers);
 export const ofProduct = followKey(orders.product_id, products);
+export const ofDiscount = followKey(orders.discount_id, discounts);
+export const ofSubscription = followKey(orders.subscription_id, subscriptions);
 const isNumbered = isNotNull(orders.invoice_number);
 
 const select = (db: Database) =>
-  db.select(aggregate).from(orders).innerJoin(customers, ofCustomer).innerJoin(products, ofProduct);
+  db
+    .select(aggregate)
+    .from(orders)
+    .innerJoin(customers, ofCustomer)
+    .innerJoin(products, ofProduct)
+    .leftJoin(discounts, ofDiscount)
+    .leftJoin(subscriptions, ofSubscription);
 
 /** One page of orders, and how many there are (ORD-29). */
 export async function listOrders(db: Database, organizations: readonly string[], filter: Filter) {
@@ -66,7 +83,8 @@ export async function listOrders(db: Database, organizations: readonly string[],
       : kinds[0] === "recurring"
         ? isNotNull(products.recurring_interval)
         : isNull(products.recurring_interval),
-    filter.discount_id || filter.subscription_id ? sql`false` : undefined,
+    among(orders.discount_id, filter.discount_id),
+    among(orders.subscription_id, filter.subscription_id),
     among(orders.customer_id, filter.customer_id),
     filter.external_customer_id &&
       and(inArray(customers.external_id, filter.external_customer_id), isNull(customers.deleted_at)),
@@ -195,11 +213,7 @@ export async function voidPending(tx: Tx, organization_id: string, id: string, n
  * the transaction ends, so that the numbers of committed orders have no gap and no double (ORD-19). Taken last, since every
  * other sale of the organization waits for it.
  */
-export async function numberOrder(
-  tx: Tx,
-  { organization_id, id }: RowKey,
-  patch: Pick<OrderRow, "status" | "created_at">,
-): Promise<string> {
+export async function numberOrder(tx: Tx, { organization_id, id }: RowKey, patch: Partial<OrderRow>): Promise<string> {
   const number = sql`(taken.next_number - 1)::text`;
   const counted = tx.$with("taken").as(
     tx

@@ -2,10 +2,21 @@ import { sql } from "drizzle-orm";
 import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { Address } from "../../shared/addresses.ts";
 import type { Order } from "../../shared/api/orders.ts";
+import type { Quote } from "../../shared/pricing.ts";
 import { customers } from "../customers/tables.ts";
+import { discounts } from "../discounts/tables.ts";
 import { instant, metadata, ownedKey, references } from "../lib/columns.ts";
 import { organization, owned } from "../organizations/tables.ts";
 import { productPrices, products } from "../products/tables.ts";
+import { subscriptions } from "../subscriptions/tables.ts";
+
+/** On what terms a subscription begins: what a period costs, at which prices, after which trial, in place of which free one. */
+export type SubscriptionTerms = {
+  quote: Quote;
+  price_ids: string[];
+  trial_end: string | null;
+  upgrades: string | null;
+};
 
 /**
  * A sale, from its first cent. It is opened before the card is asked and gets its number when it is paid (or has to be paid
@@ -21,6 +32,10 @@ export const orders = pgTable(
     subtotal_amount: integer().notNull(),
     discount_amount: integer().notNull(),
     tax_amount: integer().notNull(),
+    /** Whether the tax is within the amounts of the lines, or added to them. */
+    tax_behavior: text().$type<Quote["tax"]["behavior"]>().notNull(),
+    /** What the amounts were computed from, line by line and tax by tax: they can be explained, and computed again, from it. */
+    derivation: jsonb().$type<Quote>().notNull(),
     applied_balance_amount: integer().notNull().default(0),
     refunded_amount: integer().notNull().default(0),
     refunded_tax_amount: integer().notNull().default(0),
@@ -34,6 +49,14 @@ export const orders = pgTable(
     customer_id: uuid().notNull(),
     product_id: uuid().notNull(),
     checkout_id: uuid(),
+    discount_id: uuid(),
+    subscription_id: uuid(),
+    /** The subscription that begins with this order when it is settled, on the terms that were confirmed. */
+    begins: jsonb().$type<SubscriptionTerms>(),
+    seats: integer(),
+    customer_tax_id: jsonb().$type<[string, string]>(),
+    /** When it is to be settled by itself, as nothing is to be paid; null where that is done, or money is waited for. */
+    settle_due_at: instant(),
     /** What is sold for how much to whom, as one value: a charge that was made for other terms does not pay this order. */
     terms: text().notNull(),
     metadata: metadata(),
@@ -43,6 +66,8 @@ export const orders = pgTable(
     ownedKey(table.id),
     references(table.customer_id, customers),
     references(table.product_id, products),
+    references(table.discount_id, discounts),
+    references(table.subscription_id, subscriptions),
     uniqueIndex("orders_invoice").on(table.organization_id, table.invoice_number),
     // One checkout never makes two orders.
     uniqueIndex("orders_of_checkout").on(table.organization_id, table.checkout_id),
@@ -51,6 +76,11 @@ export const orders = pgTable(
       .where(sql`${table.invoice_number} is not null`),
     index("orders_by_customer").on(table.organization_id, table.customer_id),
     index("orders_by_product").on(table.organization_id, table.product_id),
+    index("orders_by_discount").on(table.organization_id, table.discount_id),
+    index("orders_by_subscription").on(table.organization_id, table.subscription_id),
+    index("orders_settle_due")
+      .on(table.organization_id, table.settle_due_at)
+      .where(sql`${table.settle_due_at} is not null`),
   ],
 );
 

@@ -2,14 +2,16 @@ import { and, count, eq, exists, inArray, isNotNull, isNull, lte, ne, not, or, s
 import { union } from "drizzle-orm/pg-core";
 import { ApiError } from "../../shared/errors.ts";
 import { customers } from "../customers/tables.ts";
+import { discounts } from "../discounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import type { OrderRow } from "../orders/rules.ts";
-import { aggregate, ofCustomer, ofProduct } from "../orders/store.ts";
+import { aggregate, ofCustomer, ofDiscount, ofProduct, ofSubscription } from "../orders/store.ts";
 import { orders } from "../orders/tables.ts";
 import type { DisputeEvent, PaymentEvent, RefundEvent, SetupEvent } from "../processors/processor.ts";
 import { products } from "../products/tables.ts";
+import { subscriptions } from "../subscriptions/tables.ts";
 import type { PaymentAggregate, PaymentMethodRow, PaymentRow, SetupRow } from "./rules.ts";
 import { paymentCustomers, paymentMethods, paymentSetups, payments, processorEvents } from "./tables.ts";
 
@@ -84,6 +86,8 @@ export async function lockPayment(tx: Tx, key: RowKey) {
     .innerJoin(orders, ofOrder)
     .innerJoin(customers, ofCustomer)
     .innerJoin(products, ofProduct)
+    .leftJoin(discounts, ofDiscount)
+    .leftJoin(subscriptions, ofSubscription)
     .where(matchKey(payments, key))
     .for("no key update", { of: [payments, orders] });
   return found;
@@ -201,6 +205,8 @@ export async function lockSetup(tx: Tx, key: RowKey) {
     .innerJoin(orders, followKey(paymentSetups.order_id, orders))
     .innerJoin(customers, ofCustomer)
     .innerJoin(products, ofProduct)
+    .leftJoin(discounts, ofDiscount)
+    .leftJoin(subscriptions, ofSubscription)
     .where(matchKey(paymentSetups, key))
     .for("no key update", { of: [paymentSetups, orders] });
   return found;

@@ -214,15 +214,20 @@ export async function findProduct(
   return row;
 }
 
-/** A price by its id, archived or made for one checkout too: what was bought stays readable (PRD-23). */
-export async function findPrice(db: Database, organization_id: string, id: string): Promise<PriceRow | undefined> {
-  const [found] = await db
+/** These prices, archived or made for one checkout too: what was bought stays readable (PRD-23). */
+export async function findPrices(db: Database, organization_id: string, ids: readonly string[]): Promise<PriceRow[]> {
+  if (ids.length === 0) return [];
+  const found = await db
     .select({ price: productPrices, meter: meters })
     .from(productPrices)
     .leftJoin(meters, followKey(productPrices.meter_id, meters))
-    .where(matchKey(productPrices, { organization_id, id }));
-  return found && { ...found.price, meter: found.meter };
+    .where(and(eq(productPrices.organization_id, organization_id), inArray(productPrices.id, [...ids])));
+  return found.map(({ price, meter }) => ({ ...price, meter }));
 }
+
+/** One of them. */
+export const findPrice = async (db: Database, organization_id: string, id: string): Promise<PriceRow | undefined> =>
+  (await findPrices(db, organization_id, [id]))[0];
 
 /** Which of these organizations own any of the products that are named, or the product of the price. */
 export async function findOwners(

@@ -12,6 +12,7 @@ import { organizationService } from "../organizations/service.ts";
 import { paymentService } from "../payments/service.ts";
 import { productService } from "../products/service.ts";
 import { refundService } from "../refunds/service.ts";
+import { subscriptionService } from "../subscriptions/service.ts";
 import { taxService } from "../tax/service.ts";
 import { webhookService } from "../webhooks/service.ts";
 import type { Provider } from "./provider.ts";
@@ -31,6 +32,7 @@ export const embedded: Provider = {
   checkouts: checkoutService,
   checkoutClient: checkoutClientService,
   orders: orderService,
+  subscriptions: subscriptionService,
   payments: paymentService,
   refunds: refundService,
   webhooks: webhookService,

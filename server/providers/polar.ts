@@ -107,6 +107,10 @@ export function polarProvider(config: Config): Provider {
       confirm: (ctx, { params, body }) =>
         relay(ctx, () => polar.checkouts.clientConfirm(params.client_secret, body as never)),
     },
+    subscriptions: {
+      list: (ctx, { query }) => relay(ctx, () => polar.subscriptions.list(query as never)),
+      get: (ctx, { params }) => relay(ctx, () => polar.subscriptions.get(params.id)),
+    },
     orders: {
       list: (ctx, { query }) => relay(ctx, () => polar.orders.list(query as never)),
       get: (ctx, { params }) => relay(ctx, () => polar.orders.get(params.id)),

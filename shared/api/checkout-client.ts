@@ -35,6 +35,11 @@ export const CheckoutUpdatePublic = z.object(writable);
 
 export const CheckoutConfirm = z.object({
   ...writable,
+  quote: z
+    .string()
+    .max(256)
+    .nullish()
+    .describe("The quote that the buyer was shown: where the terms are others by now, nothing is charged."),
   confirmation_token_id: z
     .string()
     .max(256)
@@ -87,8 +92,11 @@ export const checkoutClient = {
       "NotOpenCheckout",
       "AlreadyActiveSubscriptionError",
       "PaymentNotReady",
+      "DiscountRedemptionLimitReached",
+      "TrialAlreadyRedeemed",
       "ResourceNotFound",
       "CheckoutLocked",
+      "QuoteChanged",
       "CheckoutCustomerDeleted",
       "CheckoutCustomerExternalIdMismatch",
       "ExpiredCheckoutError",

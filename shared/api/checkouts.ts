@@ -45,6 +45,8 @@ export const checkoutFields = {
   tax_amount: z.int().nullable(),
   tax_behavior: z.enum(["inclusive", "exclusive"]).nullable(),
   total_amount: z.int(),
+  /** A signature over these terms, good for an hour: sent with the confirmation, nothing else is charged. */
+  quote: z.string(),
   currency: z.string(),
   allow_trial: z.boolean().nullable(),
   active_trial_interval: interval.nullable(),

@@ -14,6 +14,7 @@ import { organizations } from "./organizations.ts";
 import { payments } from "./payments.ts";
 import { products } from "./products.ts";
 import { refunds } from "./refunds.ts";
+import { subscriptions } from "./subscriptions.ts";
 import { tax } from "./tax.ts";
 import { webhooks } from "./webhooks.ts";
 
@@ -32,6 +33,7 @@ export const api = {
   checkouts,
   checkoutClient,
   orders,
+  subscriptions,
   payments,
   refunds,
   webhooks,

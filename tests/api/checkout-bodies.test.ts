@@ -101,16 +101,23 @@ describe("the currency (CHK-03, CHK-04)", () => {
   });
 });
 
-test("what cannot be had yet is refused at its place, at create and at change alike", async () => {
-  const { id } = await create();
+test("a discount, a trial and seats are taken where they fit, and refused at their place where they do not", async () => {
+  const made = await create({ discount_id: discount.id, trial_interval: "day", trial_interval_count: 7 });
+  expect(made).toMatchObject({
+    discount_id: discount.id,
+    discount_amount: Math.round(Number(made.amount) / 2),
+    trial_interval: "day",
+    // What is bought once has no trial (CHK-45).
+    active_trial_interval: null,
+    trial_end: null,
+  });
   const wanted: [object, string][] = [
-    [{ discount_id: discount.id }, "discount_id not_available"],
-    [{ trial_interval: "day", trial_interval_count: 7 }, "trial_interval not_available"],
+    [{ discount_id: product.id }, "discount_id value_error"],
     [{ seats: 2 }, "seats value_error"],
   ];
   for (const [body, refused] of wanted) {
     expect(await call.refused("POST", path, { products: [product.id], ...body })).toEqual([refused]);
-    expect(await call.refused("PATCH", `${path}${id}`, body)).toEqual([refused]);
+    expect(await call.refused("PATCH", `${path}${made.id}`, body)).toEqual([refused]);
   }
   const nulls = { discount_id: null, trial_interval: null, trial_interval_count: null, seats: null, prices: {} };
   await create(nulls);
@@ -203,9 +210,12 @@ describe("POST /api/auth/checkout", () => {
 
   test("takes or refuses everything else that the published plugin sends", async () => {
     expect((await opened({ allowTrial: false }))?.allow_trial).toBe(false);
-    const trial = await send({ trialInterval: "day", trialIntervalCount: 7 });
-    expect([trial.status, trial.json.message]).toEqual([400, expect.stringContaining("Trials")]);
-    const reduced = await send({ discountId: discount.id });
-    expect([reduced.status, reduced.json.message]).toEqual([400, expect.stringContaining("Discounts")]);
+    expect(await opened({ trialInterval: "day", trialIntervalCount: 7 })).toMatchObject({
+      trial_interval: "day",
+      trial_interval_count: 7,
+    });
+    expect(await opened({ discountId: discount.id })).toMatchObject({ discount_id: discount.id });
+    const unknown = await send({ discountId: product.id });
+    expect([unknown.status, unknown.json.message]).toEqual([400, expect.stringContaining("does not exist")]);
   });
 });

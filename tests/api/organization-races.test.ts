@@ -7,6 +7,7 @@ import { orders } from "../../server/orders/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { payments } from "../../server/payments/tables.ts";
 import { products } from "../../server/products/tables.ts";
+import { computeQuote, untaxed } from "../../shared/pricing.ts";
 import type { Floe } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { type Answered, callsOf, join, organizationOf, type Person, person } from "../support/people.ts";
@@ -211,11 +212,13 @@ test("an organization in which a payment begins as it is deleted is not deleted"
     await tx.insert(customers).values({ ...row(customer_id), email: "buyer@example.com" });
     await tx.insert(products).values({ ...row(product_id), name: "Guide" });
     const sold = { customer_id, product_id, currency: "usd", terms: "terms" };
-    const amounts = { subtotal_amount: 1900, discount_amount: 0, tax_amount: 0 };
+    const amounts = { subtotal_amount: 1900, discount_amount: 0, tax_amount: 0, tax_behavior: "exclusive" as const };
+    const derivation = computeQuote({ currency: "usd", seats: null, lines: [], discount: null, tax: untaxed });
     await tx.insert(orders).values({
       ...row(order_id),
       ...sold,
       ...amounts,
+      derivation,
       status: "pending",
       billing_reason: "purchase",
       description: "Guide",

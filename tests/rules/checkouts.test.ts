@@ -1,75 +1,31 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { planUpdate } from "../../server/checkouts/plan-update.ts";
-import { checkAmount, computeAmount, computeFlags, quotePrice } from "../../server/checkouts/quote.ts";
+import { checkAmount, checkSeats, computeFlags, computeTrial } from "../../server/checkouts/quote.ts";
 import * as rules from "../../server/checkouts/rules.ts";
 import type { OrderRow } from "../../server/orders/rules.ts";
 import { assertSame, type PaymentRow, moves as paymentMoves, planOutcome } from "../../server/payments/rules.ts";
 import type { Intent } from "../../server/processors/processor.ts";
-import type { PricedProduct, PriceRow } from "../../server/products/rules.ts";
-import type { Address } from "../../shared/addresses.ts";
-
-type Row = rules.CheckoutRow;
-const price = (fields: Partial<PriceRow> = {}): PriceRow =>
-  ({
-    id: "price-1",
-    product_id: "product-1",
-    amount_type: "fixed",
-    price_currency: "usd",
-    price_amount: 1900,
-    minimum_amount: null,
-    maximum_amount: null,
-    preset_amount: null,
-    is_archived: false,
-    ...fields,
-  }) as PriceRow;
-const custom = (fields: Partial<PriceRow> = {}) => price({ amount_type: "custom", price_amount: null, ...fields });
-const product = (fields: Partial<PricedProduct> = {}): PricedProduct =>
-  ({
-    id: "product-1",
-    name: "Guide",
-    is_archived: false,
-    visibility: "public",
-    recurring_interval: null,
-    prices: [price()],
-    ...fields,
-  }) as PricedProduct;
-const address = (country: Address["country"], fields: object = {}): Address => ({
-  country,
-  state: null,
-  line1: null,
-  line2: null,
-  city: null,
-  postal_code: null,
-  ...fields,
-});
-const row = (fields: Partial<Row> = {}): Row =>
-  ({
-    id: "checkout-1",
-    status: "open",
-    product_id: "product-1",
-    product_price_id: "price-1",
-    product_ids: ["product-1"],
-    quote: quotePrice({ name: "Guide" }, price(), null),
-    customer_id: null,
-    customer_email: null,
-    customer_billing_address: null,
-    customer_billing_name: null,
-    customer_tax_id: null,
-    is_business_customer: false,
-    require_billing_address: false,
-    allow_discount_codes: true,
-    ...fields,
-  }) as Row;
+import type { PriceRow } from "../../server/products/rules.ts";
+import {
+  address,
+  type Basket,
+  custom,
+  discount,
+  metered,
+  price,
+  product,
+  quote,
+  type Row,
+  row,
+  seated,
+  tiers,
+} from "../support/checkout-rows.ts";
 
 describe("what can be bought (CHK-02)", () => {
   test.each([
     ["nothing by that id", undefined, "Product does not exist."],
     ["an archived one", product({ is_archived: true }), "Product is archived."],
     ["a draft", product({ visibility: "draft" }), "Product is a draft."],
-    ["a recurring one", product({ recurring_interval: "month" }), /can be bought yet/],
-    ["one without a price", product({ prices: [] }), /can be bought yet/],
-    ["a metered one", product({ prices: [price({ amount_type: "metered_unit" })] }), /can be bought yet/],
   ])("not %s", (_, wanted, message) => {
     expect(rules.checkProduct(wanted, ["products", 2], "id")).toMatchObject({
       loc: ["body", "products", 2],
@@ -90,7 +46,7 @@ describe("the amount (CHK-05, CHK-06)", () => {
     ["a preset of nought is honoured", custom({ preset_amount: 0, minimum_amount: 0 }), undefined, 0],
     ["else the minimum", custom({ minimum_amount: 300 }), undefined, 300],
   ])("%s", (_, wanted, chosen, amount) => {
-    expect(computeAmount(wanted, chosen)).toBe(amount);
+    expect(quote([wanted], { chosen: chosen ?? null }).subtotal_amount).toBe(amount);
   });
 
   test.each([
@@ -104,7 +60,7 @@ describe("the amount (CHK-05, CHK-06)", () => {
     [79, { minimum_amount: 0, price_currency: "jpy" }, "invalid_amount"],
     [100_000_000, {}, "less_than_equal"],
   ])("%d under %j: %s", (chosen, fields, type) => {
-    expect(checkAmount(custom(fields), chosen).map((one) => one.type)).toEqual(type ? [type] : []);
+    expect(checkAmount([custom(fields)], chosen).map((one) => one.type)).toEqual(type ? [type] : []);
   });
 
   test("it is checked, never bent: what passes is what is charged", () => {
@@ -113,46 +69,95 @@ describe("the amount (CHK-05, CHK-06)", () => {
         const wanted = custom({ minimum_amount, maximum_amount: minimum_amount + more });
         const isWithin = chosen >= minimum_amount && chosen <= minimum_amount + more;
         const isChargeable = chosen === 0 || chosen >= 50;
-        expect(checkAmount(wanted, chosen).length === 0).toBe(isWithin && isChargeable);
-        expect(quotePrice({ name: "Guide" }, wanted, chosen).subtotal_amount).toBe(chosen);
+        expect(checkAmount([wanted], chosen).length === 0).toBe(isWithin && isChargeable);
+        expect(quote([wanted], { chosen }).subtotal_amount).toBe(chosen);
       }),
     );
   });
 });
 
-describe("what follows (CHK-39 to CHK-43)", () => {
+describe("what follows (CHK-40 to CHK-43)", () => {
+  const thousand = price({ price_amount: 1000 });
+  const week = new Date("2026-01-08T00:00:00Z");
+  const once = null;
+  const monthly = "month" as const;
+  const T = true;
+  const F = false;
   test.each([
+    ["one-time 1000", once, [thousand], {}, [T, F, T, F]],
+    ["one-time 1000, 100 % off", once, [thousand], { discount: discount() }, [F, F, F, F]],
+    ["monthly 1000", monthly, [thousand], {}, [T, T, T, F]],
+    ["monthly 1000, trial", monthly, [thousand], { trial_end: week }, [F, T, T, F]],
+    ["monthly 1000, 100 % once", monthly, [thousand], { discount: discount() }, [F, T, T, F]],
+    ["monthly 1000, 100 % forever", monthly, [thousand], { discount: discount({ duration: "forever" }) }, [F, F, F, F]],
     [
-      "one-time 1000",
-      1000,
-      price({ price_amount: 1000 }),
-      { is_payment_required: true, is_payment_form_required: true, is_free_product_price: false },
+      "monthly 1000, 1000 off forever",
+      monthly,
+      [thousand],
+      { discount: discount({ type: "fixed", basis_points: null, amounts: { usd: 1000 }, duration: "forever" }) },
+      [F, T, T, F],
     ],
-    [
-      "free",
-      0,
-      price({ amount_type: "free" }),
-      { is_payment_required: false, is_payment_form_required: false, is_free_product_price: true },
-    ],
-    [
-      "fixed at nought",
-      0,
-      price({ price_amount: 0 }),
-      { is_payment_required: false, is_payment_form_required: false, is_free_product_price: true },
-    ],
-    [
-      "a chosen nought is not a free price",
-      0,
-      custom({ minimum_amount: 0 }),
-      { is_payment_required: false, is_payment_form_required: false, is_free_product_price: false },
-    ],
-  ])("%s", (_, amount, wanted, flags) => {
-    expect(computeFlags(quotePrice({ name: "Guide" }, wanted, amount), wanted)).toMatchObject({
-      ...flags,
-      is_payment_setup_required: false,
-      net_amount: amount,
-      total_amount: amount,
+    ["monthly free", monthly, [price({ amount_type: "free", price_amount: null })], {}, [F, F, F, T]],
+    ["monthly fixed at nought", monthly, [price({ price_amount: 0 })], {}, [F, F, F, T]],
+    ["monthly seats at nought", monthly, [seated(0)], { seats: 3 }, [F, F, F, T]],
+    ["monthly metered only", monthly, [metered], {}, [F, T, T, F]],
+    ["monthly 1000 and metered", monthly, [thousand, metered], {}, [T, T, T, F]],
+    ["monthly chosen, nought", monthly, [custom({ minimum_amount: 0 })], { chosen: 0 }, [F, F, F, F]],
+    ["one-time chosen, nought", once, [custom({ minimum_amount: 0 })], { chosen: 0 }, [F, F, F, F]],
+    ["one-time, less than a card can be charged with", once, [seated(49)], { seats: 1 }, [F, F, F, F]],
+    ["one-time, just what a card can be charged with", once, [seated(50)], { seats: 1 }, [T, F, T, F]],
+  ] as const)("%s", (_, recurring_interval, prices, fields, [required, setup, form, free]) => {
+    const { trial_end = null, ...basket } = fields as Partial<Basket> & { trial_end?: Date };
+    const bought = { prices, product: { recurring_interval }, discount: basket.discount ?? null, trial_end };
+    expect(computeFlags({ quote: quote([...prices], basket), ...bought })).toMatchObject({
+      is_payment_required: required,
+      is_payment_setup_required: setup,
+      is_payment_form_required: form,
+      is_free_product_price: free,
     });
+  });
+});
+
+describe("seats (CHK-07)", () => {
+  const none = { min_seats: null, max_seats: null };
+  const bounded = price({
+    amount_type: "seat_based",
+    seat_tiers: { ...tiers(100), minimum_seats: 2, maximum_seats: 20 } as PriceRow["seat_tiers"],
+  });
+  test.each([
+    ["the fewest where none are named", undefined, none, 2],
+    ["the fewest of this checkout", undefined, { min_seats: 5, max_seats: null }, 5],
+    ["those named", 7, none, 7],
+    ["as many as there are", 20, none, 20],
+    ["not fewer than the price sells", 1, none, "greater_than_equal"],
+    ["not more than the price sells", 21, none, "less_than_equal"],
+    ["not fewer than this checkout sells", 4, { min_seats: 5, max_seats: null }, "greater_than_equal"],
+    ["not more than this checkout sells", 7, { min_seats: null, max_seats: 6 }, "less_than_equal"],
+  ])("%s", (_, seats, bounds, wanted) => {
+    const { seats: had, faults } = checkSeats([bounded], { seats }, bounds);
+    expect(faults[0]?.type ?? had).toBe(wanted);
+  });
+  test("only where seats are sold", () => {
+    expect(checkSeats([price()], { seats: 3 }, none).faults[0]?.msg).toMatch(/seat-based pricing/);
+    expect(checkSeats([price()], {}, none)).toEqual({ seats: null, faults: [] });
+  });
+});
+
+describe("the trial (CHK-45)", () => {
+  const now = new Date("2026-01-31T10:00:00Z");
+  const monthly = product({ recurring_interval: "month", trial_interval: "month", trial_interval_count: 1 });
+  test.each([
+    ["the product's", {}, monthly, "2026-02-28T10:00:00.000Z"],
+    [
+      "its own before the product's",
+      { trial_interval: "day", trial_interval_count: 3 },
+      monthly,
+      "2026-02-03T10:00:00.000Z",
+    ],
+    ["none where it was declined", { allow_trial: false }, monthly, null],
+    ["none of what is bought once", { trial_interval: "day", trial_interval_count: 3 }, product(), null],
+  ] as const)("%s", (_, fields, sold, end) => {
+    expect(computeTrial(row(fields), sold, now).trial_end?.toISOString() ?? null).toBe(end);
   });
 });
 
@@ -347,106 +352,6 @@ describe("states (CHK-55)", () => {
   });
   test("the case of a currency does not matter", () => {
     expect(() => assertSame(payment(), intent("succeeded", { currency: "USD" }))).not.toThrow();
-  });
-});
-
-describe("updates", () => {
-  const tip = custom({ id: "price-2", product_id: "product-2", minimum_amount: 300, preset_amount: 1000 });
-  const two = [product(), product({ id: "product-2", prices: [tip] })];
-  const ground = (fields: Partial<Row> = {}) => ({
-    row: row({ product_ids: ["product-1", "product-2"], ...fields }),
-    products: two,
-    price: price(),
-  });
-  const plan = (fields: Partial<Row>, body: object, seller = false) => planUpdate(ground(fields), body, seller);
-
-  test("CHK-29: another product takes its price and amount along", () => {
-    expect(plan({}, { product_id: "product-2" })).toEqual({
-      faults: [],
-      patch: {
-        product_id: "product-2",
-        product_price_id: "price-2",
-        quote: { ...quotePrice({ name: "Guide" }, tip, null), subtotal_amount: 1000 },
-      },
-    });
-    expect(plan({}, { product_id: "product-2", amount: 400 }).patch.quote?.subtotal_amount).toBe(400);
-  });
-  test("CHK-29: neither a strange product, nor an archived one, nor its price", () => {
-    expect(plan({}, { product_id: "product-9" }).faults).toMatchObject([
-      { loc: ["body", "product_id"], msg: "Product is not available in this checkout." },
-    ]);
-    expect(plan({}, { product_price_id: "price-9" }).faults).toMatchObject([{ loc: ["body", "product_price_id"] }]);
-    const archived = [product(), product({ id: "product-2", is_archived: true, prices: [tip] })];
-    for (const body of [{ product_id: "product-2" }, { product_price_id: "price-2" }]) {
-      expect(planUpdate({ ...ground(), products: archived }, body, false).faults).toMatchObject([
-        { msg: "Product is archived." },
-      ]);
-    }
-  });
-  test("CHK-30: an amount counts only where it may be chosen; seats nowhere yet", () => {
-    expect(plan({}, { amount: 5 })).toEqual({ patch: {}, faults: [] });
-    expect(plan({}, { seats: 2 }).faults).toMatchObject([
-      { loc: ["body", "seats"], msg: "Seats can only be set for seat-based pricing." },
-    ]);
-  });
-  test("CHK-09: a code is refused where codes are taken, and not looked at where they are not", () => {
-    expect(plan({}, { discount_code: "X" }).faults).toMatchObject([{ loc: ["body", "discount_code"] }]);
-    expect(plan({ allow_discount_codes: false }, { discount_code: "X" }).faults).toEqual([]);
-  });
-  test("CHK-32: the e-mail address of a linked customer stays, where it has one", () => {
-    const linked = { customer_id: "customer-1", customer_email: "ada@example.com" };
-    expect(plan(linked, { customer_email: "x@example.com" }).patch).toEqual({});
-    expect(plan({ customer_id: "team-1", customer_email: null }, { customer_email: "x@example.com" }).patch).toEqual({
-      customer_email: "x@example.com",
-    });
-    expect(plan({}, { customer_email: "x@example.com" }).patch).toEqual({ customer_email: "x@example.com" });
-  });
-  test("what only a seller may change is not heard from a buyer", () => {
-    const body = {
-      metadata: { a: 1 },
-      customer_metadata: { b: 2 },
-      success_url: "https://evil.example",
-      embed_origin: "https://evil.example",
-      allow_discount_codes: false,
-      require_billing_address: true,
-    };
-    expect(plan({}, body).patch).toEqual({});
-    expect(plan({}, body, true).patch).toEqual(body);
-  });
-  test("CHK-36: metadata that is not sent stays, and an empty map clears", () => {
-    expect(plan({}, {}, true).patch).toEqual({});
-    expect(plan({}, { metadata: {} }, true).patch).toEqual({ metadata: {} });
-  });
-  test("CHK-12, CHK-33, CHK-47: a tax number needs a country, fits it, and is looked at again when it changes", () => {
-    const french = { customer_billing_address: address("FR") };
-    expect(plan({}, { customer_tax_id: "FR61954506077" }).faults).toMatchObject([
-      { loc: ["body", "customer_billing_address"], type: "missing" },
-    ]);
-    expect(plan(french, { customer_tax_id: "FR61954506077" }).patch).toEqual({
-      customer_tax_id: ["FR61954506077", "eu_vat"],
-    });
-    expect(plan(french, { customer_tax_id: "nonsense" }).faults).toMatchObject([
-      { loc: ["body", "customer_tax_id"], msg: "Invalid tax ID." },
-    ]);
-    const registered = { ...french, customer_tax_id: ["FR61954506077", "eu_vat"] as [string, string] };
-    expect(plan(registered, { customer_billing_address: address("BR") }).faults).toMatchObject([
-      { loc: ["body", "customer_tax_id"] },
-    ]);
-    expect(plan(registered, { customer_tax_id: null }).patch).toEqual({ customer_tax_id: null });
-    expect(plan(registered, { customer_billing_address: address("BR"), customer_tax_id: null }).faults).toEqual([]);
-  });
-  test("CHK-33: no business any more clears tax number and billing name, even if sent along", () => {
-    const sent = {
-      is_business_customer: false,
-      customer_billing_name: "ACME",
-      customer_tax_id: "FR61954506077",
-      customer_billing_address: address("FR"),
-    };
-    expect(plan({}, sent).patch).toMatchObject({
-      is_business_customer: false,
-      customer_billing_name: null,
-      customer_tax_id: null,
-    });
   });
 });
 

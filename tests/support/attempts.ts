@@ -4,6 +4,7 @@ import type { OrderRow } from "../../server/orders/rules.ts";
 import { openOrder } from "../../server/orders/service.ts";
 import { startPayment } from "../../server/payments/settlement.ts";
 import { startSetup } from "../../server/payments/setups.ts";
+import { computeQuote, untaxed } from "../../shared/pricing.ts";
 import type { Floe, Seller } from "./floe.ts";
 
 let buyers = 0;
@@ -35,13 +36,15 @@ export async function newOrder(
       checkout_id: null,
       metadata: {},
       custom_field_data: {},
-      quote: {
+      customer_tax_id: null,
+      begins: null,
+      quote: computeQuote({
         currency: "usd",
-        subtotal_amount: amount,
-        discount_amount: 0,
-        tax_amount: 0,
-        lines: [{ label: "Guide", amount, tax_amount: 0, proration: false, product_price_id: null }],
-      },
+        seats: null,
+        lines: [{ label: "Guide", product_price_id: null, proration: false, source: { rule: "fixed", amount } }],
+        discount: null,
+        tax: untaxed,
+      }),
     }),
   );
 }

@@ -59,6 +59,21 @@ export async function sellOrder(floe: Floe, seller: Seller): Promise<string> {
 
 const refund = { amount: 500, reason: "customer_request" as const };
 
+/** Somebody subscribes to what costs nothing; answers the subscription. */
+async function subscribe(floe: Floe, { client }: Seller): Promise<string> {
+  const { id } = await client.products.create({
+    body: { name: "News", recurring_interval: "month", prices: [{ amount_type: "free" }] },
+  });
+  const { client_secret } = await client.checkouts.create({
+    body: { products: [id], customer_email: "reader@example.com" },
+  });
+  await floe.client().checkoutClient.confirm({ params: { client_secret }, body: {} });
+  await floe.runJobs();
+  const [subscription] = (await client.subscriptions.list({ query: {} })).items;
+  if (!subscription) throw new Error("The sale began no subscription.");
+  return subscription.id;
+}
+
 /** Makes one row of each resource. A resource without an entry does not compile, so each gets its baseline tests. */
 export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<Row> } = {
   organizations: async (_, { organization_id }) => ({ params: { id: organization_id } }),
@@ -104,6 +119,7 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
   checkouts: async (_, seller) => ({ params: { id: (await openCheckout(seller)).id } }),
   checkoutClient: async (_, seller) => ({ params: { client_secret: (await openCheckout(seller)).client_secret } }),
   orders: async (floe, seller) => ({ params: { id: await sellOrder(floe, seller) } }),
+  subscriptions: async (floe, seller) => ({ params: { id: await subscribe(floe, seller) } }),
   payments: async (floe, seller) => {
     await sell(floe, seller);
     const [payment] = (await seller.client.payments.list({ query: {} })).items;

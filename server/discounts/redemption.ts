@@ -1,0 +1,35 @@
+import { ApiError, fault, invalid } from "../../shared/errors.ts";
+import type { Ctx, Tx } from "../lib/context.ts";
+import { newId } from "../lib/ids.ts";
+import type { RowKey } from "../lib/rows.ts";
+import type { LimitedDiscount } from "./rules.ts";
+import { emailKey, isLimited, isRedeemable } from "./rules.ts";
+import { countTaken, deleteRedemption, insertRedemption, lockDiscount } from "./store.ts";
+
+type Taker = { checkout_id: string; order_id: string; customer_id: string; email: string };
+
+/**
+ * Take a discount for a checkout that is confirmed, or refuse (DSC-11, DSC-12, DSC-15). One with a limit is locked first and
+ * looked at again: of many who want the last one, one gets it. One without a limit is taken without a lock.
+ */
+export async function redeemDiscount(tx: Tx, ctx: Ctx, found: LimitedDiscount, taker: Taker): Promise<void> {
+  const now = ctx.clock.now();
+  const gone = () => invalid(fault(["discount_id"], "Discount is no longer redeemable.", "value_error", found.id));
+  const limited = isLimited(found);
+  const row = limited ? await lockDiscount(tx, found.organization_id, found.id) : found;
+  if (!row || !isRedeemable(row, now)) throw gone();
+  const { email, ...ids } = taker;
+  const email_key = emailKey(email);
+  if (row.max_redemptions_per_customer !== null) {
+    const taken = await countTaken(tx, row, { customer_id: ids.customer_id, email_key });
+    if (taken >= row.max_redemptions_per_customer)
+      throw new ApiError("DiscountRedemptionLimitReached", "You have used this discount as often as you can.");
+  }
+  const { organization_id, id: discount_id } = row;
+  const values = { ...ids, organization_id, discount_id, email_key, id: newId(now), created_at: now };
+  await insertRedemption(tx, { ...values, is_counted: limited });
+}
+
+/** Give back the discount that a checkout took, because nothing came of it (DSC-13). */
+export const releaseDiscount = (tx: Tx, { organization_id, id }: RowKey): Promise<void> =>
+  deleteRedemption(tx, organization_id, id);

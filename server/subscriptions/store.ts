@@ -1,0 +1,211 @@
+import { and, count, eq, inArray, isNull, sql } from "drizzle-orm";
+import { customers } from "../customers/tables.ts";
+import { discounts } from "../discounts/tables.ts";
+import type { Database, Tx } from "../lib/context.ts";
+import {
+  among,
+  loadByOrganization,
+  metadataMatches,
+  offsetOf,
+  ofOrganizations,
+  orderBy,
+  type Paging,
+} from "../lib/page.ts";
+import { followKey, matchKey } from "../lib/rows.ts";
+import type { PricedProduct } from "../products/rules.ts";
+import { findPrices, findProducts } from "../products/store.ts";
+import { products } from "../products/tables.ts";
+import { active, billable, revoked, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
+import { subscriptionPrices, subscriptions } from "./tables.ts";
+
+type Filter = Paging & {
+  product_id?: string[] | undefined;
+  customer_id?: string[] | undefined;
+  external_customer_id?: string[] | undefined;
+  discount_id?: string[] | undefined;
+  active?: boolean | undefined;
+  status?: string[] | undefined;
+  cancel_at_period_end?: boolean | undefined;
+  metadata?: Record<string, string[] | undefined> | undefined;
+  sorting: readonly string[];
+};
+const sortable = {
+  started_at: subscriptions.started_at,
+  current_period_end: subscriptions.current_period_end,
+  status: subscriptions.status,
+  amount: subscriptions.amount,
+  customer: customers.email,
+  product: products.name,
+  discount: discounts.name,
+};
+
+const ofCustomer = followKey(subscriptions.customer_id, customers);
+const ofProduct = followKey(subscriptions.product_id, products);
+const ofDiscount = followKey(subscriptions.discount_id, discounts);
+
+const select = (db: Database) =>
+  db
+    .select({ row: subscriptions, customer: customers, discount: discounts })
+    .from(subscriptions)
+    .innerJoin(customers, ofCustomer)
+    .innerJoin(products, ofProduct)
+    .leftJoin(discounts, ofDiscount);
+type Found = Pick<SubscriptionAggregate, "row" | "customer" | "discount">;
+
+/** The same with products and prices: three statements for all subscriptions of a seller. */
+const loadAll = (db: Database, all: Found[]): Promise<SubscriptionAggregate[]> =>
+  loadByOrganization(
+    all.map((one) => ({ ...one, organization_id: one.row.organization_id })),
+    async (organization_id, found) => {
+      const goods = await findProducts(db, organization_id, [...new Set(found.map(({ row }) => row.product_id))]);
+      const byId = new Map(goods.map((product) => [product.id, product]));
+      const links = await db
+        .select()
+        .from(subscriptionPrices)
+        .where(
+          and(
+            eq(subscriptionPrices.organization_id, organization_id),
+            inArray(
+              subscriptionPrices.subscription_id,
+              found.map(({ row }) => row.id),
+            ),
+          ),
+        )
+        .orderBy(subscriptionPrices.order);
+      const known = await findPrices(db, organization_id, [...new Set(links.map((link) => link.product_price_id))]);
+      const priceOf = new Map(known.map((price) => [price.id, price]));
+      const linksOf = Map.groupBy(links, (link) => link.subscription_id);
+      return found.map(({ row, customer, discount }) => {
+        const product: PricedProduct | undefined = byId.get(row.product_id);
+        if (!product) throw new Error(`The subscription ${row.id} has lost its product.`);
+        const own = linksOf.get(row.id) ?? [];
+        return {
+          row,
+          customer,
+          discount,
+          product,
+          prices: own.flatMap((link) => priceOf.get(link.product_price_id) ?? []),
+        };
+      });
+    },
+  );
+
+/** One page of subscriptions, and how many there are (SUB-09). */
+export async function listSubscriptions(db: Database, organizations: readonly string[], filter: Filter) {
+  const externals = filter.external_customer_id;
+  const where = and(
+    ofOrganizations(subscriptions.organization_id, organizations),
+    among(subscriptions.product_id, filter.product_id),
+    among(subscriptions.customer_id, filter.customer_id),
+    externals && and(inArray(customers.external_id, externals), isNull(customers.deleted_at)),
+    among(subscriptions.discount_id, filter.discount_id),
+    filter.active === undefined ? undefined : inArray(subscriptions.status, [...(filter.active ? active : revoked)]),
+    among(subscriptions.status, filter.status),
+    filter.cancel_at_period_end === undefined
+      ? undefined
+      : eq(subscriptions.cancel_at_period_end, filter.cancel_at_period_end),
+    metadataMatches(subscriptions.metadata, filter.metadata),
+  );
+  const found = await select(db)
+    .where(where)
+    .orderBy(...orderBy(filter.sorting, sortable, subscriptions.id))
+    .limit(filter.limit)
+    .offset(offsetOf(filter));
+  const [row] = await db.select({ total: count() }).from(subscriptions).innerJoin(customers, ofCustomer).where(where);
+  return { items: await loadAll(db, found), total: row?.total ?? 0 };
+}
+
+/** A subscription of an organization. */
+export async function findSubscription(
+  db: Database,
+  organization_id: string,
+  id: string,
+): Promise<SubscriptionAggregate | undefined> {
+  const found = await select(db).where(matchKey(subscriptions, { organization_id, id }));
+  return (await loadAll(db, found))[0];
+}
+
+/** A subscription kept from changing until the transaction ends. */
+export async function lockSubscription(
+  tx: Tx,
+  organization_id: string,
+  id: string,
+): Promise<SubscriptionAggregate | undefined> {
+  const [held] = await tx
+    .select({ id: subscriptions.id })
+    .from(subscriptions)
+    .where(matchKey(subscriptions, { organization_id, id }))
+    .for("no key update");
+  return held && findSubscription(tx, organization_id, id);
+}
+
+/** Whether a customer, or any with this address, has a subscription that is billed (CHK-52). */
+export async function hasBillable(
+  db: Database,
+  organization_id: string,
+  { customer_id, email }: { customer_id: string | null; email: string | null },
+): Promise<boolean> {
+  const theirs = customer_id
+    ? eq(subscriptions.customer_id, customer_id)
+    : eq(sql`lower(${customers.email})`, (email ?? "").toLowerCase());
+  const [row] = await db
+    .select({ id: subscriptions.id })
+    .from(subscriptions)
+    .innerJoin(customers, ofCustomer)
+    .where(
+      and(
+        eq(subscriptions.organization_id, organization_id),
+        inArray(subscriptions.status, [...billable]),
+        theirs,
+        isNull(customers.deleted_at),
+      ),
+    )
+    .limit(1);
+  return row !== undefined;
+}
+
+type Priced = { product_price_id: string; amount: number };
+
+/** Add a subscription and the prices it is paid at. */
+export async function insertSubscription(
+  tx: Tx,
+  values: typeof subscriptions.$inferInsert,
+  prices: readonly Priced[],
+): Promise<SubscriptionRow> {
+  const [row] = await tx.insert(subscriptions).values(values).returning();
+  if (!row) throw new Error("The subscription was not written.");
+  await insertPrices(tx, row, prices);
+  return row;
+}
+
+/** Put a subscription on these prices, in place of those it had. */
+export async function replacePrices(tx: Tx, row: SubscriptionRow, prices: readonly Priced[]): Promise<void> {
+  await tx
+    .delete(subscriptionPrices)
+    .where(
+      and(eq(subscriptionPrices.organization_id, row.organization_id), eq(subscriptionPrices.subscription_id, row.id)),
+    );
+  await insertPrices(tx, row, prices);
+}
+
+async function insertPrices(tx: Tx, { organization_id, id }: SubscriptionRow, prices: readonly Priced[]) {
+  if (prices.length === 0) return;
+  await tx
+    .insert(subscriptionPrices)
+    .values(prices.map((price, order) => ({ ...price, organization_id, subscription_id: id, order })));
+}
+
+/** Change columns of a subscription that the caller has locked. */
+export async function updateSubscription(
+  tx: Tx,
+  { organization_id, id }: Pick<SubscriptionRow, "organization_id" | "id">,
+  patch: Partial<SubscriptionRow>,
+): Promise<SubscriptionRow> {
+  const [row] = await tx
+    .update(subscriptions)
+    .set(patch)
+    .where(matchKey(subscriptions, { organization_id, id }))
+    .returning();
+  if (!row) throw new Error(`The subscription ${id} is gone.`);
+  return row;
+}

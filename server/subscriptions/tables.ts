@@ -1,0 +1,77 @@
+import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import type { Subscription } from "../../shared/api/subscriptions.ts";
+import type { Interval } from "../../shared/calendar.ts";
+import { customers } from "../customers/tables.ts";
+import { discounts } from "../discounts/tables.ts";
+import { instant, metadata, ownedKey, references } from "../lib/columns.ts";
+import { owned } from "../organizations/tables.ts";
+import { productPrices, products } from "../products/tables.ts";
+
+/** What a customer pays for again and again. */
+export const subscriptions = pgTable(
+  "subscriptions",
+  {
+    ...owned(),
+    status: text().$type<Subscription["status"]>().notNull(),
+    /** What a period costs before tax, after the discount, without use that is counted; minor units (SUB-04). */
+    amount: integer().notNull(),
+    currency: text().notNull(),
+    recurring_interval: text().$type<Interval>().notNull(),
+    recurring_interval_count: integer().notNull(),
+    /** The day of the month that periods begin on, where the month has it (SUB-14). */
+    anchor_day: integer().notNull(),
+    started_at: instant().notNull(),
+    current_period_start: instant().notNull(),
+    current_period_end: instant().notNull(),
+    trial_start: instant(),
+    trial_end: instant(),
+    cancel_at_period_end: boolean().notNull().default(false),
+    canceled_at: instant(),
+    ends_at: instant(),
+    ended_at: instant(),
+    past_due_at: instant(),
+    customer_id: uuid().notNull(),
+    product_id: uuid().notNull(),
+    discount_id: uuid(),
+    /** The first billed period that the discount was good for; null until there is one (SUB-05). */
+    discount_applied_at: instant(),
+    /** Not a foreign key: the checkout is made first, and may itself name a subscription. */
+    checkout_id: uuid(),
+    seats: integer(),
+    customer_cancellation_reason: text().$type<NonNullable<Subscription["customer_cancellation_reason"]>>(),
+    customer_cancellation_comment: text(),
+    metadata: metadata(),
+    custom_field_data: jsonb().$type<Subscription["custom_field_data"]>().notNull().default({}),
+  },
+  (table) => [
+    ownedKey(table.id),
+    references(table.customer_id, customers),
+    references(table.product_id, products),
+    references(table.discount_id, discounts),
+    uniqueIndex("subscriptions_of_checkout").on(table.organization_id, table.checkout_id),
+    index("subscriptions_by_start").on(table.organization_id, table.started_at, table.id),
+    index("subscriptions_by_period").on(table.organization_id, table.current_period_end, table.id),
+    index("subscriptions_by_customer").on(table.organization_id, table.customer_id),
+    index("subscriptions_by_product").on(table.organization_id, table.product_id),
+    index("subscriptions_by_discount").on(table.organization_id, table.discount_id),
+  ],
+);
+
+/** The prices that a subscription is paid at, in their order: they stay its own when the product's change (PRD-23). */
+export const subscriptionPrices = pgTable(
+  "subscription_prices",
+  {
+    organization_id: text().notNull(),
+    subscription_id: uuid().notNull(),
+    product_price_id: uuid().notNull(),
+    /** What a period costs at this price, before discount and tax. */
+    amount: integer().notNull(),
+    order: integer().notNull(),
+  },
+  (table) => [
+    ownedKey(table.subscription_id, table.product_price_id),
+    references(table.subscription_id, subscriptions, "cascade"),
+    references(table.product_price_id, productPrices),
+    index("subscription_prices_of_price").on(table.organization_id, table.product_price_id),
+  ],
+);

@@ -1,0 +1,31 @@
+/** Arithmetic with calendar periods, in UTC: months have different lengths, and none of it is a number of milliseconds. */
+
+export type Interval = "day" | "week" | "month" | "year";
+
+const days = { day: 1, week: 7 };
+
+/** So many days later, at the same time of day. */
+const addDays = (date: Date, count: number): Date => {
+  const later = new Date(date);
+  later.setUTCDate(later.getUTCDate() + count);
+  return later;
+};
+
+/** So many months later, on the day `day`, or on the last of a month that is shorter. */
+function addMonths(date: Date, count: number, day: number): Date {
+  const later = new Date(date);
+  later.setUTCDate(1);
+  later.setUTCMonth(later.getUTCMonth() + count);
+  const last = new Date(Date.UTC(later.getUTCFullYear(), later.getUTCMonth() + 1, 0)).getUTCDate();
+  later.setUTCDate(Math.min(day, last));
+  return later;
+}
+
+/**
+ * When the period that begins at `date` ends (POL-05). `anchor_day` is the day of the month that the periods are to begin
+ * on, where the month has it: 31 January, 28 February, 31 March.
+ */
+export function addInterval(date: Date, interval: Interval, count: number, anchor_day = date.getUTCDate()): Date {
+  if (interval === "day" || interval === "week") return addDays(date, days[interval] * count);
+  return addMonths(date, interval === "month" ? count : 12 * count, anchor_day);
+}

@@ -1,0 +1,153 @@
+import { allocate, fractionOf, percentOf, rateOf, sumOf } from "./money.ts";
+import type { TaxRate, TaxTreatment } from "./tax.ts";
+
+/**
+ * What is to be paid, and why. One function computes it for checkouts and orders alike; its answer carries all that it was
+ * computed from, so that every figure can be explained, and computed again, from the answer alone.
+ */
+
+export type SeatTier = { min_seats: number; max_seats: number | null; price_per_seat: number };
+export type SeatTiers = { seat_tier_type: "volume" | "graduated"; tiers: readonly SeatTier[] };
+
+/** Where the amount of a line comes from, in minor units. */
+export type AmountSource =
+  | { rule: "fixed"; amount: number }
+  /** The buyer's to choose; what the price proposes, or its least, where they have not. */
+  | { rule: "chosen"; by: "buyer" | "preset" | "minimum"; amount: number }
+  | { rule: "free" }
+  /** So many seats, all at the price of one tier. */
+  | { rule: "seats"; seats: number; tier: SeatTier; tier_type: SeatTiers["seat_tier_type"] }
+  /** A period for which nothing is asked. */
+  | { rule: "trial" };
+
+export type LineTerms = { label: string; product_price_id: string | null; proration: boolean; source: AmountSource };
+
+export type DiscountTerms = { id: string; name: string; code: string | null } & (
+  | { type: "percentage"; basis_points: number }
+  | { type: "fixed"; amount: number }
+);
+
+/** What is bought and on which terms: all that a quote follows from. */
+export type PurchaseTerms = {
+  currency: string;
+  seats: number | null;
+  lines: readonly LineTerms[];
+  discount: DiscountTerms | null;
+  tax: TaxTreatment;
+};
+
+/** A line with its amount before discount and tax, and its share of the discount. */
+export type QuoteLine = LineTerms & { amount: number; discount_amount: number };
+/** What one tax comes to. */
+export type TaxLine = TaxRate & { taxable_amount: number; amount: number };
+
+/** Terms with every amount that follows from them. The lines add up to the subtotal, the taxes to the tax. */
+export type Quote = Omit<PurchaseTerms, "lines"> & {
+  lines: QuoteLine[];
+  subtotal_amount: number;
+  discount_amount: number;
+  /** Without tax, whether the prices are with it or not. */
+  net_amount: number;
+  /** Null while nobody knows where the buyer is. */
+  tax_amount: number | null;
+  tax_lines: TaxLine[];
+  total_amount: number;
+};
+
+/** Nothing is collected: the seller is registered nowhere. */
+export const untaxed: TaxTreatment = { behavior: "exclusive", reason: "not_collected", rates: [], source: null };
+
+/** What a line costs before discount and tax. */
+export function computeAmount(source: AmountSource): number {
+  switch (source.rule) {
+    case "fixed":
+    case "chosen":
+      return source.amount;
+    case "seats":
+      return source.seats * source.tier.price_per_seat;
+    case "free":
+    case "trial":
+      return 0;
+  }
+}
+
+/** How so many seats are paid: all at the price of the tier that they fall in, or each range at its own (SEAT-01). */
+export function splitSeats(seats: number, { seat_tier_type, tiers }: SeatTiers): AmountSource[] {
+  const tier_type = seat_tier_type;
+  if (tier_type === "volume") {
+    const tier = tiers.find((one) => seats >= one.min_seats && seats <= (one.max_seats ?? Number.POSITIVE_INFINITY));
+    if (!tier) throw new RangeError(`No tier is for ${seats} seats.`);
+    return [{ rule: "seats", seats, tier: pickTier(tier), tier_type }];
+  }
+  // What is below the first range is the least that can be bought, and costs what the first range costs.
+  return tiers.flatMap((tier, index) => {
+    const first = index === 0 ? 1 : tier.min_seats;
+    const within = Math.min(seats, tier.max_seats ?? seats) - first + 1;
+    return within > 0 ? [{ rule: "seats" as const, seats: within, tier: pickTier(tier), tier_type }] : [];
+  });
+}
+
+const pickTier = ({ min_seats, max_seats, price_per_seat }: SeatTier): SeatTier => ({
+  min_seats,
+  max_seats,
+  price_per_seat,
+});
+
+/** What a discount takes off each of these amounts: a share of each, or a sum spread over them (DSC-16, DSC-18). */
+export function spreadDiscount(amounts: readonly number[], discount: DiscountTerms | null): number[] {
+  if (discount === null) return amounts.map(() => 0);
+  if (discount.type === "percentage") return amounts.map((amount) => percentOf(amount, discount.basis_points));
+  const base = sumOf(amounts);
+  return base === 0 ? amounts.map(() => 0) : allocate(Math.min(discount.amount, base), amounts);
+}
+
+/**
+ * The taxes on an amount (CHK-46). Exclusive: each is added, and rounded by itself. Inclusive: they are within the amount;
+ * all together are taken out, and what that makes is shared among them by their rates.
+ */
+export function computeTaxes(amount: number, { behavior, rates }: Pick<TaxTreatment, "behavior" | "rates">): TaxLine[] {
+  if (rates.length === 0) return [];
+  const parts = rates.map(({ rate }) => rateOf(rate));
+  if (behavior === "exclusive")
+    return rates.map((rate, index) => {
+      const { part = 0, whole = 1 } = parts[index] ?? {};
+      return { ...rate, taxable_amount: amount, amount: fractionOf(amount, part, whole) };
+    });
+  const { whole } = parts[0] ?? { whole: 1 };
+  const all = sumOf(parts.map(({ part }) => part));
+  const net = fractionOf(amount, whole, whole + all);
+  const shares = allocate(
+    amount - net,
+    parts.map(({ part }) => part),
+  );
+  return rates.map((rate, index) => ({ ...rate, taxable_amount: net, amount: shares[index] ?? 0 }));
+}
+
+/** Every amount of a purchase. */
+export function computeQuote(terms: PurchaseTerms): Quote {
+  const amounts = terms.lines.map((line) => computeAmount(line.source));
+  // A proration was discounted when it came about (ORD-09).
+  const open = terms.lines.map((line, index) => (line.proration ? 0 : (amounts[index] ?? 0)));
+  const shares = spreadDiscount(open, terms.discount);
+  const lines = terms.lines.map((line, index) => ({
+    ...line,
+    amount: amounts[index] ?? 0,
+    discount_amount: shares[index] ?? 0,
+  }));
+  const subtotal_amount = sumOf(amounts);
+  const discount_amount = sumOf(shares);
+  const asked = subtotal_amount - discount_amount;
+  const tax_lines = computeTaxes(asked, terms.tax);
+  const taxes = sumOf(tax_lines.map(({ amount }) => amount));
+  const net_amount = terms.tax.behavior === "inclusive" ? asked - taxes : asked;
+  return {
+    ...terms,
+    lines,
+    subtotal_amount,
+    discount_amount,
+    net_amount,
+    tax_amount: terms.tax.reason === "unknown" ? null : taxes,
+    tax_lines,
+    total_amount: net_amount + taxes,
+  };
+}

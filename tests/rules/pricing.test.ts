@@ -1,0 +1,223 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { addInterval } from "../../shared/calendar.ts";
+import {
+  type AmountSource,
+  computeQuote,
+  computeTaxes,
+  type DiscountTerms,
+  type PurchaseTerms,
+  type SeatTier,
+  splitSeats,
+  spreadDiscount,
+} from "../../shared/pricing.ts";
+import type { TaxRate, TaxTreatment } from "../../shared/tax.ts";
+
+const tiers: SeatTier[] = [
+  { min_seats: 1, max_seats: 4, price_per_seat: 1000 },
+  { min_seats: 5, max_seats: 9, price_per_seat: 900 },
+  { min_seats: 10, max_seats: null, price_per_seat: 800 },
+];
+const costOf = (seats: number, seat_tier_type: "volume" | "graduated", some = tiers) =>
+  splitSeats(seats, { seat_tier_type, tiers: some }).reduce(
+    (sum, one) => (one.rule === "seats" ? sum + one.seats * one.tier.price_per_seat : sum),
+    0,
+  );
+
+describe("seats (SEAT-01)", () => {
+  test.each([
+    [1, 1000, 1000],
+    [4, 4000, 4000],
+    [5, 4500, 4900],
+    [9, 8100, 8500],
+    [10, 8000, 9300],
+    [11, 8800, 10_100],
+  ])("%d seats are %d by volume and %d graduated", (seats, volume, graduated) => {
+    expect(costOf(seats, "volume")).toBe(volume);
+    expect(costOf(seats, "graduated")).toBe(graduated);
+  });
+
+  test("agree with counting seat by seat, whatever the tiers", () => {
+    const ladder = fc
+      .array(fc.record({ width: fc.integer({ min: 1, max: 20 }), price_per_seat: fc.nat(5000) }), {
+        minLength: 1,
+        maxLength: 6,
+      })
+      .map((steps) => {
+        let next = 1;
+        return steps.map(({ width, price_per_seat }, index): SeatTier => {
+          const min_seats = next;
+          next += width;
+          return { min_seats, max_seats: index === steps.length - 1 ? null : next - 1, price_per_seat };
+        });
+      });
+    fc.assert(
+      fc.property(ladder, fc.integer({ min: 1, max: 150 }), (some, seats) => {
+        const priceOfSeat = (seat: number) => some.findLast((tier) => seat >= tier.min_seats)?.price_per_seat ?? 0;
+        let graduated = 0;
+        for (let seat = 1; seat <= seats; seat += 1) graduated += priceOfSeat(seat);
+        expect(costOf(seats, "graduated", some)).toBe(graduated);
+        expect(costOf(seats, "volume", some)).toBe(seats * priceOfSeat(seats));
+      }),
+    );
+  });
+});
+
+const named = { id: "discount-1", name: "Launch", code: null };
+const percent = (basis_points: number): DiscountTerms => ({ ...named, type: "percentage", basis_points });
+const off = (amount: number): DiscountTerms => ({ ...named, type: "fixed", amount });
+
+describe("discounts (DSC-16, DSC-18)", () => {
+  test.each([
+    ["25 % of 1999", [1999], percent(2500), [500]],
+    ["10 % of 1250", [1250], percent(1000), [125]],
+    ["50 % of 999", [999], percent(5000), [500]],
+    ["2500 off 2000", [2000], off(2500), [2000]],
+    ["33.33 % of each of two", [100, 100], percent(3333), [33, 33]],
+    ["100 over one and two parts", [100, 200], off(100), [33, 67]],
+    ["1500 over equal parts", [1000, 1000], off(1500), [750, 750]],
+    ["more than all of it", [100, 200], off(1000), [100, 200]],
+    ["something off nothing", [0, 0], off(100), [0, 0]],
+    ["none", [100, 200], null, [0, 0]],
+  ])("%s", (_, amounts, discount, shares) => {
+    expect(spreadDiscount(amounts, discount)).toEqual(shares);
+  });
+});
+
+const rate = (percent: string, name = "VAT"): TaxRate => ({ name, country: "DE", state: null, rate: percent });
+const taxed = (behavior: TaxTreatment["behavior"], ...rates: TaxRate[]): TaxTreatment => ({
+  behavior,
+  reason: "standard",
+  rates,
+  source: null,
+});
+
+describe("taxes (CHK-46)", () => {
+  test.each([
+    ["19 % on 1000", 1000, taxed("exclusive", rate("19")), [[1000, 190]]],
+    ["19 % within 1190", 1190, taxed("inclusive", rate("19")), [[1000, 190]]],
+    ["19 % within 999", 999, taxed("inclusive", rate("19")), [[839, 160]]],
+    ["8.875 % on 1000, half away from zero", 1000, taxed("exclusive", rate("8.875")), [[1000, 89]]],
+    [
+      "5 % and 9.975 % on 1000, each by itself",
+      1000,
+      taxed("exclusive", rate("5", "GST"), rate("9.975", "QST")),
+      [
+        [1000, 50],
+        [1000, 100],
+      ],
+    ],
+    [
+      "5 % and 7 % within 1120",
+      1120,
+      taxed("inclusive", rate("5", "GST"), rate("7", "PST")),
+      [
+        [1000, 50],
+        [1000, 70],
+      ],
+    ],
+    ["none", 1000, taxed("exclusive"), []],
+  ])("%s", (_, amount, treatment, lines) => {
+    const made = computeTaxes(amount, treatment).map((line) => [line.taxable_amount, line.amount]);
+    expect(made).toEqual(lines);
+  });
+});
+
+const amount = fc.integer({ min: 0, max: 99_999_999 });
+const source: fc.Arbitrary<AmountSource> = fc.oneof(
+  amount.map((one) => ({ rule: "fixed" as const, amount: one })),
+  amount.map((one) => ({ rule: "chosen" as const, by: "buyer" as const, amount: one })),
+  fc.constant({ rule: "free" as const }),
+  fc.constant({ rule: "trial" as const }),
+  fc.record({
+    rule: fc.constant("seats" as const),
+    seats: fc.integer({ min: 1, max: 100 }),
+    tier: fc.record({ min_seats: fc.constant(1), max_seats: fc.constant(null), price_per_seat: fc.nat(10_000) }),
+    tier_type: fc.constantFrom("volume" as const, "graduated" as const),
+  }),
+);
+const treatment = fc.record({
+  behavior: fc.constantFrom("exclusive" as const, "inclusive" as const),
+  reason: fc.constant("standard" as const),
+  rates: fc.array(
+    fc.integer({ min: 0, max: 50_000_000 }).map((micro) => rate(`${micro / 1_000_000}`)),
+    { maxLength: 3 },
+  ),
+  source: fc.constant(null),
+});
+const terms: fc.Arbitrary<PurchaseTerms> = fc.record({
+  currency: fc.constantFrom("usd", "eur", "jpy"),
+  seats: fc.constant(null),
+  lines: fc.array(
+    fc.record({
+      label: fc.string(),
+      product_price_id: fc.constant(null),
+      proration: fc.constant(false),
+      source,
+    }),
+    { maxLength: 5 },
+  ),
+  discount: fc.option(fc.oneof(fc.integer({ min: 1, max: 10_000 }).map(percent), amount.map(off))),
+  tax: treatment,
+});
+
+test("whatever is bought: whole units, parts that add up, nothing below nothing", () => {
+  fc.assert(
+    fc.property(terms, (wanted) => {
+      const quote = computeQuote(wanted);
+      const sum = (some: number[]) => some.reduce((total, one) => total + one, 0);
+      expect(sum(quote.lines.map((line) => line.amount))).toBe(quote.subtotal_amount);
+      expect(sum(quote.lines.map((line) => line.discount_amount))).toBe(quote.discount_amount);
+      expect(sum(quote.tax_lines.map((line) => line.amount))).toBe(quote.tax_amount);
+      expect(quote.net_amount + (quote.tax_amount ?? 0)).toBe(quote.total_amount);
+      const asked = quote.subtotal_amount - quote.discount_amount;
+      expect(wanted.tax.behavior === "inclusive" ? quote.total_amount : quote.net_amount).toBe(asked);
+      const figures = [
+        quote.subtotal_amount,
+        quote.discount_amount,
+        quote.net_amount,
+        quote.tax_amount,
+        quote.total_amount,
+      ];
+      for (const figure of [...figures, ...quote.lines.flatMap((line) => [line.amount, line.discount_amount])]) {
+        expect(Number.isSafeInteger(figure)).toBe(true);
+        expect(figure).toBeGreaterThanOrEqual(0);
+      }
+      for (const line of quote.lines) expect(line.discount_amount).toBeLessThanOrEqual(line.amount);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("a proration is not discounted again (ORD-09), and an unknown tax is none yet", () => {
+  const line = { label: "Guide", product_price_id: null, source: { rule: "fixed" as const, amount: 1000 } };
+  const quote = computeQuote({
+    currency: "usd",
+    seats: null,
+    lines: [
+      { ...line, proration: true },
+      { ...line, proration: false },
+    ],
+    discount: percent(5000),
+    tax: { behavior: "exclusive", reason: "unknown", rates: [], source: null },
+  });
+  expect(quote.lines.map((one) => one.discount_amount)).toEqual([0, 500]);
+  expect(quote).toMatchObject({ discount_amount: 500, tax_amount: null, total_amount: 1500 });
+});
+
+describe("periods (POL-05, POL-06)", () => {
+  const day = (text: string) => new Date(`${text}T09:30:00Z`);
+  test.each([
+    ["2026-01-31", "month", 1, 31, "2026-02-28"],
+    ["2026-02-28", "month", 1, 31, "2026-03-31"],
+    ["2026-03-31", "month", 1, 31, "2026-04-30"],
+    ["2026-12-31", "month", 2, 31, "2027-02-28"],
+    ["2024-02-29", "year", 1, 29, "2025-02-28"],
+    ["2027-02-28", "year", 1, 29, "2028-02-29"],
+    ["2026-03-28", "week", 2, undefined, "2026-04-11"],
+    ["2026-02-27", "day", 3, undefined, "2026-03-02"],
+    ["2026-01-31", "month", 1, undefined, "2026-02-28"],
+  ] as const)("from %s, %s × %d, on the %d: %s", (from, interval, count, anchor, to) => {
+    expect(addInterval(day(from), interval, count, anchor)).toEqual(day(to));
+  });
+});
