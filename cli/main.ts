@@ -1,3 +1,4 @@
+import "../shared/walls.ts";
 import { readFileSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-import "./lib/walls.ts";
+import "../shared/walls.ts";
 import { existsSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { resolve } from "node:path";

@@ -58,6 +58,18 @@ const loadedBy = async (argv: string[]): Promise<{ files: string[]; builtin: str
 const heavy = ["https", "tls", "child_process", "internal/deps/undici/undici", "perf_hooks", "readline"];
 
 describe("the built command line", () => {
+  test.each([[["--version"]], [["products", "list", "--limit", "1"]]])(
+    "%j stands behind the second wall: what all objects share has no back door, and takes no new key",
+    async (argv) => {
+      const walls = join(dist, "walls.cjs");
+      writeFileSync(
+        walls,
+        `process.on("exit", () => process.stderr.write(JSON.stringify(["__proto__" in {}, Object.isExtensible(Object.prototype)])));`,
+      );
+      expect(await run(argv, ["-r", walls])).toMatchObject({ code: 0, err: "[false,false]" });
+    },
+  );
+
   test("answers --version from one small file", async () => {
     expect(await run(["--version"])).toMatchObject({ code: 0, out: "9.8.7\n", err: "" });
     expect((await loadedBy(["--version"])).files.sort()).toEqual(["cli.cjs", "loaded.cjs"]);

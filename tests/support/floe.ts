@@ -1,4 +1,4 @@
-import "../../server/lib/walls.ts";
+import "../../shared/walls.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
