@@ -19,7 +19,11 @@ await Promise.all([
   bundleCli(root, dist, version),
   writeManifest(join(dist, "manifest"), api),
   build({
-    entryPoints: { server: join(root, "server/main.ts") },
+    entryPoints: {
+      server: join(root, "server/main.ts"),
+      // A thread begins with a file of its own.
+      "invoice-worker": join(root, "server/invoices/worker.ts"),
+    },
     outdir: dist,
     bundle: true,
     // What is loaded when needed stays a file of its own, and with it the packages that it needs.

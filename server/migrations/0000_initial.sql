@@ -561,6 +561,8 @@ CREATE TABLE "organization" (
 	"notification_settings" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"customer_email_settings" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"customer_portal_settings" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"branding" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"invoice_settings" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"embed_hosts" jsonb DEFAULT '[]'::jsonb NOT NULL,
 	"sso_enforced" boolean DEFAULT false NOT NULL,
 	"blocked_at" timestamp with time zone,

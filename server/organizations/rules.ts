@@ -61,6 +61,8 @@ const standard = {
     subscription: { update_seats: true, update_plan: true, pause: false },
     customer: { allow_email_change: false },
   },
+  branding: { logo_url: null, accent_color: null },
+  invoice_settings: { legal_name: null, address: null, tax_id: null, footer: null },
 } as const satisfies Pick<
   Organization,
   | "feature_settings"
@@ -68,6 +70,8 @@ const standard = {
   | "notification_settings"
   | "customer_email_settings"
   | "customer_portal_settings"
+  | "branding"
+  | "invoice_settings"
 >;
 
 /** The seller as a buyer sees it in a checkout. */
@@ -91,6 +95,7 @@ export function checkoutOrganizationOut(row: OrganizationRow): CheckoutOrganizat
     subscription_settings,
     notification_settings: { ...standard.notification_settings, ...row.notification_settings },
     customer_email_settings: { ...standard.customer_email_settings, ...row.customer_email_settings },
+    branding: { ...standard.branding, ...row.branding },
   };
 }
 
@@ -105,6 +110,7 @@ export function organizationOut(row: OrganizationRow): Organization {
     default_presentment_currency: row.default_presentment_currency,
     default_tax_behavior: row.default_tax_behavior,
     customer_portal_settings: { ...standard.customer_portal_settings, ...row.customer_portal_settings },
+    invoice_settings: { ...standard.invoice_settings, ...row.invoice_settings },
     dispute_settings: { auto_accept_below_amount: null },
     embed_hosts: row.embed_hosts,
     embed_hosts_enforced: shown.feature_settings.frame_ancestors_enforced,
@@ -130,13 +136,19 @@ export const slugTaken = (slug: string): Fault =>
   fault(["slug"], "An organization with this slug already exists.", "value_error", slug);
 
 /** Every fault of an update of this organization. */
-export function checkUpdate(row: OrganizationRow, body: Update): Fault[] {
+export function checkUpdate(row: OrganizationRow, body: Update, media_url: string): Fault[] {
   const faults: Fault[] = [];
   const had = { ...standard.feature_settings, ...row.feature_settings };
   // Seats that were sold would be left without their rules (ORG-08).
   if (had.seat_based_pricing_enabled && body.feature_settings?.seat_based_pricing_enabled === false) {
     const msg = "Seat-based pricing cannot be disabled once enabled.";
     faults.push(fault(["feature_settings", "seat_based_pricing_enabled"], msg, "value_error", false));
+  }
+  const logo = body.branding?.logo_url;
+  // Who opens a page or has an invoice made must not make the server, or the buyer's browser, fetch from anywhere else.
+  if (logo && !logo.startsWith(`${media_url}/`)) {
+    const msg = `Upload the picture first: the address has to begin with ${media_url}/.`;
+    faults.push(fault(["branding", "logo_url"], msg, "value_error", logo));
   }
   if (body.sso_enforced && !had.sso_enabled) {
     faults.push(fault(["sso_enforced"], "Single sign-on is not set up for this organization.", "value_error", true));
@@ -156,7 +168,13 @@ export function planUpdate(row: Partial<OrganizationRow>, body: Partial<Update>,
     patch.details = { ...row.details, ...details };
     patch.details_submitted_at = row.details_submitted_at ?? now;
   }
-  for (const group of ["feature_settings", "subscription_settings", "customer_email_settings"] as const) {
+  for (const group of [
+    "feature_settings",
+    "subscription_settings",
+    "customer_email_settings",
+    "branding",
+    "invoice_settings",
+  ] as const) {
     const sent = body[group];
     if (sent !== undefined) Object.assign(patch, { [group]: { ...row[group], ...defined(sent) } });
   }

@@ -59,7 +59,7 @@ export const organizationService: Service<typeof organizations, Ctx> = {
       if (!row) throw notFound();
       if (body.dispute_settings?.auto_accept_below_amount)
         throw notPermitted("Automatic acceptance of disputes is not enabled.");
-      const faults = checkUpdate(row, body);
+      const faults = checkUpdate(row, body, ctx.config.media_url);
       if (faults.length > 0) throw invalid(...faults);
       const now = ctx.clock.now();
       const patch = planUpdate(row, body, now);

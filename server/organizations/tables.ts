@@ -3,9 +3,11 @@ import { bigint, boolean, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzl
 import type { z } from "zod";
 import type {
   Organization,
+  OrganizationBranding,
   OrganizationCustomerEmailSettings,
   OrganizationCustomerPortalSettings,
   OrganizationFeatureSettings,
+  OrganizationInvoiceSettings,
   OrganizationNotificationSettings,
   OrganizationSubscriptionSettings,
   OrganizationUpdate,
@@ -54,6 +56,8 @@ export const organization = pgTable(
       .$type<Partial<z.output<typeof OrganizationCustomerPortalSettings>>>()
       .notNull()
       .default({}),
+    branding: jsonb().$type<Partial<z.output<typeof OrganizationBranding>>>().notNull().default({}),
+    invoice_settings: jsonb().$type<Partial<z.output<typeof OrganizationInvoiceSettings>>>().notNull().default({}),
     embed_hosts: jsonb().$type<string[]>().notNull().default([]),
     sso_enforced: boolean().notNull().default(false),
     blocked_at: instant(),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CountryInput } from "../addresses.ts";
+import { Address, AddressInput, CountryInput } from "../addresses.ts";
 import { byId, instant, page, paging, type Resource, sorting } from "../contract.ts";
 import { countries } from "../countries.ts";
 import { currency, email, notYet, secureUrl, stored, taxBehaviorOption, unlessNull, webUrl } from "./fields.ts";
@@ -94,6 +94,17 @@ export const OrganizationCustomerPortalSettings = z.object({
   customer: z.object({ allow_email_change: z.boolean() }),
 });
 
+/** How the seller looks on pages and documents; null: as without it. */
+export const OrganizationBranding = z.object({ logo_url: z.string().nullable(), accent_color: z.string().nullable() });
+
+/** What the seller's invoices say of it. */
+export const OrganizationInvoiceSettings = z.object({
+  legal_name: z.string().nullable(),
+  address: Address.nullable(),
+  tax_id: z.string().nullable(),
+  footer: z.string().nullable(),
+});
+
 /** What a checkout shows of the seller. */
 const publicFields = {
   ...stored,
@@ -111,6 +122,7 @@ const publicFields = {
   subscription_settings: OrganizationSubscriptionSettings,
   notification_settings: OrganizationNotificationSettings,
   customer_email_settings: OrganizationCustomerEmailSettings,
+  branding: OrganizationBranding,
 };
 
 /** The seller as a buyer sees it. The settings are here because older clients do not read a checkout without them. */
@@ -124,6 +136,7 @@ export const Organization = z.object({
   default_presentment_currency: z.string(),
   default_tax_behavior: taxBehaviorOption,
   customer_portal_settings: OrganizationCustomerPortalSettings,
+  invoice_settings: OrganizationInvoiceSettings,
   dispute_settings: z.object({ auto_accept_below_amount: z.int().nullable() }),
   embed_hosts: z.array(z.string()),
   embed_hosts_enforced: z.boolean(),
@@ -190,6 +203,23 @@ const embedHost = z
   .max(253)
   .regex(/^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{1,5})?$/i, "Must be a host, as example.com or *.example.com.");
 
+/** Groups that are sent in part: what is not named keeps its value, null takes it away. */
+const BrandingInput = z.object({
+  logo_url: webUrl.nullish().describe("Address of an uploaded picture (PNG or JPEG), on invoices and in the checkout."),
+  accent_color: z
+    .string()
+    .toLowerCase()
+    .regex(/^#[0-9a-f]{6}$/, "Must be a colour, as #0b5c6b.")
+    .nullish()
+    .describe("Colour of titles and buttons, as #0b5c6b."),
+});
+const InvoiceSettingsInput = z.object({
+  legal_name: z.string().trim().min(1).max(256).nullish().describe("Name of the business on invoices."),
+  address: AddressInput.nullish(),
+  tax_id: z.string().trim().min(1).max(50).nullish().describe("Your own VAT or other tax number."),
+  footer: z.string().trim().min(1).max(500).nullish().describe("Small print at the foot of each page."),
+});
+
 export const OrganizationUpdate = z.object({
   name: unlessNull(z.string().min(3).max(256).trim().min(1)).describe("Name shown to buyers."),
   avatar_url: webUrl.nullish().describe("Address of the picture shown to buyers."),
@@ -204,6 +234,8 @@ export const OrganizationUpdate = z.object({
   subscription_settings: unlessNull(SubscriptionSettingsInput).describe("How subscriptions behave."),
   customer_email_settings: unlessNull(CustomerEmailSettingsInput).describe("Which mails customers get."),
   customer_portal_settings: unlessNull(CustomerPortalSettingsInput).describe("What customers may do themselves."),
+  branding: unlessNull(BrandingInput).describe("How you look on pages and documents."),
+  invoice_settings: unlessNull(InvoiceSettingsInput).describe("What your invoices say of you."),
   dispute_settings: unlessNull(z.object({ auto_accept_below_amount: z.int().min(1).max(10_000).nullish() })).describe(
     "How disputes are answered.",
   ),
@@ -230,7 +262,13 @@ export const Slug = z
   .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "Lower-case letters, digits and single dashes.")
   .refine((slug) => !reservedSlugs.has(slug), "This slug is reserved.");
 
-const { sso_enforced: _, dispute_settings: __, embed_hosts: ___, ...settable } = OrganizationUpdate.shape;
+const {
+  sso_enforced: _,
+  dispute_settings: __,
+  embed_hosts: ___,
+  branding: ____,
+  ...settable
+} = OrganizationUpdate.shape;
 
 export const OrganizationCreate = z.object({
   ...settable,

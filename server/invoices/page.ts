@@ -1,0 +1,215 @@
+import type { DocumentProps } from "@react-pdf/renderer";
+import { Document, Image, Page, StyleSheet, Text, View } from "@react-pdf/renderer";
+import { createElement as h, type ReactElement, type ReactNode } from "react";
+import { formatMoney } from "../../shared/money.ts";
+import { addressLines, type InvoiceDocument, type InvoiceTax, type Logo, type Party } from "./document.ts";
+import { wordsOf } from "./words.ts";
+
+type Style = Parameters<typeof StyleSheet.create>[0][string];
+
+const ink = "#17212b";
+const soft = "#5b6875";
+const hair = "#dfe4e9";
+
+const styles = StyleSheet.create({
+  page: { paddingTop: 54, paddingBottom: 84, paddingHorizontal: 54, fontSize: 9.5, color: ink },
+  bar: { position: "absolute", top: 0, left: 0, right: 0, height: 5 },
+  head: { flexDirection: "row", justifyContent: "space-between", alignItems: "flex-start", marginBottom: 30 },
+  brand: { flex: 1, paddingRight: 32 },
+  logo: { maxHeight: 44, maxWidth: 180, objectFit: "contain", objectPositionX: 0, alignSelf: "flex-start" },
+  brandName: { fontSize: 15, fontWeight: 600, lineHeight: 1.25 },
+  title: { fontSize: 21, fontWeight: 600, lineHeight: 1.2, textAlign: "right" },
+  facts: { flexDirection: "row", marginBottom: 26, borderTop: `0.75 solid ${hair}`, paddingTop: 10 },
+  fact: { flex: 1, paddingRight: 16 },
+  parties: { flexDirection: "row", marginBottom: 30 },
+  party: { flex: 1, paddingRight: 28 },
+  // A line height counts from the size that stands beside it.
+  text: { fontSize: 9.5, lineHeight: 1.45 },
+  caption: { fontSize: 8, lineHeight: 1.45, color: soft, marginBottom: 2 },
+  strong: { fontWeight: 600 },
+  soft: { color: soft },
+  tableHead: { flexDirection: "row", borderBottom: `0.75 solid ${ink}`, paddingBottom: 5 },
+  row: { flexDirection: "row", borderBottom: `0.75 solid ${hair}`, paddingVertical: 8 },
+  label: { flex: 1, paddingRight: 24 },
+  amount: { width: 110, textAlign: "right" },
+  totals: { marginTop: 12, marginLeft: "38%" },
+  total: { flexDirection: "row", justifyContent: "space-between", paddingVertical: 3 },
+  totalLabel: { flex: 1, paddingRight: 16 },
+  grand: { borderTop: `0.75 solid ${ink}`, marginTop: 5, paddingTop: 7 },
+  large: { fontSize: 11, lineHeight: 1.45, fontWeight: 600 },
+  due: { borderTop: `0.75 solid ${hair}`, marginTop: 4, paddingTop: 7 },
+  notes: { marginTop: 30 },
+  note: { marginBottom: 6 },
+  foot: { position: "absolute", bottom: 34, left: 54, right: 54, borderTop: `0.75 solid ${hair}`, paddingTop: 8 },
+  footRow: { flexDirection: "row", justifyContent: "space-between", color: soft },
+  footText: { fontSize: 8, flex: 1, paddingRight: 24 },
+  footPage: { fontSize: 8 },
+});
+
+const startsRight = /^[^\p{L}]*[\p{Script=Arabic}\p{Script=Hebrew}]/u;
+
+/** A long word without a place to break it, such as an address of the web, is broken where the line ends. */
+const breakWord = (word: string): string[] => (word.length > 24 ? (word.match(/.{1,8}/gsu) ?? [word]) : [word]);
+
+/** French thousands stand apart by a narrow space, which the fonts do not have. */
+const spaced = (text: string): string => text.replaceAll("\u202f", "\u00a0");
+
+export type Setting = {
+  fonts: string[];
+  spell: (text: string) => string;
+  logo: Logo | null;
+};
+
+/** The page of a document, as it is printed. */
+export function pageOf(document: InvoiceDocument, { fonts, spell, logo }: Setting): ReactElement<DocumentProps> {
+  const words = wordsOf(document.language);
+  const { kind, currency, seller, buyer } = document;
+  const money = (amount: number) => spaced(formatMoney(amount, currency, words.locale));
+  const percent = (rate: string) =>
+    spaced(new Intl.NumberFormat(words.locale, { maximumFractionDigits: 4 }).format(rate as Intl.StringNumericLiteral));
+  const day = (date: string) =>
+    new Intl.DateTimeFormat(words.locale, { dateStyle: "long", timeZone: "UTC" }).format(new Date(`${date}T00:00:00Z`));
+  /** A text of a stranger, in the direction of its script. */
+  const given = (text: string, style: Style = {}) =>
+    h(
+      Text,
+      {
+        style: [styles.text, style, startsRight.test(text) ? { direction: "rtl", textAlign: "left" } : {}],
+        hyphenationCallback: breakWord,
+      } as object,
+      spell(text),
+    );
+  const captioned = (caption: string, ...content: ReactNode[]) => [
+    h(Text, { style: styles.caption, key: "caption" }, caption),
+    ...content,
+  ];
+  const fact = (caption: string, value: string | null) =>
+    value === null ? null : h(View, { style: styles.fact, key: caption }, ...captioned(caption, given(value, {})));
+  const partyOf = (party: Party, caption: string) =>
+    h(
+      View,
+      { style: styles.party },
+      ...captioned(
+        caption,
+        given(party.name, styles.strong),
+        party.trade_name === null ? null : given(party.trade_name),
+        ...(party.address ? addressLines(party.address, document.language) : []).map((line) => given(line)),
+        party.email === null ? null : given(party.email, styles.soft),
+        party.tax_id === null
+          ? null
+          : given(`${/^[A-Z]{2}/.test(party.tax_id) ? words.vat_id : words.tax_id}: ${party.tax_id}`, styles.soft),
+      ),
+    );
+  const line = ({ label, amount }: { label: string; amount: number }, index: number) =>
+    h(
+      View,
+      { style: styles.row, key: index, wrap: false },
+      given(label, styles.label),
+      h(Text, { style: [styles.text, styles.amount] }, money(amount)),
+    );
+  const sum = (label: string, amount: number, row: Style = {}, text: Style = {}) =>
+    h(
+      View,
+      { style: [styles.total, row], wrap: false },
+      given(label, { ...styles.totalLabel, ...text }),
+      h(Text, { style: [styles.text, text] }, money(amount)),
+    );
+  const taxLabel = ({ name, rate, taxable_amount }: InvoiceTax) => {
+    const own = words.taxes[name as keyof typeof words.taxes] ?? name;
+    return (document.is_tax_inclusive ? words.included : words.rated)(own, percent(rate), money(taxable_amount));
+  };
+  const { reference, discount, balance_amount, paid_amount, due_amount, total_amount } = document;
+  const plain = document.subtotal_amount === total_amount && discount === null;
+  const totals = [
+    plain ? null : sum(words.subtotal, document.subtotal_amount),
+    discount && sum(`${words.discount}: ${discount.label}`, -discount.amount),
+    ...(document.is_tax_inclusive ? [] : document.tax.map((tax) => sum(taxLabel(tax), tax.amount))),
+    sum(words.total[kind], total_amount, styles.grand, styles.large),
+    ...(document.is_tax_inclusive ? document.tax.map((tax) => sum(taxLabel(tax), tax.amount, {}, styles.soft)) : []),
+    balance_amount === 0 ? null : sum(balance_amount < 0 ? words.credit : words.debt, balance_amount),
+    paid_amount === 0 ? null : sum(kind === "credit_note" ? words.refunded : words.paid, paid_amount),
+    kind === "invoice" ? sum(words.due, due_amount, styles.due, styles.strong) : null,
+  ];
+  const notes = [document.tax_reason === "reverse_charge" ? words.reverse_charge : null, document.note];
+  const isAmerican = ["US", "CA", "MX"].includes(seller.address?.country ?? "");
+  const title = `${words[kind]} ${document.number}`;
+  return h(
+    Document,
+    {
+      title,
+      creator: "floe",
+      producer: "floe",
+      language: words.locale,
+      conformance: "PDF/A-3b",
+      creationDate: new Date(`${document.issued_on}T00:00:00Z`),
+    } as object,
+    h(
+      Page,
+      { size: isAmerican ? "LETTER" : "A4", style: [styles.page, { fontFamily: fonts }] as never },
+      h(View, { style: [styles.bar, { backgroundColor: document.accent_color }], fixed: true }),
+      h(
+        View,
+        { style: styles.foot, fixed: true },
+        h(
+          View,
+          { style: styles.footRow },
+          h(
+            Text,
+            { style: styles.footText },
+            spell(document.footer ?? [seller.name, seller.website].filter(Boolean).join(" · ")),
+          ),
+          h(Text, {
+            style: styles.footPage,
+            render: ({ pageNumber, totalPages }: { pageNumber: number; totalPages: number }) =>
+              `${document.number} · ${words.page(pageNumber, totalPages)}`,
+          }),
+        ),
+      ),
+      h(
+        View,
+        { style: styles.head },
+        h(
+          View,
+          { style: styles.brand },
+          logo
+            ? h(Image, { style: styles.logo, src: { data: Buffer.from(logo.bytes), format: logo.format } } as never)
+            : given(seller.trade_name ?? seller.name, styles.brandName),
+        ),
+        h(Text, { style: [styles.title, { color: document.accent_color }] }, words[kind]),
+      ),
+      h(
+        View,
+        { style: styles.facts },
+        fact(words.number[kind], document.number),
+        fact(words.issued, day(document.issued_on)),
+        reference && fact(words.reference, reference.number),
+        document.paid_on && fact(words.paid_on, day(document.paid_on)),
+        document.payment && fact(words.payment, document.payment),
+      ),
+      h(View, { style: styles.parties }, partyOf(seller, words.from), partyOf(buyer, words.to[kind])),
+      h(
+        View,
+        { style: styles.tableHead, fixed: true },
+        h(Text, { style: [styles.label, styles.caption, { marginBottom: 0 }] }, words.description),
+        h(Text, { style: [styles.amount, styles.caption, { marginBottom: 0 }] }, words.amount),
+      ),
+      ...document.lines.map(line),
+      h(View, { style: styles.totals, wrap: false }, ...totals),
+      h(View, { style: styles.notes }, ...notes.flatMap((note) => (note === null ? [] : [given(note, styles.note)]))),
+    ),
+  );
+}
+
+/** Every text of a document that its fonts have to hold; what the program itself writes is in Latin letters. */
+export const textsOf = (document: InvoiceDocument): string[] => {
+  const { seller, buyer, lines, discount, footer, note, payment, language } = document;
+  const addresses = [seller.address, buyer.address].flatMap((one) => (one ? addressLines(one, language) : []));
+  const own = JSON.stringify(wordsOf(language)) + formatMoney(1, document.currency, wordsOf(language).locale);
+  const people = [seller.name, seller.trade_name, seller.email, buyer.name, buyer.email, seller.website];
+  const ids = [seller.tax_id, buyer.tax_id, document.number, document.reference?.number];
+  const rest = [discount?.label, footer, note, payment, ...lines.map(({ label }) => label)];
+  const names = document.tax.map(({ name }) => name);
+  return [own, "äöüéèàçœâêîôûßÄÖÜ…", ...addresses, ...people, ...ids, ...rest, ...names].filter(
+    (text) => typeof text === "string",
+  );
+};
