@@ -226,7 +226,10 @@ export const looks: Record<string, Look | false> = {
     summary: "What was sold",
     noun: "order",
     columns: ["product.name:name", "status:state", "total_amount:money", "customer.email", "created_at:date", "id:key"],
-    examples: { list: ["floe orders list", "floe orders list --all --json id,total_amount,customer.email"] },
+    examples: {
+      list: ["floe orders list", "floe orders list --all --json id,total_amount,customer.email"],
+      explain: ["floe orders explain ORDER_ID"],
+    },
   },
   subscriptions: {
     summary: "What customers pay for again and again",

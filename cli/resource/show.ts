@@ -1,4 +1,5 @@
 /** Answers on stdout: a table or the fields for a person, JSON for a program. */
+import { formatMoney } from "../../shared/money.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { inPlaceNamed } from "../hints.ts";
@@ -54,9 +55,32 @@ export function showList(context: Context, rows: unknown[], columns: string[], f
   else context.print(renderTable(rows, columns, context.paint.out(), context.io.stdout.columns ?? 80));
 }
 
+/** Figures that others are parts of, as they are drawn: each below what it is a part of. */
+type Tree = { steps: { depth: number; label: string; amount: number; because: string }[]; currency: string };
+const isTree = (row: unknown): row is Tree => typeof row === "object" && row !== null && "steps" in row;
+
+function renderTree({ steps, currency }: Tree, width: number): string {
+  const drawn = steps.map(({ depth, label, amount, because }) => ({
+    depth,
+    name: `${"  ".repeat(depth)}${label}`,
+    money: formatMoney(amount, currency),
+    because,
+  }));
+  const widest = (field: "name" | "money") => Math.max(...drawn.map((one) => [...one[field]].length));
+  const [names, amounts] = [widest("name"), widest("money")];
+  return drawn
+    .map(({ depth, name, money, because }) => {
+      const figure = `${name.padEnd(names)}  ${money.padStart(amounts)}`;
+      const fits = [...figure].length + because.length + 2 <= width;
+      return fits ? `${figure}  ${because}\n` : `${figure}\n${"  ".repeat(depth + 1)}${because}\n`;
+    })
+    .join("");
+}
+
 /** Show one object. */
 export function showOne(context: Context, row: unknown, fields?: string[]): void {
   if (context.json) context.print(json(fields ? pick(row, fields) : row));
+  else if (isTree(row)) context.print(renderTree(row, context.io.stdout.columns ?? 80));
   else context.print(renderDetail(row, context.paint.out(), context.io.stdout.columns ?? 80));
 }
 

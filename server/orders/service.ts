@@ -1,6 +1,7 @@
 import type { orders } from "../../shared/api/orders.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, invalid, notFound } from "../../shared/errors.ts";
+import { explainQuote } from "../../shared/explain.ts";
 import type { Quote } from "../../shared/pricing.ts";
 import { record } from "../lib/audit.ts";
 import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
@@ -196,6 +197,15 @@ export const orderService: Service<typeof orders, Ctx> = {
     const found = await store.findOrder(ctx.db, organizationOf(ctx), params.id);
     if (!found) throw notFound();
     return serializeOrder(found);
+  },
+  async explain(ctx, { params }) {
+    const found = await store.findOrder(ctx.db, organizationOf(ctx), params.id);
+    if (!found) throw notFound();
+    const { id, invoice_number, currency, derivation, applied_balance_amount } = found.order;
+    if (invoice_number === null) throw notFound();
+    const { due_amount } = computeTotals(found.order);
+    const steps = explainQuote(derivation, { ...found.order, due_amount });
+    return { id, invoice_number, currency, steps, derivation, applied_balance_amount, due_amount };
   },
   update: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {

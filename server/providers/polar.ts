@@ -115,6 +115,7 @@ export function polarProvider(config: Config): Provider {
       list: (ctx, { query }) => relay(ctx, () => polar.orders.list(query as never)),
       get: (ctx, { params }) => relay(ctx, () => polar.orders.get(params.id)),
       update: (ctx, { params, body }) => relay(ctx, () => polar.orders.update(params.id, body as never)),
+      explain: notHosted("Hosted Polar does not say how the amounts of its orders came about."),
     },
     payments: {
       list: (ctx, { query }) => relay(ctx, () => polar.payments.list(query as never)),

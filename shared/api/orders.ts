@@ -13,6 +13,7 @@ import {
   sorting,
 } from "../contract.ts";
 import { Customer } from "./customers.ts";
+import { OrderExplanation } from "./derivations.ts";
 import { DiscountBase } from "./discounts.ts";
 import { customFieldData, stored, unlessNull } from "./fields.ts";
 import { OrderProduct } from "./products.ts";
@@ -136,6 +137,15 @@ export const orders = {
     scopes: ["orders:read"],
     params: byId,
     response: Order,
+    errors: ["ResourceNotFound"],
+  },
+  explain: {
+    method: "GET",
+    path: "/v1/orders/:id/explain",
+    summary: "Explain every figure of an order",
+    scopes: ["orders:read"],
+    params: byId,
+    response: OrderExplanation,
     errors: ["ResourceNotFound"],
   },
   update: {

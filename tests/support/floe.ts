@@ -2,7 +2,9 @@ import "../../shared/walls.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isNotNull } from "drizzle-orm";
 import type { FastifyInstance } from "fastify";
+import { findDifferences } from "../../bench/recompute.ts";
 import { buildApp } from "../../server/app.ts";
 import { type Auth, createAuth } from "../../server/auth/auth.ts";
 import { keepsBooks } from "../../server/books.ts";
@@ -11,6 +13,8 @@ import type { Deps } from "../../server/lib/context.ts";
 import { openPostgres } from "../../server/lib/database.ts";
 import { openJobs } from "../../server/lib/jobs.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
+import { computeTotals } from "../../server/orders/rules.ts";
+import { orders } from "../../server/orders/tables.ts";
 import { openProcessor } from "../../server/processors/open.ts";
 import { embedded } from "../../server/providers/embedded.ts";
 import type { Provider } from "../../server/providers/provider.ts";
@@ -93,6 +97,13 @@ export type FloeOptions = {
   /** Replace shared parts, such as the processor. */
   replace?: (deps: Deps) => Partial<Deps>;
 };
+
+/** Every order that a test made can be computed again from what is stored with it, by a program that shares no code. */
+async function recomputeOrders(db: Deps["db"]): Promise<void> {
+  const sold = await db.select().from(orders).where(isNotNull(orders.invoice_number));
+  const differences = sold.flatMap((order) => findDifferences({ ...order, ...computeTotals(order) }));
+  if (differences.length > 0) throw new Error(`Orders cannot be explained:\n${differences.join("\n")}`);
+}
 
 /** A whole floe in this process, its outside world replaced by nothing but the test processor and a movable clock. */
 export async function start(options: FloeOptions = {}): Promise<Floe> {
@@ -217,6 +228,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
       }
     },
     async close() {
+      if (!options.databaseUrl) await recomputeOrders(deps.db);
       await app.close();
       await auth.close();
       await (worker ? worker.stop() : jobs.stop());

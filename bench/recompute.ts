@@ -1,0 +1,124 @@
+/**
+ * Computes the amounts of orders again, from what each says it was computed from, and says where they differ. It shares no
+ * code with floe, and needs no database:
+ *
+ *     floe orders explain ORDER --json | node bench/recompute.ts
+ *
+ * One explanation, a list of them, or one on each line. It exits with 1 where a figure differs.
+ */
+import { text } from "node:stream/consumers";
+
+type Line = {
+  proration: boolean;
+  source: { rule: string; amount?: number; seats?: number; tier?: { price_per_seat: number } };
+  amount: number;
+  discount_amount: number;
+};
+export type Explained = {
+  id: string;
+  applied_balance_amount: number;
+  due_amount: number;
+  derivation: {
+    lines: Line[];
+    discount: { type: string; basis_points?: number; amount?: number } | null;
+    tax: { behavior: string; reason: string; rates: { rate: string }[] };
+    tax_lines: { amount: number }[];
+    subtotal_amount: number;
+    discount_amount: number;
+    net_amount: number;
+    tax_amount: number | null;
+    total_amount: number;
+  };
+};
+
+/** a / b, rounded half away from zero, of whole numbers that are not negative. */
+const divide = (a: bigint, b: bigint): number => Number((a * 2n + b) / (b * 2n));
+const add = (amounts: number[]): number => amounts.reduce((sum, one) => sum + one, 0);
+
+function costOf({ source }: Line): number {
+  if (source.rule === "seats") return (source.seats ?? 0) * (source.tier?.price_per_seat ?? 0);
+  return source.rule === "fixed" || source.rule === "chosen" ? (source.amount ?? 0) : 0;
+}
+
+/** A sum shared out by weights: whole parts first, then one each by the largest rest, the later first among equals. */
+function share(amount: number, weights: number[]): number[] {
+  const all = add(weights);
+  if (all === 0) return weights.map((_, index) => (index === weights.length - 1 ? amount : 0));
+  const parts = weights.map((weight, index) => {
+    const product = BigInt(amount) * BigInt(weight);
+    return { index, units: product / BigInt(all), rest: product % BigInt(all) };
+  });
+  let left = amount - add(parts.map((part) => Number(part.units)));
+  const byRest = parts.toSorted((a, b) => (a.rest === b.rest ? b.index - a.index : a.rest < b.rest ? 1 : -1));
+  for (const part of byRest) {
+    if (left <= 0) break;
+    part.units += 1n;
+    left -= 1;
+  }
+  return parts.map((part) => Number(part.units));
+}
+
+/** A rate such as "8.875" as millionths of a percent. */
+const millionths = (rate: string): number => {
+  const [units = "0", decimals = ""] = rate.split(".");
+  return Number(units) * 1_000_000 + Number(decimals.padEnd(6, "0"));
+};
+
+/** Every figure of an order that is not what its derivation makes of it. */
+export function findDifferences({ derivation: told, ...order }: Explained): string[] {
+  const costs = told.lines.map(costOf);
+  const open = told.lines.map((line, index) => (line.proration ? 0 : (costs[index] ?? 0)));
+  const { discount } = told;
+  const shares =
+    discount === null
+      ? open.map(() => 0)
+      : discount.type === "percentage"
+        ? open.map((cost) => divide(BigInt(cost) * BigInt(discount.basis_points ?? 0), 10_000n))
+        : add(open) === 0
+          ? open.map(() => 0)
+          : share(Math.min(discount.amount ?? 0, add(open)), open);
+  const asked = add(costs) - add(shares);
+  const rates = told.tax.rates.map(({ rate }) => millionths(rate));
+  const hundred = 100_000_000n;
+  const without = divide(BigInt(asked) * hundred, hundred + BigInt(add(rates)));
+  const taxes =
+    told.tax.behavior === "inclusive"
+      ? rates.length === 0
+        ? []
+        : share(asked - without, rates)
+      : rates.map((rate) => divide(BigInt(asked) * BigInt(rate), hundred));
+  const net = told.tax.behavior === "inclusive" ? asked - add(taxes) : asked;
+  const total = net + add(taxes);
+  const figures: [string, unknown, unknown][] = [
+    ["lines", told.lines.map((line) => line.amount), costs],
+    ["shares of the discount", told.lines.map((line) => line.discount_amount), shares],
+    ["subtotal", told.subtotal_amount, add(costs)],
+    ["discount", told.discount_amount, add(shares)],
+    ["taxes", told.tax_lines.map((line) => line.amount), taxes],
+    ["tax", told.tax_amount, told.tax.reason === "unknown" ? null : add(taxes)],
+    ["net", told.net_amount, net],
+    ["total", told.total_amount, total],
+    ["due", order.due_amount, Math.max(0, total + order.applied_balance_amount)],
+  ];
+  return figures
+    .filter(([, had, made]) => JSON.stringify(had) !== JSON.stringify(made))
+    .map(
+      ([name, had, made]) => `${order.id}: ${name}: stored ${JSON.stringify(had)}, computed ${JSON.stringify(made)}`,
+    );
+}
+
+if (import.meta.main) {
+  const input = (await text(process.stdin)).trim();
+  const read = (): Explained[] => {
+    try {
+      return [JSON.parse(input)].flat();
+    } catch {
+      return input.split("\n").map((line) => JSON.parse(line));
+    }
+  };
+  const orders = read();
+  const differences = orders.flatMap(findDifferences);
+  for (const one of differences) console.log(one);
+  console.error(`${orders.length} orders computed again, ${differences.length} figures differ.`);
+  if (differences.length > 0) process.exitCode = 1;
+}

@@ -1,0 +1,156 @@
+import { formatMoney, rateOf } from "./money.ts";
+import type { AmountSource, Quote, QuoteLine, TaxLine } from "./pricing.ts";
+
+/** A figure, what it is called, by which rule it came about, and why in plain words. `depth` says what it is a part of. */
+export type Step = { depth: number; label: string; amount: number; rule: string; because: string };
+
+/** What an order shows besides what was quoted. */
+export type Settled = {
+  applied_balance_amount: number;
+  due_amount: number;
+  refunded_amount: number;
+  refunded_tax_amount: number;
+};
+
+const percent = (basis_points: number): string => `${basis_points / 100} %`;
+const seatsOf = (count: number): string => (count === 1 ? "1 seat" : `${count} seats`);
+
+/** Why a line costs what it costs. */
+function explainSource(source: AmountSource, money: (amount: number) => string): string {
+  switch (source.rule) {
+    case "fixed":
+      return "a fixed price";
+    case "chosen": {
+      const who = {
+        buyer: "chosen by the buyer",
+        preset: "the amount that is proposed",
+        minimum: "the least that is asked",
+      };
+      return `${who[source.by]}, of a price that the buyer may choose`;
+    }
+    case "free":
+      return "free of charge";
+    case "trial":
+      return "nothing is asked for a trial period";
+    case "seats": {
+      const { min_seats, max_seats, price_per_seat } = source.tier;
+      const range = max_seats === null ? `${min_seats} and more` : `${min_seats} to ${max_seats}`;
+      const how = source.tier_type === "volume" ? "every seat at the price of this tier" : "these seats of this tier";
+      return `${seatsOf(source.seats)} × ${money(price_per_seat)}, the price from the tier of ${range}: ${how}`;
+    }
+  }
+}
+
+function explainDiscount({ discount, lines, discount_amount }: Quote, money: (amount: number) => string): Step[] {
+  if (discount === null) return [];
+  const name = discount.code === null ? discount.name : `${discount.name} (${discount.code})`;
+  const reduced = lines.filter((line) => line.discount_amount !== 0);
+  const because =
+    discount.type === "percentage"
+      ? `${percent(discount.basis_points)} of each line, each rounded half away from zero`
+      : `${money(discount.amount)} at most, spread over the lines in proportion`;
+  const shareOf = (line: QuoteLine) =>
+    discount.type === "percentage"
+      ? `${percent(discount.basis_points)} of ${money(line.amount)}`
+      : `the share of ${money(line.amount)}`;
+  return [
+    { depth: 1, label: `Discount ${name}`, amount: -discount_amount, rule: `discount_${discount.type}`, because },
+    ...reduced.map((line) => ({
+      depth: 2,
+      label: `on ${line.label}`,
+      amount: -line.discount_amount,
+      rule: `discount_${discount.type}_share`,
+      because: shareOf(line),
+    })),
+  ];
+}
+
+const untaxed: Record<Quote["tax"]["reason"], string> = {
+  standard: "the taxes below",
+  not_collected: "the seller collects no tax where the buyer is",
+  reverse_charge: "reverse charge: a business in another country accounts for the tax itself",
+  zero_rated: "no tax is due on this",
+  exempt: "the buyer is exempt",
+  unknown: "not known before the buyer's country is",
+};
+
+function explainTax({ tax, tax_lines, tax_amount, net_amount }: Quote, money: (amount: number) => string): Step[] {
+  const within = tax.behavior === "inclusive";
+  const source = tax.source ? ` (${tax.source.name}, ${tax.source.date})` : "";
+  const why = (line: TaxLine) => {
+    const { part, whole } = rateOf(line.rate);
+    return within
+      ? `within the price: ${line.rate} % of ${money(line.taxable_amount)}, taken out of what is asked`
+      : `${line.rate} % of ${money(net_amount)}, ${part} in ${whole} parts, rounded half away from zero`;
+  };
+  const place = (line: TaxLine) => [line.country, line.state].filter(Boolean).join(", ");
+  return [
+    {
+      depth: 1,
+      label: "Tax",
+      amount: tax_amount ?? 0,
+      rule: `tax_${tax.reason}`,
+      because: untaxed[tax.reason] + source,
+    },
+    ...tax_lines.map((line) => ({
+      depth: 2,
+      label: `${line.name} ${line.rate} % (${place(line)})`,
+      amount: line.amount,
+      rule: `tax_${tax.behavior}`,
+      because: why(line),
+    })),
+  ];
+}
+
+/** How every figure of a sale came about, from the total down to its parts. */
+export function explainQuote(quote: Quote, settled?: Settled): Step[] {
+  const money = (amount: number) => formatMoney(amount, quote.currency);
+  const within = quote.tax.behavior === "inclusive" && quote.tax_lines.length > 0;
+  const steps: Step[] = [
+    {
+      depth: 0,
+      label: "Total",
+      amount: quote.total_amount,
+      rule: "total",
+      because: within
+        ? "what is asked after the discount; the tax is within it"
+        : "what is asked after the discount, and the tax",
+    },
+    { depth: 1, label: "Subtotal", amount: quote.subtotal_amount, rule: "sum", because: "the sum of the lines" },
+    ...quote.lines.map((line) => ({
+      depth: 2,
+      label: line.label,
+      amount: line.amount,
+      rule: line.source.rule,
+      because: explainSource(line.source, money),
+    })),
+    ...explainDiscount(quote, money),
+    ...explainTax(quote, money),
+  ];
+  if (!settled) return steps;
+  const { applied_balance_amount, due_amount, refunded_amount, refunded_tax_amount } = settled;
+  if (applied_balance_amount !== 0)
+    steps.push({
+      depth: 0,
+      label: "Balance of the customer",
+      amount: applied_balance_amount,
+      rule: "balance",
+      because: applied_balance_amount < 0 ? "credit that was used, or too little to charge and owed" : "what was owed",
+    });
+  steps.push({
+    depth: 0,
+    label: "Due",
+    amount: due_amount,
+    rule: "due",
+    because: "the total with the balance, never below nothing",
+  });
+  if (refunded_amount + refunded_tax_amount !== 0)
+    steps.push({
+      depth: 0,
+      label: "Refunded",
+      amount: -(refunded_amount + refunded_tax_amount),
+      rule: "refunds",
+      because: `${money(refunded_amount)} and ${money(refunded_tax_amount)} of tax`,
+    });
+  return steps;
+}
