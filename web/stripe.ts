@@ -33,8 +33,8 @@ export function elementsOptions(checkout: Collected) {
     : { mode: "setup" as const, currency, setupFutureUsage: "off_session" as const };
 }
 
-/** Methods that need no other page to be completed: cards, with the wallets that carry them, and Link. */
-export const allowedMethods = ["card", "link"];
+/** What needs no other page to be completed: cards, and the wallets that carry them. The server asks for the same. */
+export const allowedMethods = ["card"];
 
 const isDark = (element: HTMLElement): boolean => {
   const scheme = getComputedStyle(element).colorScheme;

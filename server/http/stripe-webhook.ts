@@ -24,6 +24,7 @@ export function stripeWebhook(
     if (!readEvent || typeof signature !== "string" || !Buffer.isBuffer(request.body))
       throw new ApiError("NotPermitted", "Not permitted");
     const event = await readEvent(request.body, signature).catch((error: unknown) => {
+      if (!(error instanceof ApiError)) throw error;
       deps.log.warn({ err: error }, "An event that is not the processor's was refused.");
       throw new ApiError("NotPermitted", "The signature does not match.");
     });

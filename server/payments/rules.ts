@@ -31,8 +31,12 @@ export const isWanted = (
 ): boolean => isPayable(order.status) && row.terms === order.terms;
 
 /** Refuse to settle a payment by an intent over another payment, amount or currency: somebody has to look at it. */
-export function assertSame(row: Pick<PaymentRow, "id" | "amount" | "currency">, intent: Intent): void {
+export function assertSame(
+  row: Pick<PaymentRow, "id" | "organization_id" | "amount" | "currency">,
+  intent: Intent,
+): void {
   const isSame =
+    intent.organization_id === row.organization_id &&
     intent.payment_id === row.id &&
     intent.amount === row.amount &&
     intent.currency.toLowerCase() === row.currency.toLowerCase();
@@ -43,8 +47,8 @@ export function assertSame(row: Pick<PaymentRow, "id" | "amount" | "currency">, 
 }
 
 /** Refuse to settle a set-up by another one. */
-export function assertSameSetup(row: Pick<SetupRow, "id">, outcome: SetupOutcome): void {
-  if (outcome.setup_id !== row.id)
+export function assertSameSetup(row: Pick<SetupRow, "id" | "organization_id">, outcome: SetupOutcome): void {
+  if (outcome.setup_id !== row.id || outcome.organization_id !== row.organization_id)
     throw new Error(`The processor names another set-up than ${row.id}: ${outcome.processor_id}.`);
 }
 

@@ -1,5 +1,6 @@
 import Stripe from "stripe";
 import { z } from "zod";
+import { ApiError } from "../../shared/errors.ts";
 import type { ProcessorEvent } from "./processor.ts";
 
 /** The id of what another object names, which may be the object itself. */
@@ -31,7 +32,10 @@ export async function readEvent(
   signature: string,
   secret: string,
 ): Promise<ProcessorEvent | undefined> {
-  const event = await stripe.webhooks.constructEventAsync(body, signature, secret);
+  const event = await stripe.webhooks.constructEventAsync(body, signature, secret).catch(({ message }: Error) => {
+    throw new ApiError("NotPermitted", `The signature does not match: ${message}`);
+  });
+  if (typeof event?.data?.object !== "object") return undefined;
   const told = { id: event.id, account: accountOf(event.livemode, event.account) };
   // What is not of our making says nothing to us.
   switch (event.type) {

@@ -4,6 +4,7 @@ import {
   type Attempt,
   type Card,
   type CardOwner,
+  type Charge,
   type Decline,
   type Dispute,
   type Intent,
@@ -105,7 +106,8 @@ const momentOf = (seconds: number): Date => new Date(seconds * 1000);
 function intentOf(intent: Stripe.PaymentIntent): Intent {
   const charge = typeof intent.latest_charge === "object" ? intent.latest_charge : null;
   const status = statuses[intent.status] ?? "processing";
-  const details = charge?.payment_method_details?.card;
+  // A card that was refused is on the error.
+  const details = charge?.payment_method_details?.card ?? intent.last_payment_error?.payment_method?.card;
   const [card, fingerprint] = [cardOf(details), details?.fingerprint ?? null];
   const kept = status === "succeeded" && intent.setup_future_usage && intent.customer && intent.payment_method;
   return {
@@ -129,6 +131,8 @@ const keptMethod = (
   card: Card,
 ): Method => ({ processor_id, customer_processor_id, fingerprint, card });
 
+const busy = "Too many payments are being made at this moment. You have not been charged; try again.";
+
 /** Make a charge or a set-up; a refused card is an outcome, a request that Stripe does not take is the buyer's to mend. */
 async function orRefused<T>(
   work: () => Promise<T>,
@@ -141,6 +145,8 @@ async function orRefused<T>(
     if (refused) return refused;
     if (error instanceof Stripe.errors.StripeInvalidRequestError)
       throw new ProcessorError(error.message, error.code ?? null);
+    // It was turned away unread.
+    if (error instanceof Stripe.errors.StripeRateLimitError) throw new ProcessorError(busy, "rate_limit");
     throw error;
   }
 }
@@ -151,8 +157,13 @@ function since({ created_at }: { created_at: Date }) {
   return { created: { gte: written_at - searched_before_s, lte: written_at + searched_after_s }, limit: 100 };
 }
 
-const byToken = (token: string) =>
-  token.startsWith("pm_") ? { payment_method: token } : { confirmation_token: token };
+/** A card that was just entered, or one in a wallet: what needs no other page to be completed. The card form offers the same. */
+const entered = (token: string) => ({
+  automatic_payment_methods: { enabled: true, allow_redirects: "never" as const },
+  allowed_payment_method_types: ["card" as const],
+  ...(token.startsWith("pm_") ? { payment_method: token } : { confirmation_token: token }),
+});
+const description_length_max = 1000;
 
 /** Stripe, through its official package. */
 export function stripeProcessor(options: StripeOptions): Processor {
@@ -178,46 +189,28 @@ export function stripeProcessor(options: StripeOptions): Processor {
     return null;
   };
   const account = accountOf(/_live_/.test(options.secret_key));
-  const charge = (
-    {
-      organization_id,
-      payment_id,
-      amount,
-      currency,
-      description,
-      email,
-    }: Parameters<Processor["confirm"]>[0] | Parameters<Processor["chargeSaved"]>[0],
+  const charge = async (
+    { organization_id, payment_id, amount, currency, description }: Omit<Charge, "confirmation_token_id" | "keep">,
     by: Partial<Stripe.PaymentIntentCreateParams>,
-  ): Promise<Intent> =>
-    orRefused(
-      async () =>
-        intentOf(
-          await stripe.paymentIntents.create(
-            {
-              amount,
-              currency,
-              confirm: true,
-              description,
-              receipt_email: email,
-              metadata: { organization_id, payment_id },
-              ...by,
-              expand,
-            },
-            { idempotencyKey: payment_id },
-          ),
-        ),
-      ({ payment_intent }) => payment_intent && intentOf(payment_intent),
-    );
+    idempotencyKey = payment_id,
+  ): Promise<Intent> => {
+    const metadata = { organization_id, payment_id };
+    const text = description.slice(0, description_length_max);
+    const terms = { amount, currency, confirm: true, description: text, metadata, ...by, expand };
+    return intentOf(await stripe.paymentIntents.create(terms, { idempotencyKey }));
+  };
+  const orDeclined = (work: () => Promise<Intent>): Promise<Intent> =>
+    orRefused(work, ({ payment_intent }) => payment_intent && intentOf(payment_intent));
   return {
     account,
     publishable_key,
-    confirm: async (one) =>
-      charge(one, {
-        automatic_payment_methods: { enabled: true, allow_redirects: "never" },
-        ...(one.keep
-          ? { customer: await findOrCreateCustomer(stripe, one.keep.customer), setup_future_usage: "off_session" }
-          : {}),
-        ...byToken(one.confirmation_token_id),
+    confirm: ({ keep, ...one }) =>
+      orDeclined(() => {
+        const card = entered(one.confirmation_token_id);
+        if (!keep) return charge(one, card);
+        return asCustomer(stripe, keep.customer, one.payment_id, (customer, key) =>
+          charge(one, { ...card, customer, setup_future_usage: "off_session" }, key),
+        );
       }),
     async readCard(token) {
       const card = token.startsWith("pm_")
@@ -226,32 +219,29 @@ export function stripeProcessor(options: StripeOptions): Processor {
       return card ? { card: cardOf(card), fingerprint: card.fingerprint ?? null } : null;
     },
     chargeSaved: (one) =>
-      charge(one, {
-        customer: one.customer_processor_id,
-        payment_method: one.method_processor_id,
-        off_session: true,
-      }),
-    async saveMethod(setup) {
-      const customer = await findOrCreateCustomer(stripe, setup.customer);
-      return orRefused(
-        async () =>
-          setupOf(
-            await stripe.setupIntents.create(
-              {
-                customer,
-                confirm: true,
-                usage: "off_session",
-                metadata: { organization_id: setup.organization_id, setup_id: setup.setup_id },
-                automatic_payment_methods: { enabled: true, allow_redirects: "never" },
-                ...byToken(setup.confirmation_token_id),
-                expand: ["payment_method"],
-              },
-              { idempotencyKey: setup.setup_id },
-            ),
-          ),
+      orDeclined(() =>
+        charge(one, {
+          customer: one.customer_processor_id,
+          payment_method: one.method_processor_id,
+          off_session: true,
+        }),
+      ),
+    saveMethod: ({ organization_id, setup_id, customer, confirmation_token_id }) =>
+      orRefused(
+        () =>
+          asCustomer(stripe, customer, setup_id, async (id, idempotencyKey) => {
+            const terms = {
+              customer: id,
+              confirm: true,
+              usage: "off_session" as const,
+              metadata: { organization_id, setup_id },
+              ...entered(confirmation_token_id),
+              expand: ["payment_method"],
+            };
+            return setupOf(await stripe.setupIntents.create(terms, { idempotencyKey }));
+          }),
         ({ setup_intent }) => setup_intent && setupOf(setup_intent),
-      );
-    },
+      ),
     async retrieveSetup(attempt) {
       const found = await findSetup(attempt);
       return found && setupOf(found);
@@ -299,12 +289,38 @@ export function stripeProcessor(options: StripeOptions): Processor {
   };
 }
 
-/** Stripe's id of our customer. The same customer again: the same id, since their own id is the idempotency key. */
-async function findOrCreateCustomer(stripe: Stripe, { id, processor_id, email, name }: CardOwner) {
-  if (processor_id) return processor_id;
-  // A key stands for the same words: who has another name by now is asked for by another.
+/**
+ * Make something for our customer, under `key`. A customer whom Stripe does not know any more, as one that was deleted there,
+ * is made anew: nothing was made for the one that is gone, so it may be asked for again under another key.
+ */
+async function asCustomer<T>(
+  stripe: Stripe,
+  owner: CardOwner,
+  key: string,
+  make: (customer: string, key: string) => Promise<T>,
+): Promise<T> {
+  try {
+    return await make(owner.processor_id ?? (await findOrCreateCustomer(stripe, owner)), key);
+  } catch (error) {
+    const isGone =
+      error instanceof Stripe.errors.StripeInvalidRequestError &&
+      error.code === "resource_missing" &&
+      error.param === "customer";
+    if (!isGone) throw error;
+    return make(await findOrCreateCustomer(stripe, owner), `${key}_again`);
+  }
+}
+
+/**
+ * Stripe's id of our customer, by which our own is kept there. A search finds what is some minutes old; what is newer is the
+ * same by its idempotency key, which stands for the same words: who has another name by now has another.
+ */
+async function findOrCreateCustomer(stripe: Stripe, { id, processor_id, email, name }: CardOwner): Promise<string> {
+  const { data } = await stripe.customers.search({ query: `metadata['customer_id']:'${id}'`, limit: 10 });
+  const known = data.find((one) => one.id !== processor_id);
+  if (known) return known.id;
   const words = createHash("sha256")
-    .update(JSON.stringify([email, name]))
+    .update(JSON.stringify([email, name, processor_id]))
     .digest("base64url");
   const made = await stripe.customers.create(
     { email, ...(name ? { name } : {}), metadata: { customer_id: id } },

@@ -421,6 +421,47 @@ describe("Stripe alone", () => {
     expect(standIn.intents.size).toBe(before + 1);
   });
 
+  test("a customer of ours is one of Stripe's, however long ago that was and whatever they are called since", async () => {
+    const customer = ownerOf();
+    const keep = async (owner: object) => {
+      const kept = await open().confirm({ ...chargeOf("pm_card_visa"), keep: { customer: { ...customer, ...owner } } });
+      return methodOf(kept).customer_processor_id;
+    };
+    const first = await keep({});
+    // The search does not know them yet.
+    expect(await keep({})).toBe(first);
+    standIn.advance(3 * 86_400);
+    expect(await keep({ name: "Somebody Else" })).toBe(first);
+    expect(await keep({ processor_id: first })).toBe(first);
+    // Deleted at Stripe, they are made anew.
+    standIn.customers.delete(first);
+    const second = await keep({ processor_id: first });
+    expect(second).not.toBe(first);
+    const setup = { ...setupOf("pm_card_visa"), customer: { ...customer, processor_id: first } };
+    expect(methodOf(await open().saveMethod(setup)).customer_processor_id).toBe(second);
+    standIn.advance(-3 * 86_400);
+  });
+
+  test("one request too many is refused with a sentence, having charged nothing", async () => {
+    const charge = chargeOf("pm_card_visa");
+    standIn.trouble("rate_limit");
+    await expect(open().confirm(charge)).rejects.toThrow(ProcessorError);
+    expect(await open().retrieve(attemptOf(charge))).toBeNull();
+  });
+
+  test("an answer that takes too long is no answer; what became of it is found", async () => {
+    const charge = chargeOf("pm_card_visa");
+    standIn.wait(2000);
+    const hasty = stripeProcessor({ ...keys, api_url: standIn.url, timeout_ms: 100 });
+    const failure = await hasty.confirm(charge).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(Error);
+    expect(failure).not.toBeInstanceOf(ProcessorError);
+    standIn.wait(0);
+    await expect
+      .poll(() => open().retrieve(attemptOf(charge)), { timeout: 10_000 })
+      .toMatchObject({ status: "succeeded" });
+  });
+
   test("a refund is found again when Stripe has forgotten its idempotency key", async () => {
     const { processor_id } = await open().confirm(chargeOf("pm_card_visa"));
     const refund = refundOf(processor_id, 500);

@@ -171,14 +171,15 @@ export function openBooks(now: () => number, told: (event: Happened) => void) {
   };
   const begin = (prefix: string, body: { metadata?: object; customer?: string }, method: string) => {
     const id = next(prefix);
-    if (body.customer !== undefined) get(customers, "customer", body.customer);
+    if (body.customer !== undefined && !customers.has(body.customer))
+      throw invalid(`No such customer: '${body.customer}'`, "resource_missing", "customer");
     return {
       id,
       client_secret: `${id}_secret_${id}`,
       customer: body.customer ?? null,
       metadata: { ...body.metadata } as Record<string, string>,
       payment_method: method,
-      payment_method_types: ["card", "link"],
+      payment_method_types: ["card"],
       next_action: null,
     };
   };
@@ -196,6 +197,7 @@ export function openBooks(now: () => number, told: (event: Happened) => void) {
       code: outcome.decline.reason === "authentication_required" ? "authentication_required" : "card_declined",
       decline_code: outcome.decline.reason,
       message: outcome.decline.message,
+      payment_method: methods.get(id),
     };
     const own = {
       amount,

@@ -49,16 +49,18 @@ const refusals: Record<string, Answer> = {
   },
 };
 
+const signText = (body: string, secret: string, timestamp = Math.floor(Date.now() / 1000)) => ({
+  body,
+  signature: stripe.webhooks.generateTestHeaderString({ payload: body, secret, timestamp }),
+});
 /** An event as Stripe posts it, signed. */
-function sign(event: object, secret: string, timestamp = Math.floor(Date.now() / 1000)) {
-  const body = JSON.stringify(event);
-  return { body, signature: stripe.webhooks.generateTestHeaderString({ payload: body, secret, timestamp }) };
-}
+const sign = (event: object, secret: string, timestamp?: number) => signText(JSON.stringify(event), secret, timestamp);
 
 /** Start one on a free port of this machine. */
 export async function startStripe() {
   let ahead_s = 0;
-  const now = (): number => Math.floor(Date.now() / 1000) + ahead_s;
+  let time = (): number => Date.now();
+  const now = (): number => Math.floor(time() / 1000) + ahead_s;
   let endpoint: { url: string; secret: string } | undefined;
   const posted = new Set<Promise<unknown>>();
   const books = openBooks(now, (event) => {
@@ -162,6 +164,10 @@ export async function startStripe() {
     wait(ms: number): void {
       latency_ms = ms;
     },
+    /** From now on it is what time this clock says. */
+    follow(clock: { now(): Date }): void {
+      time = () => clock.now().getTime();
+    },
     /** Move Stripe's clock: idempotency keys are kept for a day, searches find what is a minute old. */
     advance(seconds: number): void {
       ahead_s += seconds;
@@ -172,6 +178,7 @@ export async function startStripe() {
     },
     forgetKeys: (): void => keys.clear(),
     sign,
+    signText,
     /** A signed notice about an object, or about what is said of one. */
     notice(type: string, object: object, secret: string, id = "evt_1", more: Fields = {}) {
       const event = { id, object: "event", type, livemode: false, created: now(), data: { object }, ...more };

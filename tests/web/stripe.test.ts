@@ -179,7 +179,7 @@ test("Stripe's fields are asked for what is due, in the page's colours, and foll
     amount: 1900,
     currency: "usd",
     setupFutureUsage: null,
-    allowedPaymentMethodTypes: ["card", "link"],
+    allowedPaymentMethodTypes: ["card"],
     appearance: { theme: "stripe", variables: { colorPrimary: "#0b5c6b", fontSizeBase: "16px" } },
   });
   expect(element).toMatchObject({ fields: { billingDetails: "never" } });

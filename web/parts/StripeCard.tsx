@@ -45,7 +45,7 @@ export default function StripeCard({ publishable_key, checkout, handle, faultId 
         // They are asked for by this page, and sent along with the card.
         fields: { billingDetails: "never" },
         business: { name: first.current.organization.name },
-        paymentMethodOrder: ["apple_pay", "google_pay", "link", "card"],
+        paymentMethodOrder: ["apple_pay", "google_pay", "card"],
         layout: "tabs",
       });
       card.on("loaderror", ({ error }) => setFault(error.message ?? "The card form could not be loaded."));
