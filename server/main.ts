@@ -31,7 +31,7 @@ const webFolder = (): string | null =>
 
 const slow_stop_ms = 10_000;
 
-/** Start everything, in order: settings, data folder, database, queue, accounts, routes, address, worker. */
+/** Start everything, in order: settings, data folder, database, accounts, routes, address, worker. */
 export async function start(
   given: Record<string, string | undefined> = {},
   say: (line: string) => void = () => {},
@@ -57,9 +57,9 @@ export async function start(
     const database = config.DATABASE_URL ? await openPostgres(config.DATABASE_URL) : await openEmbedded(folder);
     closing.push(() => database.close());
     await database.migrate(migrationsFolder());
-    const jobs = await openJobs(database.queue, (error) => log.error({ err: error }, "The queue reported a fault."));
+    const jobs = openJobs();
     let worker: { stop(): Promise<void> } | undefined;
-    closing.push(() => (worker ? worker.stop() : jobs.stop()));
+    closing.push(() => worker?.stop());
     const deps: Deps = {
       db: database.db,
       clock: systemClock,

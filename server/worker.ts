@@ -7,27 +7,17 @@ import { tallySweep } from "./customers/jobs.ts";
 import { redemptionCount } from "./discounts/jobs.ts";
 import { fileSweeps } from "./files/jobs.ts";
 import { idempotencyCleaning } from "./http/idempotency.ts";
-import type { Deps, JobHandlers } from "./lib/context.ts";
+import type { Deps } from "./lib/context.ts";
 import { reviveDeadLetters } from "./lib/due.ts";
 import { mailCleaning, mailDelivery, warnOfUnsentMail } from "./lib/mail.ts";
 import { failureCleaning, type Sweep, startSweep } from "./lib/sweeps.ts";
-import { freeSettlement, settleFreeOrder } from "./orders/jobs.ts";
+import { freeSettlement } from "./orders/jobs.ts";
 import { renameAnswers as renameOrderAnswers } from "./orders/store.ts";
-import { findClockOf } from "./organizations/store.ts";
 import { paymentReconciliation, setupReconciliation } from "./payments/jobs.ts";
 import { recordProcessorEvent } from "./payments/notices.ts";
 import { testNotices } from "./processors/test-notices.ts";
 import { refundExecution } from "./refunds/jobs.ts";
 import { deliveries, dispatches, resealEndpoints, webhookArchive } from "./webhooks/jobs.ts";
-
-/** What is done later, by job name. */
-export const handlers: JobHandlers = {
-  "orders.settle_free": bySellersClock(settleFreeOrder),
-};
-
-function bySellersClock<P extends { organization_id: string }>(handle: (deps: Deps, payload: P) => Promise<void>) {
-  return async (deps: Deps, payload: P) => handle(await findClockOf(deps, payload.organization_id), payload);
-}
 
 /** What falls due by the calendar. */
 export const dueWork: readonly Sweep[] = [
@@ -56,17 +46,17 @@ export const cleaning: readonly Sweep[] = [
   failureCleaning,
 ];
 
-/** Work until stopped: jobs as they come, rows as they fall due. */
+/** Work until stopped, on rows as they fall due. */
 export async function startWorker(deps: Deps): Promise<{ stop(): Promise<void> }> {
   await warnOfUnsentMail(deps);
   await resealEndpoints(deps);
   await reviveDeadLetters(deps);
-  await deps.jobs.work(deps, handlers);
+  deps.jobs.setWorking(true);
   const sweeps = [...dueWork, ...cleaning].map((sweep) => startSweep(deps, sweep));
   return {
     async stop() {
+      deps.jobs.setWorking(false);
       await Promise.all(sweeps.map((sweep) => sweep.stop()));
-      await deps.jobs.stop();
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Config } from "../config.ts";
 import type { Processor } from "../processors/processor.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Clock } from "./clock.ts";
-import type { Handlers, Jobs } from "./jobs.ts";
+import type { Jobs } from "./jobs.ts";
 import type { ClientProfile } from "./profiles.ts";
 import type { Alongside, Database, Tx } from "./transaction.ts";
 
@@ -93,9 +93,6 @@ export type Deps = {
   reactions: Reactions;
   log: Log;
 };
-
-/** The handlers of all jobs, as domains write them. */
-export type JobHandlers = Handlers<Deps>;
 
 /** What an operation works with: the shared parts, who asks, and what their client understands. */
 export type Ctx = Deps & {

@@ -8,15 +8,12 @@ import { drizzle as drizzlePglite } from "drizzle-orm/pglite";
 import { migrate as migratePglite } from "drizzle-orm/pglite/migrator";
 import { drizzle as drizzlePostgres } from "drizzle-orm/postgres-js";
 import { migrate as migratePostgres } from "drizzle-orm/postgres-js/migrator";
-import { type ConstructorOptions, fromPglite } from "pg-boss";
 import postgres from "postgres";
 import { openPool } from "./pool.ts";
 import type { Database } from "./transaction.ts";
 
 export type OpenDatabase = {
   db: Database;
-  /** How the queue reaches the same database. */
-  queue: ConstructorOptions;
   migrate(folder: string): Promise<void>;
   close(): Promise<void>;
 };
@@ -67,14 +64,12 @@ export async function openEmbedded(folder: string | PGlite): Promise<OpenDatabas
   const db = drizzlePglite({ client: withoutDeadlock(pglite) });
   return {
     db,
-    queue: { db: fromPglite(pglite), backend: "pglite" },
     migrate: (migrationsFolder) => migratePglite(db, { migrationsFolder }),
     close: () => pglite.close(),
   };
 }
 
 const connections_max = 10;
-const queue_connections_max = 4;
 const migration_lock = 4455;
 
 /** PostgreSQL over the network. */
@@ -93,7 +88,6 @@ export async function openPostgres(url: string): Promise<OpenDatabase> {
   }
   return {
     db,
-    queue: { connectionString: url, max: queue_connections_max },
     async migrate(migrationsFolder) {
       // Several servers may start at once: one migrates, the others wait for it.
       const one = postgres(url, { max: 1, onnotice: () => {} });

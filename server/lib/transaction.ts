@@ -4,9 +4,6 @@ import type { auditLog, events } from "./tables.ts";
 /** PostgreSQL through either driver. A transaction is one too, so reads take either. */
 export type Database = PgDatabase<PgQueryResultHKT>;
 
-/** Work for later, as the queue takes it: what it knows of its payload is in jobs.ts. */
-export type Job = { readonly name: string; readonly payload: object };
-
 /** What a transaction, or a savepoint in one, writes with its end, and does once it is committed. */
 export type Unit = {
   /** Of what a savepoint stands in. */
@@ -14,7 +11,6 @@ export type Unit = {
   isUndone: boolean;
   /** Put into wire form when they are written: what is only known at the end, such as a number, is in them. */
   readonly events: (() => typeof events.$inferInsert)[];
-  readonly jobs: Job[];
   readonly entries: (typeof auditLog.$inferInsert)[];
   /** What is done last, while as little as possible waits for it. */
   readonly atEnd: (() => Promise<void>)[];

@@ -3,7 +3,7 @@ import { loggable } from "./loggable.ts";
 import { auditLog, events } from "./tables.ts";
 import type { Alongside, Database, Tx, Unit } from "./transaction.ts";
 
-type Parts = Pick<Deps, "db" | "jobs" | "log"> & { alongside?: readonly Alongside[] };
+type Parts = Pick<Deps, "db" | "log"> & { alongside?: readonly Alongside[] };
 
 /** The unit of a transaction; null for a connection, where every statement is a transaction of its own. */
 export const unitOf = (db: Database): Unit | null => ("unit" in db ? (db as Tx).unit : null);
@@ -14,14 +14,14 @@ export function holds({ isUndone, parent }: Unit): boolean {
 }
 
 /**
- * Do some work in a transaction, or in a savepoint where `ctx.db` is a transaction already. What happened (events), what is to
- * be done later (jobs) and who did it (audit entries) are noted on the transaction while the work is done, and written
+ * Do some work in a transaction, or in a savepoint where `ctx.db` is a transaction already. What happened (events) and who did
+ * it (audit entries) are noted on the transaction while the work is done, and written
  * together just before the commit, in the order in which they were noted. What was noted in a savepoint that is undone is
  * forgotten with it.
  */
 export async function transact<T>(ctx: Parts, work: (tx: Tx) => Promise<T>): Promise<T> {
   const parent = unitOf(ctx.db);
-  const unit: Unit = { parent, isUndone: false, events: [], jobs: [], entries: [], atEnd: [], afterCommit: [] };
+  const unit: Unit = { parent, isUndone: false, events: [], entries: [], atEnd: [], afterCommit: [] };
   let result: T;
   try {
     result = await ctx.db.transaction(async (begun) => {
@@ -29,7 +29,7 @@ export async function transact<T>(ctx: Parts, work: (tx: Tx) => Promise<T>): Pro
       const tx: Tx = Object.assign(begun, { unit });
       const made = await work(tx);
       for (const write of ctx.alongside ?? []) await write(tx, made);
-      if (!parent) await writeNoted(tx, ctx);
+      if (!parent) await writeNoted(tx);
       return made;
     });
   } catch (error) {
@@ -60,17 +60,15 @@ export function afterCommit(tx: Tx, act: () => Promise<void> | void): void {
   tx.unit.afterCommit.push(act);
 }
 
-async function writeNoted(tx: Tx, { jobs }: Parts): Promise<void> {
+async function writeNoted(tx: Tx): Promise<void> {
   const { unit } = tx;
   for (const act of unit.atEnd) await act();
   if (unit.events.length > 0) await tx.insert(events).values(unit.events.map((describe) => describe()));
-  if (unit.jobs.length > 0) await jobs.write(tx, unit.jobs);
   if (unit.entries.length > 0) await tx.insert(auditLog).values(unit.entries);
 }
 
 function hand(unit: Unit, parent: Unit): void {
   parent.events.push(...unit.events);
-  parent.jobs.push(...unit.jobs);
   parent.entries.push(...unit.entries);
   parent.atEnd.push(...unit.atEnd);
   parent.afterCommit.push(...unit.afterCommit);

@@ -128,7 +128,7 @@ describe("what is due is due by the seller's clock", () => {
     expect(await paidAt(moved)).toBe(floe.clock.now().getTime() - day_ms + 3 * minute_ms);
   });
 
-  test("jobs work by it", async () => {
+  test("what settles by itself does so by it", async () => {
     await move(30 * day_ms);
     const checkouts = await both((seller) => open(seller, 0));
     for (const { client_secret } of checkouts) expect((await confirm(client_secret)).status).toBe(200);

@@ -91,10 +91,9 @@ test("without a connection to be had it is 503 with Retry-After, for those alone
   const few = await start({ databaseUrl: databaseUrl.href });
   closing.push(() => few.close());
   const { key } = await few.seller();
-  for (const schema of ["public", "pgboss"])
-    await admin.unsafe(
-      `grant usage on schema ${schema} to ${role}; grant all on all tables in schema ${schema} to ${role}; grant all on all sequences in schema ${schema} to ${role}`,
-    );
+  await admin.unsafe(
+    `grant all on all tables in schema public to ${role}; grant all on all sequences in schema public to ${role}`,
+  );
   const end = () => admin`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${role}`;
   await admin.unsafe(`alter role ${role} nosuperuser connection limit 1`);
   await end();

@@ -9,8 +9,7 @@ import { anonymous, type Ctx, type Database, type Tx } from "../../server/lib/co
 import { emit } from "../../server/lib/events.ts";
 import { profileOf } from "../../server/lib/profiles.ts";
 import { auditLog, events, idempotencyKeys, mails } from "../../server/lib/tables.ts";
-import type { Job } from "../../server/lib/transaction.ts";
-import { afterCommit, transact, within } from "../../server/lib/unit-of-work.ts";
+import { afterCommit, atEnd, transact, within } from "../../server/lib/unit-of-work.ts";
 import { api } from "../../shared/api/index.ts";
 import type { Product } from "../../shared/api/products.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -20,20 +19,8 @@ let floe: Floe;
 let seller: Seller;
 let ctx: Ctx;
 let product: Product;
-/** The statements by which jobs were written: the jobs of each. */
-let queued: Job[][] = [];
 beforeAll(async () => {
-  floe = await start({
-    replace: ({ jobs }) => ({
-      jobs: {
-        ...jobs,
-        async write(tx, some) {
-          queued.push([...some]);
-          await jobs.write(tx, some);
-        },
-      },
-    }),
-  });
+  floe = await start();
   seller = await floe.seller();
   product = await seller.client.products.create({ body: { name: "Book", prices: [{ amount_type: "free" }] } });
   const actor = {
@@ -56,7 +43,6 @@ beforeEach(async () => {
   await floe.runJobs();
   for (const table of ["statements", "events", "mails", "idempotency_keys"])
     await floe.deps.db.execute(sql.raw(`delete from ${table}`));
-  queued = [];
 });
 
 const happen = (tx: Tx, name: string, organization_id = seller.organization_id): Promise<void> =>
@@ -70,8 +56,6 @@ const note = (tx: Tx, action: string) =>
     ip_address: null,
     user_agent: null,
   });
-const settleLater = (tx: Tx, order_id = newId()): Promise<void> =>
-  ctx.jobs.send(tx, "orders.settle_free", { organization_id: seller.organization_id, order_id });
 const told = async () =>
   (await floe.deps.db.select().from(events).orderBy(events.seq)).map(({ data }) => (data as { name: string }).name);
 const entries = async (action: string) =>
@@ -82,31 +66,26 @@ const statements = async (db: Database = floe.deps.db) => {
 };
 
 describe("a transaction", () => {
-  test("writes its events, jobs and entries at its end, each kind in one statement, in the order of noting", async () => {
+  test("writes its events and entries at its end, each kind in one statement, in the order of noting", async () => {
     const action = `noted.${newId()}`;
     await transact(ctx, async (tx) => {
       for (const name of ["a", "b", "c"]) await happen(tx, name);
-      for (const order_id of [newId(), newId()]) await settleLater(tx, order_id);
       await note(tx, action);
       await note(tx, action);
       expect(await statements(tx)).toEqual([]);
-      expect(queued).toEqual([]);
     });
     expect(await told()).toEqual(["a", "b", "c"]);
     expect(await entries(action)).toHaveLength(2);
     expect((await statements()).sort()).toEqual(["audit_log", "events"]);
-    expect(queued).toHaveLength(1);
   });
 
-  test("writes a job once that it asks for twice, and wakes who waits for it when it is committed, not before", async () => {
-    const order_id = newId();
+  test("wakes the sweep that waits for it when it is committed, not before, and not when it is undone", async () => {
     let looks = 0;
     const off = ctx.jobs.onWake("events.dispatch", () => {
       looks += 1;
     });
     await transact(ctx, async (tx) => {
       for (const name of ["a", "b"]) await happen(tx, name);
-      for (const id of [order_id, order_id]) await settleLater(tx, id);
       expect(looks).toBe(0);
     });
     expect(looks).toBeGreaterThan(0);
@@ -118,11 +97,6 @@ describe("a transaction", () => {
     await expect(undone).rejects.toThrow("undone");
     expect(looks).toBe(0);
     off();
-    const rows = await floe.deps.db
-      .select({ id: sql<string>`data ->> 'order_id'` })
-      .from(sql`pgboss.job`)
-      .where(sql`name = 'orders.settle_free' and state = 'created'`);
-    expect(rows).toEqual([{ id: order_id }]);
   });
 
   test("writes nothing, and does nothing afterwards, when it is undone or its end cannot be written", async () => {
@@ -131,7 +105,6 @@ describe("a transaction", () => {
     const work = async (tx: Tx) => {
       await tx.insert(mails).values(mailOf("undone"));
       await happen(tx, "undone");
-      await settleLater(tx);
       await note(tx, action);
       afterCommit(tx, () => void after.push("done"));
     };
@@ -141,8 +114,12 @@ describe("a transaction", () => {
         throw new Error("undone");
       }),
     ).rejects.toThrow("undone");
-    const jobs = { ...ctx.jobs, write: () => Promise.reject(new Error("no queue")) };
-    await expect(transact({ ...ctx, jobs }, work)).rejects.toThrow("no queue");
+    await expect(
+      transact(ctx, async (tx) => {
+        await work(tx);
+        atEnd(tx, () => Promise.reject(new Error("no end")));
+      }),
+    ).rejects.toThrow("no end");
     expect([await told(), await entries(action), await floe.deps.db.$count(mails), after]).toEqual([[], [], 0, []]);
   });
 
@@ -368,18 +345,17 @@ describe("a change that cannot be committed", () => {
       const keyed = { subject: seller.organization_id, key: newId(), request: "POST /v1/x" };
       const outside = keying === "with a key" ? undefined : answerOf;
       const full = new Error("The disk is full.");
-      const jobs = { ...ctx.jobs, write: () => Promise.reject(full) };
-      const operation = (inner: Ctx) =>
+      const operation = (inner: Ctx, end: () => Promise<void>) =>
         transact(inner, async (tx) => {
           await tx.insert(mails).values(mailOf("a"));
-          await settleLater(tx);
+          atEnd(tx, end);
           return made("a");
         });
-      const run = (queue = ctx.jobs) =>
-        once({ ...ctx, jobs: queue }, keyed, outside, async (inner) => answerOf(await operation(inner)) as Answer);
-      await expect(run(jobs)).rejects.toBe(full);
+      const run = (end: () => Promise<void>) =>
+        once(ctx, keyed, outside, async (inner) => answerOf(await operation(inner, end)) as Answer);
+      await expect(run(() => Promise.reject(full))).rejects.toBe(full);
       expect([await floe.deps.db.$count(mails), await floe.deps.db.$count(idempotencyKeys)]).toEqual([0, 0]);
-      await run();
+      await run(() => Promise.resolve());
       const [kept] = await floe.deps.db.select().from(idempotencyKeys);
       expect([await floe.deps.db.$count(mails), kept?.status]).toEqual([1, 201]);
     },

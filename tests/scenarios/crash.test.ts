@@ -102,7 +102,7 @@ describe("the process dies", () => {
     expect(await outcome(checkout.id)).toEqual({ status: "succeeded", orders: 1, payments: ["succeeded"] });
   });
 
-  test("with a free checkout confirmed: the job finishes it", async () => {
+  test("with a free checkout confirmed: the sweep finishes it", async () => {
     const free = await seller.client.products.create({
       body: { name: "Free sample", prices: [{ amount_type: "free" }] },
     });

@@ -20,7 +20,7 @@ import { embedded } from "../../server/providers/embedded.ts";
 import type { Provider } from "../../server/providers/provider.ts";
 import { reactions } from "../../server/reactions.ts";
 import { openStorage } from "../../server/storage/open.ts";
-import { dueWork, handlers, startWorker } from "../../server/worker.ts";
+import { dueWork, startWorker } from "../../server/worker.ts";
 import { type Api, api } from "../../shared/api/index.ts";
 import { createClient } from "../../shared/client.ts";
 import type { Client } from "../../shared/contract.ts";
@@ -74,7 +74,7 @@ export type Floe = {
   seller(name?: string, scopes?: string[]): Promise<Seller>;
   /** A further key of a seller's organization. */
   keyOf(seller: Seller, scopes: string[]): Promise<string>;
-  /** Run every job and everything due by the test clock, until there is nothing left to do. */
+  /** Do everything due by the test clock, until there is nothing left to do. */
   runJobs(): Promise<void>;
   close(): Promise<void>;
 };
@@ -84,7 +84,7 @@ export type FloeOptions = {
   databaseUrl?: string;
   /** Really listen on `url`, for browsers and SDKs. */
   listen?: boolean;
-  /** Work jobs in the background as the server does, instead of by `runJobs`. */
+  /** Work in the background as the server does, instead of by `runJobs`. */
   worker?: boolean;
   /** Use the system's time. */
   realTime?: boolean;
@@ -133,7 +133,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     if (level === "error" && process.env.FLOE_TEST_LOG) console.error(logged.at(-1));
   };
   const log = { info: write("info"), warn: write("warn"), error: write("error") };
-  const jobs = await openJobs(database.queue, (error) => log.error({ err: error }));
+  const jobs = openJobs();
   const clock = new TestClock(new Date());
   const time = options.realTime || options.worker ? { now: () => new Date() } : clock;
   const base: Deps = {
@@ -222,16 +222,14 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     keyOf: (seller, scopes) => keyWith(seller.session, seller.organization_id, scopes),
     async runJobs() {
       for (let busy = true; busy; ) {
-        const ran = await jobs.drain(deps, handlers);
-        const touched = await runSweeps(deps, dueWork);
-        busy = ran + touched > 0;
+        busy = (await runSweeps(deps, dueWork)) > 0;
       }
     },
     async close() {
       if (!options.databaseUrl) await recomputeOrders(deps.db);
       await app.close();
       await auth.close();
-      await (worker ? worker.stop() : jobs.stop());
+      await worker?.stop();
       await database.close();
       rmSync(filesFolder, { recursive: true, force: true });
     },

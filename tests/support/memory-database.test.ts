@@ -23,7 +23,7 @@ async function contentsOf({ deps: { db } }: Floe): Promise<Record<string, unknow
 const rowsIn = (contents: Record<string, unknown>) =>
   Object.values(contents).reduce((sum: number, rows) => sum + (rows as unknown[]).length, 0);
 
-it("a database is used again as it was before its first use, sequences and jobs included", async () => {
+it("a database is used again as it was before its first use, sequences included", async () => {
   const first = await start();
   const before = await contentsOf(first);
   const seller = await first.seller();

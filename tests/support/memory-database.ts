@@ -7,7 +7,6 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFile
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { embeddedExtensions, type OpenDatabase, openEmbedded } from "../../server/lib/database.ts";
-import { openJobs } from "../../server/lib/jobs.ts";
 
 export const migrations = "server/migrations";
 const cache = "node_modules/.cache/floe-tests";
@@ -45,7 +44,7 @@ export async function fingerprintOf(pglite: PGlite): Promise<string> {
 
 const isOwnSchema = `n.nspname not in ('pg_catalog', 'information_schema') and n.nspname not like 'pg\\_%'`;
 
-/** The statements that make it what it is now. Most tables are empty; migrations and the queue fill some. */
+/** The statements that make it what it is now. Most tables are empty; migrations fill some. */
 async function writeRestore(pglite: PGlite): Promise<string> {
   const tables = await pglite.query<{ name: string; columns: string }>(
     `select c.oid::regclass::text as name, (select string_agg(quote_ident(attname), ', ' order by attnum) from pg_attribute
@@ -77,7 +76,7 @@ async function writeRestore(pglite: PGlite): Promise<string> {
   return [...statements, "commit"].join(";\n");
 }
 
-/** A migrated database with its queue: made once for each state of the migrations, then loaded from its copy. */
+/** A migrated database: made once for each state of the migrations, then loaded from its copy. */
 async function load(): Promise<Kept> {
   const hash = createHash("sha256");
   const files = readdirSync(migrations).filter((file) => file.endsWith(".sql"));
@@ -87,8 +86,6 @@ async function load(): Promise<Kept> {
     const pglite = await PGlite.create({ extensions: embeddedExtensions });
     const database = await openEmbedded(pglite);
     await database.migrate(migrations);
-    const jobs = await openJobs(database.queue, (error) => console.error(error));
-    await jobs.stop();
     const dump = await pglite.dumpDataDir("none");
     mkdirSync(cache, { recursive: true });
     const partial = `${file}.${process.pid}`;
@@ -100,13 +97,12 @@ async function load(): Promise<Kept> {
   return { pglite, restore: await writeRestore(pglite), schema: await fingerprintOf(pglite) };
 }
 
-/** Empty it and keep it, unless a test has changed its tables, has ended it or has left somebody listening. */
+/** Empty it and keep it, unless a test has changed its tables or has ended it. */
 async function keep(database: Kept): Promise<void> {
   const { pglite, restore, schema } = database;
   if (pglite.closed) return;
   await pglite.exec("rollback");
-  const listening = await pglite.query("select pg_listening_channels()");
-  const isAsMade = listening.rows.length === 0 && (await fingerprintOf(pglite)) === schema;
+  const isAsMade = (await fingerprintOf(pglite)) === schema;
   if (!isAsMade || kept.length >= kept_max) return pglite.close();
   await pglite.exec("discard all");
   await pglite.exec(restore);

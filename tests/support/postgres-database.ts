@@ -1,13 +1,12 @@
 /** Databases on the PostgreSQL that a worker's tests share: copies of one that was migrated once. */
 import postgres from "postgres";
 import { openPostgres } from "../../server/lib/database.ts";
-import { openJobs } from "../../server/lib/jobs.ts";
 import { newId } from "./ids.ts";
 import { migrations } from "./memory-database.ts";
 
 const template = "floe_migrated";
 
-/** A migrated database with its queue, of which the others are copies. */
+/** A migrated database, of which the others are copies. */
 async function makeTemplate(server: string): Promise<void> {
   const unfinished = `${template}_unfinished`;
   const sql = postgres(server, { max: 1, onnotice: () => undefined });
@@ -17,8 +16,6 @@ async function makeTemplate(server: string): Promise<void> {
     await sql`create database ${sql(unfinished)}`;
     const database = await openPostgres(addressOf(server, unfinished));
     await database.migrate(migrations);
-    const jobs = await openJobs(database.queue, (error) => console.error(error));
-    await jobs.stop();
     await database.close();
     await sql`alter database ${sql(unfinished)} rename to ${sql(template)}`;
   } finally {
