@@ -2,7 +2,7 @@ import { environment } from "./environment.ts";
 import { writeAll } from "./output.ts";
 
 /** Where text goes; a stream, where it is a terminal. */
-type Output = { write(text: string): unknown; isTTY?: boolean; columns?: number };
+type Output = { write(text: string | Uint8Array): unknown; isTTY?: boolean; columns?: number };
 
 /** What a command may touch of the world around it, so that a test can stand in for a terminal. */
 export type Io = {

@@ -3,9 +3,9 @@ import { writeSync } from "node:fs";
 
 const pauseMs = 5;
 
-/** Write all of a text to a descriptor; a reader that has left ends the program quietly. */
-export function writeAll(descriptor: number, text: string): void {
-  let rest = Buffer.from(text, "utf8");
+/** Write all of a text, or of bytes, to a descriptor; a reader that has left ends the program quietly. */
+export function writeAll(descriptor: number, text: string | Uint8Array): void {
+  let rest = Buffer.from(text);
   while (rest.length > 0) {
     try {
       rest = rest.subarray(writeSync(descriptor, rest));

@@ -244,6 +244,8 @@ export const looks: Record<string, Look | false> = {
     ],
     examples: { list: ["floe subscriptions list --status active"] },
   },
+  // Documents are fetched by commands of orders and refunds.
+  invoices: false,
   payments: {
     summary: "Attempts to pay",
     noun: "payment",

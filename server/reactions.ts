@@ -5,9 +5,10 @@ import { reopenCheckout, showIntent, succeedCheckout } from "./checkouts/reactio
 import { moveToUser } from "./checkouts/store.ts";
 import { customFieldDeleted } from "./custom-fields/service.ts";
 import { mergeCustomers } from "./customers/service.ts";
+import { reprintOrder } from "./invoices/service.ts";
 import type { Reactions } from "./lib/context.ts";
 import { answer } from "./lib/reactions.ts";
-import { orderSettled, orderSettling } from "./orders/service.ts";
+import { orderAmended, orderSettled, orderSettling } from "./orders/service.ts";
 import { paymentFailed, paymentSurplus, paymentWaiting } from "./payments/settlement.ts";
 import { productArchived } from "./products/service.ts";
 import { detachBenefit, detachField } from "./products/store.ts";
@@ -19,6 +20,7 @@ import { beginSubscription } from "./subscriptions/reactions.ts";
  * What is slow or without bound is done by a sweep, for which that transaction leaves a row due.
  */
 export const reactions: Reactions = new Map([
+  answer(orderAmended, reprintOrder),
   answer(orderSettling, beginSubscription),
   answer(orderSettled, succeedCheckout),
   answer(paymentWaiting, showIntent),

@@ -8,6 +8,7 @@ import { redemptionCount } from "./discounts/jobs.ts";
 import { fileSweeps } from "./files/jobs.ts";
 import { idempotencyCleaning } from "./http/idempotency.ts";
 import type { Deps } from "./lib/context.ts";
+import { invoicePrinting } from "./invoices/jobs.ts";
 import { reviveDeadLetters } from "./lib/due.ts";
 import { mailCleaning, mailDelivery, warnOfUnsentMail } from "./lib/mail.ts";
 import { failureCleaning, type Sweep, startSweep } from "./lib/sweeps.ts";
@@ -31,6 +32,7 @@ export const dueWork: readonly Sweep[] = [
   webhookArchive,
   deliveries,
   mailDelivery,
+  invoicePrinting,
   answerMoves([renameOrderAnswers, renameCheckoutAnswers]),
 ];
 

@@ -57,7 +57,12 @@ export const commands: Record<string, Entry> = {
 };
 
 type VerbModule = { add(group: Command, contextOf: (command: Command) => Context): void };
+const document = (pick: (all: typeof import("./documents.ts")) => VerbModule["add"]) => async () => ({
+  add: pick(await import("./documents.ts")),
+});
 /** Commands written by hand that stand in a group of the contract, by group and name. */
 export const verbs: Record<string, Record<string, () => Promise<VerbModule>>> = {
   files: { upload: () => import("./files-upload.ts") },
+  orders: { invoice: document((all) => all.addInvoice), receipt: document((all) => all.addReceipt) },
+  refunds: { "credit-note": document((all) => all.addCreditNote) },
 };

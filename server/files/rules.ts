@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { File, FileService, files as operations, ProductMedia, UploadPart } from "../../shared/api/files.ts";
+import type { File, files as operations, ProductMedia, UploadPart } from "../../shared/api/files.ts";
 import { bytesReadable } from "../../shared/bytes.ts";
 import type { Input } from "../../shared/contract.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
@@ -32,6 +32,7 @@ export function fileOut(row: FileRow, filesUrl: string): File {
   if (row.service === "product_media") return mediaOut(row, filesUrl);
   if (row.service === "organization_avatar")
     return { ...shown(row), service: row.service, public_url: publicUrl(row, filesUrl) };
+  if (row.service === "document") throw new Error("A document is answered by who made it.");
   return { ...shown(row), service: row.service, flagged_malicious_at: null };
 }
 
@@ -56,7 +57,7 @@ export const uploadOut = (
 const name_length_max = 100;
 
 /** Where a file is kept. The ids make it one of a kind; of the name only what is safe in any path and address. */
-export function pathOf(service: FileService, organization_id: string, id: string, name: string): string {
+export function pathOf(service: FileRow["service"], organization_id: string, id: string, name: string): string {
   const safe = name
     .normalize("NFKD")
     .replace(/[^A-Za-z0-9._-]+/g, "-")

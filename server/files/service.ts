@@ -1,11 +1,12 @@
 import type { files } from "../../shared/api/files.ts";
 import type { Service } from "../../shared/contract.ts";
 import { fault, invalid, notFound } from "../../shared/errors.ts";
-import { type Ctx, organizationOf, organizationsOf } from "../lib/context.ts";
+import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
+import type { RowKey } from "../lib/rows.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { checkCompletion, fileOut, pathOf, uploadOut } from "./rules.ts";
+import { checkCompletion, type FileRow, fileOut, pathOf, uploadOut } from "./rules.ts";
 import * as store from "./store.ts";
 
 /** The files of the API. */
@@ -37,7 +38,8 @@ export const fileService: Service<typeof files, Ctx> = {
     );
     const upload_id = await ctx.storage.begin(row, upload.parts);
     await store.updateFile(ctx.db, row, { upload_id });
-    return uploadOut(row, upload_id, upload.parts, await ctx.storage.targets(row, upload_id, upload.parts));
+    const targets = await ctx.storage.targets(row, upload_id, upload.parts);
+    return { ...uploadOut(row, upload_id, upload.parts, targets), service: given.service };
   },
   async uploaded(ctx, { params, body }) {
     const organization_id = organizationOf(ctx);
@@ -93,3 +95,38 @@ export const fileService: Service<typeof files, Ctx> = {
       await store.updateFile(tx, row, { deleted_at: ctx.clock.now() });
     }),
 };
+
+/**
+ * Keep a file that the server itself made. It is written down before its bytes are, so that none stay that nobody knows of: it
+ * counts when it is finished, and is swept away like an upload that was given up when it never is.
+ */
+export async function keepFile(
+  deps: Deps,
+  { organization_id, name, mime_type }: Pick<FileRow, "organization_id" | "name" | "mime_type">,
+  bytes: Uint8Array,
+): Promise<FileRow> {
+  const created_at = deps.clock.now();
+  const id = newId(created_at);
+  const path = pathOf("document", organization_id, id, name);
+  const given = { organization_id, name, mime_type, size: bytes.length, service: "document" as const };
+  const row = await transact(deps, (tx) => store.insertFile(tx, { ...given, id, path, created_at }));
+  await deps.storage.write(row, bytes);
+  return row;
+}
+
+/** Have a file that was kept count, in the transaction of what it was made for. */
+export const finishFile = (tx: Tx, row: FileRow, now: Date): Promise<FileRow> =>
+  store.updateFile(tx, row, { is_uploaded: true, last_modified_at: now });
+
+/** Let go of a file that was kept; the sweep removes its bytes. */
+export const dropFile = (tx: Tx, key: RowKey, now: Date): Promise<FileRow> =>
+  store.updateFile(tx, key, { deleted_at: now });
+
+/** An address at which a file that was kept can be fetched for an hour. */
+export async function linkFile(
+  { db, storage }: Deps,
+  key: RowKey,
+): Promise<{ url: string; expires_at: Date } | undefined> {
+  const row = await store.findDocument(db, key);
+  return row && storage.download(row);
+}

@@ -1,4 +1,4 @@
-import { and, count, desc, eq, isNotNull, isNull, ne, notExists, sql } from "drizzle-orm";
+import { and, count, desc, eq, inArray, isNotNull, isNull, ne, notExists, sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, offsetOf, ofOrganizations, type Paging } from "../lib/page.ts";
 import { matchKey, matchKeys, type RowKey } from "../lib/rows.ts";
@@ -9,7 +9,7 @@ import { files } from "./tables.ts";
 type Filter = Paging & { organization_id?: string[] | undefined; ids?: string[] | undefined };
 
 const living = (organizations: string | readonly string[]) =>
-  and(ofOrganizations(files.organization_id, organizations), isNull(files.deleted_at));
+  and(ofOrganizations(files.organization_id, organizations), isNull(files.deleted_at), ne(files.service, "document"));
 
 /** One page of files, the newest first, and how many there are. */
 export async function listFiles(db: Database, organizations: readonly string[], filter: Filter) {
@@ -34,6 +34,15 @@ export async function findFile(db: Database, organization_id: string, id: string
   return row;
 }
 
+/** A document that the server made and that was not deleted. */
+export async function findDocument(db: Database, key: RowKey): Promise<FileRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(files)
+    .where(and(matchKey(files, key), eq(files.service, "document"), isNull(files.deleted_at)));
+  return row;
+}
+
 /** The complete file of a path, if everybody may see it. */
 export async function findPublic(db: Database, path: string): Promise<FileRow | undefined> {
   const key = keyOfPath(path);
@@ -45,7 +54,7 @@ export async function findPublic(db: Database, path: string): Promise<FileRow | 
       and(
         matchKey(files, key),
         eq(files.path, path),
-        ne(files.service, "downloadable"),
+        inArray(files.service, ["product_media", "organization_avatar"]),
         isNull(files.deleted_at),
         eq(files.is_uploaded, true),
       ),

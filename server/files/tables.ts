@@ -12,7 +12,8 @@ export const files = pgTable(
     organization_id: text().notNull(),
     ...stamps(),
     deleted_at: instant(),
-    service: text().$type<FileService>().notNull(),
+    /** A document is one that the server made; its bytes are answered by who made it, and it is in no list. */
+    service: text().$type<FileService | "document">().notNull(),
     name: text().notNull(),
     path: text().notNull(),
     mime_type: text().notNull(),

@@ -13,6 +13,9 @@ export type Share = {
   amount: number;
 };
 
+/** Why nothing is taken, as a code; where the seller is not registered, the sale is outside of the scope of VAT. */
+const untaxed: Record<string, Share["category"]> = { reverse_charge: "AE", exempt: "E", zero_rated: "Z" };
+
 /** The sum of rates in percent, in the decimals that they have. */
 function addRates(rates: readonly string[]): string {
   const decimals = Math.max(...rates.map((rate) => rate.split(".")[1]?.length ?? 0));
@@ -28,7 +31,7 @@ function addRates(rates: readonly string[]): string {
  */
 export function shareTax({ tax, net_amount, tax_amount, tax_reason }: InvoiceDocument): Share[] {
   if (tax.length === 0) {
-    const category = tax_reason === "reverse_charge" ? "AE" : tax_reason === "exempt" ? "E" : "O";
+    const category = untaxed[tax_reason ?? ""] ?? "O";
     return [{ category, rate: category === "O" ? null : "0", taxable_amount: net_amount, amount: 0 }];
   }
   const base = tax.reduce((sum, { taxable_amount }) => sum + taxable_amount, 0);

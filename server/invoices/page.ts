@@ -51,6 +51,14 @@ const startsRight = /^[^\p{L}]*[\p{Script=Arabic}\p{Script=Hebrew}]/u;
 /** A long word without a place to break it, such as an address of the web, is broken where the line ends. */
 const breakWord = (word: string): string[] => (word.length > 24 ? (word.match(/.{1,8}/gsu) ?? [word]) : [word]);
 
+/** Whether letters of a colour can be read on white: WCAG's contrast of 3 to 1, which is enough for large ones. */
+export function isReadable(color: string): boolean {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5]
+    .map((at) => Number.parseInt(color.slice(at, at + 2), 16) / 255)
+    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+  return 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05) >= 3;
+}
+
 /** French thousands stand apart by a narrow space, which the fonts do not have. */
 const spaced = (text: string): string => text.replaceAll("\u202f", "\u00a0");
 
@@ -122,7 +130,7 @@ export function pageOf(document: InvoiceDocument, { fonts, spell, logo }: Settin
   const plain = document.subtotal_amount === total_amount && discount === null;
   const totals = [
     plain ? null : sum(words.subtotal, document.subtotal_amount),
-    discount && sum(`${words.discount}: ${discount.label}`, -discount.amount),
+    discount && sum([words.discount, discount.label].filter(Boolean).join(": "), -discount.amount),
     ...(document.is_tax_inclusive ? [] : document.tax.map((tax) => sum(taxLabel(tax), tax.amount))),
     sum(words.total[kind], total_amount, styles.grand, styles.large),
     ...(document.is_tax_inclusive ? document.tax.map((tax) => sum(taxLabel(tax), tax.amount, {}, styles.soft)) : []),
@@ -175,7 +183,11 @@ export function pageOf(document: InvoiceDocument, { fonts, spell, logo }: Settin
             ? h(Image, { style: styles.logo, src: { data: Buffer.from(logo.bytes), format: logo.format } } as never)
             : given(seller.trade_name ?? seller.name, styles.brandName),
         ),
-        h(Text, { style: [styles.title, { color: document.accent_color }] }, words[kind]),
+        h(
+          Text,
+          { style: [styles.title, { color: isReadable(document.accent_color) ? document.accent_color : ink }] },
+          words[kind],
+        ),
       ),
       h(
         View,

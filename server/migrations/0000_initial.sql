@@ -395,6 +395,29 @@ CREATE TABLE "files" (
 	CONSTRAINT "files_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
+CREATE TABLE "document_counters" (
+	"organization_id" text NOT NULL,
+	"series" text NOT NULL,
+	"next_number" integer NOT NULL,
+	CONSTRAINT "document_counters_organization_id_series_pk" PRIMARY KEY("organization_id","series")
+);
+--> statement-breakpoint
+CREATE TABLE "invoices" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"kind" text NOT NULL,
+	"number" text NOT NULL,
+	"order_id" uuid NOT NULL,
+	"refund_id" uuid,
+	"digest" text,
+	"file_id" uuid,
+	"printed_at" timestamp with time zone,
+	"due_at" timestamp with time zone,
+	CONSTRAINT "invoices_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
 CREATE TABLE "audit_log" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"organization_id" text,
@@ -974,6 +997,11 @@ ALTER TABLE "discount_redemptions" ADD CONSTRAINT "discount_redemptions_organiza
 ALTER TABLE "discount_redemptions" ADD CONSTRAINT "discount_redemptions_discount_id_fkey" FOREIGN KEY ("organization_id","discount_id") REFERENCES "public"."discounts"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "discount_redemptions" ADD CONSTRAINT "discount_redemptions_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "discounts" ADD CONSTRAINT "discounts_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "document_counters" ADD CONSTRAINT "document_counters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "invoices" ADD CONSTRAINT "invoices_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "invoices" ADD CONSTRAINT "invoices_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "invoices" ADD CONSTRAINT "invoices_refund_id_fkey" FOREIGN KEY ("organization_id","refund_id") REFERENCES "public"."refunds"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "invoices" ADD CONSTRAINT "invoices_file_id_fkey" FOREIGN KEY ("organization_id","file_id") REFERENCES "public"."files"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "audit_log" ADD CONSTRAINT "audit_log_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE set null ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "events" ADD CONSTRAINT "events_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "meters" ADD CONSTRAINT "meters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1090,6 +1118,10 @@ CREATE INDEX "discounts_part" ON "discounts" USING gin ("name" gin_trgm_ops,"cod
 CREATE INDEX "files_by_creation" ON "files" USING btree ("organization_id","created_at","id") WHERE "files"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "files_unfinished" ON "files" USING btree ("organization_id","created_at") WHERE "files"."deleted_at" is null and not "files"."is_uploaded";--> statement-breakpoint
 CREATE INDEX "files_to_purge" ON "files" USING btree ("organization_id","deleted_at") WHERE "files"."deleted_at" is not null and "files"."purged_at" is null;--> statement-breakpoint
+CREATE UNIQUE INDEX "invoices_number" ON "invoices" USING btree ("organization_id","number","kind");--> statement-breakpoint
+CREATE UNIQUE INDEX "invoices_of_order" ON "invoices" USING btree ("organization_id","order_id","kind") WHERE "invoices"."refund_id" is null;--> statement-breakpoint
+CREATE UNIQUE INDEX "invoices_of_refund" ON "invoices" USING btree ("organization_id","refund_id");--> statement-breakpoint
+CREATE INDEX "invoices_due" ON "invoices" USING btree ("organization_id","due_at") WHERE "invoices"."due_at" is not null;--> statement-breakpoint
 CREATE INDEX "audit_log_organization" ON "audit_log" USING btree ("organization_id","id");--> statement-breakpoint
 CREATE INDEX "audit_log_user" ON "audit_log" USING btree ("user_id","id");--> statement-breakpoint
 CREATE INDEX "audit_log_subject" ON "audit_log" USING btree ("subject_id","id");--> statement-breakpoint

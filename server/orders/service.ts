@@ -9,6 +9,7 @@ import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { defineSignal, signal } from "../lib/reactions.ts";
+import type { RowKey } from "../lib/rows.ts";
 import { atEnd, transact } from "../lib/unit-of-work.ts";
 import {
   assertQuote,
@@ -31,6 +32,9 @@ import * as store from "./store.ts";
 export const orderSettling = defineSignal<OrderAggregate>("order.settling");
 /** An order has its money, or nothing was to be paid. */
 export const orderSettled = defineSignal<OrderAggregate>("order.settled");
+
+/** What stands on the invoice of an order has changed. */
+export const orderAmended = defineSignal<OrderRow>("order.amended");
 
 /** What an order is opened with. */
 export type NewOrder = Pick<
@@ -187,6 +191,14 @@ export async function scheduleSettlement(tx: Tx, ctx: Ctx, order: OrderRow): Pro
 /** The sweep that settles what costs nothing. */
 export const free_settlement = "orders.settle_free";
 
+/** The invoice of an order has been made, or made anew: its readers are told (ORD-24). */
+export async function markInvoiced(tx: Tx, ctx: Deps | Ctx, { organization_id, id }: RowKey): Promise<void> {
+  const found = await store.lockOrder(tx, organization_id, id);
+  if (!found) throw new Error(`The order ${id} is gone.`);
+  const order = await store.updateOrder(tx, found.order, { is_invoice_generated: true, modified_at: ctx.clock.now() });
+  await emit(tx, ctx, organization_id, "order.updated", serializeOrder({ ...found, order }));
+}
+
 /** The orders of the API. */
 export const orderService: Service<typeof orders, Ctx> = {
   async list(ctx, { query }) {
@@ -220,6 +232,7 @@ export const orderService: Service<typeof orders, Ctx> = {
           : await store.updateOrder(tx, found.order, { ...sent, modified_at: ctx.clock.now() });
       const answer = serializeOrder({ ...found, order });
       await emit(tx, ctx, order.organization_id, "order.updated", answer);
+      if (order !== found.order) await signal(tx, ctx, orderAmended, order);
       return answer;
     }),
 };

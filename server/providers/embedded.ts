@@ -6,6 +6,7 @@ import { customFieldService } from "../custom-fields/service.ts";
 import { customerService } from "../customers/service.ts";
 import { discountService } from "../discounts/service.ts";
 import { fileService } from "../files/service.ts";
+import { invoiceService } from "../invoices/service.ts";
 import { meterService } from "../meters/service.ts";
 import { orderService } from "../orders/service.ts";
 import { organizationService } from "../organizations/service.ts";
@@ -33,6 +34,7 @@ export const embedded: Provider = {
   checkoutClient: checkoutClientService,
   orders: orderService,
   subscriptions: subscriptionService,
+  invoices: invoiceService,
   payments: paymentService,
   refunds: refundService,
   webhooks: webhookService,

@@ -117,6 +117,13 @@ export function polarProvider(config: Config): Provider {
       update: (ctx, { params, body }) => relay(ctx, () => polar.orders.update(params.id, body as never)),
       explain: notHosted("Hosted Polar does not say how the amounts of its orders came about."),
     },
+    invoices: {
+      generate: (ctx, { params }) => relay(ctx, () => polar.orders.generateInvoice(params.id)),
+      get: (ctx, { params }) => relay(ctx, () => polar.orders.invoice(params.id)),
+      receipt: (ctx, { params }) => relay(ctx, () => polar.orders.receipt(params.id)),
+      generateCreditNote: noCreditNotes,
+      creditNote: noCreditNotes,
+    },
     payments: {
       list: (ctx, { query }) => relay(ctx, () => polar.payments.list(query as never)),
       get: (ctx, { params }) => relay(ctx, () => polar.payments.get(params.id)),
@@ -156,6 +163,10 @@ const notHosted = (msg: string) => (): never => {
 const notFiled = notHosted("Catalogue files work with floe's own engine, not with hosted Polar.");
 /** There Polar is the merchant. */
 const notTaxed = notHosted("Hosted Polar sells in its own name and collects the tax itself.");
+
+const noCreditNotes = (): never => {
+  throw new ApiError("NotPermitted", "Credit notes are made by floe's own engine, not by hosted Polar.");
+};
 
 async function answered(ask: () => Promise<unknown>): Promise<Relayed | undefined> {
   try {

@@ -103,6 +103,14 @@ export function diskStorage({ root, url, secrets, clock }: Options): Storage {
       const isDone = "refused" in made && !(await exists(join(folder, "data"))) && (await exists(object));
       return isDone ? completed(object) : made;
     },
+    async write({ path }, bytes) {
+      const object = objectAt(path);
+      const partial = `${object}.${randomText(16)}`;
+      await mkdir(dirname(object), { recursive: true, mode: 0o700 });
+      await writeFile(partial, bytes, { flush: true, mode: 0o600 });
+      await rename(partial, object);
+      await sync(dirname(object));
+    },
     async download(file) {
       const expires_at = new Date(clock.now().getTime() + download_ms);
       const { path, name, mime_type, size } = file;

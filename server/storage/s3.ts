@@ -7,6 +7,7 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
+  PutObjectCommand,
   S3Client,
   S3ServiceException,
   UploadPartCommand,
@@ -134,6 +135,9 @@ export function s3Storage(options: Options): Storage {
           return refuse("The file does not have the SHA-256 that it was begun with.");
       }
       return { etag: unquoted(head.ETag), sha256, version: head.VersionId ?? null };
+    },
+    async write({ path: Key, mime_type: ContentType }, Body) {
+      await client.send(new PutObjectCommand({ Bucket, Key, ContentType, Body }));
     },
     async download({ path: Key, name, mime_type }) {
       const command = new GetObjectCommand({

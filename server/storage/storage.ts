@@ -44,6 +44,8 @@ export type Storage = {
   targets(file: StoredFile, upload_id: string, parts: readonly StoredPart[]): Promise<PartTarget[]>;
   /** Put the parts together, whole or not at all. */
   complete(file: StoredFile, upload: CompleteUpload): Promise<Completed | Refusal>;
+  /** Keep a file that the server has made, whole or not at all. */
+  write(file: StoredFile, bytes: Uint8Array): Promise<void>;
   /** An address that answers the file to whoever has it, for an hour. */
   download(file: StoredFile): Promise<{ url: string; expires_at: Date }>;
   /** The bytes of a file, or a span of them; undefined when it is not there. */

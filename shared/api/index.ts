@@ -8,6 +8,7 @@ import { customFields } from "./custom-fields.ts";
 import { customers } from "./customers.ts";
 import { discounts } from "./discounts.ts";
 import { files } from "./files.ts";
+import { invoices } from "./invoices.ts";
 import { meters } from "./meters.ts";
 import { orders } from "./orders.ts";
 import { organizations } from "./organizations.ts";
@@ -34,6 +35,7 @@ export const api = {
   checkoutClient,
   orders,
   subscriptions,
+  invoices,
   payments,
   refunds,
   webhooks,

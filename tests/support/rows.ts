@@ -120,6 +120,21 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
   checkoutClient: async (_, seller) => ({ params: { client_secret: (await openCheckout(seller)).client_secret } }),
   orders: async (floe, seller) => ({ params: { id: await sellOrder(floe, seller) } }),
   subscriptions: async (floe, seller) => ({ params: { id: await subscribe(floe, seller) } }),
+  invoices: async (floe, seller) => {
+    const order_id = await sellOrder(floe, seller);
+    const address = { country: "FR" as const, city: "Paris" };
+    await seller.client.orders.update({
+      params: { id: order_id },
+      body: { billing_name: "Buyer", billing_address: address },
+    });
+    const made = await seller.client.refunds.create({ body: { ...refund, order_id } });
+    const credited = { id: made.id };
+    await seller.client.invoices.generate({ params: { id: order_id } });
+    await seller.client.invoices.generateCreditNote({ params: credited });
+    await seller.client.invoices.receipt({ params: { id: order_id } }).catch(() => undefined);
+    await floe.runJobs();
+    return { params: { id: order_id }, of: { generateCreditNote: credited, creditNote: credited } };
+  },
   payments: async (floe, seller) => {
     await sell(floe, seller);
     const [payment] = (await seller.client.payments.list({ query: {} })).items;

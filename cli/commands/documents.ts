@@ -1,0 +1,112 @@
+/** `floe orders invoice|receipt` and `floe refunds credit-note`: have a document made, wait for it, and save it. */
+
+import { createWriteStream } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+import type { Command } from "commander";
+import type { Context } from "../context.ts";
+import { Fault } from "../fault.ts";
+import { open } from "../http.ts";
+import { pause } from "../pause.ts";
+
+type Add = (group: Command, contextOf: (command: Command) => Context) => void;
+type Kind = { name: string; noun: string; of: string; path: string; isAsked: boolean };
+
+const again_ms = 400;
+/** Printing takes a moment; a queue of a thousand takes minutes. */
+const wait_max_ms = 5 * 60_000;
+
+const command =
+  (kind: Kind): Add =>
+  (group, contextOf) => {
+    const made = group
+      .command(kind.name)
+      .description(`Save the ${kind.noun} as PDF`)
+      .argument("<id>", `id of the ${kind.of}`)
+      .option("-o, --output <file>", "where to; - is the standard output (the document's number)");
+    made.addHelpText("after", `\nExamples:\n  floe ${kind.of}s ${kind.name} ID -o ${kind.name}.pdf`);
+    made.action((id: string, options: { output?: string }) => save(contextOf(made), kind, id, options.output));
+  };
+
+export const addInvoice = command({
+  name: "invoice",
+  noun: "invoice of an order",
+  of: "order",
+  path: "/v1/orders/:id/invoice",
+  isAsked: true,
+});
+export const addReceipt = command({
+  name: "receipt",
+  noun: "receipt of an order",
+  of: "order",
+  path: "/v1/orders/:id/receipt",
+  isAsked: false,
+});
+export const addCreditNote = command({
+  name: "credit-note",
+  noun: "credit note of a refund",
+  of: "refund",
+  path: "/v1/refunds/:id/credit-note",
+  isAsked: true,
+});
+
+async function save(context: Context, kind: Kind, id: string, output: string | undefined): Promise<void> {
+  const place = { path: kind.path, params: { id } };
+  if (kind.isAsked) await context.call({ method: "POST", ...place });
+  const until = Date.now() + wait_max_ms;
+  for (let url = await find(); ; url = await find()) {
+    if (url !== undefined) return fetchTo(context, url, output);
+    if (Date.now() > until)
+      throw new Fault("unreachable", `the ${kind.noun} is not ready yet`, { hint: "Try again in a while." });
+    await pause(again_ms, context.io.signal);
+    if (context.io.signal.aborted) throw new Fault("interrupted", "stopped");
+  }
+
+  /** The address, once there is one. What was asked for and is not there yet is a 404 until then. */
+  async function find(): Promise<string | undefined> {
+    try {
+      const answer = (await context.call({ method: "GET", ...place })) as { url: string } | null;
+      return answer?.url;
+    } catch (error) {
+      if (kind.isAsked && error instanceof Fault && error.parts.status === 404) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** Save what is at an address that is its own permission: whole or not at all. */
+async function fetchTo(context: Context, address: string, output: string | undefined): Promise<void> {
+  const { response } = await open({
+    method: "GET",
+    url: new URL(address),
+    headers: { "user-agent": `floe-cli/${context.version} (${process.platform})` },
+    timeoutMs: context.settings().timeoutMs,
+    env: context.io.env,
+    signal: context.io.signal,
+  });
+  if (response.statusCode !== 200) {
+    response.resume();
+    throw new Fault("error", `the file store answered ${response.statusCode}`, { hint: "Try again." });
+  }
+  if (output === "-") {
+    for await (const part of response) context.io.stdout.write(part as Buffer);
+    return;
+  }
+  const [, named = "document.pdf"] = /filename="([\w.-]+)"/.exec(response.headers["content-disposition"] ?? "") ?? [];
+  const path = output ?? named;
+  const partial = `${path}.${process.pid}.part`;
+  try {
+    await pipeline(response, createWriteStream(partial, { flags: "wx" }));
+    await rename(partial, path);
+  } catch (error) {
+    await rm(partial, { force: true });
+    if (
+      error instanceof Error &&
+      "code" in error &&
+      ["ENOENT", "EACCES", "EISDIR", "ENOTDIR"].includes(String(error.code))
+    )
+      throw new Fault("usage", `${path} cannot be written (${error.code})`);
+    throw error;
+  }
+  context.say(`Saved ${path}\n`);
+}

@@ -1,0 +1,31 @@
+import { sql } from "drizzle-orm";
+import type { Sweep } from "../lib/sweeps.ts";
+import { printDue, printing } from "./service.ts";
+import { takeDueInvoice } from "./store.ts";
+import { invoices } from "./tables.ts";
+
+/** How long one may be under way before another server takes it up. */
+const again_ms = 3 * 60_000;
+
+/** Documents that were asked for, or whose contents may have changed. One thread prints them, one after the other. */
+export const invoicePrinting: Sweep = {
+  name: printing,
+  every_ms: 1000,
+  due: {
+    table: invoices,
+    id: invoices.id,
+    organization_id: invoices.organization_id,
+    at: invoices.due_at,
+    where: sql`${invoices.due_at} is not null`,
+  },
+  // While one is printed, what the next one needs is read.
+  parallel: 4,
+  share: 2,
+  limit_ms: 2 * 60_000,
+  async work(deps, [key]) {
+    const now = deps.clock.now();
+    const until = new Date(now.getTime() + again_ms);
+    const row = await takeDueInvoice(deps.db, key, now, until);
+    if (row) await printDue(deps, row, until);
+  },
+};

@@ -1,0 +1,183 @@
+import { createHash } from "node:crypto";
+import { allocate, fractionOf } from "../../shared/money.ts";
+import { computeTotals, isPaid, type OrderAggregate } from "../orders/rules.ts";
+import type { OrganizationRow } from "../organizations/rules.ts";
+import type { PaymentRow } from "../payments/rules.ts";
+import type { RefundRow } from "../refunds/rules.ts";
+import type { RegistrationRow } from "../tax/rules.ts";
+import { type InvoiceDocument, type InvoiceTax, type Party, printable } from "./document.ts";
+import type { invoices } from "./tables.ts";
+import { languageFor, wordsOf } from "./words.ts";
+
+export type InvoiceRow = typeof invoices.$inferSelect;
+/** Everything that a document is made of. */
+export type Sources = {
+  invoice: Pick<InvoiceRow, "kind" | "number" | "created_at">;
+  sale: OrderAggregate;
+  seller: OrganizationRow;
+  registrations: readonly RegistrationRow[];
+  payment: PaymentRow | undefined;
+  refund: RefundRow | undefined;
+};
+
+const neutral = "#17212b";
+const dayOf = (date: Date): string => date.toISOString().slice(0, 10);
+const textOrNull = (text: string | null | undefined): string | null => printable(text ?? "") || null;
+
+/** The seller's number where the tax is paid, and its main one otherwise. */
+function taxIdOf({ seller, registrations }: Sources, tax: readonly InvoiceTax[]): string | null {
+  const [first] = tax;
+  const own = registrations.find(
+    ({ tax_id, country, state }) => tax_id && country === first?.country && (state === null || state === first.state),
+  );
+  return textOrNull(own?.tax_id ?? seller.invoice_settings.tax_id);
+}
+
+function describeSeller(sources: Sources, tax: readonly InvoiceTax[]): InvoiceDocument["seller"] {
+  const { seller } = sources;
+  const { legal_name, address } = seller.invoice_settings;
+  const bare = { line1: null, line2: null, postal_code: null, city: null, state: null };
+  const name = printable(legal_name ?? seller.name);
+  return {
+    id: seller.id,
+    name,
+    trade_name: name === printable(seller.name) ? null : printable(seller.name),
+    address: address ?? (seller.country ? { ...bare, country: seller.country } : null),
+    tax_id: taxIdOf(sources, tax),
+    email: textOrNull(seller.email),
+    website: textOrNull(seller.website),
+  };
+}
+
+function describeBuyer({ order, customer }: OrderAggregate): Party {
+  return {
+    name: printable(order.billing_name ?? customer.name ?? customer.email ?? ""),
+    trade_name: null,
+    address: order.billing_address,
+    tax_id: textOrNull(order.customer_tax_id?.[0]),
+    email: textOrNull(customer.email),
+  };
+}
+
+/** The share of each rate in what goes back: of one order's refunds all together no more than was taken. */
+function shareRefund(tax: readonly InvoiceTax[], net_amount: number, refund: RefundRow): InvoiceTax[] {
+  const amounts = allocate(
+    refund.tax_amount,
+    tax.map(({ amount }) => amount),
+  );
+  const base = tax.reduce((sum, { taxable_amount }) => sum + taxable_amount, 0);
+  const bases =
+    base === net_amount
+      ? allocate(
+          refund.amount,
+          tax.map(({ taxable_amount }) => taxable_amount),
+        )
+      : tax.map(({ taxable_amount }) => (net_amount === 0 ? 0 : fractionOf(refund.amount, taxable_amount, net_amount)));
+  return tax.map((one, index) => ({ ...one, taxable_amount: bases[index] ?? 0, amount: amounts[index] ?? 0 }));
+}
+
+const brandOf = (brand: string): string => brand.charAt(0).toUpperCase() + brand.slice(1);
+
+/** The document that a sale, its payment or a refund of it makes. */
+export function describeDocument(sources: Sources): InvoiceDocument {
+  const { invoice, sale, seller, payment, refund } = sources;
+  const { order, customer, items } = sale;
+  const totals = computeTotals(order);
+  const language = languageFor(customer.locale, order.billing_address?.country ?? null);
+  const { tax_lines, tax: treatment, discount } = order.derivation;
+  const tax: InvoiceTax[] = tax_lines.map(({ name, country, state, rate, taxable_amount, amount }) => ({
+    name,
+    country,
+    state,
+    rate,
+    taxable_amount,
+    amount,
+  }));
+  const order_number = order.invoice_number ?? "";
+  const common = {
+    kind: invoice.kind,
+    number: invoice.number,
+    language,
+    currency: order.currency,
+    order_id: order.id,
+    customer_id: order.customer_id,
+    seller: describeSeller(sources, tax),
+    buyer: describeBuyer(sale),
+    tax_reason: treatment.reason === "standard" ? null : treatment.reason,
+    note: null,
+    footer: textOrNull(seller.invoice_settings.footer),
+    accent_color: seller.branding.accent_color ?? neutral,
+  };
+  if (invoice.kind === "credit_note") {
+    if (!refund) throw new Error(`The credit note ${invoice.number} is of no refund.`);
+    const total_amount = refund.amount + refund.tax_amount;
+    return {
+      ...common,
+      issued_on: dayOf(invoice.created_at),
+      reference: { number: order_number, issued_on: dayOf(order.created_at) },
+      lines: [{ label: wordsOf(language).refund_of(order_number), amount: refund.amount }],
+      is_tax_inclusive: false,
+      subtotal_amount: refund.amount,
+      discount: null,
+      net_amount: refund.amount,
+      tax: shareRefund(tax, totals.net_amount, refund),
+      tax_amount: refund.tax_amount,
+      total_amount,
+      balance_amount: 0,
+      paid_amount: total_amount,
+      due_amount: 0,
+      paid_on: null,
+      payment: null,
+    };
+  }
+  const paid = isPaid(order.status);
+  const isReceipt = invoice.kind === "receipt";
+  return {
+    ...common,
+    issued_on: dayOf(isReceipt && payment ? payment.created_at : order.created_at),
+    reference: isReceipt ? { number: order_number, issued_on: dayOf(order.created_at) } : null,
+    lines: items.map(({ label, amount }) => ({ label: printable(label), amount })),
+    is_tax_inclusive: order.tax_behavior === "inclusive",
+    subtotal_amount: order.subtotal_amount,
+    discount:
+      order.discount_amount === 0
+        ? null
+        : { label: printable(discount?.code ?? discount?.name ?? ""), amount: order.discount_amount },
+    net_amount: totals.net_amount,
+    tax,
+    tax_amount: order.tax_amount,
+    total_amount: totals.total_amount,
+    balance_amount: order.applied_balance_amount,
+    paid_amount: paid ? totals.due_amount : 0,
+    due_amount: paid ? 0 : totals.due_amount,
+    paid_on: paid && payment ? dayOf(payment.created_at) : null,
+    payment: paid && payment?.card ? `${brandOf(payment.card.brand)} •••• ${payment.card.last4}` : null,
+  };
+}
+
+/** Counts what is printed: documents are made anew where the way of printing them has changed what they say. */
+const edition = 1;
+
+/** Everything that a file is made of, as one value. */
+export const digestDocument = (document: InvoiceDocument, logo_path: string | null): string =>
+  createHash("sha256")
+    .update(JSON.stringify([edition, document, logo_path]))
+    .digest("base64url");
+
+/** How a file is called where it is saved. */
+export const fileNameOf = (number: string): string => `${number}.pdf`;
+
+/** The series that a number is the next of (ORD-19, ORD-26): an organization's credit notes, a customer's receipts. */
+export const seriesOf = (kind: "credit_note" | "receipt", slug: string, customer_id: string): string =>
+  kind === "credit_note" ? `${slug.toUpperCase()}-CN` : `RCPT-${customer_id.slice(-12).toUpperCase()}`;
+
+/** Where the picture of an address of ours is kept. */
+export const pathOfMedia = (url: string | null | undefined): string | null =>
+  url && URL.canParse(url) ? new URL(url).pathname.split("/").slice(-4).map(decodeURIComponent).join("/") : null;
+
+/** Which kind of picture these bytes are, if it can be printed. */
+export function formatOf(bytes: Uint8Array): "png" | "jpg" | undefined {
+  const begins = (...first: number[]) => first.every((byte, index) => bytes[index] === byte);
+  if (begins(0x89, 0x50, 0x4e, 0x47)) return "png";
+  return begins(0xff, 0xd8, 0xff) ? "jpg" : undefined;
+}

@@ -1,0 +1,220 @@
+import type { invoices as operations } from "../../shared/api/invoices.ts";
+import type { Service } from "../../shared/contract.ts";
+import { ApiError, notFound } from "../../shared/errors.ts";
+import { dropFile, finishFile, keepFile, linkFile } from "../files/service.ts";
+import { findPublic } from "../files/store.ts";
+import { type Ctx, type Deps, organizationOf, type Tx } from "../lib/context.ts";
+import { newId } from "../lib/ids.ts";
+import { Relayed } from "../lib/relayed.ts";
+import { transact } from "../lib/unit-of-work.ts";
+import { isPaid, type OrderAggregate, type OrderRow } from "../orders/rules.ts";
+import { markInvoiced } from "../orders/service.ts";
+import { findOrder } from "../orders/store.ts";
+import { findOrganization } from "../organizations/store.ts";
+import { findPaymentOf } from "../refunds/store.ts";
+import { loadRegistrations } from "../tax/store.ts";
+import type { InvoiceDocument, Logo } from "./document.ts";
+import { printDocument } from "./printer.ts";
+import {
+  describeDocument,
+  digestDocument,
+  fileNameOf,
+  formatOf,
+  type InvoiceRow,
+  pathOfMedia,
+  type Sources,
+  seriesOf,
+} from "./rules.ts";
+import * as store from "./store.ts";
+
+/** The name of the sweep that prints, as it is woken. */
+export const printing = "invoices.print";
+
+/** An order that can have documents, or the refusal. */
+async function findSold(ctx: Ctx, id: string): Promise<OrderAggregate> {
+  const found = await findOrder(ctx.db, organizationOf(ctx), id);
+  if (!found) throw notFound();
+  return found;
+}
+
+function checkDetails({ order }: OrderAggregate): void {
+  if (order.status === "draft" || order.status === "void")
+    throw new ApiError("OrderNotEligibleForInvoice", "This order has no invoice: nothing is sold with it.");
+  if (!order.billing_name?.trim() || !order.billing_address)
+    throw new ApiError(
+      "MissingInvoiceBillingDetails",
+      "The order has no billing name or no billing address. Set both with an update of the order.",
+    );
+}
+
+/**
+ * Have a document printed: its number is taken with the first time. One that is as it should be is left so; one whose contents
+ * have changed is answered again when it has been made anew.
+ */
+async function schedule(ctx: Ctx, place: store.Place, numbered: string | { series: string }): Promise<void> {
+  const made = await store.findInvoice(ctx.db, place);
+  if (made) {
+    if (made.digest === null) return;
+    const { digest } = describePrint(await loadSources(ctx, made));
+    if (digest === made.digest) return;
+  }
+  await transact(ctx, async (tx) => {
+    const now = ctx.clock.now();
+    ctx.jobs.wake(tx, printing);
+    if (made) return store.scheduleInvoice(tx, made, now);
+    const row = { ...place, id: newId(now), created_at: now, due_at: now };
+    if (typeof numbered === "string") {
+      await store.insertInvoice(tx, { ...row, number: numbered });
+      return;
+    }
+    // Who asks for the same at the same time waits here, and finds it made: a number that was taken is used.
+    await store.lockSeries(tx, place.organization_id, numbered.series);
+    if (await store.findInvoice(tx, place)) return;
+    const number = await store.takeNumber(tx, place.organization_id, numbered.series);
+    if (!(await store.insertInvoice(tx, { ...row, number }))) throw new Error(`The number ${number} is taken.`);
+  });
+}
+
+/** The address of a printed document; undefined while there is none. */
+async function linkOf(ctx: Ctx, row: InvoiceRow | undefined): Promise<{ url: string } | undefined> {
+  if (!row?.file_id || row.digest === null) return undefined;
+  const link = await linkFile(ctx, { organization_id: row.organization_id, id: row.file_id });
+  return link && { url: link.url };
+}
+
+const ofOrder = ({ organization_id, id }: OrderRow, kind: "invoice" | "receipt"): store.Place => ({
+  organization_id,
+  kind,
+  order_id: id,
+  refund_id: null,
+});
+
+async function findRefunded(ctx: Ctx, id: string) {
+  const refund = await store.findRefund(ctx.db, { organization_id: organizationOf(ctx), id });
+  // Money that was taken without need is on no invoice.
+  if (!refund || refund.origin === "surplus") throw notFound();
+  const place: store.Place = {
+    organization_id: refund.organization_id,
+    kind: "credit_note",
+    order_id: refund.order_id,
+    refund_id: refund.id,
+  };
+  return { refund, place };
+}
+
+/** Invoices, receipts and credit notes of the API. */
+export const invoiceService: Service<typeof operations, Ctx> = {
+  async generate(ctx, { params }) {
+    const sale = await findSold(ctx, params.id);
+    checkDetails(sale);
+    await schedule(ctx, ofOrder(sale.order, "invoice"), sale.order.invoice_number ?? "");
+  },
+  async get(ctx, { params }) {
+    const { order } = await findSold(ctx, params.id);
+    const link = await linkOf(ctx, await store.findInvoice(ctx.db, ofOrder(order, "invoice")));
+    if (!link) throw notFound();
+    return link;
+  },
+  async receipt(ctx, { params }) {
+    const { order } = await findSold(ctx, params.id);
+    if (!isPaid(order.status) || !(await findPaymentOf(ctx.db, order))) throw notFound();
+    const place = ofOrder(order, "receipt");
+    const row = await store.findInvoice(ctx.db, place);
+    const link = await linkOf(ctx, row);
+    if (link) return link;
+    if (!row) await schedule(ctx, place, { series: seriesOf("receipt", "", order.customer_id) });
+    // It is being printed: there is no address yet, and nothing is wrong.
+    return new Relayed(202, null) as never;
+  },
+  async generateCreditNote(ctx, { params }) {
+    const { refund, place } = await findRefunded(ctx, params.id);
+    const sale = await findSold(ctx, refund.order_id);
+    if (refund.status !== "succeeded")
+      throw new ApiError("OrderNotEligibleForInvoice", "Nothing is credited before the buyer has the money.");
+    checkDetails(sale);
+    const seller = await findOrganization(ctx.db, refund.organization_id);
+    await schedule(ctx, place, { series: seriesOf("credit_note", seller?.slug ?? "", refund.customer_id) });
+  },
+  async creditNote(ctx, { params }) {
+    const { place } = await findRefunded(ctx, params.id);
+    const link = await linkOf(ctx, await store.findInvoice(ctx.db, place));
+    if (!link) throw notFound();
+    return link;
+  },
+};
+
+/** What stands in the documents of an order has changed: those that were made are looked at again. */
+export async function reprintOrder(tx: Tx, ctx: Ctx | Deps, order: OrderRow): Promise<void> {
+  if (await store.scheduleOfOrder(tx, order, ctx.clock.now())) ctx.jobs.wake(tx, printing);
+}
+
+async function loadSources(deps: Pick<Deps, "db">, row: InvoiceRow): Promise<Sources> {
+  const { organization_id, order_id, refund_id } = row;
+  const sale = await findOrder(deps.db, organization_id, order_id);
+  const seller = await findOrganization(deps.db, organization_id);
+  if (!sale || !seller) throw new Error(`The order ${order_id} of a document is gone.`);
+  const registrations = await loadRegistrations(deps.db, organization_id);
+  const payment = await findPaymentOf(deps.db, sale.order);
+  const refund = refund_id === null ? undefined : await store.findRefund(deps.db, { organization_id, id: refund_id });
+  return { invoice: row, sale, seller, registrations, payment, refund };
+}
+
+const logo_bytes_max = 2 * 1024 * 1024;
+
+/** The seller's picture, where it is one that can be printed. */
+async function readLogo({ db, storage }: Deps, path: string | null): Promise<Logo | null> {
+  const file = path === null ? undefined : await findPublic(db, path);
+  if (!file || file.size > logo_bytes_max) return null;
+  const chunks: Buffer[] = [];
+  for await (const chunk of (await storage.read(file.path)) ?? []) chunks.push(chunk as Buffer);
+  const bytes = Buffer.concat(chunks);
+  const format = formatOf(bytes);
+  return format ? { format, bytes } : null;
+}
+
+/** What is to be printed, and whether it is what was. */
+function describePrint(sources: Sources) {
+  const document = describeDocument(sources);
+  const path = pathOfMedia(sources.seller.branding.logo_url);
+  return { document, path, digest: digestDocument(document, path) };
+}
+
+/** Print it; where that fails with the seller's picture, which may be broken, without. */
+async function printWith(deps: Deps, document: InvoiceDocument, logo: Logo | null): Promise<Uint8Array> {
+  if (logo === null) return printDocument(document, null);
+  return printDocument(document, logo).catch((error: unknown) => {
+    deps.log.warn({ err: error, organization_id: document.seller.id }, "A document is printed without its picture.");
+    return printDocument(document, null);
+  });
+}
+
+/**
+ * Bring a document that is due up to date: print it where what stands in it has changed, outside of any transaction, and put
+ * the file in the place of the one before. Killed anywhere it is due again; the file that nobody points to is swept away.
+ */
+export async function printDue(deps: Deps, row: InvoiceRow, taken_until: Date): Promise<void> {
+  const { document, path, digest } = describePrint(await loadSources(deps, row));
+  if (digest === row.digest) return store.settleInvoice(deps.db, row, taken_until);
+  const pdf = await printWith(deps, document, await readLogo(deps, path));
+  const { organization_id } = row;
+  const name = fileNameOf(row.number);
+  const file = await keepFile(deps, { organization_id, name, mime_type: "application/pdf" }, pdf);
+  await transact(deps, async (tx) => {
+    // The order first, as everywhere.
+    if (row.kind === "invoice") await markInvoiced(tx, deps, { organization_id, id: row.order_id });
+    const held = await store.lockInvoice(tx, row);
+    // Another server was faster: its file stands, and this one is swept away.
+    if (!held || held.digest !== row.digest) return;
+    const now = deps.clock.now();
+    await finishFile(tx, file, now);
+    if (held.file_id !== null) await dropFile(tx, { organization_id, id: held.file_id }, now);
+    const isSettled = held.due_at?.getTime() === taken_until.getTime();
+    await store.updateInvoice(tx, row, {
+      digest,
+      file_id: file.id,
+      printed_at: now,
+      modified_at: now,
+      due_at: isSettled ? null : held.due_at,
+    });
+  });
+}

@@ -1,0 +1,106 @@
+import { and, eq, lte, sql } from "drizzle-orm";
+import type { Database, Tx } from "../lib/context.ts";
+import { matchKey, type RowKey } from "../lib/rows.ts";
+import type { RefundRow } from "../refunds/rules.ts";
+import { refunds } from "../refunds/tables.ts";
+import type { DocumentKind } from "./document.ts";
+import type { InvoiceRow } from "./rules.ts";
+import { documentCounters, invoices } from "./tables.ts";
+
+/** Which document: of an order, or of a refund of it. */
+export type Place = { organization_id: string; kind: DocumentKind; order_id: string; refund_id: string | null };
+
+const isAt = ({ organization_id, kind, order_id, refund_id }: Place) =>
+  and(
+    eq(invoices.organization_id, organization_id),
+    refund_id === null ? eq(invoices.order_id, order_id) : eq(invoices.refund_id, refund_id),
+    eq(invoices.kind, kind),
+  );
+
+/** A document, if it was ever asked for. */
+export async function findInvoice(db: Database, place: Place): Promise<InvoiceRow | undefined> {
+  const [row] = await db.select().from(invoices).where(isAt(place));
+  return row;
+}
+
+/** Have a document made anew. */
+export async function scheduleInvoice(tx: Tx, key: RowKey, now: Date): Promise<void> {
+  await tx.update(invoices).set({ due_at: now, digest: null }).where(matchKey(invoices, key));
+}
+
+/** Have what was made of an order looked at again: what stands in it may have changed. */
+export async function scheduleOfOrder(tx: Tx, order: RowKey, now: Date): Promise<boolean> {
+  const rows = await tx
+    .update(invoices)
+    .set({ due_at: now })
+    .where(and(eq(invoices.organization_id, order.organization_id), eq(invoices.order_id, order.id)))
+    .returning({ id: invoices.id });
+  return rows.length > 0;
+}
+
+/** Add a document; undefined where another was faster. */
+export async function insertInvoice(tx: Tx, values: typeof invoices.$inferInsert): Promise<InvoiceRow | undefined> {
+  const [row] = await tx.insert(invoices).values(values).onConflictDoNothing().returning();
+  return row;
+}
+
+/**
+ * The next number of a series. Its counter stays locked until the transaction ends, so that what was committed has no gap and
+ * no double; it is taken last.
+ */
+export async function takeNumber(tx: Tx, organization_id: string, series: string): Promise<string> {
+  const [row] = await tx
+    .insert(documentCounters)
+    .values({ organization_id, series, next_number: 2 })
+    .onConflictDoUpdate({
+      target: [documentCounters.organization_id, documentCounters.series],
+      set: { next_number: sql`${documentCounters.next_number} + 1` },
+    })
+    .returning({ next_number: documentCounters.next_number });
+  if (!row) throw new Error(`The series ${series} gave no number.`);
+  return `${series}-${String(row.next_number - 1).padStart(4, "0")}`;
+}
+
+/** Hold a series, so that whoever else wants its next number sees what was made meanwhile. */
+export const lockSeries = (tx: Tx, organization_id: string, series: string): Promise<unknown> =>
+  tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`${organization_id} ${series}`}, 0))`);
+
+/** Take a document, if it is due. It is put off first, so that no other server works on it at the same time. */
+export async function takeDueInvoice(
+  db: Database,
+  key: RowKey,
+  now: Date,
+  again: Date,
+): Promise<InvoiceRow | undefined> {
+  const [row] = await db
+    .update(invoices)
+    .set({ due_at: again })
+    .where(and(matchKey(invoices, key), lte(invoices.due_at, now)))
+    .returning();
+  return row;
+}
+
+/** A document, kept from changing until the transaction ends. */
+export async function lockInvoice(tx: Tx, key: RowKey): Promise<InvoiceRow | undefined> {
+  const [row] = await tx.select().from(invoices).where(matchKey(invoices, key)).for("update");
+  return row;
+}
+
+/** Change columns of a document that the caller has locked. */
+export async function updateInvoice(db: Database, key: RowKey, patch: Partial<InvoiceRow>): Promise<void> {
+  await db.update(invoices).set(patch).where(matchKey(invoices, key));
+}
+
+/** Note that a document is as it should be, unless it was asked for again meanwhile. */
+export async function settleInvoice(db: Database, key: RowKey, taken_until: Date): Promise<void> {
+  await db
+    .update(invoices)
+    .set({ due_at: null })
+    .where(and(matchKey(invoices, key), eq(invoices.due_at, taken_until)));
+}
+
+/** A refund by its id. */
+export async function findRefund(db: Database, key: RowKey): Promise<RefundRow | undefined> {
+  const [row] = await db.select().from(refunds).where(matchKey(refunds, key));
+  return row;
+}

@@ -1,0 +1,55 @@
+import { sql } from "drizzle-orm";
+import { index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { files } from "../files/tables.ts";
+import { instant, ownedKey, references } from "../lib/columns.ts";
+import { orders } from "../orders/tables.ts";
+import { organization, owned } from "../organizations/tables.ts";
+import { refunds } from "../refunds/tables.ts";
+import type { DocumentKind } from "./document.ts";
+
+/**
+ * The invoice, receipt or credit note of a sale: its number, which it keeps for ever, and the file that was last made. It is
+ * due when the file has to be looked at: it is made anew if what stands in it has changed.
+ */
+export const invoices = pgTable(
+  "invoices",
+  {
+    ...owned(),
+    kind: text().$type<DocumentKind>().notNull(),
+    /** Of an invoice that of its order; the others have series of their own. */
+    number: text().notNull(),
+    order_id: uuid().notNull(),
+    /** Of a credit note. */
+    refund_id: uuid(),
+    /** What the file was made of, as one value. */
+    digest: text(),
+    file_id: uuid(),
+    printed_at: instant(),
+    due_at: instant(),
+  },
+  (table) => [
+    ownedKey(table.id),
+    references(table.order_id, orders),
+    references(table.refund_id, refunds),
+    references(table.file_id, files),
+    uniqueIndex("invoices_number").on(table.organization_id, table.number, table.kind),
+    uniqueIndex("invoices_of_order")
+      .on(table.organization_id, table.order_id, table.kind)
+      .where(sql`${table.refund_id} is null`),
+    uniqueIndex("invoices_of_refund").on(table.organization_id, table.refund_id),
+    index("invoices_due").on(table.organization_id, table.due_at).where(sql`${table.due_at} is not null`),
+  ],
+);
+
+/** The next number of each series but the orders' own: credit notes of an organization, receipts of a customer. */
+export const documentCounters = pgTable(
+  "document_counters",
+  {
+    organization_id: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
+    series: text().notNull(),
+    next_number: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.organization_id, table.series] })],
+);

@@ -1,0 +1,249 @@
+import { and, eq } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { fileSweeps } from "../../server/files/jobs.ts";
+import { files } from "../../server/files/tables.ts";
+import { invoices } from "../../server/invoices/tables.ts";
+import { runSweeps } from "../../server/lib/sweeps.ts";
+import { events } from "../../server/lib/tables.ts";
+import { upload } from "../support/files.ts";
+import { type Floe, type Seller, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
+import { readPdf, readXml, schemaFaults } from "../support/invoices.ts";
+import { sellOrder } from "../support/rows.ts";
+
+let floe: Floe;
+let seller: Seller;
+beforeAll(async () => {
+  floe = await start();
+});
+afterAll(() => floe?.close());
+beforeEach(async () => {
+  seller = await floe.seller();
+});
+
+const address = { country: "FR" as const, line1: "3 rue de la Paix", postal_code: "75002", city: "Paris" };
+const details = { billing_name: "Éditions & Fils", billing_address: address };
+
+/** A sale with what an invoice needs. */
+async function sellTo(given: object = details): Promise<string> {
+  const id = await sellOrder(floe, seller);
+  await seller.client.orders.update({ params: { id }, body: given as never });
+  return id;
+}
+const call = async (method: string, path: string, token = seller.key) => {
+  const { status, json } = await floe.request(method, path, { token });
+  return { status, json: json as { url?: string; error?: string } | null };
+};
+/** The bytes behind a link, fetched without any token. */
+async function fetched(url = ""): Promise<{ status: number; bytes: Uint8Array; headers: Record<string, unknown> }> {
+  const answer = await floe.app.inject({ method: "GET", url: url.slice(floe.url.length) });
+  return { status: answer.statusCode, bytes: new Uint8Array(answer.rawPayload), headers: answer.headers };
+}
+async function printed(path: string) {
+  await floe.runJobs();
+  const { status, json } = await call("GET", path);
+  expect(status).toBe(200);
+  const { bytes, headers } = await fetched(json?.url);
+  return { ...(await readPdf(bytes)), disposition: String(headers["content-disposition"]), url: json?.url ?? "" };
+}
+const rows = () => floe.deps.db.select().from(invoices).where(eq(invoices.organization_id, seller.organization_id));
+const updates = () =>
+  floe.deps.db
+    .select({ id: events.id })
+    .from(events)
+    .where(and(eq(events.organization_id, seller.organization_id), eq(events.type, "order.updated")));
+
+describe("an invoice", () => {
+  test("ORD-22 to ORD-24: asked for, printed, told of, and fetched by a link that is its own permission", async () => {
+    const id = await sellTo();
+    await seller.client.organizations.update({
+      params: { id: seller.organization_id },
+      body: {
+        invoice_settings: {
+          legal_name: "Frost GmbH",
+          tax_id: "DE123456788",
+          address: { country: "DE", city: "Berlin" },
+        },
+      },
+    });
+    expect((await call("GET", `/v1/orders/${id}/invoice`)).status).toBe(404);
+    const told = (await updates()).length;
+    expect(await call("POST", `/v1/orders/${id}/invoice`)).toEqual({ status: 202, json: null });
+    const pdf = await printed(`/v1/orders/${id}/invoice`);
+    const order = await seller.client.orders.get({ params: { id } });
+    expect(order.is_invoice_generated).toBe(true);
+    expect((await updates()).length).toBe(told + 1);
+    expect(pdf.disposition).toContain(`${order.invoice_number}.pdf`);
+    const [file] = pdf.files;
+    expect(await schemaFaults(file?.text ?? "")).toEqual([]);
+    expect(readXml(file?.text ?? "")).toMatchObject({
+      number: order.invoice_number,
+      order_id: id,
+      seller: { name: "Frost GmbH", country: "DE" },
+      buyer: { name: "Éditions & Fils", city: "Paris" },
+      lines: [{ name: "Book", amount: "19.00" }],
+      totals: { GrandTotalAmount: "19.00", DuePayableAmount: "0.00" },
+    });
+    expect((await fetched(pdf.url.slice(0, -4))).status).toBe(403);
+    floe.clock.advance(61 * 60 * 1000);
+    expect((await fetched(pdf.url)).status).toBe(403);
+  });
+
+  test("asking again makes nothing new; what has changed makes it anew, under the same number", async () => {
+    const id = await sellTo();
+    const path = `/v1/orders/${id}/invoice`;
+    await call("POST", path);
+    await floe.runJobs();
+    const [first] = await rows();
+    await call("POST", path);
+    await floe.runJobs();
+    expect(await rows()).toEqual([first]);
+    await seller.client.orders.update({ params: { id }, body: { billing_name: "Another", billing_address: null } });
+    await floe.runJobs();
+    const [second, ...more] = await rows();
+    expect(more).toEqual([]);
+    expect(second).toMatchObject({ id: first?.id, number: first?.number, due_at: null });
+    expect([second?.file_id === first?.file_id, second?.digest === first?.digest]).toEqual([false, false]);
+    // The seller's own details are asked for anew: until then the old page is not shown as the new one.
+    await seller.client.organizations.update({
+      params: { id: seller.organization_id },
+      body: { invoice_settings: { footer: "New small print" } },
+    });
+    await call("POST", path);
+    expect((await call("GET", path)).status).toBe(404);
+    await printed(path);
+    expect((await rows())[0]?.number).toBe(first?.number);
+    await runSweeps(floe.deps, fileSweeps);
+    const kept = await floe.deps.db
+      .select()
+      .from(files)
+      .where(and(eq(files.organization_id, seller.organization_id), eq(files.is_uploaded, true)));
+    expect(kept.filter(({ purged_at }) => purged_at === null)).toHaveLength(1);
+  });
+
+  test("without name or address it is refused, and another seller's order is not there", async () => {
+    const id = await sellOrder(floe, seller);
+    await floe.deps.db.execute(
+      `update orders set billing_name = null where organization_id = '${seller.organization_id}'`,
+    );
+    expect(await call("POST", `/v1/orders/${id}/invoice`)).toMatchObject({
+      status: 422,
+      json: { error: "MissingInvoiceBillingDetails" },
+    });
+    const other = await floe.seller();
+    for (const [method, path] of [
+      ["POST", `/v1/orders/${id}/invoice`],
+      ["GET", `/v1/orders/${id}/invoice`],
+      ["GET", `/v1/orders/${id}/receipt`],
+      ["POST", `/v1/orders/${newId()}/invoice`],
+    ] as const)
+      expect((await call(method, path, other.key)).status).toBe(404);
+    expect(await rows()).toEqual([]);
+  });
+
+  test("a file that we made is in no list of files, and is no picture for everybody", async () => {
+    await call("POST", `/v1/orders/${await sellTo()}/invoice`);
+    await floe.runJobs();
+    expect((await seller.client.files.list({ query: {} })).items).toEqual([]);
+    const [file] = await floe.deps.db.select().from(files).where(eq(files.organization_id, seller.organization_id));
+    expect((await floe.request("GET", `/media/${file?.path}`)).status).toBe(404);
+    const patched = await floe.request("PATCH", `/v1/files/${file?.id}`, { token: seller.key, body: { name: "x" } });
+    expect(patched.status).toBe(404);
+  });
+
+  test("asked for many times at once it is one", async () => {
+    const id = await sellTo();
+    const asked = await Promise.all(Array.from({ length: 8 }, () => call("POST", `/v1/orders/${id}/invoice`)));
+    expect(asked.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 202));
+    await floe.runJobs();
+    expect(await rows()).toHaveLength(1);
+  });
+
+  test("the seller's picture is printed, and one that is broken is left out", async () => {
+    const pixel = Buffer.from(
+      "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+      "base64",
+    );
+    for (const bytes of [pixel, pixel.subarray(0, 40), Buffer.from("<svg/>")]) {
+      const given = { service: "organization_avatar", name: "logo.png", mime_type: "image/png" } as const;
+      const { public_url } = (await upload(floe, seller.client, bytes, given)) as never as { public_url: string };
+      await seller.client.organizations.update({
+        params: { id: seller.organization_id },
+        body: { branding: { logo_url: public_url, accent_color: "#7A3E9D" } },
+      });
+      const id = await sellTo();
+      await call("POST", `/v1/orders/${id}/invoice`);
+      expect((await printed(`/v1/orders/${id}/invoice`)).pages).toBe(1);
+    }
+  });
+});
+
+describe("a receipt", () => {
+  test("ORD-26: is printed when it is first asked for, with a number of the customer's own", async () => {
+    const id = await sellOrder(floe, seller);
+    const path = `/v1/orders/${id}/receipt`;
+    expect(await call("GET", path)).toEqual({ status: 202, json: null });
+    expect(await call("GET", path)).toEqual({ status: 202, json: null });
+    const pdf = await printed(path);
+    expect(pdf.disposition).toMatch(/RCPT-[0-9A-F]{12}-0001\.pdf/);
+    expect(pdf.files).toEqual([]);
+    expect(pdf.metadata).toContain("<pdfaid:part>3</pdfaid:part>");
+  });
+
+  test("what nothing was paid for has none", async () => {
+    const product = await seller.client.products.create({ body: { name: "Gift", prices: [{ amount_type: "free" }] } });
+    const { client_secret, id: checkout_id } = await seller.client.checkouts.create({
+      body: { products: [product.id], customer_email: "free@example.com" },
+    });
+    await floe.client().checkoutClient.confirm({
+      params: { client_secret },
+      body: { customer_name: "Free", customer_billing_address: { country: "FR" } },
+    });
+    await floe.runJobs();
+    const [order] = (await seller.client.orders.list({ query: { checkout_id } })).items;
+    expect((await call("GET", `/v1/orders/${order?.id}/receipt`)).status).toBe(404);
+  });
+});
+
+describe("a credit note", () => {
+  test("of each refund, numbered without a gap though asked for at once", async () => {
+    const refunds: string[] = [];
+    for (let index = 0; index < 3; index++) {
+      const order_id = await sellTo();
+      const { id } = await seller.client.refunds.create({
+        body: { order_id, amount: 500, reason: "customer_request" },
+      });
+      refunds.push(id);
+    }
+    await floe.runJobs();
+    const asked = refunds.flatMap((id) => [id, id, id]).map((id) => call("POST", `/v1/refunds/${id}/credit-note`));
+    expect(new Set((await Promise.all(asked)).map(({ status }) => status))).toEqual(new Set([202]));
+    await floe.runJobs();
+    const numbers = (await rows()).map(({ number }) => number.replace(/^.*-CN-/, "")).toSorted();
+    expect(numbers).toEqual(["0001", "0002", "0003"]);
+    const pdf = await printed(`/v1/refunds/${refunds[0]}/credit-note`);
+    expect(pdf.disposition).toContain("-CN-");
+  });
+
+  test("another seller's refund is not there", async () => {
+    expect((await call("POST", `/v1/refunds/${newId()}/credit-note`)).status).toBe(404);
+    expect((await call("GET", `/v1/refunds/${newId()}/credit-note`)).status).toBe(404);
+  });
+});
+
+describe("what an invoice says of the seller", () => {
+  const update = (body: object) =>
+    floe.request("PATCH", `/v1/organizations/${seller.organization_id}`, { token: seller.key, body });
+
+  test("is kept in parts: what is not named stays, null takes it away", async () => {
+    await update({ invoice_settings: { legal_name: "Frost GmbH", footer: "Small print" } });
+    await update({ invoice_settings: { legal_name: null, tax_id: " DE123456788 " } });
+    const { invoice_settings } = await seller.client.organizations.get({ params: { id: seller.organization_id } });
+    expect(invoice_settings).toEqual({ legal_name: null, address: null, tax_id: "DE123456788", footer: "Small print" });
+  });
+
+  test("takes no address of a picture elsewhere, and no word for a colour", async () => {
+    for (const branding of [{ logo_url: "https://elsewhere.example/logo.png" }, { accent_color: "red" }])
+      expect((await update({ branding })).status).toBe(422);
+  });
+});
