@@ -1,8 +1,9 @@
 import { ApiError, notFound } from "../../shared/errors.ts";
+import { type CustomerRow, emailKey } from "../customers/rules.ts";
 import { atClockOf } from "../lib/clock.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
 import { type OrganizationRow, organizationOut } from "../organizations/rules.ts";
-import { hasBillable } from "../subscriptions/store.ts";
+import { hadTrial, hasBillable } from "../subscriptions/store.ts";
 import { type CheckoutAggregate, productOf } from "./rules.ts";
 import { findBySecret, loadCheckout, lockBySecret, type WithSeller } from "./store.ts";
 
@@ -42,4 +43,21 @@ export async function checkSubscribed(tx: Tx, seller: OrganizationRow, aggregate
   if (customer_id === null && email === null) return;
   if (await hasBillable(tx, organization_id, { customer_id, email }))
     throw new ApiError("AlreadyActiveSubscriptionError", "You already have an active subscription.");
+}
+
+/** Whether it matters which card a buyer pays with: a discount or a trial is for each of them only so often. */
+export const asksForCard = (seller: OrganizationRow, { row, discount }: CheckoutAggregate): boolean =>
+  Boolean(discount?.max_redemptions_per_customer) ||
+  (row.trial_end !== null && organizationOut(seller).subscription_settings.prevent_trial_abuse);
+
+/** Refuse a second trial of one buyer where the seller says so; they may buy without it (CHK-53). */
+export async function checkTrialled(
+  tx: Tx,
+  seller: OrganizationRow,
+  { id: customer_id, organization_id }: CustomerRow,
+  { email, of_card }: { email: string; of_card: readonly string[] },
+): Promise<void> {
+  if (!organizationOut(seller).subscription_settings.prevent_trial_abuse) return;
+  if (await hadTrial(tx, organization_id, { customer_id, email_key: emailKey(email), of_card }))
+    throw new ApiError("TrialAlreadyRedeemed", "You have had a trial before. You can buy without it.");
 }

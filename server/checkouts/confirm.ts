@@ -13,11 +13,13 @@ import type { Ctx, Tx } from "../lib/context.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { type NewOrder, openOrder, reopenOrder, scheduleSettlement } from "../orders/service.ts";
 import { isReadyForPayment } from "../organizations/rules.ts";
+import { findFingerprint } from "../payments/methods.ts";
 import type { PaymentRow, SetupRow } from "../payments/rules.ts";
 import { chargePayment, type Settled, startPayment } from "../payments/settlement.ts";
 import { executeSetup, startSetup } from "../payments/setups.ts";
+import { findOrdersOfCard } from "../payments/store.ts";
 import type { PriceRow } from "../products/rules.ts";
-import { checkSubscribed, lockOfBuyer, type Opened } from "./access.ts";
+import { asksForCard, checkSubscribed, checkTrialled, lockOfBuyer, type Opened } from "./access.ts";
 import { findNamedDiscount } from "./choose.ts";
 import { findOrCreateCustomer } from "./customer.ts";
 import { planChange, type Sent } from "./plan-update.ts";
@@ -28,9 +30,17 @@ import { serializePublicCheckout } from "./serialize.ts";
 import { isSignedQuote } from "./signed-quote.ts";
 import { updateCheckout } from "./store.ts";
 
-/** What was written; refused where the buyer was shown other terms, which they are to see first. */
-type Written = Opened & { payment: PaymentRow | null; setup: SetupRow | null; isRefused: boolean };
-type Agreed = { token: string | null | undefined; quote: string | null | undefined };
+/**
+ * What was written. Refused: the buyer was shown other terms, which they are to see first. Asking: it matters which card it
+ * is, and nothing was written yet.
+ */
+type Written = Opened & { payment: PaymentRow | null; setup: SetupRow | null; isRefused: boolean; isAsking: boolean };
+type Agreed = {
+  token: string | null | undefined;
+  quote: string | null | undefined;
+  /** What tells the card from others; undefined where nobody has asked, null where the processor does not say. */
+  card: string | null | undefined;
+};
 
 /**
  * Confirm a checkout: everything is written down in one transaction, and only then is the processor asked. What becomes of
@@ -41,9 +51,14 @@ export async function confirmCheckout(
   client_secret: string,
   { confirmation_token_id, quote, ...sent }: z.output<typeof CheckoutConfirm>,
 ): Promise<z.output<typeof CheckoutPublicConfirmed>> {
-  const written = await transact(asked, (tx) =>
-    writeConfirmation(tx, asked, client_secret, sent, { token: confirmation_token_id, quote }),
-  );
+  const agreed = { token: confirmation_token_id, quote };
+  const write = (card?: string | null) =>
+    transact(asked, (tx) => writeConfirmation(tx, asked, client_secret, sent, { ...agreed, card }));
+  const first = await write();
+  // Which card it is says the processor alone, who is not asked in a transaction.
+  const written = first.isAsking
+    ? await write(await findFingerprint(asked, first.aggregate.row.organization_id, confirmation_token_id ?? ""))
+    : first;
   const { aggregate, seller, payment, setup, ctx, isRefused } = written;
   if (isRefused) throw refuseQuote(serializePublicCheckout(aggregate, seller, ctx));
   const settled = payment
@@ -74,7 +89,7 @@ async function writeConfirmation(
   asked: Ctx,
   client_secret: string,
   sent: Sent,
-  { token, quote: agreed }: Agreed,
+  { token, quote: agreed, card }: Agreed,
 ): Promise<Written> {
   const opened = await lockOfBuyer(tx, asked, client_secret);
   const { aggregate: before, seller, ctx } = opened;
@@ -86,7 +101,7 @@ async function writeConfirmation(
     const row = await updateCheckout(tx, before.row, { ...patch, modified_at: now });
     const aggregate = { ...filled, row };
     await emitCheckout(tx, ctx, "checkout.updated", aggregate);
-    return { ...opened, aggregate, payment: null, setup: null, isRefused: true };
+    return { ...opened, aggregate, payment: null, setup: null, isRefused: true, isAsking: false };
   }
   await checkSubscribed(tx, seller, filled);
   const { quote, trial_end } = filled.row;
@@ -102,10 +117,16 @@ async function writeConfirmation(
   else if (filled.price.is_archived)
     faults.push(fault(["product_price_id"], "Price is archived.", "value_error", filled.price.id));
   if (faults.length > 0) throw invalid(...faults);
+  if (token && card === undefined && asksForCard(seller, filled))
+    return { ...opened, payment: null, setup: null, isRefused: false, isAsking: true };
 
   const customer = await findOrCreateCustomer(tx, ctx, filled.row);
   // A team may have no address of its own; the buyer's is asked for then.
   const email = customer.email ?? filled.row.customer_email ?? "";
+  if (trial_end) {
+    const of_card = card ? await findOrdersOfCard(tx, filled.row.organization_id, card) : [];
+    await checkTrialled(tx, seller, customer, { email, of_card });
+  }
   const wanted = planOrder(filled, prices, customer, now);
   const { order_id } = before.row;
   const order = order_id === null ? await openOrder(tx, ctx, wanted) : await reopenOrder(tx, ctx, order_id, wanted);
@@ -118,12 +139,12 @@ async function writeConfirmation(
     modified_at: ctx.clock.now(),
   });
   if (filled.discount) {
-    const taker = { checkout_id: row.id, order_id: order.id, customer_id: customer.id, email };
+    const taker = { checkout_id: row.id, order_id: order.id, customer_id: customer.id, email, card: card ?? null };
     await redeemDiscount(tx, ctx, filled.discount, taker);
   }
   const aggregate = { ...filled, row };
   await emitCheckout(tx, ctx, "checkout.updated", aggregate);
-  const written = { aggregate, seller, ctx, payment: null, setup: null, isRefused: false };
+  const written = { aggregate, seller, ctx, payment: null, setup: null, isRefused: false, isAsking: false };
   if (flags.is_payment_required) {
     const keep = flags.is_payment_setup_required;
     const payer = { email, confirmation_token_id: token ?? "", keep };

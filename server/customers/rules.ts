@@ -131,3 +131,9 @@ export function planAnonymization(row: CustomerRow, mask: (text: string) => stri
     anonymized_at: now,
   };
 }
+
+/** An address as it is compared, so that one person is one: small, and without what follows a plus (DSC-15, CHK-53). */
+export function emailKey(email: string): string {
+  const [local = "", host = ""] = email.toLowerCase().split(/@(?=[^@]*$)/);
+  return `${local.split("+", 1)[0]}@${host}`;
+}

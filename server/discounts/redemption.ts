@@ -1,12 +1,14 @@
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
+import { emailKey } from "../customers/rules.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import type { RowKey } from "../lib/rows.ts";
 import type { LimitedDiscount } from "./rules.ts";
-import { emailKey, isLimited, isRedeemable } from "./rules.ts";
+import { isLimited, isRedeemable } from "./rules.ts";
 import { countTaken, deleteRedemption, insertRedemption, lockDiscount } from "./store.ts";
 
-type Taker = { checkout_id: string; order_id: string; customer_id: string; email: string };
+/** Who takes it. `card`: what tells the card that they pay with from others, where anybody knows. */
+type Taker = { checkout_id: string; order_id: string; customer_id: string; email: string; card: string | null };
 
 /**
  * Take a discount for a checkout that is confirmed, or refuse (DSC-11, DSC-12, DSC-15). One with a limit is locked first and
@@ -21,7 +23,7 @@ export async function redeemDiscount(tx: Tx, ctx: Ctx, found: LimitedDiscount, t
   const { email, ...ids } = taker;
   const email_key = emailKey(email);
   if (row.max_redemptions_per_customer !== null) {
-    const taken = await countTaken(tx, row, { customer_id: ids.customer_id, email_key });
+    const taken = await countTaken(tx, row, { ...ids, email_key });
     if (taken >= row.max_redemptions_per_customer)
       throw new ApiError("DiscountRedemptionLimitReached", "You have used this discount as often as you can.");
   }

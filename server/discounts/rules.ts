@@ -175,9 +175,3 @@ export function discountTermsIn(row: DiscountRow, currency: string): DiscountTer
 /** A discount has a limit, so taking it takes a lock (DSC-12). */
 export const isLimited = (row: DiscountRow): boolean =>
   row.max_redemptions !== null || row.max_redemptions_per_customer !== null;
-
-/** An address as it is compared, so that one person is one: small, and without what follows a plus (DSC-15). */
-export function emailKey(email: string): string {
-  const [local = "", host = ""] = email.toLowerCase().split(/@(?=[^@]*$)/);
-  return `${local.split("+", 1)[0]}@${host}`;
-}

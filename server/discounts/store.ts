@@ -109,10 +109,13 @@ export async function findKept(
     .where(and(eq(discounts.organization_id, organization_id), inArray(discounts.id, [...ids])));
 }
 
-/** A discount that was not deleted, kept from changing until the transaction ends, as it stands once the lock is had. */
+/**
+ * A discount that was not deleted, kept from changing until the transaction ends, as it stands once the lock is had. Orders
+ * may point to it all the while: a lock that kept those off would be waited for by each who had just done so.
+ */
 export async function lockDiscount(tx: Tx, organization_id: string, id: string): Promise<DiscountRow | undefined> {
   const it = and(living(organization_id), eq(discounts.id, id));
-  const [held] = await tx.select({ id: discounts.id }).from(discounts).where(it).for("update");
+  const [held] = await tx.select({ id: discounts.id }).from(discounts).where(it).for("no key update");
   // What was counted while it was waited for is seen by a statement of its own alone.
   const [row] = held ? await tx.select(counted).from(discounts).where(it) : [];
   return row;
@@ -133,14 +136,18 @@ const count = async (tx: Tx, key: RowKey, by: number): Promise<void> => {
     .where(matchKey(discounts, key));
 };
 
-/** How often a buyer has taken a discount: they, or their address; not what was given back in full (DSC-15). */
+/** How often a buyer has taken a discount: they, their address or their card; not what was given back in full (DSC-15). */
 export async function countTaken(
   tx: Tx,
   { organization_id, id }: RowKey,
-  { customer_id, email_key }: { customer_id: string; email_key: string },
+  { customer_id, email_key, card }: { customer_id: string; email_key: string; card: string | null },
 ): Promise<number> {
   const r = discountRedemptions;
-  const theirs = or(eq(r.customer_id, customer_id), eq(r.email_key, email_key));
+  const theirs = or(
+    eq(r.customer_id, customer_id),
+    eq(r.email_key, email_key),
+    card === null ? undefined : eq(r.card, card),
+  );
   const [row] = await tx
     .select({ taken: sql<number>`count(*)::int`.mapWith(Number) })
     .from(r)

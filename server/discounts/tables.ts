@@ -81,6 +81,8 @@ export const discountRedemptions = pgTable(
     customer_id: uuid().notNull(),
     /** The address as it is compared: small, without what follows a plus (DSC-15). */
     email_key: text().notNull(),
+    /** What tells the card that they pay with from others, where that matters (DSC-15). */
+    card: text(),
     is_counted: boolean().notNull(),
   },
   (table) => [
@@ -90,6 +92,7 @@ export const discountRedemptions = pgTable(
     uniqueIndex("discount_redemptions_of_checkout").on(table.organization_id, table.checkout_id),
     index("discount_redemptions_by_customer").on(table.organization_id, table.discount_id, table.customer_id),
     index("discount_redemptions_by_email").on(table.organization_id, table.discount_id, table.email_key),
+    index("discount_redemptions_by_card").on(table.organization_id, table.discount_id, table.card),
     index("discount_redemptions_uncounted")
       .on(table.organization_id, table.discount_id)
       .where(sql`not ${table.is_counted}`),

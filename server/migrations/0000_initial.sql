@@ -344,6 +344,7 @@ CREATE TABLE "discount_redemptions" (
 	"order_id" uuid NOT NULL,
 	"customer_id" uuid NOT NULL,
 	"email_key" text NOT NULL,
+	"card" text,
 	"is_counted" boolean NOT NULL,
 	CONSTRAINT "discount_redemptions_pkey" PRIMARY KEY("organization_id","id")
 );
@@ -875,6 +876,7 @@ CREATE TABLE "subscriptions" (
 	"current_period_end" timestamp with time zone NOT NULL,
 	"trial_start" timestamp with time zone,
 	"trial_end" timestamp with time zone,
+	"trial_email_key" text,
 	"cancel_at_period_end" boolean DEFAULT false NOT NULL,
 	"canceled_at" timestamp with time zone,
 	"ends_at" timestamp with time zone,
@@ -1107,6 +1109,7 @@ CREATE INDEX "discount_products_of_product" ON "discount_products" USING btree (
 CREATE UNIQUE INDEX "discount_redemptions_of_checkout" ON "discount_redemptions" USING btree ("organization_id","checkout_id");--> statement-breakpoint
 CREATE INDEX "discount_redemptions_by_customer" ON "discount_redemptions" USING btree ("organization_id","discount_id","customer_id");--> statement-breakpoint
 CREATE INDEX "discount_redemptions_by_email" ON "discount_redemptions" USING btree ("organization_id","discount_id","email_key");--> statement-breakpoint
+CREATE INDEX "discount_redemptions_by_card" ON "discount_redemptions" USING btree ("organization_id","discount_id","card");--> statement-breakpoint
 CREATE INDEX "discount_redemptions_uncounted" ON "discount_redemptions" USING btree ("organization_id","discount_id") WHERE not "discount_redemptions"."is_counted";--> statement-breakpoint
 CREATE UNIQUE INDEX "discounts_code" ON "discounts" USING btree ("organization_id",lower("code")) WHERE "discounts"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "discounts_by_creation" ON "discounts" USING btree ("organization_id","created_at","id") WHERE "discounts"."deleted_at" is null;--> statement-breakpoint
@@ -1184,6 +1187,7 @@ CREATE INDEX "subscriptions_by_start" ON "subscriptions" USING btree ("organizat
 CREATE INDEX "subscriptions_by_period" ON "subscriptions" USING btree ("organization_id","current_period_end","id");--> statement-breakpoint
 CREATE INDEX "subscriptions_by_customer" ON "subscriptions" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "subscriptions_by_product" ON "subscriptions" USING btree ("organization_id","product_id");--> statement-breakpoint
+CREATE INDEX "subscriptions_by_trial" ON "subscriptions" USING btree ("organization_id","trial_email_key") WHERE "subscriptions"."trial_email_key" is not null;--> statement-breakpoint
 CREATE INDEX "subscriptions_by_discount" ON "subscriptions" USING btree ("organization_id","discount_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "tax_registrations_place" ON "tax_registrations" USING btree ("organization_id","country",coalesce("state", ''),"scheme");--> statement-breakpoint
 CREATE INDEX "tax_registrations_by_creation" ON "tax_registrations" USING btree ("organization_id","created_at","id");--> statement-breakpoint

@@ -3,6 +3,7 @@ import type { Interval } from "../../shared/calendar.ts";
 import type { Service } from "../../shared/contract.ts";
 import { notFound } from "../../shared/errors.ts";
 import type { Quote } from "../../shared/pricing.ts";
+import { emailKey } from "../customers/rules.ts";
 import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
@@ -56,6 +57,7 @@ export async function startSubscription(tx: Tx, ctx: Deps | Ctx, wanted: NewSubs
     customer_id: customer.id,
     product_id: product.id,
     discount_id: discount?.id ?? null,
+    trial_email_key: trial_end && customer.email ? emailKey(customer.email) : null,
   };
   const priced = prices.map((price) => ({ product_price_id: price.id, amount: amountOf(quote, price) }));
   const parts = { customer, product, discount, prices };

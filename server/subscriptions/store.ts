@@ -1,4 +1,4 @@
-import { and, count, eq, inArray, isNull, sql } from "drizzle-orm";
+import { and, count, eq, inArray, isNotNull, isNull, or, sql } from "drizzle-orm";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
@@ -12,6 +12,7 @@ import {
   type Paging,
 } from "../lib/page.ts";
 import { followKey, matchKey } from "../lib/rows.ts";
+import { orders } from "../orders/tables.ts";
 import type { PricedProduct } from "../products/rules.ts";
 import { findPrices, findProducts } from "../products/store.ts";
 import { products } from "../products/tables.ts";
@@ -160,6 +161,29 @@ export async function hasBillable(
         isNull(customers.deleted_at),
       ),
     )
+    .limit(1);
+  return row !== undefined;
+}
+
+/** Whether somebody has had a trial of this seller before: the customer, their address, or their card (CHK-53). */
+export async function hadTrial(
+  db: Database,
+  organization_id: string,
+  { customer_id, email_key, of_card }: { customer_id: string; email_key: string; of_card: readonly string[] },
+): Promise<boolean> {
+  const begun = db
+    .select({ id: orders.subscription_id })
+    .from(orders)
+    .where(and(eq(orders.organization_id, organization_id), inArray(orders.id, [...of_card])));
+  const theirs = or(
+    eq(subscriptions.customer_id, customer_id),
+    eq(subscriptions.trial_email_key, email_key),
+    inArray(subscriptions.id, begun),
+  );
+  const [row] = await db
+    .select({ id: subscriptions.id })
+    .from(subscriptions)
+    .where(and(eq(subscriptions.organization_id, organization_id), isNotNull(subscriptions.trial_email_key), theirs))
     .limit(1);
   return row !== undefined;
 }

@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { Subscription } from "../../shared/api/subscriptions.ts";
 import type { Interval } from "../../shared/calendar.ts";
@@ -25,6 +26,8 @@ export const subscriptions = pgTable(
     current_period_end: instant().notNull(),
     trial_start: instant(),
     trial_end: instant(),
+    /** Whose trial it was, as addresses are compared; null where there was none (CHK-53). */
+    trial_email_key: text(),
     cancel_at_period_end: boolean().notNull().default(false),
     canceled_at: instant(),
     ends_at: instant(),
@@ -53,6 +56,9 @@ export const subscriptions = pgTable(
     index("subscriptions_by_period").on(table.organization_id, table.current_period_end, table.id),
     index("subscriptions_by_customer").on(table.organization_id, table.customer_id),
     index("subscriptions_by_product").on(table.organization_id, table.product_id),
+    index("subscriptions_by_trial")
+      .on(table.organization_id, table.trial_email_key)
+      .where(sql`${table.trial_email_key} is not null`),
     index("subscriptions_by_discount").on(table.organization_id, table.discount_id),
   ],
 );

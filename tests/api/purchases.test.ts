@@ -199,6 +199,38 @@ describe("subscriptions", () => {
     expect(json).toMatchObject({ trial_end: null, is_payment_required: true });
   });
 
+  test("have one trial for each buyer where the seller says so, told by address and card (CHK-53)", async () => {
+    const own = await floe.seller("trials");
+    const settings = (await own.client.organizations.get({ params: { id: own.organization_id } }))
+      .subscription_settings;
+    await own.client.organizations.update({
+      params: { id: own.organization_id },
+      body: {
+        subscription_settings: { ...settings, allow_multiple_subscriptions: true, prevent_trial_abuse: true },
+      } as never,
+    });
+    const product = await own.client.products.create({
+      body: {
+        name: "Guide",
+        recurring_interval: "month",
+        trial_interval: "day",
+        trial_interval_count: 7,
+        prices: [{ amount_type: "fixed", price_amount: 1000 }],
+      },
+    });
+    const begin = async (customer_email: string, card: string, more: object = {}) => {
+      const { client_secret } = await own.client.checkouts.create({ body: { products: [product.id] } });
+      const body = { ...payment, customer_email, confirmation_token_id: card, ...more };
+      const answer = await buyer("POST", `/v1/checkouts/client/${client_secret}/confirm`, body);
+      return answer.json.error ?? answer.json.status;
+    };
+    expect(await begin("trial@example.com", "pm_card_visa")).toBe("confirmed");
+    expect(await begin("Trial+again@example.com", "pm_card_mastercard")).toBe("TrialAlreadyRedeemed");
+    expect(await begin("other@example.com", "pm_card_visa")).toBe("TrialAlreadyRedeemed");
+    expect(await begin("other@example.com", "pm_card_visa", { allow_trial: false })).toBe("confirmed");
+    expect(await begin("third@example.com", "pm_card_amex")).toBe("confirmed");
+  });
+
   test("that cost nothing, or only what is used, begin without a charge", async () => {
     const meter = await seller.client.meters.create({
       body: { name: "Calls", filter: { conjunction: "and", clauses: [] }, aggregation: { func: "count" } },
