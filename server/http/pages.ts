@@ -37,8 +37,8 @@ const isVerification = (code: string): boolean =>
 const policy = (ancestors: string, styles = "") =>
   [
     "default-src 'self'",
-    "script-src 'self' https://js.stripe.com",
-    "frame-src 'self' https://js.stripe.com https://hooks.stripe.com",
+    "script-src 'self' https://js.stripe.com https://*.js.stripe.com",
+    "frame-src 'self' https://js.stripe.com https://*.js.stripe.com https://hooks.stripe.com",
     "connect-src 'self' https://api.stripe.com",
     `style-src 'self'${styles}`,
     "img-src 'self' data: https:",

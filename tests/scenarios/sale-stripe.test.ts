@@ -90,6 +90,53 @@ test("the test card form is not served", async () => {
   expect((await floe.request("POST", "/v1/payment-processor/test/confirmation-tokens", { body })).status).toBe(404);
 });
 
+describe("a card that is kept", () => {
+  const trial = { trial_interval: "day", trial_interval_count: 7 };
+  /** Sell a subscription to somebody new; answers what Stripe was asked for. */
+  const sell = async (fields: object, confirmation_token_id: string) => {
+    const prices = [{ amount_type: "fixed", price_amount: 1900 }];
+    const product = { name: "Journal", prices, recurring_interval: "month", ...fields };
+    const { id: sold } = await seller.client.products.create({ body: product as never });
+    const { id, client_secret } = await seller.client.checkouts.create({ body: { products: [sold] } });
+    const before = standIn.requests.length;
+    const body = { ...buyer, customer_email: `${newId()}@example.com`, confirmation_token_id };
+    const { status } = await floe.request("POST", `/v1/checkouts/client/${client_secret}/confirm`, { body });
+    const made = standIn.requests.slice(before).filter(({ method }) => method === "POST");
+    return { id, status, made: made.map(({ path }) => path) };
+  };
+
+  test("SUB-03: with the first payment of a subscription, in the same go", async () => {
+    const { id, status, made } = await sell({}, "ctoken_visa");
+    expect([status, made]).toEqual([200, ["/v1/customers", "/v1/payment_intents"]]);
+    const intent = [...standIn.intents.values()].at(-1);
+    expect(intent).toMatchObject({ status: "succeeded", setup_future_usage: "off_session", amount: 1900 });
+    expect(standIn.methods.get(String(intent?.payment_method))).toMatchObject({ customer: intent?.customer });
+    expect(await outcome(id)).toMatchObject({ status: "succeeded", payments: ["succeeded"] });
+  });
+
+  test("CHK-42: without a payment where a trial begins, once the bank has been answered", async () => {
+    const { id, status, made } = await sell(trial, "ctoken_threeDSecure2Required");
+    expect([status, made]).toEqual([200, ["/v1/customers", "/v1/setup_intents"]]);
+    const setup = [...standIn.setups.values()].at(-1);
+    expect(setup).toMatchObject({ status: "requires_action", usage: "off_session" });
+    expect((await outcome(id)).status).toBe("confirmed");
+    standIn.authenticate(setup?.client_secret ?? "", true);
+    const told = standIn.eventsOf(/^setup_intent.succeeded$/).at(-1);
+    const { body, signature } = standIn.sign(told ?? {}, webhook_secret);
+    const headers = { "stripe-signature": signature };
+    expect((await floe.request("POST", "/v1/integrations/stripe/webhook", { body, headers })).status).toBe(200);
+    await floe.runJobs();
+    expect(await outcome(id)).toMatchObject({ status: "succeeded", payments: [] });
+    expect(standIn.methods.get(String(setup?.payment_method))).toMatchObject({ customer: setup?.customer });
+  });
+
+  test("a refused one opens the checkout again", async () => {
+    const { id, status } = await sell(trial, "ctoken_chargeDeclined");
+    expect(status).toBe(400);
+    expect(await outcome(id)).toEqual({ status: "open", orders: 0, payments: [] });
+  });
+});
+
 describe("lost answers", () => {
   test("all of them lost: the sweep finds the intent by our own id, and the sale completes", async () => {
     const checkout = await create();

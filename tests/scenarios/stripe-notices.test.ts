@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { orders } from "../../server/orders/tables.ts";
@@ -151,6 +152,13 @@ describe("what Stripe tells", () => {
     await floe.runJobs();
     expect(await outcome(id)).toEqual(sold);
   });
+});
+
+test("the events that an operator is told to subscribe to are those that are understood", () => {
+  const named = [...readFileSync("docs/payments.md", "utf8").matchAll(/^- `([\w.]+)`$/gm)].map(([, name]) => name);
+  const read = readFileSync("server/processors/stripe-events.ts", "utf8").matchAll(/case "([\w.]+)":/g);
+  expect(named.sort()).toEqual([...read].map(([, name]) => name).sort());
+  expect(named.length).toBeGreaterThan(10);
 });
 
 describe("what is not Stripe's word about this payment", () => {

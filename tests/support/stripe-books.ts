@@ -1,6 +1,12 @@
 /** The books of the stand-in: Stripe's objects with the states and rules that floe meets, and the events that they cause. */
 import type Stripe from "stripe";
-import { outcomes, savedOutcome, setupOutcome, testMethods } from "../../server/processors/test-cards.ts";
+import {
+  outcomes,
+  refundStatuses,
+  savedOutcome,
+  setupOutcome,
+  testMethods,
+} from "../../server/processors/test-cards.ts";
 import type { Known } from "./stripe-description.ts";
 import { calculateTax } from "./stripe-tax.ts";
 
@@ -67,7 +73,6 @@ export function openBooks(now: () => number, told: (event: Happened) => void) {
   const tokens = new Map<string, { used: boolean; setup_future_usage: string | null }>();
   const events: Happened[] = [];
   let made = 0;
-  let refund_status = "succeeded";
   const next = (prefix: string): string => {
     made += 1;
     return `${prefix}_${made}`;
@@ -274,6 +279,7 @@ export function openBooks(now: () => number, told: (event: Happened) => void) {
     const amount = body.amount ?? left;
     if (amount > left) throw invalid("Refund amount is greater than unrefunded amount on charge.", undefined, "amount");
     const id = next("re");
+    const { first } = refundStatuses(cards.get(String(intent.payment_method))?.scenario ?? "success");
     const refund: Refund = {
       ...common("refund"),
       id,
@@ -283,7 +289,7 @@ export function openBooks(now: () => number, told: (event: Happened) => void) {
       payment_intent,
       metadata: { ...(body.metadata as Record<string, string>) },
       reason: body.reason ?? null,
-      status: refund_status,
+      status: first,
     };
     refunds.set(id, refund);
     paid.amount_refunded = Number(paid.amount_refunded) + amount;
@@ -511,10 +517,6 @@ export function openBooks(now: () => number, told: (event: Happened) => void) {
       const last_payment_error = authentication_failed;
       Object.assign(intent, { status: "requires_payment_method", last_payment_error, next_action: null });
       happen("payment_intent.payment_failed", intent);
-    },
-    /** How refunds stand when they have just been asked for. */
-    refundsBecome(status: "succeeded" | "pending"): void {
-      refund_status = status;
     },
     moveRefund,
     dispute,

@@ -76,14 +76,14 @@ export async function startStripe() {
   const keys = new Map<string, Remembered>();
   const faults: string[] = [];
   const requests: { method: string; path: string; key: string | undefined; form: URLSearchParams }[] = [];
-  const troubles: { trouble: Trouble; of: RegExp; times: number }[] = [];
+  const troubles: { trouble: Trouble; of: RegExp; times: number; meanwhile: (() => void) | undefined }[] = [];
   let latency_ms = 0;
 
   /** How this call goes wrong, if it does. */
-  function takeTrouble(operation: string): Trouble | undefined {
+  function takeTrouble(operation: string) {
     const found = troubles.find(({ of, times }) => times > 0 && of.test(operation));
     if (found) found.times -= 1;
-    return found?.trouble;
+    return found;
   }
   function perform(request: Exclude<ReturnType<typeof readRequest>, string>): Answer {
     try {
@@ -110,7 +110,8 @@ export async function startStripe() {
         json: { error: { type: "invalid_request_error", code: "parameter_unknown", message: read } },
       };
     }
-    const trouble = takeTrouble(read.operation);
+    const { trouble, meanwhile } = takeTrouble(read.operation) ?? {};
+    if (trouble === "unreached") meanwhile?.();
     if (trouble === "unreached") return undefined;
     if (trouble === "rate_limit") return refusals.rate_limit;
     const asked = `${method} ${url.pathname} ${body}`;
@@ -130,6 +131,7 @@ export async function startStripe() {
       const fault = judgeAnswer(read.operation, done.status, done.json);
       if (fault) faults.push(fault);
     }
+    meanwhile?.();
     return trouble === "lost" ? undefined : structuredClone(remembered.answer);
   }
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -144,8 +146,11 @@ export async function startStripe() {
   const server = createServer(handling(serve));
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const { port } = server.address() as AddressInfo;
-  const trouble = (kind: Trouble, { of = /^POST /, times = 1 } = {}): void =>
-    void troubles.push({ trouble: kind, of, times });
+  /** The next calls go wrong in this way; `meanwhile` is called when one does, before it is given up. */
+  const trouble = (
+    kind: Trouble,
+    { of = /^POST /, times = 1, meanwhile }: { of?: RegExp; times?: number; meanwhile?: () => void } = {},
+  ) => void troubles.push({ trouble: kind, of, times, meanwhile });
 
   return {
     ...books,
