@@ -5,6 +5,7 @@ import { files } from "../../server/files/tables.ts";
 import { invoices } from "../../server/invoices/tables.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
 import { events } from "../../server/lib/tables.ts";
+import { orders } from "../../server/orders/tables.ts";
 import { upload } from "../support/files.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
@@ -87,6 +88,47 @@ describe("an invoice", () => {
     expect((await fetched(pdf.url.slice(0, -4))).status).toBe(403);
     floe.clock.advance(61 * 60 * 1000);
     expect((await fetched(pdf.url)).status).toBe(403);
+  });
+
+  test("says of tax what the order says: the rate and the registration's number, or who pays it instead", async () => {
+    const { client, organization_id } = seller;
+    await client.organizations.update({
+      params: { id: organization_id },
+      body: { country: "DE", invoice_settings: { tax_id: "DE123456788" } },
+    });
+    await client.tax.createRegistration({ body: { country: "DE", tax_id: "DE136695976" } });
+    await client.tax.createRegistration({ body: { country: "DE", scheme: "oss" } });
+    const sold = async (reason: "standard" | "reverse_charge", tax_amount: number) => {
+      const id = await sellTo();
+      const { db } = floe.deps;
+      const [order] = await db.select().from(orders).where(eq(orders.id, id));
+      if (!order) throw new Error("The order is gone.");
+      const rate = { name: "VAT", country: "DE", state: null, rate: "19" };
+      const rates = tax_amount === 0 ? [] : [rate];
+      const derivation = {
+        ...order.derivation,
+        tax: { behavior: "exclusive" as const, reason, rates, source: null },
+        tax_lines: rates.map((one) => ({ ...one, taxable_amount: 1900, amount: tax_amount })),
+        tax_amount,
+        total_amount: 1900 + tax_amount,
+      };
+      const customer_tax_id: [string, string] = ["FR40303265045", "eu_vat"];
+      await db.update(orders).set({ tax_amount, derivation, customer_tax_id }).where(eq(orders.id, id));
+      await call("POST", `/v1/orders/${id}/invoice`);
+      const [file] = (await printed(`/v1/orders/${id}/invoice`)).files;
+      expect(await schemaFaults(file?.text ?? "")).toEqual([]);
+      return readXml(file?.text ?? "");
+    };
+    expect(await sold("standard", 361)).toMatchObject({
+      seller: { tax_ids: ["VA DE136695976"] },
+      tax: [{ category: "S", rate: "19", base: "19.00", amount: "3.61" }],
+      totals: { GrandTotalAmount: "22.61", TotalPrepaidAmount: "22.61" },
+    });
+    expect(await sold("reverse_charge", 0)).toMatchObject({
+      seller: { tax_ids: ["VA DE123456788"] },
+      buyer: { tax_ids: ["VA FR40303265045"] },
+      tax: [{ category: "AE", base: "19.00", amount: "0.00", reason: "VATEX-EU-AE" }],
+    });
   });
 
   test("asking again makes nothing new; what has changed makes it anew, under the same number", async () => {
