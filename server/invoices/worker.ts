@@ -7,7 +7,8 @@ export type Order = { id: number; document: InvoiceDocument; logo: Logo | null }
 export type Result = { id: number; pdf: Uint8Array } | { id: number; error: string };
 
 // On Linux a priority is a thread's own: what a buyer waits for goes before what is printed. Elsewhere it is the whole server's.
-if (process.platform === "linux") setPriority(10);
+// Not far behind: on a machine that is busy for minutes, the last in the queue would get nothing at all.
+if (process.platform === "linux") setPriority(5);
 
 let last: Promise<void> = Promise.resolve();
 parentPort?.on("message", (order: Order) => {
