@@ -195,9 +195,14 @@ test.each<[string, object]>([
 test("the seller's own rate comes first, while it stands", async () => {
   const other = await fresh("own");
   const { id, created_at } = (await other.send("POST", path, { country: "TH", rate: "7" })).json;
-  const rates = async () => (await other.send("GET", "/v1/tax/rates/?country=TH")).json;
+  const rates = async (of = "TH") => (await other.send("GET", `/v1/tax/rates/?country=${of}`)).json;
   const source = { name: "seller", date: created_at.slice(0, 10) };
   expect(await rates()).toMatchObject({ rates: [{ name: "VAT", rate: "7" }], source, note: null });
+  await other.send("POST", path, { country: "CA", state: "QC", rate: "9.5" });
+  const [quebec, elsewhere] = [await rates("CA&state=QC"), await rates("CA&state=BC")];
+  expect(quebec).toMatchObject({ rates: [{ rate: "5" }, { name: "QST", rate: "9.5" }], source: rateTable });
+  expect(elsewhere).toMatchObject({ rates: [{ rate: "5" }, { name: "PST", rate: "7" }] });
+  expect(await rates("FR")).toMatchObject({ rates: [{ country: "FR", rate: "20" }] });
   await other.send("PATCH", `${path}${id}`, { starts_at: "2098-01-01T00:00:00Z" });
   expect(await rates()).toMatchObject({ rates: [], source: null });
 });

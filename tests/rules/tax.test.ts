@@ -207,6 +207,13 @@ describe("CHK-46: how a sale is taxed", () => {
 
     ["a country whose rate the seller gives", { in: ["GH domestic 20"], to: "GH" }, "standard, GH VAT 20"],
     ["a rate of nothing", { in: ["GH domestic 0"], to: "GH" }, "zero_rated"],
+    ["a seller's rate of one country, in another", { in: ["IE oss 7"], to: "FR" }, "standard, FR VAT 20"],
+    ["a province in whose tax the country's is", { in: ["CA-ON"], to: "CA-ON" }, "unknown"],
+    [
+      "a number of Canada's, and no business",
+      { in: ["CA simplified"], to: "CA-ON", tax_id: numbers.GST, is_business: false },
+      "standard, CA-ON HST 13",
+    ],
     ["a rate that nobody knows", { in: ["GH"], to: "GH" }, "unknown"],
   ])("%s", (_, facts, treatment) => {
     expect(shown(facts)).toBe(treatment);
@@ -242,6 +249,7 @@ describe("CHK-46: how a sale is taxed", () => {
     expect(decide({ in: ["DE"], to: "DE" }).source).toEqual({ name: "sales-tax 2.23.0", date: "2026-05-19" });
     expect(decide({ in: ["GH domestic 20"], to: "GH" }).source).toEqual({ name: "seller", date: "2026-03-01" });
     expect(decide({ in: ["CA", "CA-QC domestic 9.5"], to: "CA-QC" }).source).toEqual(rateTable);
+    expect(decide({ in: ["CA domestic 5", "CA-QC"], to: "CA-QC" }).source).toEqual(rateTable);
     expect(decide({ in: ["DE"], to: "FR" }).source).toBeNull();
   });
 });
