@@ -19,6 +19,7 @@ import { chargePayment, type Settled, startPayment } from "../payments/settlemen
 import { executeSetup, startSetup } from "../payments/setups.ts";
 import { findOrdersOfCard } from "../payments/store.ts";
 import type { PriceRow } from "../products/rules.ts";
+import { loadTaxation } from "../tax/service.ts";
 import { asksForCard, checkSubscribed, checkTrialled, lockOfBuyer, type Opened } from "./access.ts";
 import { findNamedDiscount } from "./choose.ts";
 import { findOrCreateCustomer } from "./customer.ts";
@@ -95,7 +96,11 @@ async function writeConfirmation(
   const { aggregate: before, seller, ctx } = opened;
   const now = ctx.clock.now();
   const named = await findNamedDiscount(tx, before.row, sent, false);
-  const { aggregate: filled, patch } = planChange(before, sent, "confirmation", { now, discount: named });
+  const { aggregate: filled, patch } = planChange(before, sent, "confirmation", {
+    now,
+    discount: named,
+    taxation: await loadTaxation(tx, seller, now),
+  });
   const product = productOf(filled);
   if (agreed && !isSignedQuote(agreed, filled.row, product, ctx)) {
     const row = await updateCheckout(tx, before.row, { ...patch, modified_at: now });
@@ -116,6 +121,8 @@ async function writeConfirmation(
   if (unsold) faults.push(unsold);
   else if (filled.price.is_archived)
     faults.push(fault(["product_price_id"], "Price is archived.", "value_error", filled.price.id));
+  if (quote.tax_amount === null && faults.length === 0)
+    faults.push(fault(["customer_billing_address"], "The tax for this address cannot be computed.", "value_error"));
   if (faults.length > 0) throw invalid(...faults);
   if (token && card === undefined && asksForCard(seller, filled))
     return { ...opened, payment: null, setup: null, isRefused: false, isAsking: true };

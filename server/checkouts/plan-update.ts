@@ -3,12 +3,16 @@ import type { z } from "zod";
 import type { CheckoutConfirm } from "../../shared/api/checkout-client.ts";
 import type { CheckoutUpdate } from "../../shared/api/checkouts.ts";
 import { type Fault, fault, invalid } from "../../shared/errors.ts";
-import { untaxed } from "../../shared/pricing.ts";
+import { type Quote, untaxed } from "../../shared/pricing.ts";
+import type { TaxTreatment } from "../../shared/tax.ts";
 import { checkAnswers, keepFitting } from "../custom-fields/rules.ts";
 import { readTaxId } from "../customers/tax-ids.ts";
 import { covers, discountTermsIn, isRedeemable, type LimitedDiscount } from "../discounts/rules.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
+import type { Sale } from "../tax/service.ts";
 import {
+  type Basket,
+  type Bought,
   checkAmount,
   checkCurrency,
   checkSeats,
@@ -27,8 +31,15 @@ type Update = Omit<z.output<typeof CheckoutUpdate>, "allow_trial">;
 type Confirm = Omit<z.output<typeof CheckoutConfirm>, "allow_trial" | "quote">;
 export type Sent = Partial<Update & Confirm & { allow_trial: boolean | undefined }>;
 
-/** What an update is held against besides the checkout: the time, and the discount that it names, where there is such a one. */
-export type Ground = { now: Date; discount: LimitedDiscount | undefined };
+/**
+ * What an update is held against besides the checkout: the time, the discount that it names, where there is such a one, and
+ * how the seller's sales are taxed.
+ */
+export type Ground = {
+  now: Date;
+  discount: LimitedDiscount | undefined;
+  taxation: (sale: Sale) => TaxTreatment;
+};
 
 type Choice = Pick<CheckoutAggregate, "price"> & { product: PricedProduct };
 
@@ -94,8 +105,29 @@ function planDiscount(
 
 type By = "seller" | "buyer" | "confirmation";
 
+type Buyer = Pick<CheckoutRow, "customer_billing_address" | "customer_tax_id" | "is_business_customer">;
+
+/** What is to be paid, with the tax where a card is asked for (CHK-46): of what nobody pays none is due. */
+function quoteTaxed(
+  basket: Omit<Basket, "tax">,
+  rest: Pick<Bought, "product" | "trial_end">,
+  { tax_behavior }: PriceRow,
+  { customer_billing_address: address, customer_tax_id: tax_id, is_business_customer }: Buyer,
+  { taxation }: Ground,
+): Quote {
+  // Who sends a tax number is a business; who says that they are none has none (CHK-33).
+  const is_business = is_business_customer || tax_id !== null;
+  const tax = taxation({ address, tax_id, is_business, price_tax_behavior: tax_behavior });
+  const { prices, discount } = basket;
+  const quote = quoteBasket({ ...basket, tax });
+  // Where nothing is collected, nobody asks whether the price holds it.
+  const isTaxed =
+    tax.reason !== "not_collected" && computeFlags({ quote, prices, discount, ...rest }).is_payment_form_required;
+  return isTaxed ? quote : quoteBasket({ ...basket, tax: untaxed });
+}
+
 /** What an update makes of what is bought, and what is to be paid for it. */
-function planPurchase(aggregate: CheckoutAggregate, body: Sent, by: By, ground: Ground, faults: Fault[]) {
+function planPurchase(aggregate: CheckoutAggregate, body: Sent, buyer: Buyer, by: By, ground: Ground, faults: Fault[]) {
   const { row } = aggregate;
   const choice = planChoice(aggregate, body, faults);
   const { product, price } = choice;
@@ -124,7 +156,13 @@ function planPurchase(aggregate: CheckoutAggregate, body: Sent, by: By, ground: 
   const quote =
     faults.length > 0
       ? row.quote
-      : quoteBasket({ product, prices, seats, chosen: chosen_amount, discount, tax: untaxed });
+      : quoteTaxed(
+          { product, prices, seats, chosen: chosen_amount, discount },
+          { product, trial_end: trial.trial_end },
+          price,
+          buyer,
+          ground,
+        );
   faults.push(...checkTotal(quote));
   const columns = {
     product_id: product.id,
@@ -209,7 +247,14 @@ export function planChange(
   const faults: Fault[] = [];
   const { row } = aggregate;
   const fields = planFields(row, body, by === "seller", faults);
-  const { columns, price, prices, product, discount } = planPurchase(aggregate, body, by, ground, faults);
+  const { columns, price, prices, product, discount } = planPurchase(
+    aggregate,
+    body,
+    { ...row, ...fields },
+    by,
+    ground,
+    faults,
+  );
   const answers = planAnswers(aggregate, product, body.custom_field_data, by === "confirmation");
   faults.push(...answers.faults);
   if (faults.length > 0) throw invalid(...faults);

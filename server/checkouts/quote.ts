@@ -183,7 +183,7 @@ export const isDiscountable = (prices: readonly PriceRow[]): boolean =>
     ({ amount_type, price_amount }) => amount_type !== "free" && !(amount_type === "fixed" && price_amount === 0),
   );
 
-type Bought = {
+export type Bought = {
   quote: Quote;
   prices: readonly PriceRow[];
   product: Pick<PricedProduct, "recurring_interval">;

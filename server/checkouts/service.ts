@@ -15,6 +15,7 @@ import { isLocal, isOwnPage, type OrganizationRow } from "../organizations/rules
 import { findOrganization } from "../organizations/store.ts";
 import type { PriceRow } from "../products/rules.ts";
 import { findSeller, insertPrices } from "../products/store.ts";
+import { loadTaxation } from "../tax/service.ts";
 import { checkSubscribed, findOfBuyer, lockOfBuyer } from "./access.ts";
 import { choose, findNamedDiscount, linkCustomer } from "./choose.ts";
 import { confirmCheckout } from "./confirm.ts";
@@ -104,7 +105,11 @@ async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: C
     ...(discount_id ? { discount_id } : {}),
     ...(customer_tax_id ? { customer_tax_id } : {}),
   };
-  const ground = { now, discount: await findNamedDiscount(tx, draft, sent, true) };
+  const ground = {
+    now,
+    discount: await findNamedDiscount(tx, draft, sent, true),
+    taxation: await loadTaxation(tx, seller, now),
+  };
   const planned = planChange({ row: draft, products, own, price, discount: null }, sent, "seller", ground);
   await insertPrices(tx, made);
   const row = await store.insertCheckout(tx, { ...draft, ...planned.patch });
@@ -164,12 +169,14 @@ async function update(
   by: "seller" | "buyer",
 ): Promise<CheckoutAggregate> {
   const discount = await findNamedDiscount(tx, before.row, body, by === "seller");
-  const { aggregate, patch } = planChange(before, body, by, { now: ctx.clock.now(), discount });
+  const now = ctx.clock.now();
+  const taxation = await loadTaxation(tx, seller, now);
+  const { aggregate, patch } = planChange(before, body, by, { now, discount, taxation });
   await checkSubscribed(tx, seller, aggregate);
   const row =
     Object.keys(patch).length === 0
       ? before.row
-      : await store.updateCheckout(tx, before.row, { ...patch, modified_at: ctx.clock.now() });
+      : await store.updateCheckout(tx, before.row, { ...patch, modified_at: now });
   await emitCheckout(tx, ctx, "checkout.updated", { ...aggregate, row });
   return { ...aggregate, row };
 }

@@ -15,7 +15,7 @@ export type TaxFacts = {
   /** The buyer's; null until it is known. */
   address: Pick<Address, "country" | "state" | "postal_code"> | null;
   /** The buyer's, checked. */
-  tax_id: readonly [string, TaxIdFormat] | null;
+  tax_id: readonly [number: string, format: string] | null;
   is_business: boolean;
   price_tax_behavior: "inclusive" | "exclusive" | "location" | null;
   default_tax_behavior: "inclusive" | "exclusive" | "location";

@@ -3,6 +3,7 @@ import { planChange, type Sent } from "../../server/checkouts/plan-update.ts";
 import type * as rules from "../../server/checkouts/rules.ts";
 import type { LimitedDiscount } from "../../server/discounts/rules.ts";
 import { ApiError, type Fault } from "../../shared/errors.ts";
+import { untaxed } from "../../shared/pricing.ts";
 import { address, custom, discount, price, product, quote, type Row, row, seated } from "../support/checkout-rows.ts";
 
 describe("updates", () => {
@@ -16,10 +17,15 @@ describe("updates", () => {
     discount: null,
   });
   const now = new Date("2026-01-01T00:00:00Z");
+  const taxation = () => untaxed;
   type Change = { patch: Partial<Row>; faults: Fault[] };
   const change = (whole: rules.CheckoutAggregate, body: Sent, seller = false, found?: LimitedDiscount): Change => {
     try {
-      const { patch } = planChange(whole, body, seller ? "seller" : "buyer", { now, discount: found });
+      const { patch } = planChange(whole, body, seller ? "seller" : "buyer", {
+        now,
+        discount: found,
+        taxation,
+      });
       return { patch, faults: [] };
     } catch (error) {
       if (!(error instanceof ApiError) || typeof error.detail === "string") throw error;
