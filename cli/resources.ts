@@ -46,6 +46,16 @@ export const references: Record<string, string> = {
   medias: "files",
 };
 
+const cardColumns = [
+  "method_metadata.brand:name",
+  "method_metadata.last4",
+  "method_metadata.exp_month",
+  "method_metadata.exp_year",
+  "is_default:flag",
+  "created_at:date",
+  "id:key",
+];
+
 /** The resources in the order of `floe --help`; `false` has no commands. */
 export const looks: Record<string, Look | false> = {
   products: {
@@ -199,7 +209,16 @@ export const looks: Record<string, Look | false> = {
     summary: "Who buys from you",
     noun: "customer",
     columns: ["email:name", "name", "external_id", "created_at:date", "id:id"],
-    names: { getState: "state", getStateExternal: "state-external" },
+    names: {
+      getState: "state",
+      getStateExternal: "state-external",
+      listPaymentMethods: "payment-methods",
+      listPaymentMethodsExternal: "payment-methods-external",
+    },
+    columnsOf: {
+      "payment-methods": cardColumns,
+      "payment-methods-external": cardColumns,
+    },
     namedBy: ["email", "external_id", "name"],
     shorthands: {
       billing_address: ["line1", "line2", "postal_code", "city", "state", "country"],

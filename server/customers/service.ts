@@ -7,6 +7,7 @@ import { csvLine } from "../lib/csv.ts";
 import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
+import { defineSignal, signal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { hashToken } from "../lib/secrets.ts";
 import { isTaken } from "../lib/unique.ts";
@@ -22,6 +23,9 @@ import {
   planUpdate,
 } from "./rules.ts";
 import * as store from "./store.ts";
+
+/** A customer is gone; what was kept for them to be used later is not used any more. */
+export const customerDeleted = defineSignal<CustomerRow>("customer.deleted");
 
 const tries_max = 3;
 
@@ -89,7 +93,9 @@ const remove = (ctx: Ctx, key: store.CustomerKey, anonymize = false): Promise<vo
       return;
     }
     const gone = { deleted_at: now, modified_at: now, external_id: null, deleted_external_id: row.external_id };
-    await emitCustomer(tx, ctx, "customer.deleted", await store.deleteCustomer(tx, row, { ...unreadable, ...gone }));
+    const deleted = await store.deleteCustomer(tx, row, { ...unreadable, ...gone });
+    await emitCustomer(tx, ctx, "customer.deleted", deleted);
+    await signal(tx, ctx, customerDeleted, deleted);
   });
 
 const linesOf = (rows: CustomerRow[]): string => rows.map((row) => csvLine(exportCells(row))).join("");
@@ -99,8 +105,11 @@ async function* csvOf(first: CustomerRow[], others: AsyncIterable<CustomerRow[]>
   for await (const rows of others) yield linesOf(rows);
 }
 
+/** What is asked about customers and answered by the domain that keeps their cards. */
+type CardOperation = "listPaymentMethods" | "listPaymentMethodsExternal";
+
 /** The customers of the API. */
-export const customerService: Service<typeof customers, Ctx> = {
+export const customerService: Omit<Service<typeof customers, Ctx>, CardOperation> = {
   async list(ctx, { query }) {
     const { items, total } = await store.listCustomers(ctx.db, organizationsOf(ctx), query);
     return pageOf(items.map(customerOut), total, query);

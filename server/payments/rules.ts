@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { PaymentMethod } from "../../shared/api/payment-methods.ts";
 import type { Payment } from "../../shared/api/payments.ts";
 import { isPayable, type OrderRow } from "../orders/rules.ts";
 import type { Intent, IntentStatus, SetupOutcome } from "../processors/processor.ts";
@@ -99,6 +100,17 @@ export function planOutcome(
 /** What an outcome makes of a set-up; undefined: nothing new. */
 export const planSetup = (row: SetupRow, outcome: SetupOutcome, now: Date): Partial<SetupRow> | undefined =>
   planAttempt(row, { ...outcome, fingerprint: outcome.method?.fingerprint ?? null }, now);
+
+/** A kept card as it is answered. */
+export function serializeMethod(
+  { id, created_at, modified_at, customer_id, card }: PaymentMethodRow,
+  { default_payment_method_id }: { default_payment_method_id: string | null },
+): PaymentMethod {
+  const { brand, last4, exp_month, exp_year } = card;
+  const method_metadata = { brand, last4, exp_month, exp_year };
+  const is_default = id === default_payment_method_id;
+  return { id, created_at, modified_at, processor: "stripe", customer_id, type: "card", method_metadata, is_default };
+}
 
 /** A payment with what is answered of its order. */
 export type PaymentAggregate = { payment: PaymentRow; order: Pick<OrderRow, "id" | "checkout_id" | "invoice_number"> };

@@ -1,10 +1,12 @@
+import type { customers } from "../../shared/api/customers.ts";
 import type { payments } from "../../shared/api/payments.ts";
 import type { Service } from "../../shared/contract.ts";
 import { notFound } from "../../shared/errors.ts";
+import { type CustomerKey, findCustomer } from "../customers/store.ts";
 import { type Ctx, organizationOf, organizationsOf } from "../lib/context.ts";
-import { pageOf } from "../lib/page.ts";
-import { serializePayment } from "./rules.ts";
-import { findPayment, listPayments } from "./store.ts";
+import { type Paging, pageOf } from "../lib/page.ts";
+import { serializeMethod, serializePayment } from "./rules.ts";
+import { findPayment, listMethods, listPayments } from "./store.ts";
 
 /** The payments of the API. */
 export const paymentService: Service<typeof payments, Ctx> = {
@@ -17,4 +19,24 @@ export const paymentService: Service<typeof payments, Ctx> = {
     if (!found) throw notFound();
     return serializePayment(found);
   },
+};
+
+async function methodsOf(ctx: Ctx, key: CustomerKey, query: Paging) {
+  const customer = await findCustomer(ctx.db, organizationOf(ctx), key);
+  if (!customer) throw notFound();
+  const { items, total } = await listMethods(ctx.db, customer, query);
+  return pageOf(
+    items.map((row) => serializeMethod(row, customer)),
+    total,
+    query,
+  );
+}
+
+/** The cards of customers in the API. */
+export const customerCardService: Pick<
+  Service<typeof customers, Ctx>,
+  "listPaymentMethods" | "listPaymentMethodsExternal"
+> = {
+  listPaymentMethods: (ctx, { params, query }) => methodsOf(ctx, params, query),
+  listPaymentMethodsExternal: (ctx, { params, query }) => methodsOf(ctx, params, query),
 };

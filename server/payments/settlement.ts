@@ -197,7 +197,7 @@ async function askForMoney(deps: Deps | Ctx, payment: PaymentRow, description: s
     return deps.processor.confirm({ ...terms, confirmation_token_id: payment.confirmation_token_id, keep });
   }
   const method = await store.findMethodOf(deps.db, payment);
-  if (!method) throw new Error(`The payment ${payment_id} has no card.`);
+  if (!method) throw new ProcessorError("This card was deleted.");
   const { processor_id: method_processor_id, customer_processor_id } = method;
   const intent = await deps.processor.chargeSaved({ ...terms, method_processor_id, customer_processor_id });
   return intent.status === "requires_action" ? giveUp(deps, payment, intent.processor_id) : intent;

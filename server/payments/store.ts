@@ -1,4 +1,4 @@
-import { and, count, eq, exists, inArray, isNotNull, isNull, lte, ne, not, or, sql } from "drizzle-orm";
+import { and, count, desc, eq, exists, inArray, isNotNull, isNull, lte, ne, not, or, sql } from "drizzle-orm";
 import { union } from "drizzle-orm/pg-core";
 import { ApiError } from "../../shared/errors.ts";
 import { customers } from "../customers/tables.ts";
@@ -282,13 +282,48 @@ export async function insertMethod(tx: Tx, values: typeof paymentMethods.$inferI
   return row;
 }
 
-/** The card that a payment charges. */
+/** One page of a customer's cards, the newest first, and how many there are. */
+export async function listMethods(db: Database, { organization_id, id }: RowKey, paging: Paging) {
+  const where = and(
+    eq(paymentMethods.organization_id, organization_id),
+    eq(paymentMethods.customer_id, id),
+    isNull(paymentMethods.deleted_at),
+  );
+  const items: PaymentMethodRow[] = await db
+    .select()
+    .from(paymentMethods)
+    .where(where)
+    .orderBy(desc(paymentMethods.created_at), desc(paymentMethods.id))
+    .limit(paging.limit)
+    .offset(offsetOf(paging));
+  const [row] = await db.select({ total: count() }).from(paymentMethods).where(where);
+  return { items, total: row?.total ?? 0 };
+}
+
+/** Take the cards of a customer away: they are not charged any more. The rows stay, because payments name them. */
+export async function forgetMethods(tx: Tx, { organization_id, id }: RowKey, deleted_at: Date): Promise<void> {
+  await tx
+    .update(paymentMethods)
+    .set({ deleted_at, modified_at: deleted_at })
+    .where(
+      and(
+        eq(paymentMethods.organization_id, organization_id),
+        eq(paymentMethods.customer_id, id),
+        isNull(paymentMethods.deleted_at),
+      ),
+    );
+}
+
+/** The card that a payment charges; one that was deleted is charged no more. */
 export async function findMethodOf(
   db: Database,
   { organization_id, payment_method_id: id }: PaymentRow,
 ): Promise<PaymentMethodRow | undefined> {
   if (id === null) return undefined;
-  const [row] = await db.select().from(paymentMethods).where(matchKey(paymentMethods, { organization_id, id }));
+  const [row] = await db
+    .select()
+    .from(paymentMethods)
+    .where(and(matchKey(paymentMethods, { organization_id, id }), isNull(paymentMethods.deleted_at)));
   return row;
 }
 

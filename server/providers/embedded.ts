@@ -10,7 +10,7 @@ import { invoiceService } from "../invoices/service.ts";
 import { meterService } from "../meters/service.ts";
 import { orderService } from "../orders/service.ts";
 import { organizationService } from "../organizations/service.ts";
-import { paymentService } from "../payments/service.ts";
+import { customerCardService, paymentService } from "../payments/service.ts";
 import { productService } from "../products/service.ts";
 import { refundService } from "../refunds/service.ts";
 import { subscriptionService } from "../subscriptions/service.ts";
@@ -29,7 +29,7 @@ export const embedded: Provider = {
   discounts: discountService,
   tax: taxService,
   checkoutLinks: checkoutLinkService,
-  customers: customerService,
+  customers: { ...customerService, ...customerCardService },
   checkouts: checkoutService,
   checkoutClient: checkoutClientService,
   orders: orderService,

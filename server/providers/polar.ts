@@ -92,6 +92,10 @@ export function polarProvider(config: Config): Provider {
       deleteExternal: (ctx, { params, query }) =>
         relay(ctx, () => polar.customers.deleteExternal(params.external_id, query)),
       getState: (ctx, { params }) => relay(ctx, () => polar.customers.getState(params.id)),
+      listPaymentMethods: (ctx, { params, query }) =>
+        relay(ctx, () => polar.customers.listPaymentMethods(params.id, query)),
+      listPaymentMethodsExternal: (ctx, { params, query }) =>
+        relay(ctx, () => polar.customers.listPaymentMethodsExternal(params.external_id, query)),
       getStateExternal: (ctx, { params }) => relay(ctx, () => polar.customers.getStateExternal(params.external_id)),
     },
     checkouts: {

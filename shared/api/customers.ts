@@ -25,6 +25,7 @@ import {
   TaxIdInput,
   unlessNull,
 } from "./fields.ts";
+import { PaymentMethod } from "./payment-methods.ts";
 
 export const Customer = z.object({
   ...stored,
@@ -217,6 +218,16 @@ export const customers = {
     response: CustomerState,
     errors: ["ResourceNotFound"],
   },
+  listPaymentMethods: {
+    method: "GET",
+    path: "/v1/customers/:id/payment-methods",
+    summary: "List the cards of a customer",
+    scopes: ["customers:read"],
+    params: byId,
+    query: paging,
+    response: page(PaymentMethod),
+    errors: ["ResourceNotFound"],
+  },
   getExternal: {
     method: "GET",
     path: "/v1/customers/external/:external_id",
@@ -254,6 +265,16 @@ export const customers = {
     scopes: ["customers:read"],
     params: byExternalId,
     response: CustomerState,
+    errors: ["ResourceNotFound", "AmbiguousExternalCustomerID"],
+  },
+  listPaymentMethodsExternal: {
+    method: "GET",
+    path: "/v1/customers/external/:external_id/payment-methods",
+    summary: "List the cards of a customer by your own id",
+    scopes: ["customers:read"],
+    params: byExternalId,
+    query: paging,
+    response: page(PaymentMethod),
     errors: ["ResourceNotFound", "AmbiguousExternalCustomerID"],
   },
 } as const satisfies Resource;

@@ -35,6 +35,7 @@ import { Meter$inboundSchema as Meter49 } from "polar-sdk-0.49/models/components
 import { Order$inboundSchema as Order49 } from "polar-sdk-0.49/models/components/order.js";
 import { Organization$inboundSchema as Organization49 } from "polar-sdk-0.49/models/components/organization.js";
 import { Payment$inboundSchema as Payment49 } from "polar-sdk-0.49/models/components/payment.js";
+import { PaymentMethod$inboundSchema as PaymentMethod49 } from "polar-sdk-0.49/models/components/paymentmethod.js";
 import { Product$inboundSchema as Product49 } from "polar-sdk-0.49/models/components/product.js";
 import { Refund$inboundSchema as Refund49 } from "polar-sdk-0.49/models/components/refund.js";
 import { WebhookDelivery$inboundSchema as WebhookDelivery49 } from "polar-sdk-0.49/models/components/webhookdelivery.js";
@@ -82,6 +83,7 @@ export const readers49 = {
   Discount: Discount49,
   Order: Order49,
   Payment: Payment49,
+  PaymentMethod: PaymentMethod49,
   Refund: Refund49,
   WebhookEndpoint: WebhookEndpoint49,
   WebhookDelivery: WebhookDelivery49,
