@@ -1,7 +1,7 @@
 /** Orders that wait, and cards that customers left, without the page on which one pays. */
 import { transact } from "../../server/lib/unit-of-work.ts";
 import type { OrderRow } from "../../server/orders/rules.ts";
-import { openOrder } from "../../server/orders/service.ts";
+import { type NewOrder, openOrder } from "../../server/orders/service.ts";
 import { startPayment } from "../../server/payments/settlement.ts";
 import { startSetup } from "../../server/payments/setups.ts";
 import { computeQuote, untaxed } from "../../shared/pricing.ts";
@@ -14,19 +14,34 @@ export function newBuyer({ client }: Seller) {
   return client.customers.create({ body: { email: `buyer-${buyers}@example.com`, name: `Buyer ${buyers}` } });
 }
 
+/** What an order is sold for: lines of such amounts. */
+const quoteOf = (...amounts: number[]) =>
+  computeQuote({
+    currency: "usd",
+    seats: null,
+    lines: amounts.map((amount) => ({
+      label: "Guide",
+      product_price_id: null,
+      proration: amount < 0,
+      source: { rule: "fixed", amount },
+    })),
+    discount: null,
+    tax: untaxed,
+  });
+
 /** An order of a customer that waits for so much; for nothing, it waits for a card to be left. */
 export async function newOrder(
   { deps }: Floe,
-  { client, organization_id }: Seller,
+  seller: Seller,
   { amount = 0, customer_id }: { amount?: number; customer_id?: string } = {},
 ): Promise<OrderRow> {
-  const product = await client.products.create({
+  const product = await seller.client.products.create({
     body: { name: "Guide", prices: [{ amount_type: "fixed", price_amount: 1900 }] },
   });
-  const buyer = customer_id ?? (await newBuyer({ client } as Seller)).id;
+  const buyer = customer_id ?? (await newBuyer(seller)).id;
   return transact(deps, (tx) =>
     openOrder(tx, deps, {
-      organization_id,
+      organization_id: seller.organization_id,
       billing_reason: "subscription_create",
       billing_name: null,
       billing_address: null,
@@ -38,16 +53,13 @@ export async function newOrder(
       custom_field_data: {},
       customer_tax_id: null,
       begins: null,
-      quote: computeQuote({
-        currency: "usd",
-        seats: null,
-        lines: [{ label: "Guide", product_price_id: null, proration: false, source: { rule: "fixed", amount } }],
-        discount: null,
-        tax: untaxed,
-      }),
+      quote: quoteOf(amount),
     }),
   );
 }
+
+/** The same order, on other terms: of which nothing is to be paid either. */
+export const termsOf = (order: OrderRow, amount: number): NewOrder => ({ ...order, quote: quoteOf(amount, -amount) });
 
 const email = "buyer@example.com";
 /** Write down that a card is going to be kept for an order. */

@@ -1,0 +1,75 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { events } from "../../server/lib/tables.ts";
+import type { OrderRow } from "../../server/orders/rules.ts";
+import { orders } from "../../server/orders/tables.ts";
+import { chargePayment } from "../../server/payments/settlement.ts";
+import { executeSetup } from "../../server/payments/setups.ts";
+import { paymentMethods, paymentSetups, payments } from "../../server/payments/tables.ts";
+import { testIntents, testSetups } from "../../server/processors/tables.ts";
+import { beginPayment, beginSetup, newOrder } from "../support/attempts.ts";
+import type { Floe, Seller } from "../support/floe.ts";
+import { startOnPostgres } from "../support/races.ts";
+
+/** `kill -9` between the steps by which a card is left, on a real PostgreSQL: another process finishes or undoes it. */
+
+let floe: Floe;
+let seller: Seller;
+beforeAll(async () => {
+  floe = await startOnPostgres();
+  seller = await floe.seller();
+});
+afterAll(() => floe?.close());
+
+async function die(step: string, { id }: OrderRow): Promise<void> {
+  const args = ["tests/support/mortal-setup.ts", String(floe.deps.config.DATABASE_URL), step, id];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
+  expect((await once(child, "exit"))[1]).toBe("SIGKILL");
+}
+
+const stateOf = async ({ id, customer_id }: OrderRow) => {
+  const { db } = floe.deps;
+  const [order] = await db.select().from(orders).where(eq(orders.id, id));
+  const [here, paid] = [
+    await db.select().from(paymentSetups).where(eq(paymentSetups.order_id, id)),
+    await db.select().from(payments).where(eq(payments.order_id, id)),
+  ];
+  const kept = await db.select().from(paymentMethods).where(eq(paymentMethods.customer_id, customer_id));
+  const said = (await db.select().from(events).orderBy(events.seq))
+    .filter(({ data }) => (data as { id: string }).id === id)
+    .map(({ type }) => type);
+  return { order: order?.status, attempts: [...here, ...paid].map(({ status }) => status), kept: kept.length, said };
+};
+const countThere = async () =>
+  (await floe.deps.db.select().from(testSetups)).length + (await floe.deps.db.select().from(testIntents)).length;
+
+const said = ["order.created", "order.updated", "order.paid"];
+const done = { order: "paid", attempts: ["succeeded"], kept: 1, said };
+const open = { order: "pending", kept: 0, said: [] };
+
+test.each(
+  [
+    ["before it is written down", 0, { ...open, attempts: [] }],
+    ["before it is asked for", 0, { ...open, attempts: ["failed"] }],
+    ["after it was done", 1, done],
+    ["while the order is settled", 1, done],
+    ["while the customer is changed", 1, done],
+  ].flatMap(([step, count, expected]) => [0, 1900].map((amount) => [step, amount, count, expected] as const)),
+)("killed %s (to be paid: %i)", async (step, amount, count, expected) => {
+  const before = await countThere();
+  const order = await newOrder(floe, seller, { amount });
+  await die(String(step), order);
+  expect((await stateOf(order)).said).toEqual([]);
+  // Another server of the same database, two minutes later.
+  floe.clock.advance(3 * 60_000);
+  await floe.runJobs();
+  expect(await stateOf(order)).toEqual(expected);
+  expect((await countThere()) - before).toBe(count);
+  if (count === 1) return;
+  if (amount === 0) await executeSetup(floe.deps, await beginSetup(floe, order));
+  else await chargePayment(floe.deps, await beginPayment(floe, order), "Guide");
+  expect(await stateOf(order)).toMatchObject({ order: "paid", kept: 1, said });
+  expect((await countThere()) - before).toBe(1);
+});
