@@ -24,7 +24,7 @@ import { asksForCard, checkSubscribed, checkTrialled, lockOfBuyer, type Opened }
 import { findNamedDiscount } from "./choose.ts";
 import { findOrCreateCustomer } from "./customer.ts";
 import { planChange, type Sent } from "./plan-update.ts";
-import { computeFlags, quoteTrial } from "./quote.ts";
+import { computeFlags, isChargeable, quoteTrial } from "./quote.ts";
 import { emitCheckout } from "./reactions.ts";
 import { type CheckoutAggregate, checkComplete, checkProduct, moveCheckout, pricesOf, productOf } from "./rules.ts";
 import { serializePublicCheckout } from "./serialize.ts";
@@ -186,6 +186,8 @@ function planOrder(
     checkout_id: row.id,
     metadata: row.metadata,
     custom_field_data: row.custom_field_data,
+    // Too little for a card: nothing is charged now, and it is owed (ORD-04).
+    applied_balance_amount: trial_end || isChargeable(quote) ? 0 : 0 - quote.total_amount,
     quote: trial_end ? quoteTrial(quote, product, now, trial_end) : quote,
     begins: isRecurring
       ? {

@@ -183,6 +183,9 @@ export const isDiscountable = (prices: readonly PriceRow[]): boolean =>
     ({ amount_type, price_amount }) => amount_type !== "free" && !(amount_type === "fixed" && price_amount === 0),
   );
 
+/** Whether a card can be charged with it; less is owed, and asked for with the next order (ORD-04). */
+export const isChargeable = ({ total_amount, currency }: Quote): boolean => total_amount >= minimumAmount(currency);
+
 export type Bought = {
   quote: Quote;
   prices: readonly PriceRow[];
@@ -195,8 +198,7 @@ export type Bought = {
 export function computeFlags({ quote, prices, product, discount, trial_end }: Bought) {
   const { subtotal_amount, discount_amount, net_amount, tax_amount, total_amount, currency } = quote;
   const is_free_product_price = prices.every(isFree);
-  // What no card can be charged with is owed, and asked for with the next order (ORD-04).
-  const is_payment_required = total_amount >= minimumAmount(currency) && trial_end === null;
+  const is_payment_required = isChargeable(quote) && trial_end === null;
   const isMetered = prices.some(({ amount_type }) => amount_type === "metered_unit");
   const isGift = discount?.type === "percentage" && discount.basis_points === 10_000 && discount.duration === "forever";
   const is_payment_setup_required =

@@ -49,6 +49,7 @@ export type NewOrder = Pick<
   | "checkout_id"
   | "customer_tax_id"
   | "begins"
+  | "applied_balance_amount"
   | "metadata"
   | "custom_field_data"
 > & { quote: Quote };
@@ -127,7 +128,9 @@ export async function settleOrder(tx: Tx, ctx: Deps | Ctx, { order, ...parts }: 
   const paid = { ...order, status, created_at, modified_at: null, settle_due_at: null };
   const settled = { ...parts, order: paid };
   await signal(tx, ctx, orderSettling, settled);
-  const { subscription_id } = paid;
+  const { subscription_id, applied_balance_amount } = paid;
+  // What was too little to charge is owed (ORD-03, ORD-04).
+  if (applied_balance_amount !== 0) await store.addToBalance(tx, order, applied_balance_amount, created_at);
   for (const type of ["order.created", "order.updated", "order.paid"] as const)
     await emit(tx, ctx, order.organization_id, type, () => serializeOrder(settled));
   await recordMove(tx, ctx, "order.paid", paid, computeTotals(paid).total_amount);

@@ -190,6 +190,18 @@ export async function lockBalance(tx: Tx, order: OrderRow): Promise<number> {
   return row?.amount ?? 0;
 }
 
+/** Add to the balance of an order's customer, or take from it. */
+export async function addToBalance(tx: Tx, order: OrderRow, change: number, now: Date): Promise<void> {
+  const { organization_id, customer_id, currency } = order;
+  await tx
+    .insert(customerBalances)
+    .values({ organization_id, customer_id, currency, amount: change, modified_at: now })
+    .onConflictDoUpdate({
+      target: [customerBalances.organization_id, customerBalances.customer_id, customerBalances.currency],
+      set: { amount: sql`${customerBalances.amount} + ${change}::int`, modified_at: now },
+    });
+}
+
 /** Write the balance of an order's customer, which the caller has locked. */
 export async function setBalance(tx: Tx, order: OrderRow, amount: number, modified_at: Date): Promise<void> {
   await tx.update(customerBalances).set({ amount, modified_at }).where(balanceOf(order));

@@ -1,6 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findDifferences } from "../../bench/recompute.ts";
+import { customerBalances } from "../../server/orders/tables.ts";
 import { events } from "../../server/lib/tables.ts";
 import { callsOf } from "../support/calls.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -101,6 +102,26 @@ describe("one-time purchases", () => {
       body: { customer_email: "gift@example.com" },
     });
     expect(await orderOf(checkout.id)).toMatchObject({ status: "paid", total_amount: 0, discount_amount: 1000 });
+  });
+
+  test("of less than a card can be charged with are owed, and charged to nobody now (ORD-04)", async () => {
+    const product = await sell({ prices: [{ amount_type: "fixed", price_amount: 100 }] });
+    const discount = await seller.client.discounts.create({
+      body: { name: "Most", duration: "once", basis_points: 7000 },
+    });
+    const checkout = await open({ products: [product.id], discount_id: discount.id });
+    expect(checkout).toMatchObject({ total_amount: 30, is_payment_required: false, is_payment_form_required: false });
+    await floe.client().checkoutClient.confirm({
+      params: { client_secret: checkout.client_secret },
+      body: { customer_email: "owing@example.com" },
+    });
+    const order = await orderOf(checkout.id);
+    expect(order).toMatchObject({ status: "paid", total_amount: 30, applied_balance_amount: -30, due_amount: 0, refundable_amount: 0 });
+    const [balance] = await floe.deps.db
+      .select()
+      .from(customerBalances)
+      .where(eq(customerBalances.customer_id, order.customer_id));
+    expect(balance).toMatchObject({ currency: "usd", amount: -30 });
   });
 
   test("at a price made for one checkout alone, which no other can name", async () => {

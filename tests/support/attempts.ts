@@ -53,6 +53,7 @@ export async function newOrder(
       custom_field_data: {},
       customer_tax_id: null,
       begins: null,
+      applied_balance_amount: 0,
       quote: quoteOf(amount),
     }),
   );
