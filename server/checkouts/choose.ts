@@ -1,4 +1,5 @@
 import type { CheckoutCreate } from "../../shared/api/checkouts.ts";
+import type { Country } from "../../shared/countries.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
 import { minimumAmount } from "../../shared/money.ts";
 import { findCustomer } from "../customers/store.ts";
@@ -6,6 +7,7 @@ import type { LimitedDiscount } from "../discounts/rules.ts";
 import { findByCode, findDiscount } from "../discounts/store.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
+import { currencyOf } from "../lib/places.ts";
 import { holdMeters } from "../meters/store.ts";
 import { type OrganizationRow, organizationOut } from "../organizations/rules.ts";
 import { checkPrices } from "../products/price-rules.ts";
@@ -31,6 +33,7 @@ export async function choose(
   ctx: Ctx,
   seller: OrganizationRow,
   body: Create,
+  country: Country | null,
   faults: Fault[],
 ): Promise<Chosen | undefined> {
   const organization_id = seller.id;
@@ -54,8 +57,11 @@ export async function choose(
   const made = await makePrices(tx, ctx, seller, products, body, faults);
   const own = new Map([...Map.groupBy(made, (price) => price.product_id)].map(([id, some]) => [id, some.map(asRow)]));
   const [product] = products;
-  const currency = body.currency ?? seller.default_presentment_currency;
-  const price = named ?? (product && pickPrice(own.get(product.id) ?? product.prices, currency));
+  const offered = product ? (own.get(product.id) ?? product.prices) : [];
+  // That of the buyer's country where there is a price in it, else the seller's own (CHK-04).
+  const local = country && currencyOf(country);
+  const known = offered.some(({ price_currency }) => price_currency === local) ? local : null;
+  const price = named ?? pickPrice(offered, body.currency ?? known ?? seller.default_presentment_currency);
   return product && price && faults.length === 0 ? { products, product, price, own, made } : undefined;
 }
 

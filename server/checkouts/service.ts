@@ -1,6 +1,8 @@
+import type { Address } from "../../shared/addresses.ts";
 import type { checkoutClient } from "../../shared/api/checkout-client.ts";
 import { CheckoutCreate, type checkouts } from "../../shared/api/checkouts.ts";
 import type { Service } from "../../shared/contract.ts";
+import type { Country } from "../../shared/countries.ts";
 import { destinationOf, webPageOf } from "../../shared/destinations.ts";
 import { ApiError, type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
 import { untaxed } from "../../shared/pricing.ts";
@@ -9,6 +11,7 @@ import { findCustomerByEmail } from "../customers/store.ts";
 import { atClockOf } from "../lib/clock.ts";
 import { type Ctx, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
+import { countryOf } from "../lib/places.ts";
 import { pageOf } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { isLocal, isOwnPage, type OrganizationRow } from "../organizations/rules.ts";
@@ -33,7 +36,8 @@ async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: C
   if (!seller || seller.blocked_at !== null) throw new ApiError("NotPermitted", "This organization cannot sell.");
   const ctx = atClockOf(asked, seller);
   const faults: Fault[] = [];
-  const chosen = await choose(tx, ctx, seller, body, faults);
+  const country = body.customer_ip_address ? countryOf(body.customer_ip_address) : null;
+  const chosen = await choose(tx, ctx, seller, body, country, faults);
   const { customer, external_id } = await linkCustomer(tx, organization_id, body, faults);
   const answers = checkAnswers(chosen?.product.fields ?? [], body.custom_field_data ?? {}, { complete: false });
   faults.push(...answers.faults);
@@ -84,7 +88,7 @@ async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: C
     customer_email: body.customer_email ?? customer?.email ?? null,
     customer_ip_address: body.customer_ip_address ?? null,
     customer_billing_name: body.customer_billing_name ?? customer?.billing_name ?? null,
-    customer_billing_address: body.customer_billing_address ?? customer?.billing_address ?? null,
+    customer_billing_address: body.customer_billing_address ?? customer?.billing_address ?? (country && at(country)),
     is_business_customer:
       body.is_business_customer ?? Boolean(customer?.billing_name && customer.billing_address?.line1),
     customer_tax_id: customer?.tax_id ?? null,
@@ -117,6 +121,9 @@ async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: C
   await emitCheckout(tx, ctx, "checkout.created", aggregate);
   return aggregate;
 }
+
+/** All that is known of where somebody is: the country (CHK-19). */
+const at = (country: Country): Address => ({ country, state: null, line1: null, line2: null, city: null, postal_code: null });
 
 /** The bounds of seats that a checkout is made with fit each other and the price (CHK-07). */
 function checkBounds(prices: readonly PriceRow[], { min_seats, max_seats }: Create): Fault[] {
@@ -197,7 +204,8 @@ export const checkoutClientService: Service<typeof checkoutClient, Ctx> = {
 
 /** Start a checkout for whoever opened a link of this organization. */
 export async function createOpened(ctx: Ctx, organization_id: string, body: Create): Promise<{ url: string }> {
-  const { row } = await transact(ctx, (tx) => openCheckout(tx, ctx, organization_id, body));
+  const from = { ...body, customer_ip_address: body.customer_ip_address ?? ctx.ip };
+  const { row } = await transact(ctx, (tx) => openCheckout(tx, ctx, organization_id, from));
   return { url: buildUrl(row, ctx.config) };
 }
 

@@ -6,8 +6,9 @@ import type { PricedProduct } from "../products/rules.ts";
 import { computeTrial } from "./quote.ts";
 import type { CheckoutRow } from "./rules.ts";
 
-/** How long terms that were shown can be agreed to. */
+/** How long terms that were shown can be agreed to, at least; signed a quarter of an hour at a time, they read the same for so long. */
 const valid_ms = 60 * 60 * 1000;
+const slot_ms = 15 * 60 * 1000;
 
 type Signing = { config: Pick<Config, "secret">; clock: Clock };
 
@@ -23,7 +24,8 @@ const sign = (terms: string, secret: string): string =>
 
 /** A short-lived signature over the terms that a buyer is shown: the page confirms with it. */
 export function signQuote(row: CheckoutRow, product: PricedProduct, { config, clock }: Signing): string {
-  const until = clock.now().getTime() + valid_ms;
+  const now = clock.now().getTime();
+  const until = now - (now % slot_ms) + slot_ms + valid_ms;
   return `${until.toString(36)}.${sign(termsOf(row, product, until), config.secret)}`;
 }
 

@@ -152,6 +152,19 @@ describe("one-time purchases", () => {
     const product = await sell({ prices });
     const checkout = await open({ products: [product.id], currency: "eur" });
     expect(checkout).toMatchObject({ currency: "eur", total_amount: 900 });
+    // By where the buyer is, as far as that is known: an address in France, one in the United States, one in a network of our own.
+    for (const [ip, currency, country] of [
+      ["2.2.2.2", "eur", "FR"],
+      ["::ffff:2.2.2.2", "eur", "FR"],
+      ["8.8.8.8", "usd", "US"],
+      ["10.0.0.1", "usd", undefined],
+      ["2001:db8::1", "usd", undefined],
+    ] as const) {
+      const found = await open({ products: [product.id], customer_ip_address: ip });
+      expect([ip, found.currency, found.customer_billing_address?.country]).toEqual([ip, currency, country]);
+    }
+    const named = { products: [product.id], customer_ip_address: "2.2.2.2", currency: "usd", customer_billing_address: { country: "DE" } };
+    expect(await open(named)).toMatchObject({ currency: "usd", customer_billing_address: { country: "DE" } });
     expect(await call.refused("POST", "/v1/checkouts/", { products: [product.id], currency: "gbp" })).toEqual([
       "currency value_error",
     ]);
