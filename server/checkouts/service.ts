@@ -11,8 +11,8 @@ import { findCustomerByEmail } from "../customers/store.ts";
 import { atClockOf } from "../lib/clock.ts";
 import { type Ctx, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
-import { countryOf } from "../lib/places.ts";
 import { pageOf } from "../lib/page.ts";
+import { countryOf } from "../lib/places.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { isLocal, isOwnPage, type OrganizationRow } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
@@ -123,7 +123,14 @@ async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: C
 }
 
 /** All that is known of where somebody is: the country (CHK-19). */
-const at = (country: Country): Address => ({ country, state: null, line1: null, line2: null, city: null, postal_code: null });
+const at = (country: Country): Address => ({
+  country,
+  state: null,
+  line1: null,
+  line2: null,
+  city: null,
+  postal_code: null,
+});
 
 /** The bounds of seats that a checkout is made with fit each other and the price (CHK-07). */
 function checkBounds(prices: readonly PriceRow[], { min_seats, max_seats }: Create): Fault[] {

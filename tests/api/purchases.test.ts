@@ -1,8 +1,8 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findDifferences } from "../../bench/recompute.ts";
-import { customerBalances } from "../../server/orders/tables.ts";
 import { events } from "../../server/lib/tables.ts";
+import { customerBalances } from "../../server/orders/tables.ts";
 import { callsOf } from "../support/calls.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { payment } from "../support/rows.ts";
@@ -116,7 +116,13 @@ describe("one-time purchases", () => {
       body: { customer_email: "owing@example.com" },
     });
     const order = await orderOf(checkout.id);
-    expect(order).toMatchObject({ status: "paid", total_amount: 30, applied_balance_amount: -30, due_amount: 0, refundable_amount: 0 });
+    expect(order).toMatchObject({
+      status: "paid",
+      total_amount: 30,
+      applied_balance_amount: -30,
+      due_amount: 0,
+      refundable_amount: 0,
+    });
     const [balance] = await floe.deps.db
       .select()
       .from(customerBalances)
@@ -163,7 +169,12 @@ describe("one-time purchases", () => {
       const found = await open({ products: [product.id], customer_ip_address: ip });
       expect([ip, found.currency, found.customer_billing_address?.country]).toEqual([ip, currency, country]);
     }
-    const named = { products: [product.id], customer_ip_address: "2.2.2.2", currency: "usd", customer_billing_address: { country: "DE" } };
+    const named = {
+      products: [product.id],
+      customer_ip_address: "2.2.2.2",
+      currency: "usd",
+      customer_billing_address: { country: "DE" },
+    };
     expect(await open(named)).toMatchObject({ currency: "usd", customer_billing_address: { country: "DE" } });
     expect(await call.refused("POST", "/v1/checkouts/", { products: [product.id], currency: "gbp" })).toEqual([
       "currency value_error",
