@@ -285,6 +285,23 @@ export const looks: Record<string, Look | false> = {
       preview: ["floe refunds preview --order-id ORDER_ID"],
     },
   },
+  disputes: {
+    summary: "Payments that buyers' banks want back",
+    noun: "dispute",
+    columns: [
+      "status:state",
+      "amount:money",
+      "reason",
+      "evidence_due_by:date",
+      "order_id",
+      "created_at:date",
+      "id:key",
+    ],
+    examples: {
+      list: ["floe disputes list --status needs_response"],
+      accept: ["floe disputes accept DISPUTE_ID", "floe disputes accept DISPUTE_ID --yes"],
+    },
+  },
   webhooks: {
     summary: "Where your events are sent",
     noun: "webhook endpoint",

@@ -5,15 +5,17 @@ import { reopenCheckout, showIntent, succeedCheckout } from "./checkouts/reactio
 import { moveToUser } from "./checkouts/store.ts";
 import { customFieldDeleted } from "./custom-fields/service.ts";
 import { customerDeleted, mergeCustomers } from "./customers/service.ts";
+import { hearDispute } from "./disputes/service.ts";
 import { reprintOrder } from "./invoices/service.ts";
 import type { Reactions } from "./lib/context.ts";
 import { answer } from "./lib/reactions.ts";
 import { orderAmended, orderSettled, orderSettling } from "./orders/service.ts";
+import { disputeTold, refundTold } from "./payments/notices.ts";
 import { paymentFailed, paymentSurplus, paymentWaiting } from "./payments/settlement.ts";
 import { forgetMethods } from "./payments/store.ts";
 import { productArchived } from "./products/service.ts";
 import { detachBenefit, detachField } from "./products/store.ts";
-import { openSurplusRefund } from "./refunds/service.ts";
+import { hearRefund, openSurplusRefund } from "./refunds/service.ts";
 import { beginSubscription } from "./subscriptions/reactions.ts";
 
 /**
@@ -28,6 +30,8 @@ export const reactions: Reactions = new Map([
   answer(paymentFailed, reopenCheckout),
   answer(paymentSurplus, openSurplusRefund),
   answer(customerDeleted, (tx, { clock }, customer) => forgetMethods(tx, customer, clock.now())),
+  answer(refundTold, hearRefund),
+  answer(disputeTold, hearDispute),
   // Checkouts first, as confirming one locks them: who is being confirmed is waited for, and their customer seen.
   answer(userMerged, (tx, { clock }, { from, to }) => moveToUser(tx, from, to, clock.now()), mergeCustomers),
   answer(productArchived, (tx, _, product) => dropProduct(tx, product)),

@@ -5,6 +5,7 @@ import { renameAnswers as renameCheckoutAnswers } from "./checkouts/store.ts";
 import { answerMoves } from "./custom-fields/jobs.ts";
 import { tallySweep } from "./customers/jobs.ts";
 import { redemptionCount } from "./discounts/jobs.ts";
+import { disputeFollowing } from "./disputes/jobs.ts";
 import { fileSweeps } from "./files/jobs.ts";
 import { idempotencyCleaning } from "./http/idempotency.ts";
 import { invoicePrinting } from "./invoices/jobs.ts";
@@ -27,6 +28,7 @@ export const dueWork: readonly Sweep[] = [
   testNotices(recordProcessorEvent),
   freeSettlement,
   refundExecution,
+  disputeFollowing,
   checkoutExpiry,
   dispatches,
   webhookArchive,

@@ -18,6 +18,7 @@ const domains = [
   "orders",
   "payments",
   "refunds",
+  "disputes",
   "subscriptions",
   "invoices",
   "checkouts",
@@ -49,6 +50,7 @@ const reads: Record<string, string> = {
   "server/organizations/store.ts → server/auth/tables.ts": "whose organizations they are",
   "server/webhooks/store.ts → server/auth/tables.ts": "who is told that an endpoint was switched off",
   "server/benefits/store.ts → server/auth/tables.ts": "the seller's own account at the code host",
+  "server/refunds/store.ts → server/disputes/tables.ts": "a refund shows the dispute that it prevented",
   "server/checkouts/store.ts → server/auth/tables.ts": "the buyer who is signed in",
 };
 /** Tables that are written outside of their folder: where, and why. */

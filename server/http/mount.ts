@@ -13,6 +13,7 @@ import { Relayed } from "../lib/relayed.ts";
 import { type Asking, actorsOf, admit, checkIdentity, checkKnown, type Identify } from "./actor.ts";
 import { isAudited, withEntry } from "./audit.ts";
 import { findHolder, pickOwner, tryAs } from "./candidates.ts";
+import { errorBody } from "./errors.ts";
 import { type Answer, type AnswerOf, checkKey, once } from "./idempotency.ts";
 
 type Handler = (ctx: Ctx, input: never) => Promise<unknown>;
@@ -125,6 +126,8 @@ async function answerAs(
   };
   const answered = (wire: unknown): Answer => ({ status: op.status ?? 200, body: adapt(request.client, wire) });
   const early: AnswerOf = (result) => {
+    // A refusal that what was written before it led to, and that is the answer from then on.
+    if (result instanceof ApiError) return { status: result.status, body: errorBody(result) };
     const encoded = op.response && z.safeEncode(op.response, result as never);
     return encoded?.success ? answered(encoded.data) : undefined;
   };

@@ -372,6 +372,27 @@ CREATE TABLE "discounts" (
 	CONSTRAINT "discounts_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
+CREATE TABLE "disputes" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"status" text,
+	"amount" integer DEFAULT 0 NOT NULL,
+	"tax_amount" integer DEFAULT 0 NOT NULL,
+	"currency" text NOT NULL,
+	"reason" text,
+	"evidence_due_by" timestamp with time zone,
+	"order_id" uuid NOT NULL,
+	"customer_id" uuid NOT NULL,
+	"payment_id" uuid NOT NULL,
+	"is_surplus" boolean NOT NULL,
+	"processor_id" text NOT NULL,
+	"accepted_at" timestamp with time zone,
+	"due_at" timestamp with time zone,
+	CONSTRAINT "disputes_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
 CREATE TABLE "files" (
 	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
@@ -543,6 +564,8 @@ CREATE TABLE "orders" (
 	"refunded_amount" integer DEFAULT 0 NOT NULL,
 	"refunded_tax_amount" integer DEFAULT 0 NOT NULL,
 	"platform_fee_amount" integer DEFAULT 0 NOT NULL,
+	"dispute_status" text,
+	"access" text DEFAULT 'granted' NOT NULL,
 	"billing_name" text,
 	"billing_address" jsonb,
 	"invoice_number" text,
@@ -587,6 +610,7 @@ CREATE TABLE "organization" (
 	"customer_portal_settings" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"branding" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"invoice_settings" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"dispute_settings" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"embed_hosts" jsonb DEFAULT '[]'::jsonb NOT NULL,
 	"sso_enforced" boolean DEFAULT false NOT NULL,
 	"blocked_at" timestamp with time zone,
@@ -833,6 +857,7 @@ CREATE TABLE "refunds" (
 	"modified_at" timestamp with time zone,
 	"status" text DEFAULT 'pending' NOT NULL,
 	"origin" text NOT NULL,
+	"is_surplus" boolean DEFAULT false NOT NULL,
 	"reason" text NOT NULL,
 	"amount" integer NOT NULL,
 	"tax_amount" integer NOT NULL,
@@ -999,6 +1024,10 @@ ALTER TABLE "discount_redemptions" ADD CONSTRAINT "discount_redemptions_organiza
 ALTER TABLE "discount_redemptions" ADD CONSTRAINT "discount_redemptions_discount_id_fkey" FOREIGN KEY ("organization_id","discount_id") REFERENCES "public"."discounts"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "discount_redemptions" ADD CONSTRAINT "discount_redemptions_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "discounts" ADD CONSTRAINT "discounts_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "disputes" ADD CONSTRAINT "disputes_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "disputes" ADD CONSTRAINT "disputes_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "disputes" ADD CONSTRAINT "disputes_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "disputes" ADD CONSTRAINT "disputes_payment_id_fkey" FOREIGN KEY ("organization_id","payment_id") REFERENCES "public"."payments"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "document_counters" ADD CONSTRAINT "document_counters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "invoices" ADD CONSTRAINT "invoices_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "invoices" ADD CONSTRAINT "invoices_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -1118,6 +1147,11 @@ CREATE INDEX "discounts_by_code" ON "discounts" USING btree ("organization_id","
 CREATE INDEX "discounts_by_redemptions" ON "discounts" USING btree ("organization_id","redemptions_count","id") WHERE "discounts"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "discounts_by_end" ON "discounts" USING btree ("organization_id","ends_at","id") WHERE "discounts"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "discounts_part" ON "discounts" USING gin ("name" gin_trgm_ops,"code" gin_trgm_ops);--> statement-breakpoint
+CREATE UNIQUE INDEX "disputes_at_processor" ON "disputes" USING btree ("organization_id","processor_id");--> statement-breakpoint
+CREATE INDEX "disputes_by_creation" ON "disputes" USING btree ("organization_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "disputes_by_order" ON "disputes" USING btree ("organization_id","order_id");--> statement-breakpoint
+CREATE INDEX "disputes_by_payment" ON "disputes" USING btree ("organization_id","payment_id");--> statement-breakpoint
+CREATE INDEX "disputes_due" ON "disputes" USING btree ("organization_id","due_at") WHERE "disputes"."due_at" is not null;--> statement-breakpoint
 CREATE INDEX "files_by_creation" ON "files" USING btree ("organization_id","created_at","id") WHERE "files"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "files_unfinished" ON "files" USING btree ("organization_id","created_at") WHERE "files"."deleted_at" is null and not "files"."is_uploaded";--> statement-breakpoint
 CREATE INDEX "files_to_purge" ON "files" USING btree ("organization_id","deleted_at") WHERE "files"."deleted_at" is not null and "files"."purged_at" is null;--> statement-breakpoint

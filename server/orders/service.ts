@@ -185,6 +185,18 @@ export async function refundOrder(
   return { balance_amount: total > 0 ? -moved : 0 };
 }
 
+/** Show on an order how its dispute stands, and whether its buyer keeps what was bought. The caller holds its lock. */
+export async function noteDisputeOfOrder(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { order, ...parts }: OrderAggregate,
+  shown: Pick<OrderRow, "dispute_status" | "access">,
+): Promise<void> {
+  if (order.dispute_status === shown.dispute_status && order.access === shown.access) return;
+  const changed = await store.updateOrder(tx, order, { ...shown, modified_at: ctx.clock.now() });
+  await emit(tx, ctx, order.organization_id, "order.updated", serializeOrder({ order: changed, ...parts }));
+}
+
 /** Have an order settled by itself, as nothing is to be paid for it (CHK-51). */
 export async function scheduleSettlement(tx: Tx, ctx: Ctx, order: OrderRow): Promise<void> {
   await store.updateOrder(tx, order, { settle_due_at: ctx.clock.now() });

@@ -40,6 +40,10 @@ export const orders = pgTable(
     refunded_amount: integer().notNull().default(0),
     refunded_tax_amount: integer().notNull().default(0),
     platform_fee_amount: integer().notNull().default(0),
+    /** Of its payment, the one that matters most; null where none is disputed. */
+    dispute_status: text().$type<Order["dispute_status"]>(),
+    /** Whether the buyer has what was bought: the seller's policy about disputes decides. */
+    access: text().$type<Order["access"]>().notNull().default("granted"),
     billing_name: text(),
     billing_address: jsonb().$type<Address>(),
     /** Null while the sale is in the making. */

@@ -111,7 +111,7 @@ export function organizationOut(row: OrganizationRow): Organization {
     default_tax_behavior: row.default_tax_behavior,
     customer_portal_settings: { ...standard.customer_portal_settings, ...row.customer_portal_settings },
     invoice_settings: { ...standard.invoice_settings, ...row.invoice_settings },
-    dispute_settings: { auto_accept_below_amount: null },
+    dispute_settings: { auto_accept_below_amount: null, access: disputePolicyOf(row) },
     embed_hosts: row.embed_hosts,
     embed_hosts_enforced: shown.feature_settings.frame_ancestors_enforced,
     country: row.country,
@@ -127,6 +127,11 @@ export function organizationOut(row: OrganizationRow): Organization {
     },
   };
 }
+
+export type DisputePolicy = Organization["dispute_settings"]["access"];
+/** Whether a buyer keeps what they bought while their bank wants the money back: until that is lost, unless said otherwise. */
+export const disputePolicyOf = ({ dispute_settings }: Pick<OrganizationRow, "dispute_settings">): DisputePolicy =>
+  dispute_settings.access ?? "until_lost";
 
 /** Whether a paid checkout can be confirmed: on one's own server always, unless the organization is blocked (ORG-05). */
 export const isReadyForPayment = (row: Pick<OrganizationRow, "blocked_at">): boolean => row.blocked_at === null;
@@ -161,7 +166,7 @@ export function checkUpdate(row: OrganizationRow, body: Update, media_url: strin
  * organization that is only being made there is nothing yet to keep.
  */
 export function planUpdate(row: Partial<OrganizationRow>, body: Partial<Update>, now: Date): Partial<OrganizationRow> {
-  const { avatar_url, details, dispute_settings: _, customer_portal_settings: portal, ...plain } = body;
+  const { avatar_url, details, dispute_settings: disputes, customer_portal_settings: portal, ...plain } = body;
   const patch: Partial<OrganizationRow> = { ...defined(plain) };
   if (avatar_url !== undefined) patch.logo = avatar_url;
   if (details !== undefined) {
@@ -178,6 +183,7 @@ export function planUpdate(row: Partial<OrganizationRow>, body: Partial<Update>,
     const sent = body[group];
     if (sent !== undefined) Object.assign(patch, { [group]: { ...row[group], ...defined(sent) } });
   }
+  if (disputes?.access !== undefined) patch.dispute_settings = { ...row.dispute_settings, access: disputes.access };
   if (portal !== undefined) {
     const had = { ...standard.customer_portal_settings, ...row.customer_portal_settings };
     patch.customer_portal_settings = {

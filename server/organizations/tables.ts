@@ -58,6 +58,7 @@ export const organization = pgTable(
       .default({}),
     branding: jsonb().$type<Partial<z.output<typeof OrganizationBranding>>>().notNull().default({}),
     invoice_settings: jsonb().$type<Partial<z.output<typeof OrganizationInvoiceSettings>>>().notNull().default({}),
+    dispute_settings: jsonb().$type<Partial<Organization["dispute_settings"]>>().notNull().default({}),
     embed_hosts: jsonb().$type<string[]>().notNull().default([]),
     sso_enforced: boolean().notNull().default(false),
     blocked_at: instant(),

@@ -5,6 +5,7 @@ import { checkoutClientService, checkoutService } from "../checkouts/service.ts"
 import { customFieldService } from "../custom-fields/service.ts";
 import { customerService } from "../customers/service.ts";
 import { discountService } from "../discounts/service.ts";
+import { disputeService } from "../disputes/service.ts";
 import { fileService } from "../files/service.ts";
 import { invoiceService } from "../invoices/service.ts";
 import { meterService } from "../meters/service.ts";
@@ -37,6 +38,7 @@ export const embedded: Provider = {
   invoices: invoiceService,
   payments: paymentService,
   refunds: refundService,
+  disputes: disputeService,
   webhooks: webhookService,
   catalog: catalogService,
 };

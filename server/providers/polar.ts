@@ -137,6 +137,11 @@ export function polarProvider(config: Config): Provider {
       create: (ctx, { body }) => relay(ctx, () => polar.refunds.create(body as never)),
       preview: notHosted("A refund is previewed by floe's own engine, not by hosted Polar."),
     },
+    disputes: {
+      list: (ctx, { query }) => relay(ctx, () => polar.disputes.list(query as never)),
+      get: (ctx, { params }) => relay(ctx, () => polar.disputes.get(params.id)),
+      accept: (ctx, { params }) => relay(ctx, () => polar.disputes.accept(params.id)),
+    },
     webhooks: {
       listEndpoints: (ctx, { query }) => relay(ctx, () => polar.webhooks.listWebhookEndpoints(query as never)),
       createEndpoint: (ctx, { body }) => relay(ctx, () => polar.webhooks.createWebhookEndpoint(body as never)),

@@ -1,8 +1,9 @@
+import type { RefundDispute } from "../../shared/api/disputes.ts";
 import type { Refund } from "../../shared/api/refunds.ts";
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
 import { formatMoney, fractionHalfEven, fractionOf } from "../../shared/money.ts";
 import type { Mail } from "../lib/mail.ts";
-import { computeTotals, type OrderRow, type Share } from "../orders/rules.ts";
+import { computeRefundable, computeTotals, type OrderRow, type Share } from "../orders/rules.ts";
 import type { refunds } from "./tables.ts";
 
 export type RefundRow = typeof refunds.$inferSelect;
@@ -26,12 +27,20 @@ export function computeTaxShare(order: OrderRow, left: Left, amount: number): nu
   return Math.min(fractionHalfEven(amount, order.tax_amount, net_amount), left.refundable_tax_amount);
 }
 
+/** The tax in so much of an order's total. */
+export function taxWithin(order: OrderRow, total: number): number {
+  const { total_amount } = computeTotals(order);
+  return total_amount > 0 && order.tax_amount > 0
+    ? Math.min(fractionOf(order.tax_amount, total, total_amount), total)
+    : 0;
+}
+
 /** What a refund of so much in all is without tax, and the tax in it: as it is made at the processor (RFD-07). */
 export function splitTotal(order: OrderRow, left: Left, total: number): Share {
-  const { total_amount } = computeTotals(order);
   const isRest = total === left.refundable_amount + left.refundable_tax_amount;
-  const share = total_amount > 0 && order.tax_amount > 0 ? fractionOf(order.tax_amount, total, total_amount) : 0;
-  const tax_amount = isRest ? left.refundable_tax_amount : Math.min(share, left.refundable_tax_amount);
+  const tax_amount = isRest
+    ? left.refundable_tax_amount
+    : Math.min(taxWithin(order, total), left.refundable_tax_amount);
   return { amount: total - tax_amount, tax_amount };
 }
 
@@ -52,11 +61,21 @@ type Standing = {
   subscription_id: string | null;
   left: Left;
 };
+/** A dispute in which the bank has taken the money; one that only asks or that was won leaves it here. */
+const held: readonly OrderRow["dispute_status"][] = ["needs_response", "under_review", "lost"];
+
+/** Refuse a refund of money that the buyer's bank has taken back already (RFD-10). */
+export function checkDisputed({ dispute_status }: Pick<OrderRow, "dispute_status">): void {
+  if (held.includes(dispute_status)) throw disputed();
+}
+export const disputed = () =>
+  new ApiError("RefundDisputedPayment", "The payment of this order is disputed, so it cannot be refunded.");
+export const refundedAlready = () => new ApiError("RefundedAlready", "This order has been refunded already.");
 
 /** Refuse a refund that may not be: the first of these that holds (RFD-03). */
 export function checkRefund({ isBlocked, status, subscription_id, left }: Standing, asked: Asked): void {
   if (isBlocked) throw new ApiError("RefundsBlocked", "Refunds are blocked for this organization.");
-  if (status === "refunded") throw new ApiError("RefundedAlready", "This order has been refunded already.");
+  if (status === "refunded") throw refundedAlready();
   if (asked.revoke_benefits && subscription_id !== null)
     throw new ApiError(
       "RevokeSubscriptionBenefitsProhibited",
@@ -97,15 +116,73 @@ export function planOutcome(
 }
 
 /** What counts of a refund on its order: what the buyer has. */
-export const countsOf = ({ status, origin, amount, tax_amount }: RefundRow): Share =>
-  status === "succeeded" && origin !== "surplus" ? { amount, tax_amount } : { amount: 0, tax_amount: 0 };
+export const countsOf = ({ status, is_surplus, amount, tax_amount }: RefundRow): Share =>
+  status === "succeeded" && !is_surplus ? { amount, tax_amount } : { amount: 0, tax_amount: 0 };
 
 /** Why money goes back, in the processor's words. */
 export const processorReason = (reason: Refund["reason"]): "duplicate" | "fraudulent" | "requested_by_customer" =>
   reason === "duplicate" || reason === "fraudulent" ? reason : "requested_by_customer";
 
-/** A refund as it is answered. */
-export function serializeRefund(row: RefundRow): Refund {
+const reasons: Record<string, Refund["reason"]> = {
+  duplicate: "duplicate",
+  fraudulent: "fraudulent",
+  requested_by_customer: "customer_request",
+};
+
+/**
+ * What a refund is that was made at the processor itself (RFD-07). While the bank only asks about a payment, giving it back is
+ * what keeps it from being disputed, and what was bought goes back too (RFD-15).
+ */
+export function planHeard(row: RefundRow, order: OrderRow, total: number, reason: string | null) {
+  const left = computeRefundable(order);
+  const most = left.refundable_amount + left.refundable_tax_amount;
+  const prevents = order.dispute_status === "early_warning" || order.dispute_status === "prevented";
+  const share = row.is_surplus ? { amount: total, tax_amount: 0 } : splitTotal(order, left, Math.min(total, most));
+  const known = reason !== null && Object.hasOwn(reasons, reason) ? reasons[reason] : undefined;
+  return {
+    ...share,
+    reason: prevents ? ("dispute_prevention" as const) : (known ?? "other"),
+    revoke_benefits: prevents,
+  };
+}
+
+/** What is answered of a dispute. */
+type Disputed = Omit<RefundDispute, "resolved" | "closed" | "past_due">;
+
+/** A dispute as it is answered with a refund, and by itself. */
+export function disputeOut(row: Disputed, now: Date): RefundDispute {
+  const { id, created_at, modified_at, status, amount, tax_amount, currency, reason, order_id, payment_id } = row;
+  const resolved = status === "won" || status === "lost";
+  // After that there is nothing to answer any more.
+  const evidence_due_by = status === "needs_response" || status === "early_warning" ? row.evidence_due_by : null;
+  return {
+    id,
+    created_at,
+    modified_at,
+    status,
+    resolved,
+    closed: resolved || status === "prevented",
+    amount,
+    tax_amount,
+    currency,
+    reason,
+    evidence_due_by,
+    past_due: evidence_due_by !== null && evidence_due_by < now,
+    order_id,
+    payment_id,
+  };
+}
+
+/** The dispute that a refund prevented. */
+export const preventedOut = (row: Omit<Disputed, "status"> & { status: RefundDispute["status"] | null }, now: Date) =>
+  disputeOut({ ...row, status: row.status ?? "prevented" }, now);
+
+/** A refund as it is answered, with the dispute that it prevented. */
+export function serializeRefund(
+  row: RefundRow,
+  { subscription_id }: Pick<OrderRow, "subscription_id">,
+  dispute: RefundDispute | null = null,
+): Refund {
   const { id, created_at, modified_at, status, reason, amount, tax_amount, currency, organization_id } = row;
   const { order_id, customer_id, revoke_benefits, metadata } = row;
   return {
@@ -119,10 +196,10 @@ export function serializeRefund(row: RefundRow): Refund {
     currency,
     organization_id,
     order_id,
-    subscription_id: null,
+    subscription_id,
     customer_id,
     revoke_benefits,
-    dispute: null,
+    dispute,
     metadata,
   };
 }

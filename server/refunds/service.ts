@@ -1,6 +1,7 @@
 import type { Refund, refunds } from "../../shared/api/refunds.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
+import { serverClock } from "../lib/clock.ts";
 import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
@@ -15,19 +16,25 @@ import { findOrder, lockOrder } from "../orders/store.ts";
 import { isReadyForPayment } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import type { PaymentRow } from "../payments/rules.ts";
-import { ProcessorError, type RefundOutcome } from "../processors/processor.ts";
+import { assertAccount } from "../payments/settlement.ts";
+import { ProcessorError, type RefundEvent, type RefundOutcome } from "../processors/processor.ts";
 import { findProducts } from "../products/store.ts";
 import { findMemberEmails, findOrganizationName } from "../webhooks/store.ts";
 import {
+  checkDisputed,
   checkRefund,
   computeTaxShare,
   countsOf,
+  disputed,
   fitShare,
   type Left,
+  planHeard,
   planOutcome,
+  preventedOut,
   processorReason,
   type RefundRow,
   refund_again_ms,
+  refundedAlready,
   serializeRefund,
   surplusMail,
   takeOff,
@@ -46,12 +53,18 @@ async function checkOrder(db: Db, found: OrderAggregate, asked: Asked): Promise<
   const left = takeOff(computeRefundable(order), await store.sumPending(db, order));
   const amount = asked.amount ?? left.refundable_amount;
   checkRefund(
-    { isBlocked: !seller || !isReadyForPayment(seller), status: order.status, subscription_id: null, left },
+    {
+      isBlocked: !seller || !isReadyForPayment(seller),
+      status: order.status,
+      subscription_id: order.subscription_id,
+      left,
+    },
     { amount, revoke_benefits: asked.revoke_benefits },
   );
   const payment = await store.findPaymentOf(db, order);
   if (!payment || amount === 0)
     throw new ApiError("RefundUnknownPayment", "This order was not paid with a payment, so there is none to refund.");
+  checkDisputed(order);
   return { amount, tax_amount: computeTaxShare(order, left, amount), left, payment };
 }
 
@@ -62,11 +75,16 @@ const unknownOrder = (place: "body" | "query", id: string) =>
 export const refundService: Service<typeof refunds, Ctx> = {
   async list(ctx, { query }) {
     const { items, total } = await store.listRefunds(ctx.db, organizationsOf(ctx), query);
-    return pageOf(items.map(serializeRefund), total, query);
+    const now = serverClock(ctx.clock).now();
+    const shown = items.map(({ refund, order, dispute }) =>
+      serializeRefund(refund, order, dispute && preventedOut(dispute, now)),
+    );
+    return pageOf(shown, total, query);
   },
   async create(ctx, { body }) {
     const { comment, ...asked } = body;
     let opened: RefundRow | undefined;
+    let subscription_id: string | null = null;
     // What is written here is the answer already, should this process not live to give another.
     await transact(ctx, async (tx): Promise<Refund> => {
       const found = await lockOrder(tx, organizationOf(ctx), body.order_id);
@@ -88,10 +106,11 @@ export const refundService: Service<typeof refunds, Ctx> = {
         due_at: new Date(now.getTime() + refund_again_ms),
       });
       if (!opened) throw new Error("The refund was not written.");
-      return serializeRefund(opened);
+      subscription_id = found.order.subscription_id;
+      return serializeRefund(opened, found.order);
     });
     if (!opened) throw new Error("The refund was not written.");
-    return serializeRefund(await tryRefund(ctx, opened));
+    return serializeRefund(await tryRefund(ctx, opened), { subscription_id });
   },
   async preview(ctx, { query }) {
     const { revoke_benefits = false } = query;
@@ -124,6 +143,7 @@ export async function openSurplusRefund(tx: Tx, ctx: Deps | Ctx, payment: Paymen
     organization_id,
     created_at: now,
     origin: "surplus",
+    is_surplus: true,
     reason: "duplicate",
     amount,
     // Nothing was sold for it, so there is no tax in it.
@@ -137,16 +157,63 @@ export async function openSurplusRefund(tx: Tx, ctx: Deps | Ctx, payment: Paymen
   ctx.log.warn({ payment_id, organization_id }, "Money was taken for what had been paid already; it goes back.");
 }
 
+/** The processor tells of money that goes back: what became of it is asked for, outside of this transaction. */
+export async function hearRefund(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { event, payment }: { event: RefundEvent; payment: PaymentRow },
+): Promise<void> {
+  const { organization_id, id: payment_id, order_id, customer_id, currency, is_surplus } = payment;
+  const now = ctx.clock.now();
+  await store.noteRefund(tx, event.refund_id, {
+    id: newId(now),
+    organization_id,
+    created_at: now,
+    origin: "processor",
+    is_surplus,
+    reason: "other",
+    amount: 0,
+    tax_amount: 0,
+    currency,
+    order_id,
+    customer_id,
+    payment_id,
+    processor_id: event.processor_id,
+    due_at: at_once,
+  });
+}
+
+/** A time that has come by every seller's clock. */
+const at_once = new Date(0);
+
 /** Ask the processor for a refund; no transaction is open. The same refund again is the same one there. */
 async function askProcessor(deps: Deps | Ctx, row: RefundRow): Promise<RefundOutcome> {
-  const intent_processor_id = await store.findChargeOf(deps.db, row);
-  if (intent_processor_id === null) throw new Error(`The payment of the refund ${row.id} has no charge.`);
+  const payment = await store.findPayment(deps.db, row);
+  assertAccount(deps, payment);
+  if (row.origin === "processor" && row.processor_id !== null) {
+    const outcome = await deps.processor.retrieveRefund(row.processor_id);
+    if (!outcome) throw new Error(`The processor does not know the refund ${row.processor_id} that it told of.`);
+    return outcome;
+  }
+  if (payment.processor_id === null) throw new Error(`The payment of the refund ${row.id} has no charge.`);
   return deps.processor.refund({
     refund_id: row.id,
-    intent_processor_id,
+    intent_processor_id: payment.processor_id,
     amount: row.amount + row.tax_amount,
     reason: processorReason(row.reason),
   });
+}
+
+/** What the processor knows and we had not heard of yet, when it was asked. */
+const refusals: Record<string, () => ApiError> = {
+  charge_already_refunded: refundedAlready,
+  charge_disputed: disputed,
+};
+
+/** Take a refund back that the processor does not make and nobody was told of; what refuses it is the answer. */
+async function withdraw(tx: Tx, row: RefundRow, refusal: ApiError): Promise<ApiError> {
+  await store.updateRefund(tx, row, { status: "failed", failure_reason: refusal.message, due_at: null });
+  return refusal;
 }
 
 /** Have a written refund done while somebody waits for it. Without an answer it stays pending, and is asked for again. */
@@ -155,8 +222,11 @@ async function tryRefund(ctx: Ctx, row: RefundRow): Promise<RefundRow> {
   try {
     word = await askProcessor(ctx, row);
   } catch (error) {
-    if (error instanceof ProcessorError) word = { status: "failed", processor_id: null, failure_reason: error.message };
-    else ctx.log.error({ err: error, refund_id: row.id }, "The processor gave no answer; it will be asked again.");
+    if (error instanceof ProcessorError) {
+      const refusal = error.code === null ? undefined : refusals[error.code]?.();
+      if (refusal) throw await transact(ctx, (tx) => withdraw(tx, row, refusal));
+      word = { status: "failed", processor_id: null, failure_reason: error.message };
+    } else ctx.log.error({ err: error, refund_id: row.id }, "The processor gave no answer; it will be asked again.");
   }
   try {
     return await settleRefund(ctx, row, word);
@@ -176,24 +246,38 @@ export async function executeRefund(deps: Deps, row: RefundRow): Promise<void> {
  * Write down what the processor says of a refund: the one way in which it ends, comes back or is told of. The order is
  * locked first, so that all that is refunded of it takes turns.
  */
-export function settleRefund(deps: Deps | Ctx, key: RowKey & { order_id: string }, word: Word): Promise<RefundRow> {
+function settleRefund(
+  deps: Deps | Ctx,
+  key: RowKey & { order_id: string },
+  word: Word | RefundOutcome,
+): Promise<RefundRow> {
   return transact(deps, async (tx) => {
     const order = await lockOrder(tx, key.organization_id, key.order_id);
     if (!order) throw new Error(`The order ${key.order_id} is gone.`);
     const row = await store.lockRefund(tx, key);
     const now = deps.clock.now();
-    const planned = { ...row, ...planOutcome(row, word, now) };
+    const heard = !row.is_announced && row.origin === "processor" && "amount" in word ? word : undefined;
+    const planned = {
+      ...row,
+      ...(heard ? planHeard(row, order.order, heard.amount, heard.reason) : {}),
+      ...planOutcome(row, word, now),
+    };
     const before = countsOf(row);
     let share = countsOf(planned);
     if (row.status !== planned.status && share.amount + share.tax_amount > 0) {
       share = fitShare(computeRefundable(order.order), share);
       Object.assign(planned, share);
     }
+    if (heard && planned.amount + planned.tax_amount < heard.amount)
+      deps.log.error(
+        { refund_id: row.id, processor_id: row.processor_id, order_id: row.order_id, amount: heard.amount },
+        "More was given back at the processor than was left of the order; what was left is counted.",
+      );
     const isNews = !row.is_announced || row.status !== planned.status;
     if (!isNews) return store.updateRefund(tx, row, { processor_id: planned.processor_id, due_at: planned.due_at });
     const moved = { ...planned, is_announced: true, modified_at: now };
     const type = row.is_announced ? "refund.updated" : "refund.created";
-    await emit(tx, deps, row.organization_id, type, serializeRefund(moved));
+    await emit(tx, deps, row.organization_id, type, serializeRefund(moved, order.order));
     const change = { amount: share.amount - before.amount, tax_amount: share.tax_amount - before.tax_amount };
     if (change.amount !== 0 || change.tax_amount !== 0)
       Object.assign(moved, await refundOrder(tx, deps, order, change, row.balance_amount));

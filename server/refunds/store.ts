@@ -1,9 +1,11 @@
-import { and, count, eq, inArray, isNull, lte, ne, sql, sum } from "drizzle-orm";
+import { and, count, eq, inArray, isNull, lte, ne, or, sum } from "drizzle-orm";
 import { customers } from "../customers/tables.ts";
+import { disputes } from "../disputes/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import type { Share } from "../orders/rules.ts";
+import { orders } from "../orders/tables.ts";
 import type { PaymentRow } from "../payments/rules.ts";
 import { payments } from "../payments/tables.ts";
 import type { RefundRow } from "./rules.ts";
@@ -19,30 +21,45 @@ type Filter = Paging & {
   sorting: readonly string[];
 };
 const sortable = { created_at: refunds.created_at, amount: refunds.amount };
+/** The dispute that a refund prevented: there is at most one of a payment. */
+const ofPrevented = and(
+  eq(disputes.organization_id, refunds.organization_id),
+  eq(disputes.payment_id, refunds.payment_id),
+  eq(disputes.status, "prevented"),
+);
+const ofOrder = followKey(refunds.order_id, orders);
 const ofCustomer = followKey(refunds.customer_id, customers);
 
 /** One page of refunds, and how many there are (RFD-14). */
 export async function listRefunds(db: Database, organizations: readonly string[], filter: Filter) {
   const where = and(
     ofOrganizations(refunds.organization_id, organizations),
+    eq(refunds.is_announced, true),
     among(refunds.id, filter.id),
     among(refunds.order_id, filter.order_id),
-    filter.subscription_id && sql`false`,
+    among(orders.subscription_id, filter.subscription_id),
     among(refunds.customer_id, filter.customer_id),
     filter.external_customer_id &&
       and(inArray(customers.external_id, filter.external_customer_id), isNull(customers.deleted_at)),
     filter.succeeded === undefined ? undefined : (filter.succeeded ? eq : ne)(refunds.status, "succeeded"),
   );
   const rows = await db
-    .select({ refund: refunds })
+    .select({ refund: refunds, order: { subscription_id: orders.subscription_id }, dispute: disputes })
     .from(refunds)
     .innerJoin(customers, ofCustomer)
+    .innerJoin(orders, ofOrder)
+    .leftJoin(disputes, ofPrevented)
     .where(where)
     .orderBy(...orderBy(filter.sorting, sortable, refunds.id))
     .limit(filter.limit)
     .offset(offsetOf(filter));
-  const [row] = await db.select({ total: count() }).from(refunds).innerJoin(customers, ofCustomer).where(where);
-  return { items: rows.map(({ refund }) => refund), total: row?.total ?? 0 };
+  const [row] = await db
+    .select({ total: count() })
+    .from(refunds)
+    .innerJoin(customers, ofCustomer)
+    .innerJoin(orders, ofOrder)
+    .where(where);
+  return { items: rows, total: row?.total ?? 0 };
 }
 
 /** Add a refund; undefined where it is there: the same surplus, or the same one of the processor's. */
@@ -80,19 +97,36 @@ export async function sumPending(db: Database, order: RowKey): Promise<Share> {
         eq(refunds.organization_id, order.organization_id),
         eq(refunds.order_id, order.id),
         eq(refunds.status, "pending"),
-        ne(refunds.origin, "surplus"),
+        eq(refunds.is_surplus, false),
       ),
     );
   return { amount: row?.amount ?? 0, tax_amount: row?.tax_amount ?? 0 };
 }
 
-/** The processor's own id of the charge that a refund is of. */
-export async function findChargeOf(db: Database, { organization_id, payment_id }: RefundRow): Promise<string | null> {
+/**
+ * Have the processor asked about a refund that it told of: one that was asked for here, by our id or its own, or else one that
+ * was made there, of which nothing more is known yet.
+ */
+export async function noteRefund(
+  tx: Tx,
+  refund_id: string | null,
+  values: typeof refunds.$inferInsert & { processor_id: string },
+): Promise<void> {
+  const { organization_id, processor_id, due_at = null } = values;
+  const ours = refund_id === null ? undefined : matchKey(refunds, { organization_id, id: refund_id });
+  const same = and(eq(refunds.organization_id, organization_id), eq(refunds.processor_id, processor_id));
+  const known = await tx.update(refunds).set({ due_at }).where(or(ours, same)).returning({ id: refunds.id });
+  if (known.length === 0) await insertRefund(tx, values);
+}
+
+/** The payment that a refund is of. */
+export async function findPayment(db: Database, { organization_id, payment_id }: RefundRow): Promise<PaymentRow> {
   const [row] = await db
-    .select({ processor_id: payments.processor_id })
+    .select()
     .from(payments)
     .where(matchKey(payments, { organization_id, id: payment_id }));
-  return row?.processor_id ?? null;
+  if (!row) throw new Error(`The payment ${payment_id} is gone.`);
+  return row;
 }
 
 /** A refund, kept from changing until the transaction ends. The caller has locked its order. */

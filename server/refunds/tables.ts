@@ -21,6 +21,8 @@ export const refunds = pgTable(
      * due. That is no part of what the order was paid with, and does not touch it.
      */
     origin: text().$type<"api" | "processor" | "surplus">().notNull(),
+    /** Of money that never paid the order, whoever gave it back. */
+    is_surplus: boolean().notNull().default(false),
     reason: text().$type<Refund["reason"]>().notNull(),
     /** Without tax. */
     amount: integer().notNull(),

@@ -7,6 +7,7 @@ import { checkouts } from "./checkouts.ts";
 import { customFields } from "./custom-fields.ts";
 import { customers } from "./customers.ts";
 import { discounts } from "./discounts.ts";
+import { disputes } from "./disputes.ts";
 import { files } from "./files.ts";
 import { invoices } from "./invoices.ts";
 import { meters } from "./meters.ts";
@@ -38,6 +39,7 @@ export const api = {
   invoices,
   payments,
   refunds,
+  disputes,
   webhooks,
   catalog,
 } as const satisfies Contract;

@@ -15,6 +15,7 @@ import {
 import { Customer } from "./customers.ts";
 import { OrderExplanation } from "./derivations.ts";
 import { DiscountBase } from "./discounts.ts";
+import { disputeStatuses } from "./disputes.ts";
 import { customFieldData, stored, unlessNull } from "./fields.ts";
 import { OrderProduct } from "./products.ts";
 import { OrderSubscription } from "./subscriptions.ts";
@@ -76,6 +77,10 @@ export const Order = z.object({
   checkout_id: z.uuid().nullable(),
   next_payment_attempt_at: instant.nullable(),
   platform_fee_amount: z.int(),
+  /** How a dispute of its payment stands; null where there is none. */
+  dispute_status: z.enum(disputeStatuses).nullable(),
+  /** Whether the buyer keeps what was bought, by your policy about disputes. */
+  access: z.enum(["granted", "withheld"]),
   platform_fee_currency: z.string().nullable(),
   metadata: metadataOut,
   custom_field_data: customFieldData,

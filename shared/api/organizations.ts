@@ -52,6 +52,9 @@ export const OrganizationFeatureSettings = z.object({
   frame_ancestors_enforced: z.boolean(),
 });
 
+/** What becomes of the access to what was bought, once a bank wants its money back. */
+export const disputePolicies = ["keep", "until_lost", "withhold"] as const;
+
 /** How subscriptions of an organization behave. */
 export const OrganizationSubscriptionSettings = z.object({
   allow_multiple_subscriptions: z.boolean(),
@@ -137,7 +140,11 @@ export const Organization = z.object({
   default_tax_behavior: taxBehaviorOption,
   customer_portal_settings: OrganizationCustomerPortalSettings,
   invoice_settings: OrganizationInvoiceSettings,
-  dispute_settings: z.object({ auto_accept_below_amount: z.int().nullable() }),
+  dispute_settings: z.object({
+    auto_accept_below_amount: z.int().nullable(),
+    /** Whether a buyer keeps what they bought while their bank wants the money back. */
+    access: z.enum(disputePolicies),
+  }),
   embed_hosts: z.array(z.string()),
   embed_hosts_enforced: z.boolean(),
   country: z.enum(countries).nullable(),
@@ -236,9 +243,12 @@ export const OrganizationUpdate = z.object({
   customer_portal_settings: unlessNull(CustomerPortalSettingsInput).describe("What customers may do themselves."),
   branding: unlessNull(BrandingInput).describe("How you look on pages and documents."),
   invoice_settings: unlessNull(InvoiceSettingsInput).describe("What your invoices say of you."),
-  dispute_settings: unlessNull(z.object({ auto_accept_below_amount: z.int().min(1).max(10_000).nullish() })).describe(
-    "How disputes are answered.",
-  ),
+  dispute_settings: unlessNull(
+    z.object({
+      auto_accept_below_amount: z.int().min(1).max(10_000).nullish(),
+      access: unlessNull(z.enum(disputePolicies)),
+    }),
+  ).describe("How disputes are answered, and what becomes of the access to what was bought."),
   embed_hosts: unlessNull(z.array(embedHost).max(100)).describe("Hosts that may embed the checkout."),
   default_presentment_currency: unlessNull(currency).describe("Currency of prices that name none."),
   default_tax_behavior: unlessNull(taxBehaviorOption).describe("Whether prices include tax."),

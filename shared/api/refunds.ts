@@ -64,6 +64,14 @@ export const RefundPreview = z.object({
   benefits: z.array(z.object({ id: z.uuid(), type: z.string(), description: z.string() })),
 });
 
+const refusals = [
+  "RefundsBlocked",
+  "RefundedAlready",
+  "RevokeSubscriptionBenefitsProhibited",
+  "RefundDisputedPayment",
+  "RefundUnknownPayment",
+] as const;
+
 export const refunds = {
   list: {
     method: "GET",
@@ -91,7 +99,7 @@ export const refunds = {
     body: RefundCreate,
     response: Refund,
     status: 201,
-    errors: ["RefundsBlocked", "RefundedAlready", "RefundDisputedPayment", "RefundUnknownPayment"],
+    errors: refusals,
     external: true,
     confirm: "Refund this order?",
   },
@@ -111,6 +119,6 @@ export const refunds = {
       revoke_benefits: flag.describe("Also take back what was bought."),
     }),
     response: RefundPreview,
-    errors: ["RefundsBlocked", "RefundedAlready", "RefundDisputedPayment", "RefundUnknownPayment"],
+    errors: refusals,
   },
 } as const satisfies Resource;

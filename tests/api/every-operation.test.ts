@@ -19,7 +19,7 @@ import {
 } from "../support/operations.ts";
 import { organizationOf } from "../support/people.ts";
 import { startOnPostgres } from "../support/races.ts";
-import { freshOf, payment, rowOf, sell, sellOrder } from "../support/rows.ts";
+import { disputeOrder, freshOf, payment, rowOf, sell, sellOrder } from "../support/rows.ts";
 
 /** What holds for every operation of the contract. What they do with bad input is in bad-input.test.ts. */
 
@@ -250,6 +250,41 @@ describe("the answers that have a reason of their own", () => {
     const made = await call(named("refunds.create"), { as: seller.key, body });
     const shown = await call(named("refunds.preview"), { as: seller.key, query: { order_id: body.order_id } });
     for (const { status, json } of [made, shown]) expect([status, json.error]).toEqual([404, "RefundUnknownPayment"]);
+  });
+
+  test("RFD-03: 400 where the benefits of a subscription would be taken back", async () => {
+    const { floe, seller, call } = all;
+    const price = { amount_type: "fixed" as const, price_amount: 1900 };
+    const monthly = { name: "Club", recurring_interval: "month" as const, prices: [price] };
+    const product = await seller.client.products.create({ body: monthly });
+    const made = await seller.client.checkouts.create({ body: { products: [product.id] } });
+    const params = { client_secret: made.client_secret };
+    await floe.client().checkoutClient.confirm({ params, body: { ...payment, customer_email: "club@example.com" } });
+    await floe.runJobs();
+    const [order] = (await seller.client.orders.list({ query: { checkout_id: made.id } })).items;
+    const order_id = order?.id ?? "";
+    const body = { amount: 500, reason: "other" as const, order_id, revoke_benefits: true };
+    const query = { order_id, revoke_benefits: true };
+    for (const { json } of [
+      await call(named("refunds.create"), { as: seller.key, body }),
+      await call(named("refunds.preview"), { as: seller.key, query }),
+    ])
+      expect(json.error).toBe("RevokeSubscriptionBenefitsProhibited");
+    const kept = await seller.client.refunds.create({ body: { ...body, revoke_benefits: false } });
+    expect(kept).toMatchObject({ status: "succeeded", subscription_id: order?.subscription_id });
+    const query_of = { subscription_id: [order?.subscription_id ?? ""] };
+    expect((await seller.client.refunds.list({ query: query_of })).items.map(({ id }) => id)).toEqual([kept.id]);
+  });
+
+  test("403 where the buyer's bank has the money, and 409 where a dispute is over", async () => {
+    const { floe, seller, call } = all;
+    const order_id = await sellOrder(floe, seller);
+    const params = { id: await disputeOrder(floe, seller, order_id) };
+    const body = { amount: 500, reason: "other" as const, order_id };
+    expect((await call(named("refunds.create"), { as: seller.key, body })).json.error).toBe("RefundDisputedPayment");
+    const accepted = await call(named("disputes.accept"), { as: seller.key, params });
+    expect([accepted.status, (accepted.json as { status?: string }).status]).toEqual([200, "lost"]);
+    expect((await call(named("disputes.accept"), { as: seller.key, params })).json.error).toBe("DisputeNotOpenError");
   });
 
   test("409 where a plan is stale, and where a thing is taken", async () => {

@@ -11,6 +11,7 @@ import { Checkout } from "../../shared/api/checkouts.ts";
 import { AttachedCustomField, CustomField } from "../../shared/api/custom-fields.ts";
 import { Customer, CustomerState } from "../../shared/api/customers.ts";
 import { CheckoutDiscount, Discount } from "../../shared/api/discounts.ts";
+import type { Dispute } from "../../shared/api/disputes.ts";
 import { File, FileUpload, files, ProductMedia } from "../../shared/api/files.ts";
 import { api } from "../../shared/api/index.ts";
 import { Meter } from "../../shared/api/meters.ts";
@@ -263,6 +264,7 @@ expectTypeOf<Sent<typeof CustomField>>().toExtend<models.CustomField>();
 expectTypeOf<Sent<typeof Order>>().toExtend<models.Order>();
 expectTypeOf<Sent<typeof Payment>>().toExtend<models.CardPayment | models.GenericPayment>();
 expectTypeOf<Sent<typeof Refund>>().toExtend<models.Refund>();
+expectTypeOf<Omit<Sent<typeof Dispute>, "customer">>().toExtend<Omit<models.Dispute, "customer">>();
 expectTypeOf<Sent<typeof WebhookEndpoint>>().toExtend<models.WebhookEndpoint>();
 expectTypeOf<Sent<typeof WebhookDelivery>>().toExtend<models.WebhookDelivery>();
 

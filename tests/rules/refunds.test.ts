@@ -45,6 +45,7 @@ const refundOf = (more: Partial<RefundRow> = {}) =>
     id: "refund-1",
     status: "pending",
     origin: "api",
+    is_surplus: false,
     amount: 100,
     tax_amount: 20,
     processor_id: null,
@@ -300,7 +301,7 @@ describe("states (RFD-08, RFD-09)", () => {
     expect(countsOf(refundOf({ status: "succeeded" }))).toEqual({ amount: 100, tax_amount: 20 });
     for (const status of ["pending", "failed", "canceled"] as const)
       expect(countsOf(refundOf({ status }))).toEqual(none);
-    expect(countsOf(refundOf({ status: "succeeded", origin: "surplus" }))).toEqual(none);
+    expect(countsOf(refundOf({ status: "succeeded", is_surplus: true }))).toEqual(none);
   });
 
   test("more than was refunded is not taken back", () => {

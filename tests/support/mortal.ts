@@ -11,6 +11,7 @@ const die = (): never => {
 
 const mortal = ({ processor, jobs }: Deps): Partial<Deps> => {
   let charged = false;
+  let refunded = 0;
   let sent = 0;
   return {
     processor: {
@@ -22,11 +23,21 @@ const mortal = ({ processor, jobs }: Deps): Partial<Deps> => {
         if (step === "after charging") die();
         return intent;
       },
+      async refund(request) {
+        if (step === "before the refund is asked for") die();
+        const outcome = await processor.refund(request);
+        refunded = 1;
+        if (step === "after the refund is made") die();
+        return outcome;
+      },
     },
     jobs: {
       ...jobs,
       wake(tx, sweep) {
         jobs.wake(tx, sweep);
+        if (refunded > 0) refunded += 1;
+        if (step === "while the refund is written" && refunded === 2) die();
+        if (step === "before the refund is committed" && refunded === 4) die();
         if (step === "before the payment is written" && !charged) die();
         if (charged || step === "while a catalogue is applied") sent += 1;
         if (step === "while a catalogue is applied" && sent === 2) die();

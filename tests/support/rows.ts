@@ -57,6 +57,16 @@ export async function sellOrder(floe: Floe, seller: Seller): Promise<string> {
   return order.id;
 }
 
+/** A buyer goes to their bank about an order; answers the dispute. */
+export async function disputeOrder(floe: Floe, seller: Seller, order_id: string): Promise<string> {
+  const [paid] = (await seller.client.payments.list({ query: { order_id: [order_id], status: ["succeeded"] } })).items;
+  await floe.deps.processor.test?.openDispute(String(paid?.processor_metadata.intent_id));
+  await floe.runJobs();
+  const [dispute] = (await seller.client.disputes.list({ query: { order_id: [order_id] } })).items;
+  if (!dispute) throw new Error("The dispute was not heard of.");
+  return dispute.id;
+}
+
 const refund = { amount: 500, reason: "customer_request" as const };
 
 /** Somebody subscribes to what costs nothing; answers the subscription. */
@@ -145,6 +155,9 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     await seller.client.refunds.create({ body: { ...refund, order_id: await sellOrder(floe, seller) } });
     return { params: {} };
   },
+  disputes: async (floe, seller) => ({
+    params: { id: await disputeOrder(floe, seller, await sellOrder(floe, seller)) },
+  }),
   catalog: async () => ({ params: {} }),
   webhooks: async (floe, seller) => {
     const endpoint = await seller.client.webhooks.createEndpoint({
@@ -297,6 +310,7 @@ export const freshOf: Record<
     body: payment,
   }),
   "refunds.create": async (floe, seller) => ({ body: { ...refund, order_id: await sellOrder(floe, seller) } }),
+  "disputes.accept": async (floe, seller) => rowOf.disputes(floe, seller),
   "refunds.preview": async (floe, seller) => ({ query: { order_id: await sellOrder(floe, seller) } }),
   "catalog.import": async (floe, seller) => ({
     body: { catalog: "fresh", kind: "products", key: "fresh", id: (await rowOf.products(floe, seller)).params.id },

@@ -1,0 +1,158 @@
+import type { disputes } from "../../shared/api/disputes.ts";
+import type { Service } from "../../shared/contract.ts";
+import { ApiError, notFound } from "../../shared/errors.ts";
+import { record } from "../lib/audit.ts";
+import { serverClock } from "../lib/clock.ts";
+import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
+import { newId } from "../lib/ids.ts";
+import { queueMail } from "../lib/mail.ts";
+import { pageOf } from "../lib/page.ts";
+import { transact } from "../lib/unit-of-work.ts";
+import { noteDisputeOfOrder } from "../orders/service.ts";
+import { lockOrder } from "../orders/store.ts";
+import { disputePolicyOf } from "../organizations/rules.ts";
+import { findOrganization } from "../organizations/store.ts";
+import type { PaymentRow } from "../payments/rules.ts";
+import type { DisputeEvent, Dispute as Word } from "../processors/processor.ts";
+import { splitTotal } from "../refunds/rules.ts";
+import { findMemberEmails } from "../webhooks/store.ts";
+import {
+  type DisputeAggregate,
+  type DisputeRow,
+  decideAccess,
+  dispute_again_ms,
+  disputeMail,
+  isAcceptable,
+  type KnownDispute,
+  moveDispute,
+  serializeDispute,
+  weighDisputes,
+} from "./rules.ts";
+import * as store from "./store.ts";
+
+/** A time that has come by every seller's clock. */
+const at_once = new Date(0);
+
+/** What is past due goes by the server's clock, which is the bank's. */
+const answer = (ctx: Ctx, found: DisputeAggregate) => serializeDispute(found, serverClock(ctx.clock).now());
+
+/** The disputes of the API. */
+export const disputeService: Service<typeof disputes, Ctx> = {
+  async list(ctx, { query }) {
+    const { items, total } = await store.listDisputes(ctx.db, organizationsOf(ctx), query);
+    return pageOf(
+      items.map((found) => answer(ctx, found)),
+      total,
+      query,
+    );
+  },
+  async get(ctx, { params }) {
+    const found = await store.findDispute(ctx.db, { organization_id: organizationOf(ctx), id: params.id });
+    if (!found) throw notFound();
+    return answer(ctx, found);
+  },
+  async accept(ctx, { params }) {
+    const key = { organization_id: organizationOf(ctx), id: params.id };
+    const found = await store.findDispute(ctx.db, key);
+    if (!found) throw notFound();
+    let accepted: DisputeRow | undefined;
+    // What is written here is the answer already, should this process not live to give another.
+    await transact(ctx, async (tx) => {
+      await lockOrder(tx, key.organization_id, found.dispute.order_id);
+      const row = await store.lockDispute(tx, key);
+      if (!isAcceptable(row)) throw new ApiError("DisputeNotOpenError", "This dispute is not open any more.");
+      const now = ctx.clock.now();
+      const due_at = new Date(now.getTime() + dispute_again_ms);
+      accepted = await store.updateDispute(tx, row, { accepted_at: row.accepted_at ?? now, due_at });
+      return answer(ctx, { ...found, dispute: accepted as KnownDispute });
+    });
+    if (accepted) {
+      await followDispute(ctx, accepted).catch((error: unknown) =>
+        ctx.log.error({ err: error, dispute_id: key.id }, "The processor was not reached; it will be told again."),
+      );
+    }
+    return answer(ctx, (await store.findDispute(ctx.db, key)) ?? found);
+  },
+};
+
+/** The processor tells of a dispute: what it is about is asked for, outside of this transaction. */
+export async function hearDispute(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { event, payment }: { event: DisputeEvent; payment: PaymentRow },
+): Promise<void> {
+  const { organization_id, id: payment_id, order_id, customer_id, currency, is_surplus } = payment;
+  const now = ctx.clock.now();
+  await store.noteDispute(tx, {
+    id: newId(now),
+    organization_id,
+    created_at: now,
+    currency,
+    order_id,
+    customer_id,
+    payment_id,
+    is_surplus,
+    processor_id: event.processor_id,
+    due_at: at_once,
+  });
+}
+
+/** Ask the processor how a dispute stands, or tell it once more that the seller has given in, and write down what it says. */
+export async function followDispute(deps: Deps | Ctx, row: DisputeRow): Promise<void> {
+  const { processor } = deps;
+  const word =
+    row.accepted_at !== null && isAcceptable(row)
+      ? await processor.acceptDispute(row.processor_id)
+      : await processor.retrieveDispute(row.processor_id);
+  if (!word) throw new Error(`The processor does not know the dispute ${row.processor_id} that it told of.`);
+  await settleDispute(deps, row, word);
+}
+
+/**
+ * Write down what the processor says of a dispute, and what that means for its order and for who has what they bought. The
+ * order is locked first, so that all that becomes of its money takes turns.
+ */
+async function settleDispute(deps: Deps | Ctx, key: DisputeRow, word: Word): Promise<void> {
+  await transact(deps, async (tx) => {
+    const order = await lockOrder(tx, key.organization_id, key.order_id);
+    const seller = await findOrganization(tx, key.organization_id);
+    if (!order || !seller) throw new Error(`The order ${key.order_id} is gone.`);
+    const row = await store.lockDispute(tx, key);
+    if (word.currency.toLowerCase() !== row.currency.toLowerCase())
+      throw new Error(`The processor names another currency than that of the dispute ${row.id}.`);
+    const now = deps.clock.now();
+    const status = moveDispute(row.status, word.status);
+    const share = row.is_surplus
+      ? { amount: word.amount, tax_amount: 0 }
+      : splitTotal(order.order, { refundable_amount: 0, refundable_tax_amount: order.order.tax_amount }, word.amount);
+    const isWaiting = row.accepted_at !== null && isAcceptable({ status });
+    const known = {
+      ...row,
+      ...share,
+      status,
+      reason: word.reason,
+      evidence_due_by: word.evidence_due_at,
+      due_at: isWaiting ? new Date(now.getTime() + dispute_again_ms) : null,
+    };
+    await store.updateDispute(tx, row, { ...known, modified_at: row.status === null ? null : now });
+    if (row.status === status) return;
+    await record(tx, deps, {
+      action: `dispute.${status}`,
+      actor: "actor" in deps ? deps.actor : { kind: "system", user_id: null, key_id: null },
+      subject: { type: "dispute", id: row.id },
+      organization_id: row.organization_id,
+      details: { amount: word.amount, currency: row.currency, order_id: row.order_id },
+      ip_address: "ip" in deps ? deps.ip : null,
+      user_agent: null,
+    });
+    if (!row.is_surplus) {
+      const dispute_status = weighDisputes(await store.findStatuses(tx, order.order));
+      const access = decideAccess(disputePolicyOf(seller), dispute_status);
+      await noteDisputeOfOrder(tx, deps, order, { dispute_status, access });
+    }
+    for (const to of await findMemberEmails(tx, row.organization_id)) {
+      const mail = disputeMail(to, seller.name, known);
+      if (mail) await queueMail(tx, deps, mail);
+    }
+  });
+}
