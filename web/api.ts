@@ -14,11 +14,28 @@ type Wire<T> = T extends Date
 export type Checkout = Wire<Output<Api["checkoutClient"]["get"]>>;
 export type CheckoutConfirmed = Wire<Output<Api["checkoutClient"]["confirm"]>>;
 
-/** What went wrong; `status` 0 is a server that could not be reached. `retry_after` are seconds, where it says them. */
-export type Failure = { status: number; error: string; detail: string; faults: Fault[]; retry_after?: number };
+/**
+ * What went wrong; `status` 0 is a server that could not be reached. `retry_after` are seconds, where it says them;
+ * `checkout` are the terms that hold now, where others were agreed to.
+ */
+export type Failure = {
+  status: number;
+  error: string;
+  detail: string;
+  faults: Fault[];
+  retry_after?: number;
+  checkout?: Checkout;
+};
 export type Result<T> = { ok: true; value: T } | { ok: false; failure: Failure };
 
-type Answer = { error?: unknown; detail?: unknown; message?: unknown; code?: unknown; error_description?: unknown };
+type Answer = {
+  error?: unknown;
+  detail?: unknown;
+  message?: unknown;
+  code?: unknown;
+  error_description?: unknown;
+  checkout?: Checkout;
+};
 
 const sentence = (...candidates: unknown[]): string =>
   candidates.find((candidate): candidate is string => typeof candidate === "string" && candidate !== "") ??
@@ -46,6 +63,7 @@ export async function call<T>(method: "GET" | "POST" | "PATCH", path: string, bo
         error: [answer.error, answer.code].find((name) => typeof name === "string") ?? "",
         detail: sentence(answer.detail, answer.message, answer.error_description, faults[0]?.msg),
         faults,
+        ...(answer.checkout && { checkout: answer.checkout }),
         ...(Number(response.headers.get("retry-after")) > 0 && {
           retry_after: Number(response.headers.get("retry-after")),
         }),

@@ -1,3 +1,5 @@
+import type { Words } from "./words/en.ts";
+
 /** What a card form must know of cards: how they are written, and which are plainly mistyped. */
 
 type Brand = { name: string; pattern: RegExp; groups: readonly number[]; lengths: readonly number[]; cvc: number };
@@ -61,26 +63,28 @@ function checks(digits: string): boolean {
   return sum % 10 === 0;
 }
 
+type CardValues = { card_number: string; card_expiry: string; card_cvc: string };
+
 /** What is plainly wrong with a card as typed, by field; the processor has the last word on the rest. */
-export function cardFaults(card: { card_number: string; card_expiry: string; card_cvc: string }, today = new Date()) {
+export function cardFaults(card: CardValues, words: Words, today = new Date()) {
   const digits = digitsOf(card.card_number);
   const { lengths, cvc } = brandOf(digits);
-  const faults: { card_number?: string; card_expiry?: string; card_cvc?: string } = {};
-  if (digits === "") faults.card_number = "Enter the card number.";
-  else if (!lengths.includes(digits.length)) faults.card_number = "This card number is incomplete.";
-  else if (!checks(digits)) faults.card_number = "This card number is not valid.";
+  const faults: Partial<CardValues> = {};
+  if (digits === "") faults.card_number = words.missing.card_number;
+  else if (!lengths.includes(digits.length)) faults.card_number = words.card_incomplete;
+  else if (!checks(digits)) faults.card_number = words.card_wrong;
 
   const expiry = readExpiry(card.card_expiry);
-  if (card.card_expiry.trim() === "") faults.card_expiry = "Enter the date.";
-  else if (!expiry) faults.card_expiry = "Use MM / YY.";
+  if (card.card_expiry.trim() === "") faults.card_expiry = words.missing.card_expiry;
+  else if (!expiry) faults.card_expiry = words.use_form;
   else if (expiry.exp_year * 12 + expiry.exp_month < today.getFullYear() * 12 + today.getMonth() + 1) {
-    faults.card_expiry = "It has expired.";
+    faults.card_expiry = words.card_expired;
   }
 
   const security = digitsOf(card.card_cvc);
-  if (security === "") faults.card_cvc = "Enter the code.";
+  if (security === "") faults.card_cvc = words.missing.card_cvc;
   else if (security.length < 3 || security.length > 4 || (digits !== "" && security.length < cvc)) {
-    faults.card_cvc = `It has ${cvc} digits.`;
+    faults.card_cvc = words.code_digits(cvc);
   }
   return faults;
 }

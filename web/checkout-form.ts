@@ -1,6 +1,8 @@
 import { parseMoney } from "../shared/money.ts";
 import type { Checkout, Failure } from "./api.ts";
 import { cardFaults } from "./card.ts";
+import { pricesOf } from "./terms.ts";
+import type { Words } from "./words/en.ts";
 
 /** Where the answer to a custom field is kept among what the buyer enters; a ticked box is "true". */
 export const answerKey = (slug: string) => `answer:${slug}` as const;
@@ -11,7 +13,10 @@ export type Values = Answers & {
   email: string;
   name: string;
   amount: string;
-  discount_code: string;
+  /** "true" where a business buys. */
+  business: string;
+  company: string;
+  tax_id: string;
   country: string;
   line1: string;
   line2: string;
@@ -24,32 +29,22 @@ export type Values = Answers & {
 };
 type FieldName = keyof Values;
 /** Faults by field; `card` for a refusal of the card as a whole, `form` for what belongs to no field. */
-export type Faults = Partial<Record<FieldName | "card" | "form", string>>;
+export type Faults = Partial<Record<FieldName | "seats" | "discount_code" | "card" | "form", string>>;
 export type AddressField = "country" | "line1" | "line2" | "city" | "postal_code" | "state";
 const addressFields: readonly AddressField[] = ["country", "line1", "line2", "city", "postal_code", "state"];
 
-const labels: Partial<Record<FieldName, string>> = {
-  email: "your e-mail address",
-  name: "your name",
-  country: "your country",
-  line1: "street and number",
-  line2: "the second line",
-  city: "your city",
-  postal_code: "the code",
-  state: "your state",
-  amount: "an amount",
-  discount_code: "a code",
-};
-const unanswered = "Please answer this.";
-const missing = (field: FieldName): string => `Enter ${labels[field] ?? "this"}.`;
+const sayMissing = (field: FieldName, words: Words): string =>
+  Object.hasOwn(words.missing, field) ? words.missing[field as keyof Words["missing"]] : words.missing.other;
 
 /** Where on the form a fault of the server belongs; the last part of its place that is known decides. */
-const fieldOf: Readonly<Record<string, FieldName>> = {
+const fieldOf: Readonly<Record<string, keyof Faults>> = {
   customer_email: "email",
   customer_name: "name",
-  customer_billing_name: "name",
+  customer_billing_name: "company",
+  customer_tax_id: "tax_id",
   billing_name: "name",
   amount: "amount",
+  seats: "seats",
   discount_code: "discount_code",
   customer_billing_address: "country",
   country: "country",
@@ -65,63 +60,82 @@ const fieldOf: Readonly<Record<string, FieldName>> = {
   cvc: "card_cvc",
 };
 
+/** What went wrong, in the reader's language where it is known there. */
+export const sayFailure = ({ status, error, detail }: Failure, words: Words): string =>
+  status === 0 ? words.offline : (words.errors[error] ?? detail);
+
 /** A refusal of the server, as faults of the form. */
-export function faultsOf(failure: Failure): Faults {
+export function faultsOf(failure: Failure, words: Words): Faults {
   const faults: Faults = {};
   for (const { loc, msg, type } of failure.faults) {
     if (loc[1] === "custom_field_data" && loc.length > 2) {
-      faults[answerKey(String(loc[2]))] ??= type === "missing" ? unanswered : msg;
+      faults[answerKey(String(loc[2]))] ??= type === "missing" ? words.missing.other : msg;
       continue;
     }
     const place = [...loc].reverse().find((part) => typeof part === "string" && Object.hasOwn(fieldOf, part));
     const field = typeof place === "string" ? fieldOf[place] : undefined;
     if (field === undefined) faults.form ??= msg;
-    else faults[field] ??= type === "missing" ? missing(field) : msg;
+    else
+      faults[field] ??=
+        type === "missing" ? sayMissing(field as FieldName, words) : (words.refusals[`${field}:${type}`] ?? msg);
   }
   if (failure.faults.length > 0) return faults;
-  return failure.status === 400 && failure.error === "PaymentError"
-    ? { card: failure.detail }
-    : { form: failure.detail };
+  const said = sayFailure(failure, words);
+  return failure.status === 400 && failure.error === "PaymentError" ? { card: said } : { form: said };
 }
 
-export const isCustomPrice = (checkout: Checkout): boolean => priceOf(checkout)?.amount_type === "custom";
+/** The price whose amount the buyer chooses, where there is one. */
+export const openPriceOf = (checkout: Checkout) => pricesOf(checkout).find((price) => price.amount_type === "custom");
 
-/** The price of the chosen product that the amount follows from. */
-export function priceOf(checkout: Checkout) {
-  const list = (checkout.product_id && checkout.prices?.[checkout.product_id]) || checkout.product?.prices || [];
-  return list.find((price) => price.id === checkout.product_price_id) ?? list[0];
-}
-
-/** Whether a field of the address is asked for at all: only where there is something to pay for. */
+/** Whether a field of the address is asked for at all. */
 const asks = (checkout: Checkout, field: AddressField): boolean =>
-  checkout.is_payment_form_required && checkout.billing_address_fields[field] !== "disabled";
+  asksForAddress(checkout) && checkout.billing_address_fields[field] !== "disabled";
+
+/** An address is asked for where there is something to pay, and where the seller wants it. */
+export const asksForAddress = ({ is_payment_form_required, require_billing_address }: Checkout): boolean =>
+  is_payment_form_required || require_billing_address;
 
 const wholeNumber = /^[+-]?\d+$/;
 
+type Form = { own_card_form: boolean; words: Words };
+
 /** What is plainly missing or mistyped; the server has the last word. */
-export function check(values: Values, checkout: Checkout, { own_card_form }: { own_card_form: boolean }): Faults {
+export function check(values: Values, checkout: Checkout, { own_card_form, words }: Form): Faults {
   const faults: Faults = {};
+  const need = (field: FieldName): void => {
+    if ((values[field] ?? "").trim() === "") faults[field] = sayMissing(field, words);
+  };
   if (!checkout.customer_id) {
-    if (values.email.trim() === "") faults.email = missing("email");
-    else if (!/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(values.email.trim())) faults.email = "Write it like name@example.com.";
+    need("email");
+    if (!faults.email && !/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(values.email.trim())) faults.email = words.email_form;
   }
-  if (values.name.trim() === "") faults.name = missing("name");
-  if (isCustomPrice(checkout) && parseMoney(values.amount, checkout.currency) === undefined)
-    faults.amount = missing("amount");
+  need("name");
+  if (openPriceOf(checkout) && parseMoney(values.amount, checkout.currency) === undefined)
+    faults.amount = words.missing.amount;
+  if (asksForAddress(checkout) && values.business === "true") need("company");
   for (const field of addressFields) {
-    if (asks(checkout, field) && checkout.billing_address_fields[field] === "required" && values[field].trim() === "") {
-      faults[field] = missing(field);
-    }
+    if (asks(checkout, field) && checkout.billing_address_fields[field] === "required") need(field);
   }
   for (const { custom_field, required } of checkout.attached_custom_fields) {
     const key = answerKey(custom_field.slug);
     const value = values[key]?.trim() ?? "";
-    if (required && custom_field.type === "checkbox" && value !== "true") faults[key] = "Tick this to go on.";
-    else if (required && value === "") faults[key] = unanswered;
+    if (required && custom_field.type === "checkbox" && value !== "true") faults[key] = words.tick;
+    else if (required && value === "") faults[key] = words.missing.other;
     else if (custom_field.type === "number" && value !== "" && !wholeNumber.test(value))
-      faults[key] = "Enter a whole number.";
+      faults[key] = words.whole_number;
   }
-  return checkout.is_payment_form_required && own_card_form ? { ...faults, ...cardFaults(values) } : faults;
+  return checkout.is_payment_form_required && own_card_form ? { ...faults, ...cardFaults(values, words) } : faults;
+}
+
+/** Who buys for a business, as it is sent. */
+export function businessOf({ business, company, tax_id }: Values, checkout: Checkout): object {
+  if (!asksForAddress(checkout)) return {};
+  if (business !== "true") return checkout.is_business_customer ? { is_business_customer: false } : {};
+  return {
+    is_business_customer: true,
+    customer_billing_name: company.trim(),
+    customer_tax_id: tax_id.trim() === "" ? null : tax_id.trim(),
+  };
 }
 
 /** The address as it is sent: country, and of the rest what was asked for and entered. */

@@ -4,12 +4,17 @@ import { type Checkout, checkouts, type Failure, type Result } from "./api.ts";
 /** The checkout as last seen, so that the page after it need not ask again before it can draw. */
 const seen = new Map<string, Checkout>();
 
+type Change = { patch: object; answered: (answer: Result<Checkout>) => void };
+
+const fieldsIn = ({ patch }: Change): string => Object.keys(patch).join();
+
 /** Loads a checkout and sends its changes one after the other, in the order they were made. */
 export function useCheckout(secret: string) {
   const [checkout, setCheckout] = useState<Checkout | undefined>(() => seen.get(secret));
   const [failure, setFailure] = useState<Failure>();
-  const [pending, setPending] = useState(0);
-  const last = useRef<Promise<unknown>>(Promise.resolve());
+  const [updating, setUpdating] = useState(false);
+  const waiting = useRef<Change[]>([]);
+  const working = useRef<Promise<void> | undefined>(undefined);
 
   const take = useCallback(
     (value: Checkout): void => {
@@ -30,26 +35,41 @@ export function useCheckout(secret: string) {
     void load();
   }, [load]);
 
+  const work = useCallback(async (): Promise<void> => {
+    setUpdating(true);
+    for (let next = waiting.current.shift(); next; next = waiting.current.shift()) {
+      const answered = [next.answered];
+      // Of several changes of the same, made while another was under way, the last one counts.
+      while (waiting.current[0] && fieldsIn(waiting.current[0]) === fieldsIn(next)) {
+        next = waiting.current.shift() as Change;
+        answered.push(next.answered);
+      }
+      const answer = await checkouts.update(secret, next.patch);
+      if (answer.ok) take(answer.value);
+      else if (answer.failure.status === 410) setFailure(answer.failure);
+      for (const tell of answered) tell(answer);
+    }
+    setUpdating(false);
+    working.current = undefined;
+  }, [secret, take]);
+
   const update = useCallback(
-    (patch: object): Promise<Result<Checkout>> => {
-      setPending((count) => count + 1);
-      const run = last.current.then(async () => {
-        const answer = await checkouts.update(secret, patch);
-        setPending((count) => count - 1);
-        if (answer.ok) take(answer.value);
-        else if (answer.failure.status === 410) setFailure(answer.failure);
-        return answer;
-      });
-      last.current = run;
-      return run;
-    },
-    [secret, take],
+    (patch: object): Promise<Result<Checkout>> =>
+      new Promise((answered) => {
+        waiting.current.push({ patch, answered });
+        working.current ??= work();
+      }),
+    [work],
   );
 
-  /** Resolves once every change made so far has been answered. */
-  const settled = useCallback(async (): Promise<void> => {
-    await last.current;
-  }, []);
+  /** Resolves to the checkout as it stands once every change made so far has been answered. */
+  const settled = useCallback(async (): Promise<Checkout | undefined> => {
+    await working.current;
+    return seen.get(secret);
+  }, [secret]);
 
-  return { checkout, failure, updating: pending > 0, take, load, update, settled };
+  return { checkout, failure, updating, take, load, update, settled };
 }
+
+/** A checkout that is there, and how to change it. */
+export type Order = Omit<ReturnType<typeof useCheckout>, "checkout" | "failure"> & { checkout: Checkout };

@@ -1,13 +1,13 @@
 import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import { type Checkout, checkouts, type Result } from "./api.ts";
 import { digitsOf, readExpiry } from "./card.ts";
-import { addressOf, answersOf, check, type Faults, faultsOf, type Values } from "./checkout-form.ts";
+import { addressOf, answersOf, businessOf, check, type Faults, faultsOf, type Values } from "./checkout-form.ts";
 import { tellParent } from "./parent.ts";
 import type { StripeHandle } from "./parts/StripeCard.tsx";
-import type { useCheckout } from "./use-checkout.ts";
+import { type Speech, useSpeech } from "./speech.tsx";
+import { dueToday, isSameDeal } from "./terms.ts";
+import type { Order } from "./use-checkout.ts";
 import { awaitEnd, sellerPage } from "./watch.ts";
-
-const declined = "The payment was declined. You have not been charged; try again or use another card.";
 
 /** Stripe's key, where the server takes payments through Stripe; its absence means the test processor's own form. */
 export const stripeKey = (checkout: Checkout): string | undefined =>
@@ -17,23 +17,30 @@ export const stripeKey = (checkout: Checkout): string | undefined =>
 const challengeOf = ({ status, payment_processor_metadata: { intent_status, intent_client_secret } }: Checkout) =>
   status === "confirmed" && intent_status === "requires_action" ? intent_client_secret : undefined;
 
+const sayChanged = (checkout: Checkout, { words, money }: Speech): string =>
+  words.changed(money(dueToday(checkout), checkout.currency));
+
 type Options = {
   values: Values;
-  order: Pick<ReturnType<typeof useCheckout>, "take" | "load" | "settled"> & { checkout: Checkout };
+  order: Pick<Order, "take" | "load" | "settled" | "checkout">;
   stripe: RefObject<StripeHandle | null>;
   faulty: (faults: Faults) => void;
+  /** Other terms hold now than were shown: they are to be seen before anything is charged. */
+  changed: (text: string) => void;
   finished: () => void;
 };
 
 /** Carries a purchase from the button to its end: card to the processor, confirmation, challenge, outcome. */
-export function usePurchase({ values, order, stripe, faulty, finished }: Options) {
+export function usePurchase({ values, order, stripe, faulty, changed, finished }: Options) {
+  const speech = useSpeech();
+  const { words } = speech;
   const { checkout, take, load, settled } = order;
   const [sending, setSending] = useState(false);
   const [answered, setAnswered] = useState<string>();
   const token = useRef<string | null>(null);
-  const callbacks = useRef({ faulty, finished, take, checkout });
+  const callbacks = useRef({ faulty, finished, take, checkout, words });
   useEffect(() => {
-    callbacks.current = { faulty, finished, take, checkout };
+    callbacks.current = { faulty, finished, take, checkout, words };
   });
 
   const intent = challengeOf(checkout);
@@ -59,7 +66,7 @@ export function usePurchase({ values, order, stripe, faulty, finished }: Options
     if (ended.status !== "open") return;
     // The overlay may be closed again: to the page around us it is as if it had just loaded.
     tellParent(ended, { event: "loaded" });
-    callbacks.current.faulty({ card: declined });
+    callbacks.current.faulty({ card: callbacks.current.words.declined });
   }, []);
 
   useEffect(() => {
@@ -86,7 +93,7 @@ export function usePurchase({ values, order, stripe, faulty, finished }: Options
       const details = { name: values.name.trim(), email, phone: "", address: { ...blank, ...address } };
       const made = await stripe.current?.token(details);
       if (made && "id" in made) return { ok: true, value: made };
-      return { faults: { card: made?.fault ?? "The card form is still loading. Please try again." } };
+      return { faults: { card: made?.fault ?? words.card_loading } };
     }
     const expiry = readExpiry(values.card_expiry) ?? { exp_month: 0, exp_year: 0 };
     const card = { number: digitsOf(values.card_number), ...expiry, cvc: values.card_cvc };
@@ -94,16 +101,19 @@ export function usePurchase({ values, order, stripe, faulty, finished }: Options
   };
 
   const send = async (): Promise<void> => {
-    await settled();
-    const body: Record<string, unknown> = { customer_name: values.name.trim() };
+    // What was pressed for is what was shown then; changes of the buyer's own may still have been on their way.
+    const standing = (await settled()) ?? checkout;
+    if (!isSameDeal(checkout, standing)) return changed(sayChanged(standing, speech));
+    const body: Record<string, unknown> = { customer_name: values.name.trim(), quote: standing.quote };
     if (!checkout.customer_id) body.customer_email = values.email.trim();
     const customer_billing_address = addressOf(values, checkout);
     if (customer_billing_address) body.customer_billing_address = customer_billing_address;
+    Object.assign(body, businessOf(values, checkout));
     if (checkout.attached_custom_fields.length > 0) body.custom_field_data = answersOf(values, checkout);
     if (checkout.is_payment_form_required) {
       const made = await tokenize();
       if ("faults" in made) return faulty(made.faults);
-      if (!made.ok) return faulty(faultsOf(made.failure));
+      if (!made.ok) return faulty(faultsOf(made.failure, words));
       body.confirmation_token_id = made.value.id;
     }
     const answer = await checkouts.confirm(secret, body);
@@ -114,12 +124,15 @@ export function usePurchase({ values, order, stripe, faulty, finished }: Options
     } else if (answer.failure.status === 410 || answer.failure.error === "NotOpenCheckout") {
       // It ended elsewhere, in another tab for example: show how.
       await load();
-    } else faulty(faultsOf(answer.failure));
+    } else if (answer.failure.error === "QuoteChanged" && answer.failure.checkout) {
+      take(answer.failure.checkout);
+      changed(sayChanged(answer.failure.checkout, speech));
+    } else faulty(faultsOf(answer.failure, words));
   };
 
   const submit = async (): Promise<void> => {
     if (sending) return;
-    const faults = check(values, checkout, { own_card_form: !stripeKey(checkout) });
+    const faults = check(values, checkout, { own_card_form: !stripeKey(checkout), words });
     faulty(faults);
     if (Object.keys(faults).length > 0) return;
     setSending(true);

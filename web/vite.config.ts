@@ -52,13 +52,13 @@ export default defineConfig({
           groups: [
             {
               name: "app",
-              test: /rolldown\/runtime|node_modules\/(?!@stripe)|\/shared\/money|\/web\/(main|router|api|language|parts\/(Shell|Button|Field|Ghost|Money|Notice))\./,
+              test: /rolldown\/runtime|node_modules\/(?!@stripe)|\/web\/(main|router|api|language|parts\/(Shell|Button|Field|Ghost|Notice))\./,
             },
             { name: "account", test: /\/web\/(auth-client|overlay|account\/)/ },
             // The page after a purchase comes with the purchase, so that showing it cannot fail once the money is taken.
             {
               name: "sale",
-              test: /\/shared\/countries|\/web\/(pages\/(checkout|confirmation)|parts\/(?!Stripe)|card|checkout-form|parent|use-|watch)/,
+              test: /\/shared\/(countries|money|currencies|pricing|calendar|tax)|\/web\/(pages\/(checkout|confirmation)|parts\/(?!Stripe|Challenge|CardForm|Brands)|accent|card|checkout-form|parent|speech|terms|use-|watch|words\/en)/,
             },
           ],
         },

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { brandOf, cardFaults, formatExpiry, formatNumber, readExpiry } from "../../web/card.ts";
 import { match, safePath } from "../../web/router.tsx";
+import { words } from "../../web/words/en.ts";
 
 describe("a card as it is typed", () => {
   test.each([
@@ -35,18 +36,18 @@ describe("a card as it is typed", () => {
   test("an expiry date counts to the end of its month", () => {
     const today = new Date(2026, 10, 21);
     const card = { card_number: "4242 4242 4242 4242", card_cvc: "123" };
-    expect(cardFaults({ ...card, card_expiry: "11 / 26" }, today)).toEqual({});
-    expect(cardFaults({ ...card, card_expiry: "10 / 26" }, today)).toEqual({ card_expiry: "It has expired." });
+    expect(cardFaults({ ...card, card_expiry: "11 / 26" }, words, today)).toEqual({});
+    expect(cardFaults({ ...card, card_expiry: "10 / 26" }, words, today)).toEqual({ card_expiry: "It has expired." });
     expect(readExpiry("13 / 27")).toBeUndefined();
   });
 
   test("slips are found: a wrong digit, a number cut short, a short code", () => {
     const card = { card_number: "4242 4242 4242 4242", card_expiry: "12 / 40", card_cvc: "123" };
-    expect(cardFaults(card)).toEqual({});
-    expect(cardFaults({ ...card, card_number: "4242 4242 4242 4243" }).card_number).toMatch(/not valid/);
-    expect(cardFaults({ ...card, card_number: "4242 4242" }).card_number).toMatch(/incomplete/);
-    expect(cardFaults({ ...card, card_number: "3782 822463 10005" }).card_cvc).toBe("It has 4 digits.");
-    expect(Object.keys(cardFaults({ card_number: "", card_expiry: "", card_cvc: "" }))).toHaveLength(3);
+    expect(cardFaults(card, words)).toEqual({});
+    expect(cardFaults({ ...card, card_number: "4242 4242 4242 4243" }, words).card_number).toMatch(/not valid/);
+    expect(cardFaults({ ...card, card_number: "4242 4242" }, words).card_number).toMatch(/incomplete/);
+    expect(cardFaults({ ...card, card_number: "3782 822463 10005" }, words).card_cvc).toBe("It has 4 digits.");
+    expect(Object.keys(cardFaults({ card_number: "", card_expiry: "", card_cvc: "" }, words))).toHaveLength(3);
   });
 });
 

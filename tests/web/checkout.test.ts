@@ -1,8 +1,9 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { buildWeb } from "./support/build.ts";
-import { openChromium, openPage } from "./support/chromium.ts";
+import { openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 import { type Fake, startFake } from "./support/fake.ts";
+import { id } from "./support/sample.ts";
 
 let browser: Browser;
 let web: string;
@@ -31,11 +32,19 @@ async function fill(number = "4242424242424242"): Promise<void> {
   await page.fill("[name=email]", "ada@example.com");
   await page.fill("[name=name]", "Ada Lovelace");
   if (await page.locator("[name=country]").count()) await page.selectOption("[name=country]", "DE");
-  if (await page.locator("[name=card_number]").count()) {
+  if (await page.getByRole("heading", { name: "Payment" }).count()) {
     await page.fill("[name=card_number]", number);
     await page.fill("[name=card_expiry]", "1240");
     await page.fill("[name=card_cvc]", "123");
   }
+}
+/** Between 2 and 40 seats, $10.00 each; 2 to begin with. */
+function sellSeats() {
+  const made = fake.checkout({ seats: 2, min_seats: 2, price_per_seat: 1000, amount: 2000 });
+  const tiers = [{ min_seats: 1, max_seats: null, price_per_seat: 1000 }];
+  const seat_tiers = { seat_tier_type: "volume" as const, tiers, minimum_seats: 1, maximum_seats: 40 };
+  const price = { ...made.product_price, amount_type: "seat_based" as const, seat_tiers };
+  return Object.assign(made, { product_price: price, prices: { [made.product_id]: [price] }, total_amount: 2000 });
 }
 const pay = () => page.click("button[type=submit]");
 const thanks = () => expect(page.getByRole("heading", { name: "Thank you" }).waitFor()).resolves.toBeUndefined();
@@ -46,6 +55,8 @@ describe("the checkout", () => {
   test("keyboard alone completes a purchase, and the card number never reaches the checkout", async () => {
     await page.goto(fake.checkout().url);
     await page.getByLabel("E-mail").waitFor();
+    // Past the way to enter a code, to the form.
+    await page.keyboard.press("Tab");
     const type = async (text: string): Promise<void> => {
       await page.keyboard.press("Tab");
       await page.keyboard.type(text);
@@ -53,7 +64,7 @@ describe("the checkout", () => {
     await type("ada@example.com");
     await type("Ada Lovelace");
     await type("Germany");
-    await type("");
+    // Not for a business.
     await type("");
     await type("4242424242424242");
     await type("12/40");
@@ -161,14 +172,20 @@ describe("the checkout", () => {
     await page.selectOption("[name=country]", "US");
     await page.selectOption("[name=state]", "US-NY");
     await page.getByLabel("Second line (optional)").waitFor();
-    await page.fill("[name=discount_code]", "FROST");
+    await page.getByRole("button", { name: "Add a discount code" }).click();
+    await page.keyboard.type("FROST");
     await page.keyboard.press("Enter");
     await page.getByText("Discount does not exist.").waitFor();
+    expect(await focused()).toBe("discount_code");
+    expect(await page.inputValue("[name=discount_code]")).toBe("FROST");
     await page.fill("[name=discount_code]", "THAW");
     await page.getByRole("button", { name: "Apply" }).click();
     await page.getByRole("button", { name: "Pay $15.00" }).waitFor();
     await page.getByText("Discount (Spring thaw)").waitFor();
-    await page.getByRole("button", { name: "Remove" }).click();
+    // The keyboard is on what took the field's place, and who listens is told.
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Remove");
+    await page.getByText("The discount code THAW is applied. Due today: $15.00.").waitFor();
+    await page.keyboard.press("Enter");
     await expect(page.getByRole("button", { name: "Pay $19.00" }).waitFor()).resolves.toBeUndefined();
   });
 
@@ -246,5 +263,140 @@ describe("the checkout", () => {
     await page.keyboard.press("Backspace");
     await page.keyboard.type("42");
     expect(await number.inputValue()).toBe("4242 4242 4242 4242");
+  });
+
+  test("what changed after it was shown is shown and said, asked again, and nothing is charged before", async () => {
+    const made = fake.checkout();
+    await page.goto(made.url);
+    await fill();
+    made.amount = 2500;
+    await pay();
+    const changed = page.getByRole("alert").filter({ hasText: "Due today is now $25.00. Nothing was charged" });
+    await changed.waitFor();
+    expect(made.status).toBe("open");
+    // What was typed is still there, and the new terms are what the button says.
+    expect(await page.inputValue("[name=card_number]")).toBe("4242 4242 4242 4242");
+    await page.getByRole("button", { name: "Pay $25.00" }).click();
+    await thanks();
+    const quotes = fake.bodies.filter(({ path }) => path.endsWith("/confirm")).map(({ body }) => body.quote);
+    expect(quotes).toEqual(["quote.1900.null", "quote.2500.null"]);
+  });
+
+  test("what the buyer changes while it is under way is shown before it is paid", async () => {
+    const made = sellSeats();
+    await page.goto(made.url);
+    await fill();
+    // Both at once, before any answer.
+    await page.evaluate(() => {
+      document.querySelector<HTMLElement>('[aria-label="One seat more"]')?.click();
+      document.querySelector<HTMLElement>("button[type=submit]")?.click();
+    });
+    await page.getByRole("alert").filter({ hasText: "Due today is now $30.00" }).waitFor();
+    expect(bodyOf("/confirm")).toBeUndefined();
+    await page.getByRole("button", { name: "Pay $30.00" }).click();
+    await thanks();
+    expect(bodyOf("/confirm")).toMatchObject({ quote: "quote.3000.3" });
+  });
+
+  test("seats are changed by buttons, arrow keys and digits, within their bounds, and each change is said", async () => {
+    const made = sellSeats();
+    await page.goto(made.url);
+    const seats = page.getByRole("spinbutton", { name: "Seats" });
+    await seats.waitFor();
+    expect(await page.getByRole("button", { name: "One seat fewer" }).isDisabled()).toBe(true);
+    await page.getByRole("button", { name: "One seat more" }).click();
+    await page.getByRole("status").filter({ hasText: "3 seats. Due today: $30.00." }).waitFor();
+    await seats.focus();
+    await page.keyboard.press("PageUp");
+    await page.keyboard.press("ArrowDown");
+    await page.getByRole("button", { name: "Pay $120.00" }).waitFor();
+    await page.getByText("12 seats × $10.00").waitFor();
+    await seats.fill("1");
+    await page.keyboard.press("Enter");
+    await page.getByText("Between 2 and 40 seats.").waitFor();
+    expect(await seats.getAttribute("aria-invalid")).toBe("true");
+    await seats.fill("40");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Pay $400.00" }).waitFor();
+    expect(await page.getByRole("button", { name: "One seat more" }).isDisabled()).toBe(true);
+    expect(await seriousFaults(page)).toEqual([]);
+  });
+
+  test("one of several products is chosen by its price", async () => {
+    const made = fake.checkout();
+    const other = { ...made.product, id: id(), name: "Atlas of Drift" };
+    const price = { ...made.product_price, id: id(), product_id: other.id, price_amount: 4900 };
+    made.products.push(other);
+    Object.assign(made.prices, { [other.id]: [price] });
+    await page.goto(made.url);
+    await page.getByRole("radio", { name: "Atlas of Drift $49.00" }).check();
+    await page.getByRole("button", { name: "Pay $49.00" }).waitFor();
+    await expect(page.getByRole("heading", { name: "Atlas of Drift", level: 1 }).waitFor()).resolves.toBeUndefined();
+  });
+
+  test("a trial asks for the card, says what is due when, and says so in the language of the checkout", async () => {
+    const trial = {
+      active_trial_interval: "day" as const,
+      active_trial_interval_count: 14,
+      trial_end: "2027-01-08T12:00:00.000Z",
+      is_payment_required: false,
+      is_payment_setup_required: true,
+    };
+    for (const [locale, later, button, lang] of [
+      ["en", "Free until January 8, 2027, then $19.00 a month.", "Start free trial", "en"],
+      ["de-DE", "Kostenlos bis 8. Januar 2027, danach 19,00\u00a0$ pro Monat.", "Kostenlos testen", "de"],
+      ["fr", "Gratuit jusqu’au 8 janvier 2027, puis 19,00\u00a0$US par mois.", "Commencer l’essai gratuit", "fr"],
+    ] as const) {
+      const made = fake.checkout({ ...trial, locale });
+      Object.assign(made.product, { recurring_interval: "month", recurring_interval_count: 1, is_recurring: true });
+      await page.goto(made.url);
+      await page.getByRole("button", { name: button }).waitFor();
+      expect(await page.locator(".later").textContent()).toBe(later);
+      expect(await page.getAttribute("html", "lang")).toBe(lang);
+      await page.locator("[name=card_number]").waitFor();
+      expect(await seriousFaults(page)).toEqual([]);
+    }
+  });
+
+  test("the tax of a buyer whose country is not known is said to come, and is not in the total", async () => {
+    const made = fake.checkout({ tax_amount: null });
+    await page.goto(made.url);
+    await page.getByText("Once we know your country").waitFor();
+    made.tax_amount = 361;
+    await page.selectOption("[name=country]", "DE");
+    await expect(page.getByRole("button", { name: "Pay $22.61" }).waitFor()).resolves.toBeUndefined();
+    Object.assign(made, { tax_behavior: "inclusive", total_amount: 1900, net_amount: 1539, tax_amount: 361 });
+    await page.reload();
+    await expect(page.getByText("Including tax").waitFor()).resolves.toBeUndefined();
+  });
+
+  test("a business says its name and its number", async () => {
+    await page.goto(fake.checkout().url);
+    await fill();
+    await page.getByLabel("I am buying for a business").check();
+    await pay();
+    await page.getByText("Enter the name of your company.").waitFor();
+    expect(await focused()).toBe("company");
+    await page.fill("[name=company]", "Ice & Sons");
+    await page.fill("[name=tax_id]", "DE136695976");
+    await pay();
+    await thanks();
+    expect(bodyOf("/confirm")).toMatchObject({
+      is_business_customer: true,
+      customer_billing_name: "Ice & Sons",
+      customer_tax_id: "DE136695976",
+    });
+  });
+
+  test("on a telephone the sum stands above the form, its parts unfold, and nothing scrolls sideways", async () => {
+    await page.setViewportSize({ width: 320, height: 640 });
+    await page.goto(fake.checkout().url);
+    const details = page.getByRole("button", { name: "Details" });
+    await details.waitFor();
+    expect(await page.getByText("84 pages").isVisible()).toBe(false);
+    await details.click();
+    expect(await page.getByText("84 pages").isVisible()).toBe(true);
+    expect(await details.getAttribute("aria-expanded")).toBe("true");
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
   });
 });

@@ -68,8 +68,8 @@ describe("a sale on the real server", () => {
     await page.getByLabel("E-mail").waitFor();
     expect(await seriousFaults(page)).toEqual([]);
     const email = newBuyer();
-    // Only Tab, letters and Enter are pressed; there is no discount code to pass over while there are no discounts.
-    for (const text of [email, "Ada Lovelace", "Germany", "4242424242424242", "12/40", "123"]) {
+    // Only Tab, letters and Enter are pressed: past the way to enter a code, and past the tick of a business.
+    for (const text of ["", email, "Ada Lovelace", "Germany", "", "4242424242424242", "12/40", "123"]) {
       await page.keyboard.press("Tab");
       await page.keyboard.type(text);
     }
@@ -235,6 +235,68 @@ describe("a sale on the real server", () => {
     await page.getByRole("heading", { name: "Thank you" }).waitFor();
     const [order] = await ordersOf(email);
     expect(order?.billing_address).toMatchObject({ country: "US", state: "US-NY", line1: "1 Ice Road" });
+  });
+
+  test("what the seller changed after it was shown is not charged before it was seen", async () => {
+    const { url, product_id } = await checkout();
+    const email = newBuyer();
+    await page.goto(url);
+    await fill(page, email);
+    const discount = await seller.client.discounts.create({
+      body: { type: "percentage", name: "Thaw", basis_points: 1000, duration: "once", products: [product_id] } as never,
+    });
+    const { items } = await seller.client.checkouts.list({ query: { product_id: [product_id] } as never });
+    const id = items[0]?.id ?? "";
+    await seller.client.checkouts.update({ params: { id }, body: { discount_id: discount.id } });
+    await page.getByRole("button", { name: "Pay $19.00" }).click();
+    await page.getByRole("alert").filter({ hasText: "Due today is now $17.10. Nothing was charged" }).waitFor();
+    expect(await ordersOf(email)).toEqual([]);
+    await page.getByRole("button", { name: "Pay $17.10" }).click();
+    await page.getByRole("heading", { name: "Thank you" }).waitFor();
+    expect(await ordersOf(email)).toMatchObject([{ total_amount: 1710, status: "paid" }]);
+  });
+
+  test("seats with a code, in German: every figure on the page is the order's", async () => {
+    const tiers = [
+      { min_seats: 1, max_seats: 4, price_per_seat: 1000 },
+      { min_seats: 5, max_seats: null, price_per_seat: 800 },
+    ];
+    const [own] = (await seller.client.organizations.list({ query: {} })).items;
+    const feature_settings = { seat_based_pricing_enabled: true };
+    await seller.client.organizations.update({ params: { id: own?.id ?? "" }, body: { feature_settings } as never });
+    const { id } = await seller.client.products.create({
+      body: {
+        name: "Team",
+        recurring_interval: "month",
+        prices: [{ amount_type: "seat_based", seat_tiers: { seat_tier_type: "graduated", tiers } }],
+      } as never,
+    });
+    await seller.client.discounts.create({
+      body: { type: "percentage", name: "Start", code: "START", basis_points: 5000, duration: "once" } as never,
+    });
+    const { url } = await seller.client.checkouts.create({ body: { products: [id], locale: "de" } });
+    const email = newBuyer();
+    await page.goto(url);
+    await page.getByRole("spinbutton", { name: "Plätze" }).fill("6");
+    await page.keyboard.press("Enter");
+    await page.getByText("4 Plätze × 10,00\u00a0$").waitFor();
+    await page.getByText("2 Plätze × 8,00\u00a0$").waitFor();
+    await page.getByRole("button", { name: "Rabattcode eingeben" }).click();
+    await page.keyboard.type("start");
+    await page.keyboard.press("Enter");
+    await page.getByText("Rabatt (Start)").waitFor();
+    await page.getByText(/^Danach 56,00\s\$ pro Monat ab /).waitFor();
+    await page.getByLabel("E-Mail-Adresse").fill(email);
+    await page.getByLabel("Name auf der Karte").fill("Ada Lovelace");
+    await page.getByLabel("Land").selectOption("DE");
+    await page.getByLabel("Kartennummer").fill("4242 4242 4242 4242");
+    await page.getByLabel("Gültig bis").fill("12 / 40");
+    await page.getByLabel("Prüfziffer").fill("123");
+    await page.getByRole("button", { name: /^Abonnieren und 28,00\s\$ bezahlen$/ }).click();
+    await page.getByRole("heading", { name: "Danke" }).waitFor();
+    expect(await ordersOf(email)).toMatchObject([
+      { subtotal_amount: 5600, discount_amount: 2800, total_amount: 2800, status: "paid" },
+    ]);
   });
 
   test("an unknown checkout says so", async () => {

@@ -1,14 +1,21 @@
 import { type FormEvent, lazy, Suspense, useEffect, useRef, useState } from "react";
-import { decimalMoney, formatMoney, minimumAmount, parseMoney } from "../../shared/money.ts";
+import { decimalMoney, minimumAmount, parseMoney } from "../../shared/money.ts";
+import { accentOf } from "../accent.ts";
 import type { Checkout } from "../api.ts";
-import { answersIn, type Faults, faultsOf, isCustomPrice, priceOf, type Values } from "../checkout-form.ts";
-import { language } from "../language.ts";
+import {
+  answersIn,
+  asksForAddress,
+  businessOf,
+  type Faults,
+  faultsOf,
+  openPriceOf,
+  type Values,
+} from "../checkout-form.ts";
 import { announce, isEmbedded, tellParent } from "../parent.ts";
 import { Address } from "../parts/Address.tsx";
+import { Business } from "../parts/Business.tsx";
 import { Button } from "../parts/Button.tsx";
-import { CardForm } from "../parts/CardForm.tsx";
-import { Challenge } from "../parts/Challenge.tsx";
-import { Discount } from "../parts/Discount.tsx";
+import { Choices } from "../parts/Choices.tsx";
 import { Field } from "../parts/Field.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Notice } from "../parts/Notice.tsx";
@@ -16,21 +23,31 @@ import { Questions } from "../parts/Questions.tsx";
 import { useTitle } from "../parts/Shell.tsx";
 import type { StripeHandle } from "../parts/StripeCard.tsx";
 import { Sides, SidesGhost, Summary } from "../parts/Summary.tsx";
+import { Trust } from "../parts/Trust.tsx";
 import { expired, Unavailable } from "../parts/Unavailable.tsx";
 import { navigate } from "../router.tsx";
-import { useCheckout } from "../use-checkout.ts";
+import { Speaking, useSpeech } from "../speech.tsx";
+import { describeButton, linesOf } from "../terms.ts";
+import { type Order, useCheckout } from "../use-checkout.ts";
 import { stripeKey, usePurchase } from "../use-purchase.ts";
 import "../checkout.css";
 
+const CardForm = lazy(() => import("../parts/CardForm.tsx"));
+const Challenge = lazy(() => import("../parts/Challenge.tsx"));
 const StripeCard = lazy(() => import("../parts/StripeCard.tsx"));
+
+/** What the buyer chose, or what was proposed: the line of it is the last. */
+const chosenAmount = (checkout: Checkout): number => linesOf(checkout).at(-1)?.amount ?? checkout.amount;
 
 const valuesOf = (checkout: Checkout): Values => {
   const address = checkout.customer_billing_address;
   return {
     email: checkout.customer_email ?? "",
-    name: checkout.customer_name ?? checkout.customer_billing_name ?? "",
-    amount: isCustomPrice(checkout) ? decimalMoney(checkout.amount, checkout.currency) : "",
-    discount_code: "",
+    name: checkout.customer_name ?? "",
+    amount: openPriceOf(checkout) ? decimalMoney(chosenAmount(checkout), checkout.currency) : "",
+    business: String(checkout.is_business_customer),
+    company: checkout.customer_billing_name ?? "",
+    tax_id: checkout.customer_tax_id ?? "",
     country: address?.country ?? "",
     line1: address?.line1 ?? "",
     line2: address?.line2 ?? "",
@@ -44,19 +61,13 @@ const valuesOf = (checkout: Checkout): Values => {
   };
 };
 
-/** What the button promises. */
-function buttonText(checkout: Checkout): string {
-  if (checkout.is_payment_required) return `Pay ${formatMoney(checkout.total_amount, checkout.currency, language)}`;
-  if (checkout.trial_end) return "Start the trial";
-  return checkout.is_payment_setup_required ? "Subscribe" : "Get it for free";
-}
-
-type Order = Omit<ReturnType<typeof useCheckout>, "checkout" | "failure"> & { checkout: Checkout };
-
 function Form({ order }: { order: Order }) {
-  const { checkout, update, updating } = order;
+  const speech = useSpeech();
+  const { words, money } = speech;
+  const { checkout, update } = order;
   const [values, setValues] = useState(() => valuesOf(checkout));
   const [faults, setFaults] = useState<Faults>({});
+  const [changed, setChanged] = useState<string>();
   const [attempt, setAttempt] = useState(0);
   const form = useRef<HTMLFormElement>(null);
   const stripe = useRef<StripeHandle>(null);
@@ -68,12 +79,12 @@ function Form({ order }: { order: Order }) {
     const card = Object.keys(patch).some((field) => field.startsWith("card_")) ? { card: undefined } : {};
     setFaults((before) => ({ ...before, ...mended, ...card }));
   };
-  const send = async (patch: object): Promise<boolean> => {
+  const send = async (patch: object): Promise<void> => {
     const answer = await update(patch);
-    if (!answer.ok) setFaults((before) => ({ ...before, ...faultsOf(answer.failure) }));
-    return answer.ok;
+    if (!answer.ok) setFaults((before) => ({ ...before, ...faultsOf(answer.failure, words) }));
   };
   const report = (found: Faults): void => {
+    setChanged(undefined);
     setFaults(found);
     setAttempt((count) => count + 1);
   };
@@ -82,6 +93,7 @@ function Form({ order }: { order: Order }) {
     order,
     stripe,
     faulty: report,
+    changed: setChanged,
     finished: () => navigate(`/checkout/${checkout.client_secret}/confirmation`, { replace: true }),
   });
 
@@ -90,55 +102,52 @@ function Form({ order }: { order: Order }) {
     if (attempt > 0) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }, [attempt]);
 
+  const open = openPriceOf(checkout);
+  const least = open?.amount_type === "custom" ? open.minimum_amount || minimumAmount(checkout.currency) : 0;
   const settleAmount = (): void => {
     const amount = parseMoney(values.amount, checkout.currency);
-    if (amount !== undefined && amount !== checkout.amount) void send({ amount });
+    if (amount !== undefined && amount !== chosenAmount(checkout)) void send({ amount });
+  };
+  const settlePlace = ({ country = values.country, state = values.state }: Partial<Values>): void => {
+    if (country) void send({ customer_billing_address: { country, ...(state ? { state } : {}) } });
+  };
+  const settleBusiness = (patch: Partial<Values>): void => {
+    // A tax number is one of a country.
+    const now = { ...values, ...patch } as Values;
+    if (now.country || now.tax_id.trim() === "") void send(businessOf(now, checkout));
   };
   const count = Object.entries(faults).filter(([name, text]) => text && name !== "card" && name !== "form").length;
-  const price = priceOf(checkout);
-  const least = price?.amount_type === "custom" ? price.minimum_amount || minimumAmount(checkout.currency) : 0;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (!purchase.busy) void purchase.submit();
   };
   return (
     <form ref={form} noValidate onSubmit={submit} aria-busy={purchase.busy}>
-      {checkout.products.length > 1 && (
-        <fieldset>
-          <legend className="legend">Choose one</legend>
-          <div className="choices">
-            {checkout.products.map(({ id, name }) => (
-              <label key={id}>
-                <input
-                  type="radio"
-                  name="product"
-                  checked={id === checkout.product_id}
-                  onChange={() => void send({ product_id: id })}
-                />
-                {name}
-              </label>
-            ))}
-          </div>
-        </fieldset>
-      )}
+      {checkout.products.length > 1 && <Choices order={order} choose={(product_id) => void send({ product_id })} />}
       <section>
-        <h2>Your details</h2>
+        <h2>{words.your_details}</h2>
         <div className="fields">
-          {isCustomPrice(checkout) && (
+          {open && (
             <Field
-              label={`Amount in ${checkout.currency.toUpperCase()}`}
+              label={words.amount_in(checkout.currency.toUpperCase())}
               name="amount"
               inputMode="decimal"
-              hint={`At least ${formatMoney(least, checkout.currency, language)}.`}
+              hint={words.at_least(money(least, checkout.currency))}
               required
               value={values.amount}
               error={faults.amount}
               onChange={({ target }) => change({ amount: target.value.replace(",", ".") })}
               onBlur={settleAmount}
+              onKeyDown={(event) => {
+                // Enter here means this amount, which is to be seen in the total before it is paid.
+                if (event.key !== "Enter") return;
+                event.preventDefault();
+                settleAmount();
+              }}
             />
           )}
           <Field
-            label="E-mail"
+            label={words.email}
             name="email"
             type="email"
             autoComplete="email"
@@ -149,7 +158,7 @@ function Form({ order }: { order: Order }) {
             onChange={({ target }) => change({ email: target.value })}
           />
           <Field
-            label={checkout.is_payment_form_required && !publishable_key ? "Name on card" : "Name"}
+            label={checkout.is_payment_form_required && !publishable_key ? words.card_name : words.name}
             name="name"
             autoComplete={checkout.is_payment_form_required ? "cc-name" : "name"}
             required
@@ -157,35 +166,24 @@ function Form({ order }: { order: Order }) {
             error={faults.name}
             onChange={({ target }) => change({ name: target.value })}
           />
-          {checkout.is_payment_form_required && (
-            <Address
-              modes={checkout.billing_address_fields}
-              values={values}
-              errors={faults}
-              change={change}
-              settle={({ country = values.country, state = values.state }) => {
-                if (country) void send({ customer_billing_address: { country, ...(state ? { state } : {}) } });
-              }}
-            />
+          {asksForAddress(checkout) && (
+            <>
+              <Address
+                modes={checkout.billing_address_fields}
+                values={values}
+                errors={faults}
+                change={change}
+                settle={settlePlace}
+              />
+              <Business values={values} errors={faults} change={change} settle={settleBusiness} />
+            </>
           )}
           <Questions asked={checkout.attached_custom_fields} values={values} errors={faults} change={change} />
-          {checkout.allow_discount_codes && checkout.is_discount_applicable && (
-            <Discount
-              discount={checkout.discount}
-              code={values.discount_code}
-              error={faults.discount_code}
-              busy={updating}
-              change={(discount_code) => change({ discount_code })}
-              apply={async (discount_code) => {
-                if (await send({ discount_code })) change({ discount_code: "" });
-              }}
-            />
-          )}
         </div>
       </section>
       {checkout.is_payment_form_required && (
         <section>
-          <h2>Card</h2>
+          <h2>{words.payment}</h2>
           <div className="fields">
             {publishable_key ? (
               <Suspense fallback={<GhostLine width="100%" height="16rem" />}>
@@ -197,7 +195,9 @@ function Form({ order }: { order: Order }) {
                 />
               </Suspense>
             ) : (
-              <CardForm values={values} errors={faults} faultId={faults.card && "card-fault"} change={change} />
+              <Suspense fallback={<GhostLine width="100%" height="7.5rem" />}>
+                <CardForm values={values} errors={faults} faultId={faults.card && "card-fault"} change={change} />
+              </Suspense>
             )}
             {faults.card && (
               <Notice tone="fault" id="card-fault">
@@ -209,20 +209,42 @@ function Form({ order }: { order: Order }) {
       )}
       <div className="stack">
         {faults.form && <Notice tone="fault">{faults.form}</Notice>}
-        <Button type="submit" full busy={purchase.busy}>
-          {purchase.busy ? "Completing your purchase…" : buttonText(checkout)}
+        {changed && (
+          <div className="notice" role="alert">
+            {changed}
+          </div>
+        )}
+        <Button type="submit" full busy={purchase.busy} style={accentOf(checkout.organization.branding.accent_color)}>
+          {purchase.busy ? words.completing : describeButton(checkout, speech)}
         </Button>
         <p className="hidden" role="alert">
-          {count > 0 && (count === 1 ? "One field needs your attention." : `${count} fields need your attention.`)}
+          {count > 0 && words.faults(count)}
         </p>
-        <p className="foot">
-          Sold by {checkout.organization.name}.
-          {checkout.is_payment_form_required &&
-            " Your card goes to the payment processor only; it is never stored here."}
-        </p>
+        <Trust checkout={checkout} />
       </div>
-      {purchase.challenge && <Challenge intent_client_secret={purchase.challenge} answered={purchase.answer} />}
+      {purchase.challenge && (
+        <Suspense>
+          <Challenge intent_client_secret={purchase.challenge} answered={purchase.answer} />
+        </Suspense>
+      )}
     </form>
+  );
+}
+
+function Page({ order }: { order: Order }) {
+  const { checkout } = order;
+  useTitle(`${checkout.product.name} · ${checkout.organization.name}`);
+  return (
+    <Sides
+      summary={<Summary checkout={checkout} order={order} />}
+      close={
+        isEmbedded() && checkout.embed_origin && checkout.status !== "confirmed"
+          ? () => tellParent(checkout, { event: "close" })
+          : undefined
+      }
+    >
+      <Form order={order} />
+    </Sides>
   );
 }
 
@@ -231,27 +253,21 @@ export default function CheckoutPage({ params }: { params: Record<string, string
   const order = useCheckout(params.client_secret ?? "");
   const { checkout, failure } = order;
   const status = checkout?.status;
-  useTitle(checkout ? `${checkout.product?.name ?? "Checkout"} · ${checkout.organization.name}` : "Checkout");
 
   useEffect(() => {
     if (checkout) announce(checkout);
   }, [checkout]);
 
   const over = status === "expired" || status === "failed";
-  if (failure || over) {
-    return <Unavailable failure={failure ?? expired} retry={() => void order.load()} />;
-  }
-  if (!checkout) return <SidesGhost />;
   return (
-    <Sides
-      summary={<Summary checkout={checkout} updating={order.updating} />}
-      close={
-        isEmbedded() && checkout.embed_origin && status !== "confirmed"
-          ? () => tellParent(checkout, { event: "close" })
-          : undefined
-      }
-    >
-      <Form order={{ ...order, checkout }} />
-    </Sides>
+    <Speaking locale={failure ? null : checkout?.locale} before={<SidesGhost />}>
+      {failure || over ? (
+        <Unavailable failure={failure ?? expired} retry={() => void order.load()} />
+      ) : checkout ? (
+        <Page order={{ ...order, checkout }} />
+      ) : (
+        <SidesGhost />
+      )}
+    </Speaking>
   );
 }

@@ -1,47 +1,36 @@
 import { useEffect, useRef } from "react";
+import { webPageOf } from "../../shared/destinations.ts";
+import type { Checkout } from "../api.ts";
 import { announce, isEmbedded, tellParent } from "../parent.ts";
 import { Money } from "../parts/Money.tsx";
 import { useTitle } from "../parts/Shell.tsx";
 import { Sides, SidesGhost, Summary } from "../parts/Summary.tsx";
 import { Unavailable } from "../parts/Unavailable.tsx";
 import { navigate } from "../router.tsx";
+import { Speaking, useSpeech } from "../speech.tsx";
+import { dueToday } from "../terms.ts";
 import { useCheckout } from "../use-checkout.ts";
 import { awaitEnd, sellerPage } from "../watch.ts";
 import "../checkout.css";
 
-/** The page after a purchase: what was bought, for how much, and whether it is through. */
-export default function ConfirmationPage({ params }: { params: Record<string, string> }) {
-  const secret = params.client_secret ?? "";
-  const { checkout, failure, load, take } = useCheckout(secret);
-  const status = checkout?.status;
+/** What was bought, for how much, and whether it is through. */
+function Outcome({ checkout }: { checkout: Checkout }) {
+  const { words } = useSpeech();
   const heading = useRef<HTMLHeadingElement>(null);
-  useTitle(status === "succeeded" ? "Thank you" : "Your order");
-
-  useEffect(() => {
-    if (status === "confirmed") {
-      return awaitEnd(secret, (ended) => {
-        take(ended);
-        const { success_url: successURL } = ended;
-        if (ended.status === "succeeded") tellParent(ended, { event: "success", successURL, redirect: false });
-      });
-    }
-    if (status === "open") navigate(`/checkout/${secret}`, { replace: true });
-    // A reader hears the outcome, wherever the focus was left.
-    if (status === "succeeded") heading.current?.focus();
-    return undefined;
-  }, [status, secret, take]);
-
-  useEffect(() => {
-    if (checkout) announce(checkout);
-  }, [checkout]);
-
-  if (failure) return <Unavailable failure={failure} retry={() => void load()} />;
-  if (!checkout) return <SidesGhost />;
-  const done = status === "succeeded";
+  const done = checkout.status === "succeeded";
+  const due = dueToday(checkout);
   const seller = sellerPage(checkout, null);
+  const back = webPageOf(checkout.return_url) ?? webPageOf(checkout.organization.website);
+  useTitle(done ? words.thank_you : words.your_order);
+
+  // A reader hears the outcome, wherever the focus was left.
+  useEffect(() => {
+    if (done) heading.current?.focus();
+  }, [done]);
+
   return (
     <Sides
-      summary={<Summary checkout={checkout} updating={false} />}
+      summary={<Summary checkout={checkout} />}
       close={isEmbedded() && checkout.embed_origin && done ? () => tellParent(checkout, { event: "close" }) : undefined}
     >
       <div className="sail">
@@ -55,41 +44,80 @@ export default function ConfirmationPage({ params }: { params: Record<string, st
           )}
         </span>
         <h1 ref={heading} tabIndex={-1}>
-          {done ? "Thank you, it is yours" : "Completing your purchase"}
+          {done ? (checkout.trial_end ? words.thanks_trial : words.thanks) : words.completing_title}
         </h1>
         <p className="soft" role="status">
-          {done
-            ? checkout.is_payment_required
-              ? "The payment went through."
-              : "Nothing had to be paid."
-            : "This takes a moment. You can leave this page open; it will change by itself."}
+          {done ? (due > 0 ? words.paid : words.unpaid) : words.wait}
         </p>
         <dl className="facts">
           <div>
-            <dt className="soft">Bought</dt>
-            <dd>{checkout.product?.name}</dd>
+            <dt className="soft">{words.bought}</dt>
+            <dd>{checkout.product.name}</dd>
           </div>
           <div>
-            <dt className="soft">{checkout.trial_end ? "After the trial" : "Amount"}</dt>
+            <dt className="soft">{words.amount}</dt>
             <dd>
-              <Money amount={checkout.total_amount} currency={checkout.currency} />
+              <Money amount={due} currency={checkout.currency} />
             </dd>
           </div>
           <div>
-            <dt className="soft">E-mail</dt>
+            <dt className="soft">{words.email}</dt>
             <dd>{checkout.customer_email}</dd>
           </div>
           <div>
-            <dt className="soft">Order</dt>
-            <dd>{done ? (checkout.is_payment_required ? "Paid" : "Complete") : "Being completed"}</dd>
+            <dt className="soft">{words.status}</dt>
+            <dd>{done ? (due > 0 ? words.is_paid : words.is_complete) : words.is_underway}</dd>
           </div>
         </dl>
-        {done && seller !== null && (
+        {done && seller !== null ? (
           <a className="button" href={seller} target="_top">
-            Continue to {checkout.organization.name}
+            {words.continue_to(checkout.organization.name)}
           </a>
+        ) : (
+          done &&
+          back &&
+          !isEmbedded() && (
+            <a className="button quiet" href={back.href}>
+              {words.back_to(checkout.organization.name)}
+            </a>
+          )
         )}
       </div>
     </Sides>
+  );
+}
+
+/** The page after a purchase. */
+export default function ConfirmationPage({ params }: { params: Record<string, string> }) {
+  const secret = params.client_secret ?? "";
+  const { checkout, failure, load, take } = useCheckout(secret);
+  const status = checkout?.status;
+
+  useEffect(() => {
+    if (status === "confirmed") {
+      return awaitEnd(secret, (ended) => {
+        take(ended);
+        const { success_url: successURL } = ended;
+        if (ended.status === "succeeded") tellParent(ended, { event: "success", successURL, redirect: false });
+      });
+    }
+    if (status === "open") navigate(`/checkout/${secret}`, { replace: true });
+    return undefined;
+  }, [status, secret, take]);
+
+  useEffect(() => {
+    if (checkout) announce(checkout);
+  }, [checkout]);
+
+  return (
+    <Speaking locale={failure ? null : checkout?.locale} before={<SidesGhost />}>
+      {failure ? (
+        <Unavailable failure={failure} retry={() => void load()} />
+      ) : checkout ? (
+        <Outcome checkout={checkout} />
+      ) : (
+        <SidesGhost />
+      )}
+    </Speaking>
   );
 }

@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { hasStates, sellableCountries, statesOf } from "../../shared/countries.ts";
 import type { AddressField } from "../checkout-form.ts";
-import { language } from "../language.ts";
+import { useSpeech } from "../speech.tsx";
 import { Field, SelectField } from "./Field.tsx";
 
 type Mode = "required" | "optional" | "disabled";
@@ -15,23 +15,25 @@ type Props = {
 };
 
 function useCountries(): { code: string; name: string }[] {
+  const { locale } = useSpeech();
   return useMemo(() => {
-    const names = new Intl.DisplayNames([language, "en"], { type: "region" });
+    const names = new Intl.DisplayNames([locale, "en"], { type: "region" });
     return sellableCountries
       .map((code) => ({ code, name: names.of(code) ?? code }))
-      .sort((a, b) => a.name.localeCompare(b.name));
-  }, []);
+      .sort((a, b) => a.name.localeCompare(b.name, locale));
+  }, [locale]);
 }
 
 /** The fields of a billing address that are asked for, in the order people write them. */
 export function Address({ modes, values, errors, change, settle }: Props) {
   const countries = useCountries();
+  const { words } = useSpeech();
   const common = (field: AddressField) => ({
     name: field,
     value: values[field],
     error: errors[field],
     required: modes[field] === "required",
-    optional: modes[field] === "optional",
+    optional: modes[field] === "optional" ? words.optional : undefined,
     onChange: ({ target }: { target: { value: string } }) => change({ [field]: target.value }),
   });
   const states = hasStates(values.country) ? statesOf[values.country] : undefined;
@@ -45,8 +47,8 @@ export function Address({ modes, values, errors, change, settle }: Props) {
   });
   return (
     <>
-      <SelectField label="Country" {...common("country")} {...pick("country")} autoComplete="billing country">
-        <option value="">Choose a country</option>
+      <SelectField label={words.country} {...common("country")} {...pick("country")} autoComplete="billing country">
+        <option value="">{words.choose_country}</option>
         {countries.map(({ code, name }) => (
           <option key={code} value={code}>
             {name}
@@ -54,30 +56,30 @@ export function Address({ modes, values, errors, change, settle }: Props) {
         ))}
       </SelectField>
       {modes.line1 !== "disabled" && (
-        <Field label="Street and number" {...common("line1")} autoComplete="billing address-line1" />
+        <Field label={words.line1} {...common("line1")} autoComplete="billing address-line1" />
       )}
       {modes.line2 !== "disabled" && (
-        <Field label="Second line" {...common("line2")} autoComplete="billing address-line2" />
+        <Field label={words.line2} {...common("line2")} autoComplete="billing address-line2" />
       )}
       {(modes.city !== "disabled" || modes.postal_code !== "disabled") && (
         <div className="pair">
           {modes.postal_code !== "disabled" && (
-            <Field label="Postal code" {...common("postal_code")} autoComplete="billing postal-code" />
+            <Field label={words.postal_code} {...common("postal_code")} autoComplete="billing postal-code" />
           )}
           {modes.city !== "disabled" && (
-            <Field label="City" {...common("city")} autoComplete="billing address-level2" />
+            <Field label={words.city} {...common("city")} autoComplete="billing address-level2" />
           )}
         </div>
       )}
       {modes.state !== "disabled" &&
         (states ? (
           <SelectField
-            label={values.country === "US" ? "State" : "Province"}
+            label={values.country === "US" ? words.state : words.province}
             {...common("state")}
             {...pick("state")}
             autoComplete="billing address-level1"
           >
-            <option value="">Choose</option>
+            <option value="">{words.choose}</option>
             {Object.entries(states).map(([code, name]) => (
               <option key={code} value={`${values.country}-${code}`}>
                 {name}
@@ -85,7 +87,7 @@ export function Address({ modes, values, errors, change, settle }: Props) {
             ))}
           </SelectField>
         ) : (
-          <Field label="State or region" {...common("state")} autoComplete="billing address-level1" />
+          <Field label={words.region} {...common("state")} autoComplete="billing address-level1" />
         ))}
     </>
   );

@@ -1,6 +1,7 @@
-import { useLayoutEffect, useRef } from "react";
+import { type InputHTMLAttributes, type ReactNode, useId, useLayoutEffect, useRef } from "react";
 import { brandOf, digitsOf, formatExpiry, formatNumber } from "../card.ts";
-import { Field } from "./Field.tsx";
+import { useSpeech } from "../speech.tsx";
+import { Brands } from "./Brands.tsx";
 
 type CardValues = { card_number: string; card_expiry: string; card_cvc: string };
 type Props = {
@@ -30,53 +31,87 @@ function useCaret(value: string) {
   };
 }
 
-/** Number, expiry and security code of a card, the way browsers and phones fill them in. */
-export function CardForm({ values, errors, faultId, change }: Props) {
+type CellProps = InputHTMLAttributes<HTMLInputElement> & {
+  label: string;
+  /** Ids of the texts that say what is wrong with it. */
+  describedBy: (string | undefined)[];
+  children?: ReactNode;
+};
+
+/** One field of the card's box; what is wrong with it stands below the box. */
+function Cell({ label, describedBy, children, className, ...input }: CellProps) {
+  const ids = describedBy.filter((id) => id !== undefined);
+  return (
+    <label className={`cell ${className ?? ""}`}>
+      <span className="hidden">{label}</span>
+      <input
+        {...input}
+        aria-required
+        aria-invalid={ids.length > 0 ? true : undefined}
+        aria-describedby={ids.join(" ") || undefined}
+      />
+      {children}
+    </label>
+  );
+}
+
+/** Number, expiry and security code of a card in one box, the way browsers and phones fill them in. */
+export default function CardForm({ values, errors, faultId, change }: Props) {
+  const { words } = useSpeech();
+  const id = useId();
   const keepCaret = useCaret(values.card_number);
   const brand = brandOf(values.card_number);
+  const said = (field: keyof CardValues): string | undefined => (errors[field] ? `${id}-${field}` : undefined);
   return (
-    <>
-      <Field
-        label="Card number"
-        name="card_number"
-        autoComplete="cc-number"
-        inputMode="numeric"
-        placeholder="1234 1234 1234 1234"
-        required
-        value={values.card_number}
-        error={errors.card_number}
-        faultId={faultId}
-        onChange={({ target }) => {
-          keepCaret(target);
-          change({ card_number: formatNumber(target.value) });
-        }}
-        aside={brand.name !== "" && <span className="brand">{brand.name}</span>}
-      />
-      <div className="pair">
-        <Field
-          label="Expiry date"
+    <fieldset>
+      <legend className="legend">{words.card}</legend>
+      <div className="cells">
+        <Cell
+          className="number"
+          label={words.card_number}
+          name="card_number"
+          autoComplete="cc-number"
+          inputMode="numeric"
+          placeholder="1234 1234 1234 1234"
+          value={values.card_number}
+          describedBy={[said("card_number"), faultId]}
+          onChange={({ target }) => {
+            keepCaret(target);
+            change({ card_number: formatNumber(target.value) });
+          }}
+        >
+          <Brands name={brand.name} />
+        </Cell>
+        <Cell
+          label={words.expiry}
           name="card_expiry"
           autoComplete="cc-exp"
           inputMode="numeric"
-          placeholder="MM / YY"
-          required
+          placeholder={words.expiry_form}
           value={values.card_expiry}
-          error={errors.card_expiry}
+          describedBy={[said("card_expiry")]}
           onChange={({ target }) => change({ card_expiry: formatExpiry(target.value) })}
         />
-        <Field
-          label="Security code"
+        <Cell
+          label={words.security_code}
           name="card_cvc"
           autoComplete="cc-csc"
           inputMode="numeric"
-          placeholder={"•".repeat(brand.cvc)}
+          placeholder="CVC"
           maxLength={4}
-          required
           value={values.card_cvc}
-          error={errors.card_cvc}
+          describedBy={[said("card_cvc")]}
           onChange={({ target }) => change({ card_cvc: digitsOf(target.value).slice(0, 4) })}
         />
       </div>
-    </>
+      {(["card_number", "card_expiry", "card_cvc"] as const).map(
+        (field) =>
+          errors[field] && (
+            <p key={field} id={said(field)} className="message fault">
+              {errors[field]}
+            </p>
+          ),
+      )}
+    </fieldset>
   );
 }

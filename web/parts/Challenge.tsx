@@ -1,10 +1,19 @@
 import { useEffect, useRef, useState } from "react";
 import { checkouts, type Failure } from "../api.ts";
+import { sayFailure } from "../checkout-form.ts";
+import { useSpeech } from "../speech.tsx";
 import { Button } from "./Button.tsx";
 import { Notice } from "./Notice.tsx";
 
 /** The bank's question that a test card with 3-D Secure brings up; a real processor asks it with a window of its own. */
-export function Challenge({ intent_client_secret, answered }: { intent_client_secret: string; answered: () => void }) {
+export default function Challenge({
+  intent_client_secret,
+  answered,
+}: {
+  intent_client_secret: string;
+  answered: () => void;
+}) {
+  const { words } = useSpeech();
   const dialog = useRef<HTMLDialogElement>(null);
   const [busy, setBusy] = useState<"approve" | "decline">();
   const [failure, setFailure] = useState<Failure>();
@@ -32,15 +41,15 @@ export function Challenge({ intent_client_secret, answered }: { intent_client_se
       onClose={({ currentTarget }) => currentTarget.isConnected && currentTarget.showModal()}
     >
       <div className="stack">
-        <h2 id="challenge-title">Your bank asks you to approve this payment</h2>
-        <p className="soft">This is a test card, so no bank is asked. Choose what it would have answered.</p>
-        {failure && <Notice tone="fault">{failure.detail}</Notice>}
+        <h2 id="challenge-title">{words.bank_asks}</h2>
+        <p className="soft">{words.bank_test}</p>
+        {failure && <Notice tone="fault">{sayFailure(failure, words)}</Notice>}
         <div className="row">
           <Button busy={busy === "approve"} onClick={() => void answer(true)}>
-            Approve
+            {words.approve}
           </Button>
           <Button quiet busy={busy === "decline"} onClick={() => void answer(false)}>
-            Decline
+            {words.decline}
           </Button>
         </div>
       </div>

@@ -1,56 +1,94 @@
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { faultsOf } from "../checkout-form.ts";
+import { useSpeech } from "../speech.tsx";
+import type { Order } from "../use-checkout.ts";
 import { Button } from "./Button.tsx";
 import { Field } from "./Field.tsx";
 
-type Props = {
-  discount: { name: string; code: string | null } | null;
-  code: string;
-  error?: string | undefined;
-  busy: boolean;
-  change: (code: string) => void;
-  apply: (code: string | null) => Promise<void>;
-};
+/** The code that makes it cheaper: entered here, or applied and removable. */
+export function Discount({ order: { checkout, update, updating } }: { order: Order }) {
+  const { words, money } = useSpeech();
+  const { discount } = checkout;
+  const [open, setOpen] = useState(false);
+  const [code, setCode] = useState("");
+  const [error, setError] = useState<string>();
+  const [told, setTold] = useState("");
+  const place = useRef<HTMLDivElement>(null);
+  const moved = useRef(false);
 
-/** The code that makes it cheaper: entered, or applied and removable. */
-export function Discount({ discount, code, error, busy, change, apply }: Props) {
-  const submit = (): void => {
-    if (code.trim() !== "") void apply(code.trim());
+  // The keyboard stays where it was, on what has taken the place of what was pressed.
+  useEffect(() => {
+    if (!moved.current) return;
+    moved.current = false;
+    place.current?.querySelector<HTMLElement>("input, button")?.focus();
+  });
+
+  const send = async (discount_code: string | null): Promise<void> => {
+    const answer = await update({ discount_code });
+    if (!answer.ok) {
+      const { discount_code: fault, form } = faultsOf(answer.failure, words);
+      setError(fault ?? form);
+      place.current?.querySelector<HTMLElement>("input")?.focus();
+      return;
+    }
+    setError(undefined);
+    setCode("");
+    setOpen(false);
+    moved.current = true;
+    setTold(discount_code === null ? words.code_removed : words.code_applied(discount_code));
   };
-  if (discount) {
-    return (
-      <div className="field">
-        <span className="legend">Discount code</span>
-        <div className="applied">
-          <span>
-            <strong>{discount.code ?? discount.name}</strong> is applied
-          </span>
-          <button type="button" className="plain" onClick={() => void apply(null)}>
-            Remove
-          </button>
-        </div>
-      </div>
-    );
-  }
+  const apply = (): void => {
+    if (code.trim() === "") setError(words.missing.discount_code);
+    else void send(code.trim());
+  };
+  const name = discount?.code ?? discount?.name ?? "";
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === "Enter") apply();
+  };
   return (
-    <div className="with-button">
-      <Field
-        label="Discount code"
-        name="discount_code"
-        optional
-        autoComplete="off"
-        autoCapitalize="characters"
-        value={code}
-        error={error}
-        onChange={({ target }) => change(target.value)}
-        onKeyDown={(event) => {
-          // Enter here means this code, not the whole purchase.
-          if (event.key !== "Enter") return;
-          event.preventDefault();
-          submit();
-        }}
-      />
-      <Button quiet busy={busy && code.trim() !== ""} onClick={submit}>
-        Apply
-      </Button>
+    <div ref={place} className="discount">
+      {discount ? (
+        <p className="applied">
+          <span className="tag">{name}</span>
+          <button type="button" className="plain" aria-label={words.remove_code(name)} onClick={() => void send(null)}>
+            {words.remove}
+          </button>
+        </p>
+      ) : open ? (
+        <div className="with-button">
+          <Field
+            label={words.code}
+            name="discount_code"
+            autoComplete="off"
+            autoCapitalize="characters"
+            value={code}
+            error={error}
+            onChange={({ target }) => {
+              setCode(target.value);
+              setError(undefined);
+            }}
+            onKeyDown={onKeyDown}
+          />
+          <Button quiet busy={updating} onClick={apply}>
+            {words.apply}
+          </Button>
+        </div>
+      ) : (
+        <button
+          type="button"
+          className="plain"
+          onClick={() => {
+            moved.current = true;
+            setOpen(true);
+          }}
+        >
+          {words.add_code}
+        </button>
+      )}
+      <p className="hidden" role="status">
+        {told &&
+          `${told} ${words.now_due(money(checkout.is_payment_required ? checkout.total_amount : 0, checkout.currency))}`}
+      </p>
     </div>
   );
 }

@@ -10,7 +10,8 @@ type Common = {
   label: string;
   error?: string | undefined;
   hint?: string | undefined;
-  optional?: boolean;
+  /** What stands behind the label of a field that may be left blank. */
+  optional?: string | boolean | undefined;
   /** Id of a text elsewhere that explains this field's fault too. */
   faultId?: string | undefined;
 };
@@ -20,7 +21,7 @@ function Frame({
   label,
   error,
   hint,
-  optional = false,
+  optional,
   faultId,
   children,
 }: Common & { children: (ids: Described) => ReactNode }) {
@@ -31,7 +32,7 @@ function Frame({
     <div className="field">
       <label htmlFor={id}>
         {label}
-        {optional && <span className="optional"> (optional)</span>}
+        {optional && <span className="optional"> ({optional === true ? "optional" : optional})</span>}
       </label>
       {children({
         id,
@@ -49,10 +50,10 @@ function Frame({
 
 type FieldProps = Common & Omit<InputHTMLAttributes<HTMLInputElement>, "id"> & { aside?: ReactNode };
 
-/** A labelled input whose fault or hint stands on the line below it, a line that is always kept free. */
+/** A labelled input whose fault or hint stands below it. */
 export function Field({ label, error, hint, optional, faultId, aside, required, ...input }: FieldProps) {
   return (
-    <Frame label={label} error={error} hint={hint} optional={optional ?? false} faultId={faultId}>
+    <Frame label={label} error={error} hint={hint} optional={optional} faultId={faultId}>
       {(described) => (
         <span className="control">
           <input {...input} {...described} aria-required={required || undefined} />
@@ -68,7 +69,7 @@ type TextProps = Common & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, "id"
 /** A labelled text of several lines; see Field. */
 export function TextField({ label, error, hint, optional, faultId, required, ...text }: TextProps) {
   return (
-    <Frame label={label} error={error} hint={hint} optional={optional ?? false} faultId={faultId}>
+    <Frame label={label} error={error} hint={hint} optional={optional} faultId={faultId}>
       {(described) => (
         <span className="control">
           <textarea {...text} {...described} aria-required={required || undefined} />
@@ -81,7 +82,7 @@ export function TextField({ label, error, hint, optional, faultId, required, ...
 type TickProps = Omit<Common, "faultId"> & Omit<InputHTMLAttributes<HTMLInputElement>, "id" | "type">;
 
 /** A box to tick, its label beside it; see Field. */
-export function TickField({ label, error, hint, optional = false, required, ...input }: TickProps) {
+export function TickField({ label, error, hint, optional, required, ...input }: TickProps) {
   const id = useId();
   const message = error ?? hint;
   return (
@@ -96,7 +97,7 @@ export function TickField({ label, error, hint, optional = false, required, ...i
         />
         <span>
           {label}
-          {optional && <span className="optional"> (optional)</span>}
+          {optional && <span className="optional"> ({optional === true ? "optional" : optional})</span>}
         </span>
       </label>
       {message && (
@@ -113,7 +114,7 @@ type SelectProps = Common & Omit<SelectHTMLAttributes<HTMLSelectElement>, "id">;
 /** A labelled choice; see Field. */
 export function SelectField({ label, error, hint, optional, faultId, children, required, ...select }: SelectProps) {
   return (
-    <Frame label={label} error={error} hint={hint} optional={optional ?? false} faultId={faultId}>
+    <Frame label={label} error={error} hint={hint} optional={optional} faultId={faultId}>
       {(described) => (
         <span className="control select">
           <select {...select} {...described} aria-required={required || undefined}>

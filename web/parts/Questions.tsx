@@ -1,5 +1,6 @@
 import type { Checkout } from "../api.ts";
 import { type Answers, answerKey } from "../checkout-form.ts";
+import { useSpeech } from "../speech.tsx";
 import { Field, SelectField, TextField, TickField } from "./Field.tsx";
 
 type Asked = Checkout["attached_custom_fields"][number];
@@ -16,6 +17,7 @@ const dayOf = (seconds: number | undefined): string | undefined =>
 
 /** What the seller asks besides the usual: the custom fields of the chosen product, in the seller's order. */
 export function Questions({ asked, values, errors, change }: Props) {
+  const { words } = useSpeech();
   return asked.map(({ custom_field: field, required }) => {
     const { slug, name, properties } = field;
     const key = answerKey(slug);
@@ -26,7 +28,7 @@ export function Questions({ asked, values, errors, change }: Props) {
       error: errors[key],
       name: key,
       required,
-      optional: !required,
+      optional: required ? undefined : words.optional,
     };
     const typed = {
       ...common,
@@ -55,7 +57,7 @@ export function Questions({ asked, values, errors, change }: Props) {
     const { placeholder, ...choice } = typed;
     return (
       <SelectField key={slug} {...choice}>
-        <option value="">{placeholder ?? "Choose"}</option>
+        <option value="">{placeholder ?? words.choose}</option>
         {field.properties.options.map((option) => (
           <option key={option.value} value={option.value}>
             {option.label}

@@ -1,9 +1,14 @@
-import { type ReactNode, useEffect } from "react";
+import { type ReactNode, useEffect, useId, useState } from "react";
 import { webPageOf } from "../../shared/destinations.ts";
 import type { Checkout } from "../api.ts";
 import { isEmbedded } from "../parent.ts";
+import { useSpeech } from "../speech.tsx";
+import { describeSchedule, describeUse, dueToday, linesOf, pricesOf, scheduleOf, seatRange } from "../terms.ts";
+import type { Order } from "../use-checkout.ts";
+import { Discount } from "./Discount.tsx";
 import { GhostLine } from "./Ghost.tsx";
 import { Money } from "./Money.tsx";
+import { Seats } from "./Seats.tsx";
 
 /** Pieces of ice adrift, seen from above. */
 function Drift() {
@@ -25,84 +30,145 @@ function Drift() {
   );
 }
 
-const intervals = { day: "day", week: "week", month: "month", year: "year" } as const;
-
-/** How often an amount is due, as "per month" or "every 3 months"; empty for a single sale. */
-function rhythm({ product }: Checkout): string {
-  if (!product?.recurring_interval) return "";
-  const unit = intervals[product.recurring_interval];
-  const count = product.recurring_interval_count ?? 1;
-  return count === 1 ? `per ${unit}` : `every ${count} ${unit}s`;
+/** Anything but real money is paid with where the processor is the test one, or Stripe in its test mode. */
+export function isTestMode(checkout: Checkout): boolean {
+  const key = checkout.payment_processor_metadata.publishable_key;
+  return !key || key.startsWith("pk_test_");
 }
 
+function Row({ label, children, className }: { label: ReactNode; children: ReactNode; className?: string }) {
+  return (
+    <div className={className}>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** One thing at one price, which its name and the total say already. */
+const isPlain = (checkout: Checkout): boolean =>
+  pricesOf(checkout).length === 1 &&
+  checkout.seats === null &&
+  checkout.discount_amount === 0 &&
+  checkout.tax_amount === 0 &&
+  checkout.product.recurring_interval === null;
+
+/** Every amount that leads to what is due, and what use costs besides. */
 function Lines({ checkout }: { checkout: Checkout }) {
-  const { amount, discount_amount, tax_amount, total_amount, currency, discount, seats } = checkout;
+  const speech = useSpeech();
+  const { words, money } = speech;
+  const { discount_amount, tax_amount, tax_behavior, total_amount, currency, discount, product } = checkout;
+  const lines = linesOf(checkout);
+  const uses = pricesOf(checkout).flatMap((price) => describeUse(price, speech) ?? []);
+  const due = dueToday(checkout);
+  const isTaxed = tax_amount === null || tax_amount > 0;
+  const isIncluded = tax_behavior === "inclusive" && tax_amount !== null;
+  const tax = tax_amount === null ? words.tax_later : <Money amount={tax_amount} currency={currency} />;
   return (
     <dl className="lines">
-      <div>
-        <dt>{seats ? `${checkout.product?.name ?? "Seats"} × ${seats}` : "Price"}</dt>
-        <dd>
+      {lines.map(({ amount, seats }) => (
+        <Row
+          key={`${seats?.price} ${seats?.count} ${amount}`}
+          label={seats ? `${words.count_seats(seats.count)} × ${money(seats.price, currency)}` : product.name}
+        >
           <Money amount={amount} currency={currency} />
-        </dd>
-      </div>
+        </Row>
+      ))}
+      {lines.length > 1 && (
+        <Row label={words.subtotal}>
+          <Money amount={checkout.amount} currency={currency} />
+        </Row>
+      )}
       {discount_amount > 0 && (
-        <div>
-          <dt>Discount{discount?.name ? ` (${discount.name})` : ""}</dt>
-          <dd>
-            <Money amount={-discount_amount} currency={currency} />
-          </dd>
-        </div>
+        <Row className="cheaper" label={`${words.discount}${discount?.name ? ` (${discount.name})` : ""}`}>
+          <Money amount={-discount_amount} currency={currency} />
+        </Row>
       )}
-      {tax_amount !== null && tax_amount > 0 && (
-        <div className="soft">
-          <dt>Tax{checkout.tax_behavior === "inclusive" ? ", included" : ""}</dt>
-          <dd>
-            <Money amount={tax_amount} currency={currency} />
-          </dd>
-        </div>
+      {isTaxed && !isIncluded && (
+        <Row className={tax_amount === null ? "soft" : ""} label={words.tax}>
+          {tax}
+        </Row>
       )}
-      <div className="sum">
-        <dt>{checkout.trial_end ? "After the trial" : "Total"}</dt>
-        <dd>
+      {total_amount !== due && (
+        <Row label={checkout.trial_end ? words.total_later : words.total}>
           <Money amount={total_amount} currency={currency} />
-        </dd>
-      </div>
+        </Row>
+      )}
+      <Row className="sum" label={words.total_today}>
+        <Money amount={due} currency={currency} />
+      </Row>
+      {isTaxed && isIncluded && (
+        <Row className="soft small" label={words.tax_included}>
+          {tax}
+        </Row>
+      )}
+      {uses.map(({ name, cost }) => (
+        <Row key={name} className="soft" label={name}>
+          {words.plus_use(cost)}
+        </Row>
+      ))}
     </dl>
   );
 }
 
-/** What is bought, from whom, and what it costs. */
-export function Summary({ checkout, updating }: { checkout: Checkout; updating: boolean }) {
+/** What is bought, from whom, what it costs, and when. `order`: how it can still be changed. */
+export function Summary({ checkout, order }: { checkout: Checkout; order?: Order | undefined }) {
+  const speech = useSpeech();
+  const { words } = speech;
+  const [open, setOpen] = useState(false);
+  const id = useId();
   const { product, organization } = checkout;
   const back = webPageOf(checkout.return_url);
-  const picture = product?.medias.find(({ mime_type }) => mime_type.startsWith("image/"))?.public_url;
-  const due = checkout.trial_end ? 0 : checkout.total_amount;
+  const logo = organization.branding.logo_url ?? organization.avatar_url;
+  const picture = product.medias.find(({ mime_type }) => mime_type.startsWith("image/"))?.public_url;
+  const schedule = scheduleOf(checkout);
+  const later = describeSchedule(schedule, checkout.currency, speech);
+  const due = dueToday(checkout);
+  const isOpen = order !== undefined && checkout.status === "open";
   return (
-    <section className="water" aria-label="What you are buying" aria-busy={updating}>
+    <section className="water" aria-label={words.order} aria-busy={order?.updating}>
       <p className="seller">
-        {organization.avatar_url ? (
-          <img src={organization.avatar_url} alt="" />
+        {logo ? (
+          <img src={logo} alt="" />
         ) : (
           <span className="initial" aria-hidden="true">
             {organization.name.slice(0, 1).toUpperCase()}
           </span>
         )}
-        <span>{organization.name}</span>
+        <span className="seller-name">{organization.name}</span>
+        {isTestMode(checkout) && (
+          <span className="badge" title={words.test_mode}>
+            {words.test}
+          </span>
+        )}
         {back && !isEmbedded() && (
           <a className="back" href={back.href}>
-            Back
+            {words.back}
           </a>
         )}
       </p>
-      {picture && <img className="picture" src={picture} alt="" />}
-      <div>
-        <h1>{product?.name ?? "Your purchase"}</h1>
-        {product?.description && <p className="description">{product.description}</p>}
+      <div className="bought">
+        <div className="what">
+          {picture && <img className="picture" src={picture} alt="" />}
+          <h1>{product.name}</h1>
+        </div>
         <p className="total">
-          <Money amount={due} currency={checkout.currency} />
-          <span className="per">{checkout.trial_end ? "due today" : rhythm(checkout)}</span>
+          {due === 0 && !schedule ? words.free : <Money amount={due} currency={checkout.currency} />}
+          {schedule && <span className="per">{words.due_today}</span>}
         </p>
-        <Lines checkout={checkout} />
+        {later && <p className="later">{later}</p>}
+        {isOpen && seatRange(checkout) && <Seats order={order} />}
+        <button type="button" className="fold" aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}>
+          {words.details}
+          <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
+            <path d="m2 4 4 4 4-4" fill="none" stroke="currentColor" strokeWidth="2" strokeLinecap="round" />
+          </svg>
+        </button>
+        <div id={id} className={open ? "details" : "details folded"}>
+          {product.description && <p className="description">{product.description}</p>}
+          {!isPlain(checkout) && <Lines checkout={checkout} />}
+          {isOpen && checkout.allow_discount_codes && checkout.is_discount_applicable && <Discount order={order} />}
+        </div>
       </div>
       <Drift />
     </section>
@@ -119,6 +185,7 @@ export function Sides({
   children: ReactNode;
   close?: (() => void) | undefined;
 }) {
+  const { words } = useSpeech();
   useEffect(() => {
     if (!close) return;
     const leave = ({ key, defaultPrevented }: KeyboardEvent): void => {
@@ -132,7 +199,7 @@ export function Sides({
       {summary}
       <main className="ice">{children}</main>
       {close && (
-        <button type="button" className="close" aria-label="Close the checkout" onClick={close}>
+        <button type="button" className="close" aria-label={words.close} onClick={close}>
           <svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
             <path d="m4 4 12 12M16 4 4 16" stroke="currentColor" strokeWidth="2" strokeLinecap="round" />
           </svg>
@@ -152,11 +219,8 @@ function SummaryGhost() {
       </p>
       <div>
         <GhostLine width="14rem" height="1.75rem" />
-        <p className="description">
-          <GhostLine width="100%" height="3rem" />
-        </p>
         <p className="total">
-          <GhostLine width="10rem" height="3rem" />
+          <GhostLine width="8rem" height="2.75rem" />
         </p>
         <GhostLine width="100%" height="6rem" />
       </div>
@@ -170,7 +234,7 @@ export function SidesGhost() {
   return (
     <Sides summary={<SummaryGhost />}>
       <p className="hidden" role="status">
-        Loading…
+        {useSpeech().words.loading}
       </p>
       <div className="stack" aria-hidden="true">
         <GhostLine width="9rem" />

@@ -1,4 +1,6 @@
 import type { Failure } from "../api.ts";
+import { sayFailure } from "../checkout-form.ts";
+import { useSpeech } from "../speech.tsx";
 import { Button } from "./Button.tsx";
 import { Shell } from "./Shell.tsx";
 
@@ -7,18 +9,15 @@ export const expired: Failure = { status: 410, error: "ExpiredCheckoutError", de
 
 /** The page of a checkout that cannot be shown, with the reason. */
 export function Unavailable({ failure, retry }: { failure: Failure; retry: () => void }) {
-  const [title, text] =
-    failure.status === 410
-      ? ["This checkout has expired", "Go back to the shop and start again. You have not been charged."]
-      : failure.status === 404
-        ? ["There is no such checkout", "The address may be cut short. Open the link again from where you found it."]
-        : ["The checkout could not be loaded", failure.detail];
+  const { words } = useSpeech();
+  const known = { 410: words.expired, 404: words.unknown }[failure.status];
+  const [title, text] = known ?? [words.not_loaded, sayFailure(failure, words)];
   return (
     <Shell title={title}>
       <div className="card stack">
         <h1>{title}</h1>
         <p className="soft">{text}</p>
-        {failure.status !== 410 && failure.status !== 404 && <Button onClick={retry}>Try again</Button>}
+        {!known && <Button onClick={retry}>{words.try_again}</Button>}
       </div>
     </Shell>
   );

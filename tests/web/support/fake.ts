@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import { handling } from "../../support/handling.ts";
 import { accountAnswer, user } from "./fake-account.ts";
-import { type FakeCheckout, fieldsFor, id, makeCheckout } from "./sample.ts";
+import { type FakeCheckout, fieldsFor, id, makeCheckout, readCheckout } from "./sample.ts";
 
 /** Stands in for the server where a test is about the page alone: same paths and shapes, a few lines of behaviour. */
 
@@ -65,9 +65,13 @@ export async function startFake(dist: string): Promise<Fake> {
     if (!fake.slow) setTimeout(fake.settle, 50);
   };
   const price = (checkout: FakeCheckout): void => {
+    if (checkout.seats !== null && checkout.price_per_seat !== null)
+      checkout.amount = checkout.seats * checkout.price_per_seat;
     checkout.net_amount = checkout.amount - checkout.discount_amount;
-    checkout.total_amount = checkout.net_amount;
+    checkout.total_amount = checkout.net_amount + (checkout.tax_amount ?? 0);
   };
+  const quoted = (checkout: FakeCheckout): FakeCheckout =>
+    Object.assign(checkout, { quote: `quote.${checkout.total_amount}.${checkout.seats}` });
 
   function update(checkout: FakeCheckout, body: Record<string, unknown>): Answer {
     const address = body.customer_billing_address as { country: "US" } | undefined;
@@ -92,17 +96,39 @@ export async function startFake(dist: string): Promise<Fake> {
       checkout.discount_amount = 0;
     } else if (body.discount_code !== undefined) {
       if (body.discount_code !== "THAW") return faultAt(["body", "discount_code"], "Discount does not exist.");
-      checkout.discount = { name: "Spring thaw", code: "THAW" } as FakeCheckout["discount"];
+      const terms = {
+        type: "fixed" as const,
+        amount: 400,
+        currency: "usd",
+        amounts: { usd: 400 },
+        duration: "once" as const,
+      };
+      checkout.discount = { id: id(), name: "Spring thaw", code: "THAW", ...terms };
       checkout.discount_amount = 400;
     }
+    if (typeof body.seats === "number") {
+      if (body.seats > 50) return faultAt(["body", "seats"], "At most 50 seats can be bought.", "less_than_equal");
+      checkout.seats = body.seats;
+    }
+    if (typeof body.product_id === "string") {
+      const chosen = checkout.products.find((product) => product.id === body.product_id);
+      const [first] = checkout.prices[body.product_id] ?? [];
+      if (!chosen || first?.amount_type !== "fixed")
+        return faultAt(["body", "product_id"], "Product is not available.");
+      Object.assign(checkout, { product_id: chosen.id, product: chosen });
+      Object.assign(checkout, { product_price_id: first.id, product_price: first, amount: first.price_amount });
+    }
     price(checkout);
-    return { status: 200, json: checkout };
+    return { status: 200, json: readCheckout(quoted(checkout)) };
   }
 
   function confirm(checkout: FakeCheckout, body: Record<string, unknown>): Answer {
     if (checkout.status !== "open") return refusal(403, "NotOpenCheckout", "Checkout is not open.");
-    const updated = update(checkout, body);
+    const { quote, ...sent } = body;
+    const updated = update(checkout, sent);
     if (updated.status !== 200) return updated;
+    if (quote !== checkout.quote)
+      return { status: 409, json: { error: "QuoteChanged", detail: "It has changed.", checkout: updated.json } };
     if (String(body.customer_email).endsWith("@blocked.example")) {
       return faultAt(["body", "customer_email"], "This address cannot receive mail.");
     }
@@ -144,7 +170,7 @@ export async function startFake(dist: string): Promise<Fake> {
       const checkout = held.get(client[1]);
       if (!checkout) return refusal(404, "ResourceNotFound", "Not found");
       if (client[2]) return confirm(checkout, body);
-      return method === "PATCH" ? update(checkout, body) : { status: 200, json: checkout };
+      return method === "PATCH" ? update(checkout, body) : { status: 200, json: readCheckout(quoted(checkout)) };
     }
     return site(path, body);
   }

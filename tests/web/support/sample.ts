@@ -1,3 +1,10 @@
+import { z } from "zod";
+import { CheckoutPublic } from "../../../shared/api/checkout-client.ts";
+import {
+  OrganizationCustomerEmailSettings,
+  OrganizationFeatureSettings,
+  OrganizationNotificationSettings,
+} from "../../../shared/api/organizations.ts";
 import type { Checkout } from "../../../web/api.ts";
 
 export type FakeCheckout = Checkout & { customer_session_token?: string };
@@ -29,6 +36,37 @@ export const fieldsFor = (country: string | undefined) => ({
   ...(country === "US" ? wanted : disabled),
 });
 
+const eachOf = (settings: { shape: object }) =>
+  Object.fromEntries(Object.keys(settings.shape).map((name) => [name, false]));
+const seller = {
+  modified_at: null,
+  name: "Demo Store",
+  slug: "demo",
+  avatar_url: null,
+  email: "help@demo.example",
+  website: "https://demo.example",
+  socials: [],
+  status: "active",
+  details_submitted_at: null,
+  proration_behavior: "prorate",
+  allow_customer_updates: true,
+  feature_settings: { ...eachOf(OrganizationFeatureSettings), overview_metrics: [] },
+  subscription_settings: {
+    allow_multiple_subscriptions: false,
+    allow_customer_updates: true,
+    proration_behavior: "prorate",
+    benefit_revocation_grace_period: 0,
+    prevent_trial_abuse: false,
+  },
+  notification_settings: eachOf(OrganizationNotificationSettings),
+  branding: { logo_url: null, accent_color: null },
+  customer_email_settings: eachOf(OrganizationCustomerEmailSettings),
+};
+
+/** An answer as the contract has it, or a failure that says where it is not. */
+export const readCheckout = (answer: object): FakeCheckout =>
+  z.encode(CheckoutPublic, z.decode(CheckoutPublic, answer as z.input<typeof CheckoutPublic>)) as FakeCheckout;
+
 /** A checkout as the server answers it, with some fields replaced. */
 export function makeCheckout(url: string, fields: Partial<FakeCheckout>): FakeCheckout {
   count += 1;
@@ -56,9 +94,11 @@ export function makeCheckout(url: string, fields: Partial<FakeCheckout>): FakeCh
     modified_at: null,
     name: "Field Guide to Ice",
     description: "A small book on reading drift ice: 84 pages, PDF and EPUB.",
-    visibility: "public",
+    visibility: "public" as const,
     recurring_interval: null,
     recurring_interval_count: null,
+    meter_interval: null,
+    meter_interval_count: null,
     is_recurring: false,
     is_archived: false,
     organization_id,
@@ -83,6 +123,13 @@ export function makeCheckout(url: string, fields: Partial<FakeCheckout>): FakeCh
     embed_origin: null,
     amount: 1900,
     seats: null,
+    min_seats: null,
+    max_seats: null,
+    price_per_seat: null,
+    units: null,
+    min_units: null,
+    max_units: null,
+    quote: "",
     discount_amount: 0,
     net_amount: 1900,
     tax_amount: 0,
@@ -122,17 +169,8 @@ export function makeCheckout(url: string, fields: Partial<FakeCheckout>): FakeCh
     prices: { [product_id]: [price] },
     discount: null,
     attached_custom_fields: [],
-    organization: {
-      id: organization_id,
-      created_at: at,
-      modified_at: null,
-      name: "Demo Store",
-      slug: "demo",
-      avatar_url: null,
-      proration_behavior: "prorate",
-      allow_customer_updates: true,
-    },
+    organization: { ...seller, id: organization_id, created_at: at },
     ...fields,
   };
-  return made as unknown as FakeCheckout;
+  return readCheckout(made);
 }

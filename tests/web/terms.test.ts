@@ -1,0 +1,157 @@
+/** What the checkout says of its figures: when what is charged, in the words of each language. */
+import { describe, expect, test } from "vitest";
+import { accentOf } from "../../web/accent.ts";
+import { loadSpeech } from "../../web/speech.tsx";
+import { describeButton, describeOffer, describeSchedule, describeUse, linesOf, scheduleOf } from "../../web/terms.ts";
+import { words as german } from "../../web/words/de.ts";
+import { words as english } from "../../web/words/en.ts";
+import { words as french } from "../../web/words/fr.ts";
+import { type FakeCheckout, makeCheckout } from "./support/sample.ts";
+
+const now = new Date("2026-01-31T12:00:00Z");
+type Interval = "day" | "week" | "month" | "year";
+
+function recurring(fields: Partial<FakeCheckout> = {}, interval: Interval = "month", count = 1): FakeCheckout {
+  const made = makeCheckout("http://floe", fields);
+  Object.assign(made.product, { recurring_interval: interval, recurring_interval_count: count });
+  return made;
+}
+const off = (duration: "once" | "forever" | "repeating", duration_in_months?: number) => {
+  const lasting = duration_in_months === undefined ? { duration } : { duration, duration_in_months };
+  const terms = { type: "fixed" as const, amount: 400, currency: "usd", amounts: { usd: 400 }, ...lasting };
+  const discount = { id: "00000000-0000-4000-8000-999999999999", name: "Thaw", code: null, ...terms };
+  return { discount, discount_amount: 400, net_amount: 1500, total_amount: 1500 };
+};
+const stepsOf = (checkout: FakeCheckout) =>
+  scheduleOf(checkout, now)?.steps.map(({ amount, from }) => [amount, from.toISOString().slice(0, 10)]);
+
+describe("what is charged later", () => {
+  test("nothing, where something is bought once", () => {
+    expect(scheduleOf(makeCheckout("http://floe", {}), now)).toBeUndefined();
+  });
+
+  test.each([
+    ["a month from its last day", recurring(), [[1900, "2026-02-28"]]],
+    ["every three months", recurring({}, "month", 3), [[1900, "2026-04-30"]]],
+    ["two weeks", recurring({}, "week", 2), [[1900, "2026-02-14"]]],
+    ["a discount once", recurring(off("once")), [[1900, "2026-02-28"]]],
+    ["a discount for ever", recurring(off("forever")), [[1500, "2026-02-28"]]],
+    ["a discount for one month", recurring(off("repeating", 1)), [[1900, "2026-02-28"]]],
+    [
+      "a discount for three months",
+      recurring(off("repeating", 3)),
+      [
+        [1500, "2026-02-28"],
+        [1900, "2026-04-30"],
+      ],
+    ],
+    ["a discount for three months of a year", recurring(off("repeating", 3), "year"), [[1900, "2027-01-31"]]],
+    ["a trial", recurring({ trial_end: "2026-02-14T12:00:00.000Z" }), [[1900, "2026-02-14"]]],
+    [
+      "a trial with a discount once, which the first charge has",
+      recurring({ trial_end: "2026-02-14T12:00:00.000Z", ...off("once") }),
+      [
+        [1500, "2026-02-14"],
+        [1900, "2026-03-14"],
+      ],
+    ],
+  ])("%s", (_name, checkout, steps) => {
+    expect(stepsOf(checkout)).toEqual(steps);
+  });
+
+  test("tax that cannot be told yet is said to come on top", () => {
+    const taxed = { tax_behavior: "exclusive" as const, tax_amount: 285, ...off("once"), total_amount: 1785 };
+    expect(scheduleOf(recurring(taxed), now)?.plus_tax).toBe(true);
+    expect(scheduleOf(recurring({ ...taxed, ...off("forever") }), now)?.plus_tax).toBe(false);
+    expect(scheduleOf(recurring({ tax_amount: null }), now)?.plus_tax).toBe(true);
+    expect(scheduleOf(recurring({ ...taxed, tax_behavior: "inclusive" }), now)?.plus_tax).toBe(false);
+  });
+});
+
+describe("what is said of it", () => {
+  test.each([
+    ["en-US", "Then $15.00 a month from February 28, 2026, and $19.00 a month from April 30, 2026."],
+    ["en-GB", "Then US$15.00 a month from 28 February 2026, and US$19.00 a month from 30 April 2026."],
+    ["de", "Danach 15,00 $ pro Monat ab 28. Februar 2026 und 19,00 $ pro Monat ab 30. April 2026."],
+    ["fr-FR", "Puis 15,00 $US par mois à partir du 28 février 2026, et 19,00 $US par mois à partir du 30 avril 2026."],
+    // No file for it: English, as it is written there.
+    ["sv_SE", "Then 15,00 US$ a month from 28 February 2026, and 19,00 US$ a month from 30 April 2026."],
+    ["no such locale", "Then $15.00 a month from February 28, 2026, and $19.00 a month from April 30, 2026."],
+  ])("in %s", async (locale, text) => {
+    const said = describeSchedule(scheduleOf(recurring(off("repeating", 3)), now), "usd", await loadSpeech(locale));
+    expect(said?.replace(/\s/g, " ")).toBe(text);
+  });
+
+  test("the button says what pressing it does", async () => {
+    const speech = await loadSpeech("en-US");
+    const setup = { is_payment_required: false, is_payment_setup_required: true };
+    expect(describeButton(makeCheckout("http://floe", {}), speech)).toBe("Pay $19.00");
+    expect(describeButton(recurring(), speech)).toBe("Subscribe for $19.00 a month");
+    expect(describeButton(recurring(off("once")), speech)).toBe("Subscribe and pay $15.00");
+    expect(describeButton(recurring({ ...setup, trial_end: "2026-02-14T12:00:00.000Z" }), speech)).toBe(
+      "Start free trial",
+    );
+    expect(describeButton(recurring({ ...setup, amount: 0, total_amount: 0 }), speech)).toBe("Subscribe");
+    const free = { is_payment_required: false, is_payment_form_required: false, total_amount: 0 };
+    expect(describeButton(makeCheckout("http://floe", free), speech)).toBe("Get it for free");
+  });
+
+  test("seats stand tier by tier, and what their prices do not explain as one", async () => {
+    const made = recurring({ seats: 6, min_seats: 1, amount: 5600 });
+    const tiers = [
+      { min_seats: 1, max_seats: 4, price_per_seat: 1000 },
+      { min_seats: 5, max_seats: null, price_per_seat: 800 },
+    ];
+    const seat_tiers = { seat_tier_type: "graduated" as const, tiers, minimum_seats: 1, maximum_seats: null };
+    const price = { ...made.product_price, amount_type: "seat_based" as const, seat_tiers };
+    Object.assign(made, { product_price: price, prices: { [made.product_id]: [price] } });
+    const lines = [
+      { amount: 4000, seats: { count: 4, price: 1000 } },
+      { amount: 1600, seats: { count: 2, price: 800 } },
+    ];
+    expect(linesOf(made)).toEqual(lines);
+    expect(linesOf({ ...made, amount: 6000 })).toEqual([{ amount: 6000 }]);
+    expect(describeOffer(made, made.product, await loadSpeech("en-US"))).toBe("From $8.00 per seat a month");
+  });
+
+  test.each([
+    ["scalar", null, null, "0.05", "$0.0005 per unit"],
+    ["token", null, null, "0.00015", "$1.50 per million tokens"],
+    ["custom", "GB", 1_000_000_000, "0.000000003", "$0.03 per GB"],
+    ["custom", "call", 1, "50", "$0.50 per call"],
+  ] as const)("a price by use, %s %s", async (unit, custom_label, custom_multiplier, unit_amount, cost) => {
+    const { product_price } = makeCheckout("http://floe", {});
+    const meter = { id: product_price.id, name: "Use", unit, custom_label, custom_multiplier };
+    const price = { ...product_price, amount_type: "metered_unit" as const, unit_amount, cap_amount: null };
+    const used = { ...price, meter_id: meter.id, meter };
+    expect(describeUse(used, await loadSpeech("en-US"))?.cost).toBe(cost);
+  });
+});
+
+test.each([
+  ["#000000", "#ffffff"],
+  ["#0b5c6b", "#ffffff"],
+  ["#ffd400", "#000000"],
+  ["#767676", "#ffffff"],
+  ["#777777", "#000000"],
+  ["#ffffff", "#000000"],
+])("letters on a seller's %s are %s", (color, ink) => {
+  expect(accentOf(color)).toMatchObject({ "--accent": color, "--accent-ink": ink });
+});
+
+describe("the languages", () => {
+  test.each([
+    ["German", german],
+    ["French", french],
+  ])("%s has a text of its own for all that is more than a name", (_name, other) => {
+    const same = Object.entries(english)
+      .filter(
+        ([key, text]) => typeof text === "string" && text.length > 12 && text === other[key as keyof typeof other],
+      )
+      .map(([key]) => key);
+    expect(same).toEqual([]);
+    expect(Object.keys(other).sort()).toEqual(Object.keys(english).sort());
+    for (const count of [1, 2]) expect(other.faults(count)).not.toBe(english.faults(count));
+    expect(new Set([1, 2].map((count) => other.every("month", count))).size).toBe(2);
+  });
+});

@@ -1,0 +1,53 @@
+import { useSpeech } from "../speech.tsx";
+import { Field, TickField } from "./Field.tsx";
+
+type BusinessValues = { business: string; company: string; tax_id: string };
+type Props = {
+  values: BusinessValues;
+  errors: { [K in keyof BusinessValues]?: string | undefined };
+  change: (patch: Partial<BusinessValues>) => void;
+  /** The buyer has settled on something that may change the tax. */
+  settle: (patch: Partial<BusinessValues>) => void;
+};
+
+/** Whether a business buys, and which. */
+export function Business({ values, errors, change, settle }: Props) {
+  const { words } = useSpeech();
+  return (
+    <>
+      <TickField
+        label={words.business}
+        name="business"
+        checked={values.business === "true"}
+        onChange={({ target }) => {
+          const patch = { business: String(target.checked) };
+          change(patch);
+          if (!target.checked) settle(patch);
+        }}
+      />
+      {values.business === "true" && (
+        <>
+          <Field
+            label={words.company}
+            name="company"
+            autoComplete="organization"
+            required
+            value={values.company}
+            error={errors.company}
+            onChange={({ target }) => change({ company: target.value })}
+          />
+          <Field
+            label={words.tax_id}
+            name="tax_id"
+            autoComplete="off"
+            optional={words.optional}
+            value={values.tax_id}
+            error={errors.tax_id}
+            onChange={({ target }) => change({ tax_id: target.value })}
+            onBlur={() => settle({})}
+          />
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,90 @@
+import { useEffect, useId, useState } from "react";
+import { faultsOf } from "../checkout-form.ts";
+import { useSpeech } from "../speech.tsx";
+import { dueToday, seatRange } from "../terms.ts";
+import type { Order } from "../use-checkout.ts";
+
+/** How many seats: by a button each way, by the arrow keys, or typed. */
+export function Seats({ order: { checkout, update } }: { order: Order }) {
+  const { words, money } = useSpeech();
+  const id = useId();
+  const standing = checkout.seats ?? 1;
+  const [typed, setTyped] = useState(String(standing));
+  const [error, setError] = useState<string>();
+  const [told, setTold] = useState("");
+  const range = seatRange(checkout);
+
+  useEffect(() => setTyped(String(standing)), [standing]);
+
+  if (!range) return null;
+  const { least, most } = range;
+  const wanted = Number(typed);
+  const isGood = /^\d+$/.test(typed) && wanted >= least && wanted <= most;
+  const send = async (seats: number): Promise<void> => {
+    setTyped(String(seats));
+    setError(undefined);
+    const answer = await update({ seats });
+    if (!answer.ok) {
+      const faults = faultsOf(answer.failure, words);
+      return setError(faults.seats ?? faults.form);
+    }
+    const due = words.now_due(money(dueToday(answer.value), answer.value.currency));
+    setTold(`${words.count_seats(seats)}. ${due}`);
+  };
+  const settle = (): void => {
+    if (!isGood) setError(words.seat_bounds(least, most));
+    else if (wanted !== standing) void send(wanted);
+  };
+  const step = (by: number): void => {
+    const next = Math.min(most, Math.max(least, (isGood ? wanted : standing) + by));
+    if (next !== wanted) void send(next);
+  };
+  const each = checkout.price_per_seat;
+  return (
+    <div className="seats">
+      <label htmlFor={id}>
+        {words.seats}
+        {each !== null && <span className="soft small">{words.per_seat(money(each, checkout.currency))}</span>}
+      </label>
+      <span className="stepper">
+        <button type="button" aria-label={words.fewer_seats} disabled={wanted <= least} onClick={() => step(-1)}>
+          −
+        </button>
+        <input
+          id={id}
+          name="seats"
+          type="text"
+          inputMode="numeric"
+          role="spinbutton"
+          autoComplete="off"
+          aria-valuenow={isGood ? wanted : standing}
+          aria-valuemin={least}
+          aria-valuemax={most}
+          aria-invalid={error ? true : undefined}
+          aria-describedby={error ? `${id}-fault` : undefined}
+          value={typed}
+          onChange={({ target }) => setTyped(target.value)}
+          onBlur={settle}
+          onKeyDown={(event) => {
+            const by = { ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10 }[event.key];
+            if (by !== undefined) {
+              event.preventDefault();
+              step(by);
+            } else if (event.key === "Enter") settle();
+          }}
+        />
+        <button type="button" aria-label={words.more_seats} disabled={wanted >= most} onClick={() => step(1)}>
+          +
+        </button>
+      </span>
+      {error && (
+        <p id={`${id}-fault`} className="message fault" role="alert">
+          {error}
+        </p>
+      )}
+      <p className="hidden" role="status">
+        {told}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,46 @@
+import { webPageOf } from "../../shared/destinations.ts";
+import type { Checkout } from "../api.ts";
+import { useSpeech } from "../speech.tsx";
+import { isTestMode } from "./Summary.tsx";
+
+/** Who sells, who takes the money, and where to ask. */
+export function Trust({ checkout }: { checkout: Checkout }) {
+  const { words } = useSpeech();
+  const { organization, is_payment_form_required, is_payment_setup_required } = checkout;
+  const website = webPageOf(organization.website);
+  const isStripe = Boolean(checkout.payment_processor_metadata.publishable_key);
+  return (
+    <div className="trust">
+      <p>
+        {words.sold_by(organization.name)}
+        {is_payment_form_required && ` ${words.card_safe}`}
+        {is_payment_setup_required && ` ${words.saved_card}`}
+        {isTestMode(checkout) && ` ${words.test_mode}`}
+      </p>
+      <ul>
+        {is_payment_form_required && (
+          <li>
+            <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
+              <path d="M4.5 7V5a3.5 3.5 0 0 1 7 0v2" fill="none" stroke="currentColor" strokeWidth="1.5" />
+              <rect x="3" y="7" width="10" height="7" rx="1.5" fill="currentColor" />
+            </svg>
+            {isStripe ? words.payments_by("Stripe") : words.payments_tested}
+          </li>
+        )}
+        {website && (
+          <li>
+            <a href={website.href} target="_blank" rel="noreferrer">
+              {words.website}
+            </a>
+          </li>
+        )}
+        {organization.email && (
+          <li>
+            <a href={`mailto:${organization.email}`}>{words.contact}</a>
+          </li>
+        )}
+        <li>{words.powered}</li>
+      </ul>
+    </div>
+  );
+}

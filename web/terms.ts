@@ -1,0 +1,212 @@
+import { addInterval, type Interval } from "../shared/calendar.ts";
+import { formatUnitMoney } from "../shared/money.ts";
+import { computeAmount, splitSeats } from "../shared/pricing.ts";
+import type { Checkout } from "./api.ts";
+import type { Speech } from "./speech.tsx";
+
+/** What the figures of a checkout mean: what is bought, what is due now, and what will be, when. */
+
+type Price = Checkout["product_price"];
+
+/** The prices that are paid together: all of the chosen one's currency. */
+export function pricesOf({ prices, product_id, product_price, currency }: Checkout): Price[] {
+  const offered = prices[product_id] ?? [];
+  if (!offered.some(({ id }) => id === product_price.id)) return [product_price];
+  return offered.filter(({ price_currency }) => price_currency === currency);
+}
+
+/** What is charged at once. What is too little for a card is asked for with the next order. */
+export const dueToday = ({ is_payment_required, total_amount }: Checkout): number =>
+  is_payment_required ? total_amount : 0;
+
+/** How many seats can be had; undefined where none are sold. */
+export function seatRange(checkout: Checkout): { least: number; most: number } | undefined {
+  const price = pricesOf(checkout).find(({ amount_type }) => amount_type === "seat_based");
+  if (price?.amount_type !== "seat_based") return undefined;
+  const { minimum_seats, maximum_seats } = price.seat_tiers;
+  return {
+    least: checkout.min_seats ?? minimum_seats,
+    most: Math.min(checkout.max_seats ?? 10_000, maximum_seats ?? 10_000),
+  };
+}
+
+/** So many seats at one price, or the product as such. */
+export type Line = { amount: number; seats?: { count: number; price: number } };
+
+/** What the subtotal is made of. */
+export function linesOf(checkout: Checkout): Line[] {
+  const prices = pricesOf(checkout);
+  const open = prices.filter(({ amount_type }) => amount_type === "custom").length;
+  const lines = prices.flatMap((price): Line[] => {
+    if (price.amount_type === "fixed") return [{ amount: price.price_amount }];
+    if (price.amount_type !== "seat_based" || checkout.seats === null) return [];
+    return splitSeats(checkout.seats, price.seat_tiers).flatMap((source) =>
+      source.rule === "seats"
+        ? [{ amount: computeAmount(source), seats: { count: source.seats, price: source.tier.price_per_seat } }]
+        : [],
+    );
+  });
+  const rest = checkout.amount - lines.reduce((sum, { amount }) => sum + amount, 0);
+  if (open > 0) return [...lines, { amount: rest }];
+  // Prices that were changed meanwhile do not explain what was quoted.
+  return rest === 0 && lines.length > 0 ? lines : [{ amount: checkout.amount }];
+}
+
+type Step = { amount: number; from: Date };
+/** What is charged later: so much from then on, until the next step. */
+export type Schedule = {
+  interval: Interval;
+  count: number;
+  trial_end: Date | null;
+  steps: Step[];
+  /** Tax comes on top that cannot be told yet. */
+  plus_tax: boolean;
+};
+
+/** The first charge that a discount does not reach any more; undefined where it reaches all of them (DSC-22). */
+function discountEnd({ discount }: Checkout, first: Date, next: (from: Date) => Date): Date | undefined {
+  if (!discount || discount.duration === "forever") return undefined;
+  if (discount.duration === "once") return next(first);
+  const last = addInterval(first, "month", (discount.duration_in_months ?? 1) - 1);
+  let charge = next(first);
+  while (charge <= last) charge = next(charge);
+  return charge;
+}
+
+/** What follows today; undefined where nothing does. */
+export function scheduleOf(checkout: Checkout, now = new Date()): Schedule | undefined {
+  const { product, amount, total_amount, tax_amount, tax_behavior, trial_end: ends } = checkout;
+  const { recurring_interval: interval, recurring_interval_count } = product;
+  if (!interval) return undefined;
+  const count = recurring_interval_count ?? 1;
+  const trial_end = ends === null ? null : new Date(ends);
+  const first = trial_end ?? now;
+  const day = first.getUTCDate();
+  const next = (from: Date): Date => addInterval(from, interval, count, day);
+  const begins = trial_end ?? next(first);
+  const end = discountEnd(checkout, first, next);
+  const whole = { amount, from: end ?? begins };
+  const steps =
+    end === undefined
+      ? [{ amount: total_amount, from: begins }]
+      : end <= begins
+        ? [whole]
+        : [{ amount: total_amount, from: begins }, whole];
+  const isAdded = tax_behavior !== "inclusive" && tax_amount !== 0;
+  return {
+    interval,
+    count,
+    trial_end,
+    steps: steps.filter((step) => step.amount > 0 || steps.length > 1),
+    plus_tax: tax_amount === null || (isAdded && end !== undefined),
+  };
+}
+
+/** A decimal times a whole number, exactly. */
+function times(decimal: string, factor: number): string {
+  const [units = "0", decimals = ""] = decimal.split(".");
+  const digits = String(BigInt(units + decimals) * BigInt(factor)).padStart(decimals.length + 1, "0");
+  return decimals === "" ? digits : `${digits.slice(0, -decimals.length)}.${digits.slice(-decimals.length)}`;
+}
+
+/** What a unit of use costs, as "$0.50 per call"; undefined for a price that is not by use. */
+export function describeUse(
+  price: Price,
+  { words, locale, money }: Speech,
+): { name: string; cost: string } | undefined {
+  if (price.amount_type !== "metered_unit") return undefined;
+  const { meter, unit_amount, cap_amount, price_currency } = price;
+  const [label, factor] =
+    meter.unit === "token"
+      ? [words.million_tokens, 1_000_000]
+      : meter.unit === "custom"
+        ? [meter.custom_label ?? undefined, meter.custom_multiplier ?? 1]
+        : [undefined, 1];
+  const each = words.per_unit(formatUnitMoney(times(unit_amount, factor), price_currency, locale), label);
+  return {
+    name: meter.name,
+    cost: cap_amount === null ? each : `${each}, ${words.at_most(money(cap_amount, price_currency))}`,
+  };
+}
+
+function describePrice(price: Price, speech: Speech): string {
+  const { words, money } = speech;
+  switch (price.amount_type) {
+    case "fixed":
+      return money(price.price_amount, price.price_currency);
+    case "free":
+      return words.free;
+    case "custom":
+      return words.choose_amount;
+    case "seat_based": {
+      const costs = price.seat_tiers.tiers.map(({ price_per_seat }) => price_per_seat);
+      const least = money(Math.min(...costs), price.price_currency);
+      return costs.length > 1 ? words.per_seat_from(least) : words.per_seat(least);
+    }
+    case "metered_unit":
+      return describeUse(price, speech)?.cost ?? words.by_use;
+  }
+}
+
+/** What a product on offer costs, in a few words. */
+export function describeOffer(checkout: Checkout, product: Checkout["product"], speech: Speech): string {
+  const { words } = speech;
+  const offered = checkout.prices[product.id] ?? [];
+  const currency = offered.some((price) => price.price_currency === checkout.currency)
+    ? checkout.currency
+    : offered[0]?.price_currency;
+  const parts = offered
+    .filter((price) => price.price_currency === currency)
+    .map((price) => describePrice(price, speech));
+  const every = product.recurring_interval
+    ? ` ${words.every(product.recurring_interval, product.recurring_interval_count ?? 1)}`
+    : "";
+  const [first = words.free, ...more] = parts;
+  const byUse = offered[0]?.amount_type === "metered_unit";
+  return [`${first}${byUse ? "" : every}`, ...more.map((text) => words.plus_use(text))].join(", ");
+}
+
+/** When what is paid now is paid again, and what then, as one sentence; undefined where nothing follows. */
+export function describeSchedule(schedule: Schedule | undefined, currency: string, { words, money, day }: Speech) {
+  const [first, second] = schedule?.steps ?? [];
+  if (!schedule || !first) return undefined;
+  const every = words.every(schedule.interval, schedule.count);
+  const amount = money(first.amount, currency);
+  const begin = schedule.trial_end
+    ? words.free_then(day(schedule.trial_end), amount, every)
+    : words.then_from(amount, every, day(first.from));
+  const more = second ? words.and_from(money(second.amount, currency), every, day(second.from)) : "";
+  return `${begin}${more}${schedule.plus_tax ? `, ${words.plus_tax}` : ""}.`;
+}
+
+/** What the button promises. */
+export function describeButton(checkout: Checkout, { words, money }: Speech): string {
+  const due = money(dueToday(checkout), checkout.currency);
+  const schedule = scheduleOf(checkout);
+  if (checkout.trial_end) return words.start_trial;
+  if (!checkout.is_payment_required) return checkout.is_payment_setup_required ? words.subscribe : words.get_free;
+  if (!schedule) return words.pay(due);
+  const isSteady = schedule.steps.length === 1 && schedule.steps[0]?.amount === dueToday(checkout);
+  return isSteady
+    ? words.subscribe_for(due, words.every(schedule.interval, schedule.count))
+    : words.subscribe_and_pay(due);
+}
+
+/** Whether two answers ask the buyer for the same. */
+export const isSameDeal = (one: Checkout, other: Checkout): boolean =>
+  (
+    [
+      "product_id",
+      "product_price_id",
+      "seats",
+      "amount",
+      "discount_id",
+      "discount_amount",
+      "tax_amount",
+      "tax_behavior",
+      "total_amount",
+      "currency",
+      "active_trial_interval",
+      "active_trial_interval_count",
+    ] as const
+  ).every((field) => one[field] === other[field]);
