@@ -58,7 +58,7 @@ export const hashFingerprint = (organization_id: string, fingerprint: string): s
   createHash("sha256").update(`${organization_id} ${fingerprint}`).digest("base64url");
 
 type Attempt = Pick<PaymentRow, "organization_id" | "status" | "reconcile_due_at">;
-type Outcome = Pick<Intent, "processor_id" | "status" | "client_secret" | "decline"> & { fingerprint: string | null };
+type Outcome = Pick<Intent, "processor_id" | "status" | "decline"> & { fingerprint: string | null };
 
 /** Whether the processor's word is its last, but for a late success. */
 export const isFinal = (status: IntentStatus): status is "succeeded" | "failed" =>
@@ -70,9 +70,9 @@ export const isOverdue = ({ created_at }: Pick<PaymentRow, "created_at">, status
 
 /** What the processor's word makes of an attempt; undefined: nothing new. */
 function planAttempt(row: Attempt, outcome: Outcome, now: Date) {
-  const { processor_id, status, client_secret, decline } = outcome;
+  const { processor_id, status, decline } = outcome;
   const card = outcome.fingerprint && { fingerprint: hashFingerprint(row.organization_id, outcome.fingerprint) };
-  const seen = { processor_id, intent_status: status, client_secret, ...card };
+  const seen = { processor_id, intent_status: status, ...card };
   if (!isFinal(status)) {
     if (row.status !== "pending") return undefined;
     return { ...seen, reconcile_due_at: new Date(now.getTime() + reconcile_after_ms), modified_at: now };

@@ -6,6 +6,7 @@ import { newId } from "../lib/ids.ts";
 import { loggable } from "../lib/loggable.ts";
 import { defineSignal, signal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
+import { seal, unseal } from "../lib/secrets.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { computeTotals, isPayable, type OrderAggregate, type OrderRow } from "../orders/rules.ts";
 import { settleOrder } from "../orders/service.ts";
@@ -56,14 +57,14 @@ export function planStart({ clock, processor }: Pick<Deps, "clock" | "processor"
 /** Write down that an order is going to be paid. Refused with 409 while it is being paid already (ORD-14). */
 export function startPayment(
   tx: Tx,
-  deps: Pick<Deps, "clock" | "processor">,
+  deps: Pick<Deps, "clock" | "config" | "processor">,
   order: OrderRow,
   payer: Payer,
 ): Promise<PaymentRow> {
   const how =
     "method" in payer
       ? { payment_method_id: payer.method.id, card: payer.method.card, trigger: payer.trigger }
-      : { confirmation_token_id: payer.confirmation_token_id, keep: payer.keep };
+      : { confirmation_token_id: seal(deps.config.secret, payer.confirmation_token_id), keep: payer.keep };
   const { due_amount: amount } = computeTotals(order);
   return store.insertPayment(tx, {
     ...planStart(deps, order),
@@ -194,7 +195,8 @@ async function askForMoney(deps: Deps | Ctx, payment: PaymentRow, description: s
   const terms = { organization_id, payment_id, amount, currency, description, email };
   if (payment.confirmation_token_id !== null) {
     const keep = payment.keep ? { customer: await findOwner(deps.db, payment) } : null;
-    return deps.processor.confirm({ ...terms, confirmation_token_id: payment.confirmation_token_id, keep });
+    const confirmation_token_id = unseal(deps.config.secrets, payment.confirmation_token_id);
+    return deps.processor.confirm({ ...terms, confirmation_token_id, keep });
   }
   const method = await store.findMethodOf(deps.db, payment);
   if (!method) throw new ProcessorError("This card was deleted.");

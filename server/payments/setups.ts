@@ -1,6 +1,7 @@
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { signal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
+import { seal, unseal } from "../lib/secrets.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { computeTotals, type OrderRow } from "../orders/rules.ts";
 import type { Decline, SetupOutcome } from "../processors/processor.ts";
@@ -24,13 +25,14 @@ import * as store from "./store.ts";
  */
 export function startSetup(
   tx: Tx,
-  deps: Pick<Deps, "clock" | "processor">,
+  deps: Pick<Deps, "clock" | "config" | "processor">,
   order: OrderRow,
   { email, confirmation_token_id }: { email: string; confirmation_token_id: string },
 ): Promise<SetupRow> {
   const { due_amount } = computeTotals(order);
   if (due_amount > 0) throw new Error(`The order ${order.id} waits for ${due_amount}; to keep a card does not pay it.`);
-  return store.insertSetup(tx, { ...planStart(deps, order), confirmation_token_id, customer_email: email });
+  const sealed = seal(deps.config.secret, confirmation_token_id);
+  return store.insertSetup(tx, { ...planStart(deps, order), confirmation_token_id: sealed, customer_email: email });
 }
 
 /** Have the processor keep the card of a written set-up, and write down the outcome. Not to be called in a transaction. */
@@ -39,7 +41,8 @@ export const executeSetup = (deps: Deps | Ctx, setup: SetupRow): Promise<Settled
     deps,
     { setup_id: setup.id },
     async () => {
-      const { organization_id, id: setup_id, confirmation_token_id } = setup;
+      const { organization_id, id: setup_id } = setup;
+      const confirmation_token_id = unseal(deps.config.secrets, setup.confirmation_token_id);
       const customer = await findOwner(deps.db, setup);
       return deps.processor.saveMethod({ organization_id, setup_id, confirmation_token_id, customer });
     },

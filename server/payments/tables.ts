@@ -65,7 +65,6 @@ const attempt = () => ({
   requested_at: instant().notNull(),
   processor_id: text(),
   intent_status: text().$type<IntentStatus>(),
-  client_secret: text(),
   /** The card's, as `payment_methods` has it. */
   fingerprint: text(),
   /** The card that was kept with it, or that it charges. */
@@ -91,7 +90,7 @@ export const payments = pgTable(
     keep: boolean().notNull().default(false),
     /** Money that was taken although the order had it already, or is sold on other terms by now. It goes back. */
     is_surplus: boolean().notNull().default(false),
-    /** What the buyer's browser got for the card; null where a saved one is charged. */
+    /** What the buyer's browser got for the card, sealed; null where a saved one is charged. */
     confirmation_token_id: text(),
   },
   (table) => [
@@ -122,7 +121,7 @@ export const payments = pgTable(
  */
 export const paymentSetups = pgTable(
   "payment_setups",
-  { ...attempt(), confirmation_token_id: text().notNull() },
+  { ...attempt(), /** Sealed. */ confirmation_token_id: text().notNull() },
   (table) => [
     ownedKey(table.id),
     references(table.order_id, orders),

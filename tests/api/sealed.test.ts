@@ -100,6 +100,7 @@ describe("a sale, a mail and their webhooks", () => {
       "client secret": checkout.client_secret,
       "intent's secret": intent_client_secret,
       "signing secret": endpoint.secret,
+      "card's token": "pm_card_threeDSecure2Required",
       "reset token": /reset-password\/([^?]+)/.exec(reset)?.[1] ?? "",
       "API key": seller.key,
       session: seller.session,
@@ -141,8 +142,9 @@ describe("a sale, a mail and their webhooks", () => {
       // A buyer's page is found by it.
       "client secret": ["public.checkout_secrets", "public.checkouts"],
       // The test processor's own books stand in for a processor far away.
-      "intent's secret": ["public.payments", "public.test_intents"],
+      "intent's secret": ["public.test_intents"],
       "signing secret": nowhere,
+      "card's token": nowhere,
       "reset token": nowhere,
       "API key": nowhere,
       session: nowhere,
