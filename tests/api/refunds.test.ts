@@ -18,6 +18,7 @@ import type { Refund } from "../../shared/api/refunds.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { sellOrder } from "../support/rows.ts";
+import { computeQuote } from "../../shared/pricing.ts";
 
 let floe: Floe;
 let seller: Seller;
@@ -51,7 +52,19 @@ beforeEach(async () => {
 async function sellTaxed(): Promise<string> {
   const id = await sellOrder(floe, seller);
   const { db } = floe.deps;
-  await db.update(orders).set({ subtotal_amount: 1000, tax_amount: 250 }).where(eq(orders.id, id));
+  const derivation = computeQuote({
+    currency: "usd",
+    seats: null,
+    lines: [{ label: "Book", product_price_id: null, proration: false, source: { rule: "fixed", amount: 1000 } }],
+    discount: null,
+    tax: {
+      behavior: "exclusive",
+      reason: "standard",
+      rates: [{ name: "VAT", country: "HU", state: null, rate: "25" }],
+      source: null,
+    },
+  });
+  await db.update(orders).set({ subtotal_amount: 1000, tax_amount: 250, derivation }).where(eq(orders.id, id));
   const [payment] = await db.update(payments).set({ amount: 1250 }).where(eq(payments.order_id, id)).returning();
   await db
     .update(testIntents)
