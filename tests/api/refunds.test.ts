@@ -15,10 +15,10 @@ import { testIntents, testRefunds } from "../../server/processors/tables.ts";
 import { refund_again_ms } from "../../server/refunds/rules.ts";
 import { refunds } from "../../server/refunds/tables.ts";
 import type { Refund } from "../../shared/api/refunds.ts";
+import { computeQuote } from "../../shared/pricing.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { sellOrder } from "../support/rows.ts";
-import { computeQuote } from "../../shared/pricing.ts";
 
 let floe: Floe;
 let seller: Seller;
