@@ -16,7 +16,7 @@ import { forgetMethods } from "./payments/store.ts";
 import { productArchived } from "./products/service.ts";
 import { detachBenefit, detachField } from "./products/store.ts";
 import { hearRefund, openSurplusRefund } from "./refunds/service.ts";
-import { beginSubscription } from "./subscriptions/reactions.ts";
+import { beginSubscription, tellHolder } from "./subscriptions/reactions.ts";
 
 /**
  * Who answers to what, on one page. They answer in the transaction of what happened: it has not happened where they fail.
@@ -25,7 +25,7 @@ import { beginSubscription } from "./subscriptions/reactions.ts";
 export const reactions: Reactions = new Map([
   answer(orderAmended, reprintOrder),
   answer(orderSettling, beginSubscription),
-  answer(orderSettled, succeedCheckout),
+  answer(orderSettled, succeedCheckout, tellHolder),
   answer(paymentWaiting, showIntent),
   answer(paymentFailed, reopenCheckout),
   answer(paymentSurplus, openSurplusRefund),

@@ -45,6 +45,7 @@ const reads: Record<string, string> = {
   "server/discounts/store.ts → server/orders/tables.ts": "what was given back in full is not taken any more",
   "server/payments/store.ts → server/subscriptions/tables.ts":
     "a payment settles an order with all that it is answered with",
+  "server/customers/store.ts → server/subscriptions/tables.ts": "what a customer holds",
   "server/orders/rules.ts → server/subscriptions/tables.ts": "an order is answered with its subscription",
   "server/orders/store.ts → server/subscriptions/tables.ts": "an order is answered with its subscription",
   "server/organizations/store.ts → server/auth/tables.ts": "whose organizations they are",

@@ -29,10 +29,21 @@ export const customerDeleted = defineSignal<CustomerRow>("customer.deleted");
 
 const tries_max = 3;
 
-/** Everything a customer holds now. Subscriptions, grants and meters are not sold yet, so there are none to list. */
-async function stateOf(_db: Database, row: CustomerRow): Promise<CustomerState> {
-  return { ...customerOut(row), active_subscriptions: [], granted_benefits: [], active_meters: [] };
+/** Everything a customer holds now. Nothing is granted and no use is counted yet, so there are none of those to list. */
+async function stateOf(db: Database, row: CustomerRow): Promise<CustomerState> {
+  const running = await store.findRunning(db, row);
+  const active_subscriptions = running.map(({ status, ...subscription }) => ({
+    ...subscription,
+    status: status === "trialing" ? ("trialing" as const) : ("active" as const),
+    units: null,
+    meters: [],
+  }));
+  return { ...customerOut(row), active_subscriptions, granted_benefits: [], active_meters: [] };
 }
+
+/** Tell what a customer holds now. */
+export const emitState = async (tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Promise<void> =>
+  emit(tx, ctx, row.organization_id, "customer.state_changed", await stateOf(tx, row));
 
 /** Tell that a customer changed: the change itself, then what it holds (CUS-25, WHK-42). */
 export async function emitCustomer(
@@ -42,7 +53,7 @@ export async function emitCustomer(
   row: CustomerRow,
 ): Promise<void> {
   await emit(tx, ctx, row.organization_id, type, customerOut(row));
-  await emit(tx, ctx, row.organization_id, "customer.state_changed", await stateOf(tx, row));
+  await emitState(tx, ctx, row);
 }
 
 /**

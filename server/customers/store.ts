@@ -1,10 +1,18 @@
-import { and, asc, count, eq, ilike, isNull, ne, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, eq, ilike, inArray, isNull, ne, not, or, type SQL, sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
 import { contains, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
 import { organization } from "../organizations/tables.ts";
+import { subscriptions } from "../subscriptions/tables.ts";
 import type { CustomerRow } from "./rules.ts";
 import { customers, customerTallies } from "./tables.ts";
+
+/** States of a subscription in which a customer has what they pay for. */
+const running = ["trialing", "active"] as const;
+const isSubscribed: SQL = sql`exists (
+  select 1 from ${subscriptions} s where s.organization_id = ${customers}.organization_id
+    and s.customer_id = ${customers}.id and s.status in ('trialing', 'active')
+)`;
 
 type Filter = Paging & {
   email?: string | undefined;
@@ -35,8 +43,7 @@ export async function listCustomers(db: Database, organizations: readonly string
           ilike(customers.name, contains(query)),
           sql`${customers.external_id} like ${startsWith(query)}`,
         ),
-    // Nobody has a running subscription yet.
-    active ? sql`false` : undefined,
+    active === undefined ? undefined : active ? isSubscribed : not(isSubscribed),
     metadataMatches(customers.metadata, filter.metadata),
   );
   const where = and(living(organizations), asked);
@@ -109,6 +116,20 @@ export async function addUpTallies(db: Database, limit: number): Promise<number>
 
 const keyed = (key: CustomerKey): SQL =>
   "id" in key ? eq(customers.id, key.id) : eq(customers.external_id, key.external_id);
+
+/** The subscriptions that a customer has now, the oldest first. */
+export const findRunning = (db: Database, { organization_id, id }: CustomerRow) =>
+  db
+    .select()
+    .from(subscriptions)
+    .where(
+      and(
+        eq(subscriptions.organization_id, organization_id),
+        eq(subscriptions.customer_id, id),
+        inArray(subscriptions.status, [...running]),
+      ),
+    )
+    .orderBy(subscriptions.started_at, subscriptions.id);
 
 /** A customer that was not deleted. */
 export async function findCustomer(

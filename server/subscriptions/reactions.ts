@@ -1,3 +1,4 @@
+import { emitState } from "../customers/service.ts";
 import { findKept } from "../discounts/store.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import type { OrderAggregate } from "../orders/rules.ts";
@@ -37,4 +38,9 @@ export async function beginSubscription(tx: Tx, ctx: Deps | Ctx, settling: Order
 async function findUpgraded(tx: Tx, organization_id: string, id: string | null): Promise<SubscriptionRow | null> {
   const found = id === null ? undefined : await lockSubscription(tx, organization_id, id);
   return found && isBillable(found.row.status) && found.row.amount === 0 ? found.row : null;
+}
+
+/** Who has begun a subscription is told of with what they hold now, once all else is said (WHK-31). */
+export async function tellHolder(tx: Tx, ctx: Deps | Ctx, { customer, subscription }: OrderAggregate): Promise<void> {
+  if (subscription) await emitState(tx, ctx, customer);
 }

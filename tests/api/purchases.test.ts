@@ -209,7 +209,7 @@ describe("subscriptions", () => {
       .where(eq(events.organization_id, seller.organization_id))
       .orderBy(events.seq);
     // What is told of the customer is told afterwards: the card that was kept is theirs now.
-    expect(told.map(({ type }) => type).slice(-9, -2)).toEqual([
+    expect(told.map(({ type }) => type).slice(-10, -3)).toEqual([
       "subscription.created",
       "subscription.active",
       "subscription.updated",
@@ -218,6 +218,19 @@ describe("subscriptions", () => {
       "order.paid",
       "checkout.updated",
     ]);
+  });
+
+  test("are what their customer holds (CUS-23)", async () => {
+    const product = await sell({ recurring_interval: "month", prices: [{ amount_type: "free" }] });
+    const { client_secret, id } = await open({ products: [product.id] });
+    const body = { customer_email: "holder@example.com" };
+    await floe.client().checkoutClient.confirm({ params: { client_secret }, body });
+    const { customer_id, subscription_id } = await orderOf(id);
+    const state = await seller.client.customers.getState({ params: { id: customer_id } });
+    expect(state.active_subscriptions).toMatchObject([{ id: subscription_id, status: "active", product_id: product.id }]);
+    const ids = async (active: boolean) =>
+      (await seller.client.customers.list({ query: { active, email: body.customer_email } })).items.map((one) => one.id);
+    expect([await ids(true), await ids(false)]).toEqual([[customer_id], []]);
   });
 
   test("begin with a trial, for which the card is kept and nothing charged (ORD-07)", async () => {
