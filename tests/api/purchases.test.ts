@@ -227,9 +227,13 @@ describe("subscriptions", () => {
     await floe.client().checkoutClient.confirm({ params: { client_secret }, body });
     const { customer_id, subscription_id } = await orderOf(id);
     const state = await seller.client.customers.getState({ params: { id: customer_id } });
-    expect(state.active_subscriptions).toMatchObject([{ id: subscription_id, status: "active", product_id: product.id }]);
+    expect(state.active_subscriptions).toMatchObject([
+      { id: subscription_id, status: "active", product_id: product.id },
+    ]);
     const ids = async (active: boolean) =>
-      (await seller.client.customers.list({ query: { active, email: body.customer_email } })).items.map((one) => one.id);
+      (await seller.client.customers.list({ query: { active, email: body.customer_email } })).items.map(
+        (one) => one.id,
+      );
     expect([await ids(true), await ids(false)]).toEqual([[customer_id], []]);
   });
 
