@@ -77,7 +77,7 @@ export const subscriptionPrices = pgTable(
   (table) => [
     ownedKey(table.subscription_id, table.product_price_id),
     references(table.subscription_id, subscriptions, "cascade"),
-    references(table.product_price_id, productPrices),
+    references(table.product_price_id, productPrices, "cascade"),
     index("subscription_prices_of_price").on(table.organization_id, table.product_price_id),
   ],
 );

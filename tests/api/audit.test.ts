@@ -9,7 +9,7 @@ import { begin, put } from "../support/files.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { callsOf, join, organizationOf, type Person, person } from "../support/people.ts";
 import { countQueries } from "../support/queries.ts";
-import { bodyOf, rowOf } from "../support/rows.ts";
+import { bodyOf, freshOf, rowOf } from "../support/rows.ts";
 
 let floe: Floe;
 let seller: Seller;
@@ -131,6 +131,9 @@ describe("changes over /v1", () => {
         "products.create": book,
         "customers.create": { email: `audit-${key}@example.com` },
         "checkouts.create": { products: [(await rowOf.products(floe, seller)).params.id] },
+        ...(resource === "refunds"
+          ? { "refunds.create": (await freshOf["refunds.create"]?.(floe, seller))?.body }
+          : {}),
         "webhooks.createEndpoint": { url: "http://127.0.0.1:9/hook", format: "raw", events: ["order.paid"] },
       };
       const sample =

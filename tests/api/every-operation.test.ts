@@ -3,7 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { checkouts } from "../../server/checkouts/tables.ts";
 import { openapiOf, operationIdOf } from "../../server/http/openapi.ts";
+import { orders } from "../../server/orders/tables.ts";
 import { payments } from "../../server/payments/tables.ts";
+import { refunds } from "../../server/refunds/tables.ts";
 import { api } from "../../shared/api/index.ts";
 import { urlOf } from "../../shared/client.ts";
 import { expandScopes, scopes } from "../../shared/scopes.ts";
@@ -309,6 +311,24 @@ describe("the answers that have a reason of their own", () => {
       const answer = await call(named(title), { as: owner.session, params: { external_id: "same" } });
       expect([title, answer.json.error]).toEqual([title, "AmbiguousExternalCustomerID"]);
     }
+  });
+
+  test("there is no document of what is not sold, or not given back (ORD-22)", async () => {
+    const { floe, seller, call } = all;
+    const { db } = floe.deps;
+    const sold = (await rowOf.orders(floe, seller)).params;
+    await db
+      .update(orders)
+      .set({ status: "void" })
+      .where(eq(orders.id, sold.id ?? ""));
+    const { status } = await call(named("invoices.generate"), { as: seller.key, params: sold });
+    const refunded = (await rowOf.invoices(floe, seller)).of?.generateCreditNote ?? {};
+    await db
+      .update(refunds)
+      .set({ status: "failed" })
+      .where(eq(refunds.id, refunded.id ?? ""));
+    const credit = await call(named("invoices.generateCreditNote"), { as: seller.key, params: refunded });
+    expect([status, credit.status]).toEqual([409, 409]);
   });
 
   test("CHK-28: 409 while somebody else is changing or paying the checkout", async () => {

@@ -6,6 +6,7 @@ import { invoices } from "../../server/invoices/tables.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
 import { events } from "../../server/lib/tables.ts";
 import { orders } from "../../server/orders/tables.ts";
+import { computeQuote } from "../../shared/pricing.ts";
 import { upload } from "../support/files.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
@@ -105,15 +106,13 @@ describe("an invoice", () => {
       if (!order) throw new Error("The order is gone.");
       const rate = { name: "VAT", country: "DE", state: null, rate: "19" };
       const rates = tax_amount === 0 ? [] : [rate];
-      const derivation = {
-        ...order.derivation,
-        tax: { behavior: "exclusive" as const, reason, rates, source: null },
-        tax_lines: rates.map((one) => ({ ...one, taxable_amount: 1900, amount: tax_amount })),
-        tax_amount,
-        total_amount: 1900 + tax_amount,
-      };
+      const tax = { behavior: "exclusive" as const, reason, rates, source: null };
+      const derivation = computeQuote({ ...order.derivation, tax });
       const customer_tax_id: [string, string] = ["FR40303265045", "eu_vat"];
-      await db.update(orders).set({ tax_amount, derivation, customer_tax_id }).where(eq(orders.id, id));
+      await db
+        .update(orders)
+        .set({ tax_amount, tax_behavior: tax.behavior, derivation, customer_tax_id })
+        .where(eq(orders.id, id));
       await call("POST", `/v1/orders/${id}/invoice`);
       const [file] = (await printed(`/v1/orders/${id}/invoice`)).files;
       expect(await schemaFaults(file?.text ?? "")).toEqual([]);

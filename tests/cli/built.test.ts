@@ -168,8 +168,8 @@ describe("the built command line", () => {
 describe("the commands of the contract", () => {
   test("there is one for every operation that is not left out on purpose", () => {
     const left = Object.keys(api).filter((key) => looks[key] === false);
-    // The catalogue has commands of its own: plan, apply and more.
-    expect(left).toEqual(["checkoutClient", "catalog"]);
+    // The catalogue and the documents have commands of their own: plan and apply, floe orders invoice and more.
+    expect(left).toEqual(["checkoutClient", "invoices", "catalog"]);
     const paths = [...manifest.groups.values()].flatMap(({ entry }) =>
       entry.operations.map(({ method, path }) => `${method} ${path}`),
     );

@@ -18,7 +18,10 @@ async function terminalOf(name: string) {
 
 test("what docs/money.md tells to type is done as it says", async () => {
   const type = await terminalOf("manual");
-  const lines = [...readFileSync("docs/money.md", "utf8").matchAll(/^floe (.+)$/gm)].map(([, line = ""]) => line);
+  const lines = [...readFileSync("docs/money.md", "utf8").matchAll(/^floe (.+)$/gm)]
+    .map(([, line = ""]) => line)
+    // What is done with an order of one's own is tried where there are orders.
+    .filter((line) => !/[A-Z]_ID/.test(line));
   expect(lines.length).toBeGreaterThan(7);
   for (const line of lines) {
     const { code, err } = await type(line);

@@ -533,7 +533,7 @@ checkTable("7. Checkout", calls.checkout, {
     // A discount is understood, and refused truly as long as none can be redeemed at a checkout.
     const { discountId: _, ...sold } = body;
     const refused = await someone.post("/checkout", body);
-    expect([refused.status, refused.json.message]).toEqual([400, "Discounts cannot be redeemed yet."]);
+    expect([refused.status, refused.json.message]).toEqual([400, "Discount does not exist."]);
     const answer = await someone.post("/checkout", sold);
     answers(row, answer);
     expect(answer.json.redirect).toBe(false);
