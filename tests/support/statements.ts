@@ -3,6 +3,9 @@ import type { Floe } from "./floe.ts";
 type Logger = { logQuery(statement: string, values: unknown[]): void };
 type Logging = { session: { logger: Logger; options: { logger?: Logger } } };
 
+/** What the server writes by itself every few seconds, whatever is asked of it: which keys were used. */
+const byItself = /^update "apikey" set "lastRequest" = \$1 where "apikey"\."id" in /;
+
 /**
  * See every statement that a floe sends to its database until `stop`, with its values; begin and commit apart. What `see`
  * throws the statement fails with, before the database has it.
@@ -17,6 +20,7 @@ export function watchStatements(
   let count = 0;
   const logger: Logger = {
     logQuery(statement, values) {
+      if (byItself.test(statement)) return;
       count += 1;
       see(statement, count, values);
     },
