@@ -30,8 +30,10 @@ export const customerDeleted = defineSignal<CustomerRow>("customer.deleted");
 const tries_max = 3;
 
 /** Everything a customer holds now. Nothing is granted and no use is counted yet, so there are none of those to list. */
-async function stateOf(db: Database, row: CustomerRow): Promise<CustomerState> {
-  const running = await store.findRunning(db, row);
+const stateOf = async (db: Database, row: CustomerRow): Promise<CustomerState> =>
+  describeState(row, await store.findRunning(db, row));
+
+function describeState(row: CustomerRow, running: Awaited<ReturnType<typeof store.findRunning>>): CustomerState {
   const active_subscriptions = running.map(({ status, ...subscription }) => ({
     ...subscription,
     status: status === "trialing" ? ("trialing" as const) : ("active" as const),
@@ -53,7 +55,9 @@ export async function emitCustomer(
   row: CustomerRow,
 ): Promise<void> {
   await emit(tx, ctx, row.organization_id, type, customerOut(row));
-  await emitState(tx, ctx, row);
+  // Who is new holds nothing yet, so nobody is asked.
+  if (type !== "customer.created") return emitState(tx, ctx, row);
+  await emit(tx, ctx, row.organization_id, "customer.state_changed", describeState(row, []));
 }
 
 /**

@@ -1,5 +1,5 @@
 import { and, lt, type SQL, sql } from "drizzle-orm";
-import type { PgTable } from "drizzle-orm/pg-core";
+import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { shiftClock } from "./clock.ts";
 import type { Database, Deps } from "./context.ts";
 import { type Due, type DueRow, findDue, forgetFailures, putOff } from "./due.ts";
@@ -39,6 +39,33 @@ const limit_ms_standard = 60_000;
 const backoff_most_ms = 60_000;
 /** What work under way has to finish when the server stops. */
 const stop_ms = 5000;
+
+/** A table of sellers' rows, as a sweep of one of its columns takes it. */
+type Followed = PgTable & { id: PgColumn; organization_id: PgColumn };
+
+/**
+ * Rows of which somebody outside is to be asked what became of them, at the time in `at`. `take` puts one off first, so that
+ * no other server asks at the same time, and answers nothing where another was faster.
+ */
+export const followRows = <R>(
+  name: string,
+  table: Followed,
+  at: PgColumn,
+  again_ms: number,
+  take: (db: Database, key: RowKey, now: Date, again: Date) => Promise<R | undefined>,
+  follow: (deps: Deps, row: R) => Promise<void>,
+): Sweep => ({
+  name,
+  every_ms: 1000,
+  due: { table, id: table.id, organization_id: table.organization_id, at, where: sql`${at} is not null` },
+  parallel: 10,
+  share: 4,
+  async work(deps, [key]) {
+    const now = deps.clock.now();
+    const row = await take(deps.db, key, now, new Date(now.getTime() + again_ms));
+    if (row) await follow(deps, row);
+  },
+});
 
 /** Delete rows that nobody needs any more, a bounded number at a time. */
 export const forgetRows = (

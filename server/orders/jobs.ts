@@ -1,23 +1,10 @@
 import { sql } from "drizzle-orm";
-import type { Deps } from "../lib/context.ts";
 import type { Sweep } from "../lib/sweeps.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { isPayable } from "./rules.ts";
 import { free_settlement, settleOrder } from "./service.ts";
 import { lockOrder, updateOrder } from "./store.ts";
 import { orders } from "./tables.ts";
-
-/** Finish an order for which nothing is to be paid. */
-export const settleFreeOrder = (
-  deps: Deps,
-  { organization_id, order_id }: { organization_id: string; order_id: string },
-) =>
-  transact(deps, async (tx) => {
-    const found = await lockOrder(tx, organization_id, order_id);
-    if (!found || found.order.settle_due_at === null) return;
-    if (isPayable(found.order.status)) await settleOrder(tx, deps, found);
-    else await updateOrder(tx, found.order, { settle_due_at: null });
-  });
 
 /** Orders for which nothing is to be paid are settled by themselves (CHK-51). */
 export const freeSettlement: Sweep = {
@@ -32,5 +19,11 @@ export const freeSettlement: Sweep = {
   },
   parallel: 4,
   share: 2,
-  work: (deps, [{ organization_id, id }]) => settleFreeOrder(deps, { organization_id, order_id: id }),
+  work: (deps, [{ organization_id, id }]) =>
+    transact(deps, async (tx) => {
+      const found = await lockOrder(tx, organization_id, id);
+      if (!found || found.order.settle_due_at === null) return;
+      if (isPayable(found.order.status)) await settleOrder(tx, deps, found);
+      else await updateOrder(tx, found.order, { settle_due_at: null });
+    }),
 };

@@ -181,7 +181,7 @@ export async function refundOrder(
   await recordMove(tx, ctx, total > 0 ? "order.refunded" : "order.refund_reversed", order, Math.abs(total));
   const balance = await store.lockBalance(tx, order);
   const moved = total > 0 ? -Math.max(0, Math.min(balance, total)) : balance_amount;
-  if (moved !== 0) await store.setBalance(tx, order, balance + moved, ctx.clock.now());
+  if (moved !== 0) await store.addToBalance(tx, order, moved, ctx.clock.now());
   return { balance_amount: total > 0 ? -moved : 0 };
 }
 

@@ -202,11 +202,6 @@ export async function addToBalance(tx: Tx, order: OrderRow, change: number, now:
     });
 }
 
-/** Write the balance of an order's customer, which the caller has locked. */
-export async function setBalance(tx: Tx, order: OrderRow, amount: number, modified_at: Date): Promise<void> {
-  await tx.update(customerBalances).set({ amount, modified_at }).where(balanceOf(order));
-}
-
 /** Give up an order that waits for its money, unless it is being paid at this moment. */
 export async function voidPending(tx: Tx, organization_id: string, id: string, now: Date): Promise<void> {
   const waiting = tx
