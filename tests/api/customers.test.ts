@@ -34,9 +34,13 @@ const placesOf = (json: { detail: { loc: unknown[]; type: string }[] }) =>
   json.detail.map(({ loc, type }) => `${loc.join(".")} ${type}`);
 const list = async (query: object) => (await seller.client.customers.list({ query })).items;
 const told = async () =>
-  (await floe.deps.db.select().from(events).where(eq(events.organization_id, seller.organization_id))).map(
-    ({ type }) => type,
-  );
+  (
+    await floe.deps.db
+      .select()
+      .from(events)
+      .where(eq(events.organization_id, seller.organization_id))
+      .orderBy(events.seq)
+  ).map(({ type }) => type);
 
 describe("making customers", () => {
   test("CUS-05: a customer has a picture, is not verified, and is answered with 201", async () => {

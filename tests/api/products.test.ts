@@ -62,9 +62,13 @@ const refused = async (method: string, path: string, body: object) => {
 };
 const idsOf = async (query: object) => (await seller.client.products.list({ query })).items.map(({ id }) => id);
 const told = async () =>
-  (await floe.deps.db.select().from(events).where(eq(events.organization_id, seller.organization_id))).map(
-    ({ type }) => type,
-  );
+  (
+    await floe.deps.db
+      .select()
+      .from(events)
+      .where(eq(events.organization_id, seller.organization_id))
+      .orderBy(events.seq)
+  ).map(({ type }) => type);
 
 describe("making products", () => {
   test("PRD-01, PRD-02, PRD-36: a one-time product with its defaults", async () => {

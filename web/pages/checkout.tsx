@@ -123,7 +123,7 @@ function Form({ order }: { order: Order }) {
   };
   return (
     <form ref={form} noValidate onSubmit={submit} aria-busy={purchase.busy}>
-      {checkout.products.length > 1 && <Choices order={order} choose={(product_id) => void send({ product_id })} />}
+      {checkout.products.length > 1 && <Choices order={order} choose={(product_id) => send({ product_id })} />}
       <section>
         <h2>{words.your_details}</h2>
         <div className="fields">

@@ -1,10 +1,24 @@
+import { useState } from "react";
 import { useSpeech } from "../speech.tsx";
 import { describeOffer } from "../terms.ts";
 import type { Order } from "../use-checkout.ts";
 
 /** The products on offer, each with what it costs; one of them is bought. */
-export function Choices({ order: { checkout }, choose }: { order: Order; choose: (product_id: string) => void }) {
+export function Choices({
+  order: { checkout },
+  choose,
+}: {
+  order: Order;
+  choose: (product_id: string) => Promise<void>;
+}) {
   const speech = useSpeech();
+  // What was clicked is marked at once, and until the server has answered; a refused choice falls back to what stands.
+  const [clicked, setClicked] = useState<string>();
+  const pick = async (product_id: string): Promise<void> => {
+    setClicked(product_id);
+    await choose(product_id);
+    setClicked((now) => (now === product_id ? undefined : now));
+  };
   return (
     <fieldset>
       <legend className="legend">{speech.words.choose_one}</legend>
@@ -14,8 +28,8 @@ export function Choices({ order: { checkout }, choose }: { order: Order; choose:
             <input
               type="radio"
               name="product"
-              checked={product.id === checkout.product_id}
-              onChange={() => choose(product.id)}
+              checked={product.id === (clicked ?? checkout.product_id)}
+              onChange={() => void pick(product.id)}
             />
             <span className="offer">{product.name}</span>
             <span className="price">{describeOffer(checkout, product, speech)}</span>
