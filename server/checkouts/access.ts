@@ -4,11 +4,12 @@ import { atClockOf } from "../lib/clock.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
 import { type OrganizationRow, organizationOut } from "../organizations/rules.ts";
 import { hadTrial, hasBillable } from "../subscriptions/store.ts";
+import type { TaxedSeller } from "../tax/rules.ts";
 import { type CheckoutAggregate, productOf } from "./rules.ts";
 import { findBySecret, loadCheckout, lockBySecret, type WithSeller } from "./store.ts";
 
 /** A checkout as the holder of its client secret gets it, who sells, and the context by the seller's clock. */
-export type Opened = { aggregate: CheckoutAggregate; seller: WithSeller["seller"]; ctx: Ctx };
+export type Opened = TaxedSeller & { aggregate: CheckoutAggregate; ctx: Ctx };
 
 /** Refuse a checkout that is not there, whose time is up, or whose seller is blocked (CHK-26). */
 function admit(ctx: Ctx, found: WithSeller | undefined): WithSeller & { ctx: Ctx } {

@@ -19,7 +19,7 @@ import { chargePayment, type Settled, startPayment } from "../payments/settlemen
 import { executeSetup, startSetup } from "../payments/setups.ts";
 import { findOrdersOfCard } from "../payments/store.ts";
 import type { PriceRow } from "../products/rules.ts";
-import { loadTaxation } from "../tax/service.ts";
+import { taxationOf } from "../tax/rules.ts";
 import { asksForCard, checkSubscribed, checkTrialled, lockOfBuyer, type Opened } from "./access.ts";
 import { findNamedDiscount } from "./choose.ts";
 import { findOrCreateCustomer } from "./customer.ts";
@@ -99,7 +99,7 @@ async function writeConfirmation(
   const { aggregate: filled, patch } = planChange(before, sent, "confirmation", {
     now,
     discount: named,
-    taxation: await loadTaxation(tx, seller, now),
+    taxation: taxationOf(opened, now),
   });
   const product = productOf(filled);
   if (agreed && !isSignedQuote(agreed, filled.row, product, ctx)) {
@@ -151,7 +151,7 @@ async function writeConfirmation(
   }
   const aggregate = { ...filled, row };
   await emitCheckout(tx, ctx, "checkout.updated", aggregate);
-  const written = { aggregate, seller, ctx, payment: null, setup: null, isRefused: false, isAsking: false };
+  const written = { ...opened, aggregate, payment: null, setup: null, isRefused: false, isAsking: false };
   if (flags.is_payment_required) {
     const keep = flags.is_payment_setup_required;
     const payer = { email, confirmation_token_id: token ?? "", keep };

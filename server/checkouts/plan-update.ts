@@ -9,7 +9,7 @@ import { checkAnswers, keepFitting } from "../custom-fields/rules.ts";
 import { readTaxId } from "../customers/tax-ids.ts";
 import { covers, discountTermsIn, isRedeemable, type LimitedDiscount } from "../discounts/rules.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
-import type { Sale } from "../tax/service.ts";
+import type { Sale } from "../tax/rules.ts";
 import {
   type Basket,
   type Bought,

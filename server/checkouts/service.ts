@@ -14,11 +14,12 @@ import { newId, newToken } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { countryOf } from "../lib/places.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { isLocal, isOwnPage, type OrganizationRow } from "../organizations/rules.ts";
+import { isLocal, isOwnPage } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import type { PriceRow } from "../products/rules.ts";
 import { findSeller, insertPrices } from "../products/store.ts";
-import { loadTaxation } from "../tax/service.ts";
+import { type TaxedSeller, taxationOf } from "../tax/rules.ts";
+import { findTaxedSeller } from "../tax/store.ts";
 import { checkSubscribed, findOfBuyer, lockOfBuyer } from "./access.ts";
 import { choose, findNamedDiscount, linkCustomer } from "./choose.ts";
 import { confirmCheckout } from "./confirm.ts";
@@ -32,8 +33,9 @@ import * as store from "./store.ts";
 type Create = ReturnType<typeof CheckoutCreate.parse>;
 /** Open a checkout, and say so. */
 async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: Create): Promise<CheckoutAggregate> {
-  const seller = await findOrganization(tx, organization_id);
-  if (!seller || seller.blocked_at !== null) throw new ApiError("NotPermitted", "This organization cannot sell.");
+  const taxed = await findTaxedSeller(tx, organization_id);
+  if (!taxed || taxed.seller.blocked_at !== null) throw new ApiError("NotPermitted", "This organization cannot sell.");
+  const { seller } = taxed;
   const ctx = atClockOf(asked, seller);
   const faults: Fault[] = [];
   const country = body.customer_ip_address ? countryOf(body.customer_ip_address) : null;
@@ -112,7 +114,7 @@ async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: C
   const ground = {
     now,
     discount: await findNamedDiscount(tx, draft, sent, true),
-    taxation: await loadTaxation(tx, seller, now),
+    taxation: taxationOf(taxed, now),
   };
   const planned = planChange({ row: draft, products, own, price, discount: null }, sent, "seller", ground);
   await insertPrices(tx, made);
@@ -167,9 +169,9 @@ export const checkoutService: Service<typeof checkouts, Ctx> = {
       if (!row) throw notFound();
       if (row.status !== "open" || row.expires_at < ctx.clock.now())
         throw new ApiError("NotOpenCheckout", "This checkout is no longer open.");
-      const seller = await findOrganization(tx, row.organization_id);
-      if (!seller) throw notFound();
-      return serializeCheckout(await update(tx, ctx, await store.loadCheckout(tx, row), seller, body, "seller"), ctx);
+      const taxed = await findTaxedSeller(tx, row.organization_id);
+      if (!taxed) throw notFound();
+      return serializeCheckout(await update(tx, ctx, await store.loadCheckout(tx, row), taxed, body, "seller"), ctx);
     }),
 };
 
@@ -178,15 +180,14 @@ async function update(
   tx: Tx,
   ctx: Ctx,
   before: CheckoutAggregate,
-  seller: OrganizationRow,
+  taxed: TaxedSeller,
   body: Sent,
   by: "seller" | "buyer",
 ): Promise<CheckoutAggregate> {
   const discount = await findNamedDiscount(tx, before.row, body, by === "seller");
   const now = ctx.clock.now();
-  const taxation = await loadTaxation(tx, seller, now);
-  const { aggregate, patch } = planChange(before, body, by, { now, discount, taxation });
-  await checkSubscribed(tx, seller, aggregate);
+  const { aggregate, patch } = planChange(before, body, by, { now, discount, taxation: taxationOf(taxed, now) });
+  await checkSubscribed(tx, taxed.seller, aggregate);
   const row =
     Object.keys(patch).length === 0
       ? before.row
@@ -203,8 +204,9 @@ export const checkoutClientService: Service<typeof checkoutClient, Ctx> = {
   },
   update: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {
-      const { aggregate, seller, ctx: own } = await lockOfBuyer(tx, ctx, params.client_secret);
-      return serializePublicCheckout(await update(tx, own, aggregate, seller, body, "buyer"), seller, own);
+      const opened = await lockOfBuyer(tx, ctx, params.client_secret);
+      const { aggregate, seller, ctx: own } = opened;
+      return serializePublicCheckout(await update(tx, own, aggregate, opened, body, "buyer"), seller, own);
     }),
   confirm: (ctx, { params, body }) => confirmCheckout(ctx, params.client_secret, body),
 };

@@ -6,11 +6,12 @@ import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, loadByOrganization, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { refuseLocked } from "../orders/store.ts";
-import type { OrganizationRow } from "../organizations/rules.ts";
 import { organization } from "../organizations/tables.ts";
 import type { PricedProduct } from "../products/rules.ts";
 import { findPrices, findProducts } from "../products/store.ts";
 import { products } from "../products/tables.ts";
+import type { TaxedSeller } from "../tax/rules.ts";
+import { registrationsOf } from "../tax/store.ts";
 import type { CheckoutAggregate, CheckoutRow } from "./rules.ts";
 import { checkoutSecrets, checkouts } from "./tables.ts";
 
@@ -102,12 +103,12 @@ export async function findCheckout(
 
 const bySecret = (db: Database, client_secret: string) =>
   db
-    .select({ row: checkouts, seller: organization })
+    .select({ row: checkouts, seller: organization, registrations: registrationsOf(checkouts.organization_id) })
     .from(checkoutSecrets)
     .innerJoin(checkouts, followKey(checkoutSecrets.checkout_id, checkouts))
     .innerJoin(organization, eq(organization.id, checkouts.organization_id))
     .where(eq(checkoutSecrets.client_secret, client_secret));
-export type WithSeller = { row: CheckoutRow; seller: OrganizationRow };
+export type WithSeller = TaxedSeller & { row: CheckoutRow };
 
 /** The checkout of a client secret, and who sells. */
 export async function findBySecret(db: Database, client_secret: string): Promise<WithSeller | undefined> {

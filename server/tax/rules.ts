@@ -2,11 +2,16 @@ import type { Address } from "../../shared/addresses.ts";
 import type { TaxIdFormat } from "../../shared/api/fields.ts";
 import { type TaxTreatment, unionCountries } from "../../shared/tax.ts";
 import { vatPrefix } from "../customers/tax-ids.ts";
+import type { OrganizationRow } from "../organizations/rules.ts";
 import { type FoundRate, findFederalRate, findRate, nameTax } from "./rates.ts";
 import type { taxRegistrations } from "./tables.ts";
 import { countryOfTax, findPlace, type Place } from "./territories.ts";
 
 export type RegistrationRow = typeof taxRegistrations.$inferSelect;
+/** Who sells, and where they collect tax. */
+export type TaxedSeller = { seller: OrganizationRow; registrations: RegistrationRow[] };
+/** Who buys where, at which price. */
+export type Sale = Pick<TaxFacts, "address" | "tax_id" | "is_business" | "price_tax_behavior">;
 
 /** What the taxation of a sale follows from. */
 export type TaxFacts = {
@@ -37,6 +42,12 @@ function behaviorOf(facts: TaxFacts): TaxTreatment["behavior"] {
   const country = facts.address?.country ?? facts.seller_country;
   return country === null || addedIn.has(country) ? "exclusive" : "inclusive";
 }
+
+/** How the sales of a seller are taxed at a time. */
+export const taxationOf =
+  ({ seller: { country, default_tax_behavior }, registrations }: TaxedSeller, at: Date) =>
+  (sale: Sale): TaxTreatment =>
+    decideTax({ registrations, seller_country: country, default_tax_behavior, ...sale, at });
 
 /** How a sale is taxed: the seller's registrations say where, the buyer's address and number say how (CHK-46). */
 export function decideTax(facts: TaxFacts): TaxTreatment {

@@ -1,30 +1,14 @@
 import type { tax } from "../../shared/api/tax.ts";
 import type { Service } from "../../shared/contract.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
-import type { TaxTreatment } from "../../shared/tax.ts";
-import { type Ctx, type Database, organizationOf, organizationsOf } from "../lib/context.ts";
+import { type Ctx, organizationOf, organizationsOf } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import type { OrganizationRow } from "../organizations/rules.ts";
 import { describeRates, placeTaken, planRegistration, planUpdate, registrationOut } from "./registrations.ts";
-import { decideTax, type TaxFacts } from "./rules.ts";
 import * as store from "./store.ts";
 
 const keyOf = (ctx: Ctx, id: string) => ({ organization_id: organizationOf(ctx), id });
-
-/** Who buys where, at which price. */
-export type Sale = Pick<TaxFacts, "address" | "tax_id" | "is_business" | "price_tax_behavior">;
-
-/** How the sales of a seller are taxed at a time: what they said of it is read once, for as many decisions as are to be taken. */
-export async function loadTaxation(
-  db: Database,
-  { id, country, default_tax_behavior }: Pick<OrganizationRow, "id" | "country" | "default_tax_behavior">,
-  at: Date,
-): Promise<(sale: Sale) => TaxTreatment> {
-  const seller = { registrations: await store.loadRegistrations(db, id), seller_country: country };
-  return (sale) => decideTax({ ...seller, default_tax_behavior, ...sale, at });
-}
 
 /** Tax registrations and rates of the API. */
 export const taxService: Service<typeof tax, Ctx> = {

@@ -1,8 +1,10 @@
-import { eq } from "drizzle-orm";
+import { eq, getTableColumns, type SQL, sql } from "drizzle-orm";
+import type { PgColumn } from "drizzle-orm/pg-core";
 import type { Database, Tx } from "../lib/context.ts";
 import { listRows, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
-import type { RegistrationRow } from "./rules.ts";
+import { organization } from "../organizations/tables.ts";
+import type { RegistrationRow, TaxedSeller } from "./rules.ts";
 import { taxRegistrations } from "./tables.ts";
 
 const sortable = { created_at: taxRegistrations.created_at };
@@ -10,6 +12,31 @@ const sortable = { created_at: taxRegistrations.created_at };
 /** Where a seller collects tax, for who decides on a sale: one statement, by an index. */
 export const loadRegistrations = (db: Database, organization_id: string): Promise<RegistrationRow[]> =>
   db.select().from(taxRegistrations).where(eq(taxRegistrations.organization_id, organization_id));
+
+/** The same as a column of a statement that reads something else of the seller. */
+export const registrationsOf = (organization_id: PgColumn): SQL<RegistrationRow[]> =>
+  sql`${sql`(
+    select coalesce(jsonb_agg(to_jsonb(${taxRegistrations})), '[]') from ${taxRegistrations}
+    where ${taxRegistrations.organization_id} = ${organization_id})`}`.mapWith(readRegistrations);
+
+const columns = Object.entries(getTableColumns(taxRegistrations));
+/** Rows as JSON has them. */
+const readRegistrations = (rows: Record<string, unknown>[]): RegistrationRow[] =>
+  rows.map(
+    (row) =>
+      Object.fromEntries(
+        columns.map(([name, column]) => [name, row[name] === null ? null : column.mapFromDriverValue(row[name])]),
+      ) as RegistrationRow,
+  );
+
+/** Who sells, with what decides on the tax of a sale: one statement. */
+export async function findTaxedSeller(db: Database, id: string): Promise<TaxedSeller | undefined> {
+  const [found] = await db
+    .select({ seller: organization, registrations: registrationsOf(organization.id) })
+    .from(organization)
+    .where(eq(organization.id, id));
+  return found;
+}
 
 /** One page of registrations, and how many there are. */
 export const listRegistrations = (

@@ -42,7 +42,8 @@ async function dispatchSome(deps: Deps, [key]: readonly RowKey[], ids: string[])
   return transact(deps, async (tx) => {
     const endpoints = await store.lockListening(tx, organization_id);
     const some = ids.slice(0, Math.max(1, copies_max / endpoints.length));
-    const occurrences = await store.lockUndispatched(tx, organization_id, some);
+    // Where nobody listens, nobody needs to know what it was.
+    const occurrences = endpoints.length > 0 ? await store.lockUndispatched(tx, organization_id, some) : [];
     const now = deps.clock.now();
     const name = endpoints.some(({ format }) => format !== "raw")
       ? await store.findOrganizationName(tx, organization_id)
