@@ -32,8 +32,12 @@ const lease_ms = 60 * 1000;
 const copies_max = 1000;
 
 /** Give each endpoint that listens its copies of these events of a seller, in the order of emission. */
-async function dispatch(deps: Deps, rows: readonly RowKey[]): Promise<void> {
-  for (let rest = rows.map(({ id }) => id); rest.length > 0; ) rest = rest.slice(await dispatchSome(deps, rows, rest));
+async function dispatch(deps: Deps, rows: readonly [RowKey, ...RowKey[]]): Promise<void> {
+  const [{ organization_id }] = rows;
+  // Most sellers have no endpoint, and each of their sales has several events.
+  const ids = rows.map(({ id }) => id);
+  if (await store.markUnheard(deps.db, organization_id, ids, deps.clock.now())) return;
+  for (let rest = ids; rest.length > 0; ) rest = rest.slice(await dispatchSome(deps, rows, rest));
 }
 
 /** The first of them, as many as one transaction bears. Answers how many. */
@@ -42,8 +46,7 @@ async function dispatchSome(deps: Deps, [key]: readonly RowKey[], ids: string[])
   return transact(deps, async (tx) => {
     const endpoints = await store.lockListening(tx, organization_id);
     const some = ids.slice(0, Math.max(1, copies_max / endpoints.length));
-    // Where nobody listens, nobody needs to know what it was.
-    const occurrences = endpoints.length > 0 ? await store.lockUndispatched(tx, organization_id, some) : [];
+    const occurrences = await store.lockUndispatched(tx, organization_id, some);
     const now = deps.clock.now();
     const name = endpoints.some(({ format }) => format !== "raw")
       ? await store.findOrganizationName(tx, organization_id)

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, exists, inArray, isNotNull, isNull, not, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, exists, inArray, isNotNull, isNull, notExists, not, or, type SQL, sql } from "drizzle-orm";
 import { type AnyPgColumn, alias } from "drizzle-orm/pg-core";
 import { member, user } from "../auth/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
@@ -124,17 +124,42 @@ export async function markDispatched(
     .where(and(eq(events.organization_id, organization_id), inArray(events.id, [...ids])));
 }
 
+const isOn = (organization_id: string) =>
+  and(
+    eq(webhookEndpoints.organization_id, organization_id),
+    isNull(webhookEndpoints.deleted_at),
+    eq(webhookEndpoints.enabled, true),
+  );
+
+/**
+ * Mark events as dispatched where no endpoint of the organization is on; false where one is. Without a lock: an endpoint that
+ * comes later gets later events alone.
+ */
+export async function markUnheard(
+  db: Database,
+  organization_id: string,
+  ids: readonly string[],
+  now: Date,
+): Promise<boolean> {
+  const listening = db.select({ one: sql`1` }).from(webhookEndpoints).where(isOn(organization_id));
+  const marked = await db
+    .update(events)
+    .set({ dispatched_at: now })
+    .where(and(eq(events.organization_id, organization_id), inArray(events.id, [...ids]), notExists(listening)))
+    .returning({ id: events.id });
+  return marked.length > 0;
+}
+
 /**
  * The endpoints of an organization that are on, kept from others: what is decided about the order of their events has seen
  * what was decided before. Not a full lock, which the foreign keys of others would wait for.
  */
 export async function lockListening(tx: Tx, organization_id: string): Promise<EndpointRow[]> {
-  const { id, deleted_at, enabled } = webhookEndpoints;
   return tx
     .select()
     .from(webhookEndpoints)
-    .where(and(eq(webhookEndpoints.organization_id, organization_id), isNull(deleted_at), eq(enabled, true)))
-    .orderBy(asc(id))
+    .where(isOn(organization_id))
+    .orderBy(asc(webhookEndpoints.id))
     .for("no key update");
 }
 
