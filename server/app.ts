@@ -4,7 +4,7 @@ import { absentPaths, api } from "../shared/api/index.ts";
 import { notFound } from "../shared/errors.ts";
 import type { Auth } from "./auth/auth.ts";
 import { sendRenewed } from "./auth/sessions-renewal.ts";
-import { openLink } from "./checkout-links/service.ts";
+import { openLink, previewLink } from "./checkout-links/service.ts";
 import { createForUser } from "./checkouts/service.ts";
 import type { DemoStore } from "./demo.ts";
 import { findPublic } from "./files/store.ts";
@@ -102,7 +102,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
         throw notFound();
       });
     }
-    buyRoute(scope, deps, openLink, opening);
+    buyRoute(scope, deps, { open: openLink, preview: previewLink }, opening);
     discordBot(scope, deps, identify);
     const streams = { deps, tail, identify };
     checkoutStream(scope, {

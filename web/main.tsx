@@ -1,12 +1,20 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { given } from "./given.ts";
 import { Boundary } from "./parts/Shell.tsx";
 import { type Route, Router, startRouter } from "./router.tsx";
 import "./theme.css";
 
+/** A page with the words of the checkout that came with it, so that it is drawn but once. */
+async function inWords<T>(page: Promise<T>): Promise<T> {
+  if (given) await (await import("./speech.tsx")).loadSpeech(given.checkout.locale);
+  return page;
+}
+
 const routes: Route[] = [
-  { path: "/checkout/:client_secret", load: () => import("./pages/checkout.tsx") },
-  { path: "/checkout/:client_secret/confirmation", load: () => import("./pages/confirmation.tsx") },
+  { path: "/checkout/:client_secret", load: () => inWords(import("./pages/checkout.tsx")) },
+  { path: "/checkout/:client_secret/confirmation", load: () => inWords(import("./pages/confirmation.tsx")) },
+  { path: "/buy/:client_secret", load: () => import("./pages/buy.tsx") },
   { path: "/sign-in", load: () => import("./pages/sign-in.tsx") },
   { path: "/sign-up", load: () => import("./pages/sign-up.tsx") },
   { path: "/verify-email", load: () => import("./pages/verify-email.tsx") },
@@ -29,6 +37,7 @@ const query = new URLSearchParams(location.search);
 const theme = query.get("theme");
 if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 if (query.get("embed") === "true" && window.parent !== window) document.documentElement.dataset.embed = "";
+else delete document.documentElement.dataset.embed;
 
 // Not awaited: the pages import this very file's chunk, and would wait for it in turn.
 void startRouter(routes).then(() => {

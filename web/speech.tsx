@@ -1,4 +1,5 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
+import { pickLanguage, readLocale } from "../shared/locales.ts";
 import { formatMoney } from "../shared/money.ts";
 import { language } from "./language.ts";
 import { words as english, type Words } from "./words/en.ts";
@@ -23,35 +24,30 @@ const speak = (words: Words, locale: string): Speech => {
 
 const others = import.meta.glob<{ words: Words }>(["./words/*.ts", "!./words/en.ts"]);
 
-/** A locale that can be written by: the first of these that is one. */
-const readLocale = (...names: (string | null | undefined)[]): Intl.Locale => {
-  for (const name of names) {
-    try {
-      if (name) return new Intl.Locale(name.replaceAll("_", "-"));
-    } catch {
-      // Not a locale; the next may be one.
-    }
-  }
-  return new Intl.Locale("en-US");
-};
+const loaded = new Map<string, Words>([["en", english]]);
+const languages = Object.keys(others).map((path) => path.slice("./words/".length, -".ts".length));
 
-/** English for everybody whose language there is no file for, with dates and amounts as it is written where they are. */
-const englishIn = ({ region }: Intl.Locale): Speech => speak(english, region ? `en-${region}` : "en-US");
+const inEnglish = (locale: Intl.Locale): Speech => speak(english, pickLanguage(locale, []).locale);
 
-/** The language of a locale: the checkout's own, else the browser's. */
-export async function loadSpeech(wanted: string | null | undefined): Promise<Speech> {
-  const locale = readLocale(wanted, language);
-  const load = others[`./words/${locale.language}.ts`];
-  if (!load) return englishIn(locale);
-  try {
-    return speak((await load()).words, locale.toString());
-  } catch {
-    // A page in English is better than none.
-    return englishIn(locale);
-  }
+/** How it is spoken to a locale, the checkout's own, else the browser's; undefined while the words are not loaded. */
+function speechOf(wanted: string | null | undefined): Speech | undefined {
+  const { language: spoken, locale } = pickLanguage(readLocale(wanted, language), languages);
+  const words = loaded.get(spoken);
+  return words && speak(words, locale);
 }
 
-const Spoken = createContext<Speech>(englishIn(readLocale(language)));
+/** The same, with the words loaded; where they cannot be had, a page in English is better than none. */
+export async function loadSpeech(wanted: string | null | undefined): Promise<Speech> {
+  const locale = readLocale(wanted, language);
+  const spoken = pickLanguage(locale, languages).language;
+  if (!loaded.has(spoken)) {
+    const found = await others[`./words/${spoken}.ts`]?.().catch(() => undefined);
+    if (found) loaded.set(spoken, found.words);
+  }
+  return speechOf(wanted) ?? inEnglish(locale);
+}
+
+const Spoken = createContext<Speech>(inEnglish(readLocale(language)));
 
 /** How this page speaks. */
 export const useSpeech = (): Speech => useContext(Spoken);
@@ -66,14 +62,14 @@ export function Speaking({
   before: ReactNode;
   children: ReactNode;
 }) {
-  const [speech, setSpeech] = useState<Speech>();
+  const [speech, setSpeech] = useState(() => (locale === undefined ? undefined : speechOf(locale)));
   useEffect(() => {
     if (locale === undefined) return;
     let gone = false;
-    void loadSpeech(locale).then((loaded) => {
+    void loadSpeech(locale).then((spoken) => {
       if (gone) return;
-      document.documentElement.lang = readLocale(loaded.locale).language;
-      setSpeech(loaded);
+      document.documentElement.lang = readLocale(spoken.locale).language;
+      setSpeech((before) => (before?.words === spoken.words && before.locale === spoken.locale ? before : spoken));
     });
     return () => {
       gone = true;

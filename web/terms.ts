@@ -74,13 +74,13 @@ function discountEnd({ discount }: Checkout, first: Date, next: (from: Date) => 
 }
 
 /** What follows today; undefined where nothing does. */
-export function scheduleOf(checkout: Checkout, now = new Date()): Schedule | undefined {
+export function scheduleOf(checkout: Checkout): Schedule | undefined {
   const { product, amount, total_amount, tax_amount, tax_behavior, trial_end: ends } = checkout;
   const { recurring_interval: interval, recurring_interval_count } = product;
   if (!interval) return undefined;
   const count = recurring_interval_count ?? 1;
   const trial_end = ends === null ? null : new Date(ends);
-  const first = trial_end ?? now;
+  const first = trial_end ?? new Date(checkout.as_of);
   const day = first.getUTCDate();
   const next = (from: Date): Date => addInterval(from, interval, count, day);
   const begins = trial_end ?? next(first);

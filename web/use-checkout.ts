@@ -1,8 +1,11 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { type Checkout, checkouts, type Failure, type Result } from "./api.ts";
+import { given } from "./given.ts";
 
 /** The checkout as last seen, so that the page after it need not ask again before it can draw. */
-const seen = new Map<string, Checkout>();
+const seen = new Map<string, Checkout>(given && [[given.checkout.client_secret, given.checkout]]);
+/** The checkout that came with the page, until it is shown: it was read just now. */
+let fresh = given?.checkout.client_secret;
 
 type Change = { patch: object; answered: (answer: Result<Checkout>) => void };
 
@@ -32,8 +35,9 @@ export function useCheckout(secret: string) {
   }, [secret, take]);
 
   useEffect(() => {
-    void load();
-  }, [load]);
+    if (fresh !== secret) void load();
+    fresh = undefined;
+  }, [load, secret]);
 
   const work = useCallback(async (): Promise<void> => {
     setUpdating(true);

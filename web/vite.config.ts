@@ -40,6 +40,7 @@ export default defineConfig({
   build: {
     outDir: "../dist/web",
     emptyOutDir: true,
+    manifest: true,
     target: "es2022",
     // One style sheet and one file for everything that pages share: a page is then at most four requests.
     cssCodeSplit: false,
@@ -52,7 +53,7 @@ export default defineConfig({
           groups: [
             {
               name: "app",
-              test: /rolldown\/runtime|node_modules\/(?!@stripe)|\/web\/(main|router|api|language|parts\/(Shell|Button|Field|Ghost|Notice))\./,
+              test: /rolldown\/runtime|node_modules\/(?!@stripe)|\/web\/(main|router|api|given|language|parts\/(Shell|Button|Field|Ghost|Notice))\./,
             },
             { name: "account", test: /\/web\/(auth-client|overlay|account\/)/ },
             // The page after a purchase comes with the purchase, so that showing it cannot fail once the money is taken.

@@ -1,7 +1,7 @@
 import type { CheckoutLink, checkoutLinks } from "../../shared/api/checkout-links.ts";
 import { CheckoutCreate } from "../../shared/api/checkouts.ts";
 import type { Service } from "../../shared/contract.ts";
-import { ApiError, type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
+import { type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
 import { checkSeats, isDiscountable, pickPrice, pricesWith } from "../checkouts/quote.ts";
 import { checkProduct } from "../checkouts/rules.ts";
 import { createOpened } from "../checkouts/service.ts";
@@ -12,9 +12,9 @@ import { type Ctx, organizationOf, organizationsOf, type Tx } from "../lib/conte
 import { newId, newToken } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { isEmbedAllowed, type OrganizationRow, organizationOut } from "../organizations/rules.ts";
+import { checkEmbed, type OrganizationRow } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
-import type { PricedProduct, PriceRow } from "../products/rules.ts";
+import { checkoutProductOut, type PricedProduct, type PriceRow } from "../products/rules.ts";
 import { findPrice, findProducts } from "../products/store.ts";
 import {
   checkProducts,
@@ -149,9 +149,7 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
 function embedOrigin(seller: OrganizationRow, given: string | undefined): string | null {
   const origin = embedOriginOf(given);
   if (origin === null) return null;
-  const { embed_hosts, embed_hosts_enforced } = organizationOut(seller);
-  if (embed_hosts_enforced && !isEmbedAllowed(origin, embed_hosts))
-    throw new ApiError("EmbedHostNotAllowed", "This page may not embed the checkouts of this seller.");
+  checkEmbed(seller, origin);
   return origin;
 }
 
@@ -190,6 +188,28 @@ function fitSeats(prices: readonly PriceRow[], seats: number | null) {
   return { seats, min_seats: seats, max_seats: seats };
 }
 
+/** What can be bought through a link now, its first product chosen, or the one that the address names (CHK-63). */
+async function findOffer(ctx: Ctx, client_secret: string, product_id: string | undefined) {
+  const link = await store.findBySecret(ctx.db, client_secret);
+  const seller = link && (await findOrganization(ctx.db, link.row.organization_id));
+  if (!seller) throw notFound();
+  const onSale = link.products.filter((product) => checkProduct(product, [], product.id) === undefined);
+  const named = onSale.find(({ id }) => id === product_id?.toLowerCase());
+  // The first is the one that is chosen.
+  const offered = named ? [named, ...onSale.filter((product) => product !== named)] : onSale;
+  const [chosen] = offered;
+  if (!chosen) throw invalid(fault(["products"], "None of the products of this link can be bought now."));
+  return { link, seller, offered, chosen };
+}
+
+/** What a link sells, for who shows it before anybody opens it. */
+export async function previewLink(ctx: Ctx, client_secret: string) {
+  const { seller, chosen } = await findOffer(ctx, client_secret, undefined);
+  const { name, description, medias } = checkoutProductOut(chosen, ctx.config.media_url);
+  const picture = medias.find(({ mime_type }) => mime_type.startsWith("image/"))?.public_url;
+  return { name, description, picture, seller: seller.name };
+}
+
 /**
  * Open a checkout through a link. What the address carries fills in the form where it makes sense there, and is left out
  * where it does not: a buyer is not to be turned away by a mistyped campaign (CHK-63).
@@ -199,15 +219,7 @@ export async function openLink(
   client_secret: string,
   query: Record<string, string>,
 ): Promise<{ url: string; rest: Record<string, string> }> {
-  const link = await store.findBySecret(ctx.db, client_secret);
-  const seller = link && (await findOrganization(ctx.db, link.row.organization_id));
-  if (!seller) throw notFound();
-  const onSale = link.products.filter((product) => checkProduct(product, [], product.id) === undefined);
-  const named = onSale.find(({ id }) => id === query.product_id?.toLowerCase());
-  // The first is the one that is chosen.
-  const offered = named ? [named, ...onSale.filter((product) => product !== named)] : onSale;
-  const [chosen] = offered;
-  if (!chosen) throw invalid(fault(["products"], "None of the products of this link can be bought now."));
+  const { link, seller, offered, chosen } = await findOffer(ctx, client_secret, query.product_id);
   const { row } = link;
   const price = pickPrice(chosen.prices, seller.default_presentment_currency);
   const prices = price ? pricesWith(chosen.prices, price) : [];

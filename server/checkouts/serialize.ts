@@ -84,5 +84,7 @@ export function serializePublicCheckout(
     subscription_id: ______,
     ...fields
   } = serializeCommon(aggregate, shown);
-  return { ...fields, organization: checkoutOrganizationOut(seller) };
+  const { status, created_at, modified_at } = aggregate.row;
+  const as_of = status === "open" ? shown.clock.now() : (modified_at ?? created_at);
+  return { ...fields, organization: checkoutOrganizationOut(seller), as_of };
 }

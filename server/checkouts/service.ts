@@ -14,7 +14,7 @@ import { newId, newToken } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { countryOf } from "../lib/places.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { isLocal, isOwnPage } from "../organizations/rules.ts";
+import { checkEmbed, isLocal, isOwnPage } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import type { PriceRow } from "../products/rules.ts";
 import { findSeller, insertPrices } from "../products/store.ts";
@@ -199,8 +199,8 @@ async function update(
 /** The buyer's side of checkouts. */
 export const checkoutClientService: Service<typeof checkoutClient, Ctx> = {
   async get(ctx, { params }) {
-    const { aggregate, seller } = await findOfBuyer(ctx, params.client_secret);
-    return serializePublicCheckout(aggregate, seller, ctx);
+    const { aggregate, seller, ctx: own } = await findOfBuyer(ctx, params.client_secret);
+    return serializePublicCheckout(aggregate, seller, own);
   },
   update: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {
@@ -254,6 +254,12 @@ async function pagesOf(ctx: Ctx, organization_id: string, request: ForUser) {
   return pages;
 }
 
+/** Refuse a page of somebody else's that would show the seller's checkout. */
+async function checkPage(ctx: Ctx, organization_id: string, embed_origin: string | null | undefined): Promise<void> {
+  const seller = embed_origin ? await findOrganization(ctx.db, organization_id) : undefined;
+  if (seller && embed_origin) checkEmbed(seller, embed_origin);
+}
+
 /**
  * Start a checkout for the person who is signed in on a seller's page, linked by `external_id`. Products are sold by the
  * organization that owns them; a slug by the session's active one, or else by the only one that has such a product.
@@ -291,6 +297,7 @@ export async function createForUser(ctx: Ctx, request: ForUser, user_id: string 
       : {}),
   });
   if (!body.success) throw invalid(...body.error.issues.map((issue) => fault(issue.path.map(String), issue.message)));
+  await checkPage(ctx, seller, body.data.embed_origin);
   const { row } = await transact(ctx, async (tx) => {
     // They signed in to another account meanwhile, which has what they were buying; this would be nobody's.
     if (buyer && user_id && !(await store.holdUser(tx, user_id)))

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { ApiError } from "../../shared/errors.ts";
 import { anonymous, type Ctx, type Deps } from "../lib/context.ts";
+import { describeOffer, escapeHtml, headOf } from "./checkout-page.ts";
 import { contextOf } from "./mount.ts";
 import type { CountOpening } from "./opening.ts";
 
@@ -11,8 +12,19 @@ type Open = (
   query: Record<string, string>,
 ) => Promise<{ url: string; rest: Record<string, string> }>;
 
+/** What a link sells, or a refusal as opening it would be. */
+type Preview = (ctx: Ctx, client_secret: string) => Promise<Omit<Parameters<typeof describeOffer>[0], "price">>;
+
+/** Programs that fetch an address to show what is behind it, in a chat or a search: they buy nothing. */
+const previewers = /bot\b|bot\/|crawler|spider|externalhit|whatsapp|embedly|preview|unfurl/i;
+
 /** The address of a checkout link: a checkout is made for whoever opens it, and they are sent there (CHK-62). */
-export function buyRoute(app: FastifyInstance, deps: Deps, open: Open, count: CountOpening): void {
+export function buyRoute(
+  app: FastifyInstance,
+  deps: Deps,
+  { open, preview }: { open: Open; preview: Preview },
+  count: CountOpening,
+): void {
   app.get<{ Params: { client_secret: string } }>("/buy/:client_secret", async (request, reply) => {
     reply.header("Cache-Control", "no-store");
     // Who only looks whether the address is alive, as mail scanners do, opens nothing.
@@ -23,6 +35,18 @@ export function buyRoute(app: FastifyInstance, deps: Deps, open: Open, count: Co
     const query = Object.fromEntries(given);
     try {
       count(request);
+      if (previewers.test(request.headers["user-agent"] ?? "")) {
+        const offer = await preview(contextOf(deps, request, anonymous), request.params.client_secret);
+        const { title, meta } = describeOffer({ ...offer, price: null });
+        const url = `${deps.config.url}/buy/${encodeURIComponent(request.params.client_secret)}`;
+        return reply
+          .type("text/html; charset=utf-8")
+          .header("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+          .header("X-Content-Type-Options", "nosniff")
+          .send(
+            `<!doctype html><html><head><meta charset="utf-8">${headOf(title, { ...meta, "og:url": url })}</head><body><h1>${escapeHtml(title)}</h1></body></html>`,
+          );
+      }
       const { url, rest } = await open(contextOf(deps, request, anonymous), request.params.client_secret, query);
       const target = new URL(url);
       for (const [key, value] of Object.entries(rest)) target.searchParams.set(key, value);

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { type Content, headOf, readCheckoutPage } from "./checkout-page.ts";
 import { isFromHere } from "./development.ts";
 
 export type PagesOptions = {
@@ -25,10 +26,12 @@ const pages = [
   "/account/delete",
   "/device",
   "/error",
-  "/checkout/:client_secret",
-  "/checkout/:client_secret/confirmation",
 ];
+const checkoutPages = ["/checkout/:client_secret", "/checkout/:client_secret/confirmation"];
 const developmentPages = ["/demo", "/mail"];
+
+/** Says which of the built files holds which source. */
+const manifest_path = ".vite/manifest.json";
 
 const isVerification = (code: string): boolean =>
   ["token_expired", "invalid_token", "user_not_found", "unauthorized"].includes(code);
@@ -48,31 +51,73 @@ const policy = (ancestors: string, styles = "") =>
     `frame-ancestors ${ancestors}`,
   ].join("; ");
 
+type Built = { html: string; languages: string[]; preloads: (language: string) => string };
+
+/** The document of the web app, and which of its files a checkout in a language goes on to load. */
+async function readBuilt(root: string): Promise<Built> {
+  const html = await readFile(join(root, "index.html"), "utf8");
+  // Without it a page is only slower.
+  const listed = await readFile(join(root, manifest_path), "utf8").catch(() => "{}");
+  const manifest = JSON.parse(listed) as Record<string, { file: string }>;
+  const fileOf = (source: string): string[] =>
+    Object.keys(manifest).includes(source) ? [manifest[source]?.file ?? ""] : [];
+  const languages = Object.keys(manifest).flatMap((source) => /^words\/(\w+)\.ts$/.exec(source)?.[1] ?? []);
+  return {
+    html,
+    languages,
+    preloads: (language) =>
+      [...fileOf("pages/checkout.tsx"), ...fileOf(`words/${language}.ts`)]
+        .map((file) => `<link rel="modulepreload" crossorigin href="/${file}">`)
+        .join(""),
+  };
+}
+
+/** The document with what one page says in it. JSON in a block of data is no script, whatever the policy allows. */
+function fillDocument({ html, preloads }: Built, content: Content): string {
+  const { lang, title, meta, shell, given, embedded, theme } = content;
+  const root = `<html lang="${lang}"${theme ? ` data-theme="${theme}"` : ""}${embedded ? " data-embed" : ""}>`;
+  const data = given
+    ? `<script type="application/json" id="given">${JSON.stringify(given).replaceAll("<", "\\u003c")}</script>`
+    : "";
+  return html
+    .replace(/<html[^>]*>/, () => root)
+    .replace(/<title>.*<\/title>/, () => `${headOf(title, meta)}${preloads(lang)}`)
+    .replace('<div id="root"></div>', () => `<div id="root">${shell}</div>${data}`);
+}
+
 /** Serve the built web app: its files, and one document for every page. Only the checkout may be framed by others. */
 export async function servePages(app: FastifyInstance, { root, development }: PagesOptions): Promise<void> {
-  let html: string | undefined;
-  const document = async (reply: FastifyReply, status: number, ancestors: string, styles?: string) => {
-    html ??= await readFile(join(root, "index.html"), "utf8");
-    return (
-      reply
-        .code(status)
-        .type("text/html; charset=utf-8")
-        .header("Content-Security-Policy", policy(ancestors, styles))
-        .header("Referrer-Policy", "strict-origin-when-cross-origin")
-        .header("X-Content-Type-Options", "nosniff")
-        // Each is somebody's own: a checkout, an account, a link from a mail.
-        .header("X-Robots-Tag", "noindex")
-        .header("Cache-Control", "no-cache")
-        .send(html)
-    );
+  let built: Promise<Built> | undefined;
+  const readDocument = () => {
+    built ??= readBuilt(root).catch((error) => {
+      built = undefined;
+      throw error;
+    });
+    return built;
   };
+  const document = async (
+    reply: FastifyReply,
+    status: number,
+    { ancestors = "'none'", styles = "", filled = undefined as string | undefined } = {},
+  ) =>
+    reply
+      .code(status)
+      .type("text/html; charset=utf-8")
+      .header("Content-Security-Policy", policy(ancestors, styles))
+      .header("Referrer-Policy", "strict-origin-when-cross-origin")
+      .header("X-Content-Type-Options", "nosniff")
+      // Each is somebody's own: a checkout, an account, a link from a mail.
+      .header("X-Robots-Tag", "noindex")
+      // A page that is filled holds what only its reader may see.
+      .header("Cache-Control", filled === undefined ? "no-cache" : "private, no-store")
+      .send(filled ?? (await readDocument()).html);
   await app.register(fastifyStatic, {
     root,
     index: false,
     wildcard: false,
     preCompressed: true,
     // It is a page, with what pages may do, and never a mere file.
-    globIgnore: ["index.html*"],
+    globIgnore: ["index.html*", manifest_path],
     setHeaders(reply, path) {
       reply.header("X-Content-Type-Options", "nosniff");
       // Names under assets/ carry a hash of their content.
@@ -84,12 +129,19 @@ export async function servePages(app: FastifyInstance, { root, development }: Pa
       }
     },
   });
-  for (const path of pages)
-    app.get(path, (_request, reply) => document(reply, 200, path.startsWith("/checkout/") ? "*" : "'none'"));
+  for (const path of pages) app.get(path, (_request, reply) => document(reply, 200));
+  for (const path of checkoutPages) {
+    app.get<{ Params: { client_secret: string } }>(path, async (request, reply) => {
+      const read = await readDocument();
+      const content = await readCheckoutPage(app, request, read.languages);
+      const { status, ancestors } = content;
+      return document(reply, status, { ancestors, filled: fillDocument(read, content) });
+    });
+  }
   for (const path of development ? developmentPages : []) {
     // Mails bring their styles along, and the inbox's frame inherits what its page may do.
     const styles = path === "/mail" ? " 'unsafe-inline'" : "";
-    app.get(path, (request, reply) => document(reply, isFromHere(request) ? 200 : 404, "'none'", styles));
+    app.get(path, (request, reply) => document(reply, isFromHere(request) ? 200 : 404, { styles }));
   }
   app.get<{ Querystring: { error?: unknown } }>("/", (request, reply) => {
     const { error } = request.query;
@@ -103,7 +155,7 @@ export async function servePages(app: FastifyInstance, { root, development }: Pa
       request.method === "GET" &&
       (request.headers.accept ?? "").includes("text/html") &&
       !/^\/(v1|api)\//.test(request.url);
-    if (wantsPage) return document(reply, 404, "'none'");
+    if (wantsPage) return document(reply, 404);
     return reply.code(404).send({ error: "ResourceNotFound", detail: "Not found" });
   });
 }

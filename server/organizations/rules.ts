@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { CheckoutOrganization, Organization, OrganizationUpdate } from "../../shared/api/organizations.ts";
-import { type Fault, fault } from "../../shared/errors.ts";
+import { ApiError, type Fault, fault } from "../../shared/errors.ts";
 import type { organization } from "./tables.ts";
 
 export type OrganizationRow = typeof organization.$inferSelect;
@@ -206,6 +206,13 @@ export function isEmbedAllowed(origin: string, hosts: readonly string[]): boolea
     const [host = "", wanted = own] = pattern.toLowerCase().split(":");
     return wanted === own && (host.startsWith("*.") ? hostname.endsWith(host.slice(1)) : hostname === host);
   });
+}
+
+/** Refuse a page that a checkout is to be shown in, where the seller names those that may and it is none of them (CHK-25). */
+export function checkEmbed(seller: OrganizationRow, origin: string): void {
+  const { embed_hosts, embed_hosts_enforced } = organizationOut(seller);
+  if (embed_hosts_enforced && !isEmbedAllowed(origin, embed_hosts))
+    throw new ApiError("EmbedHostNotAllowed", "This page may not embed the checkouts of this seller.");
 }
 
 /** Whether an address is a page of the seller's: on its website, or where its checkouts may be embedded. */

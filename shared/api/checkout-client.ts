@@ -1,11 +1,16 @@
 import { z } from "zod";
-import type { Resource } from "../contract.ts";
+import { instant, type Resource } from "../contract.ts";
 import { buyerInput, checkoutFields } from "./checkouts.ts";
 import { unlessNull } from "./fields.ts";
 import { CheckoutOrganization } from "./organizations.ts";
 
 /** A sale in the making, as its buyer sees it. */
-export const CheckoutPublic = z.object({ ...checkoutFields, organization: CheckoutOrganization });
+export const CheckoutPublic = z.object({
+  ...checkoutFields,
+  organization: CheckoutOrganization,
+  /** The seller's time from which later charges count: now, and once it is confirmed, when that was. */
+  as_of: instant,
+});
 export type CheckoutPublic = z.output<typeof CheckoutPublic>;
 
 /** The same once it is confirmed. The token opens the customer portal; null where the buyer has not proved who they are. */

@@ -326,6 +326,10 @@ describe("GET /buy/:secret", () => {
     const refused = await open(made, "?embed_origin=https://evil.example", "text/html");
     expect([refused.status, JSON.parse(refused.text).error]).toEqual([403, "EmbedHostNotAllowed"]);
     expect((await opened(made)).checkout.embed_origin).toBeNull();
+    // Nor by the call that any page can make.
+    const body = { products: (await book()).id, embedOrigin: "https://evil.example" };
+    const called = await floe.request("POST", "/api/auth/checkout", { body, headers: { origin: floe.url } });
+    expect([called.status, called.text]).toEqual([403, expect.stringContaining("may not embed")]);
     await settings(false);
     expect(await origin("https://evil.example")).toBe("https://evil.example");
   });

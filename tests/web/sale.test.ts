@@ -340,13 +340,20 @@ describe("a sale in the overlay of a shop on another origin", () => {
     expect(await ordersOf(email)).toHaveLength(1);
   });
 
-  test("a checkout made for another origin loads but tells this one nothing", async () => {
-    href = (await checkout({ embed_origin: "https://shop.example" })).url;
+  test.each([
+    ["for another origin", { embed_origin: "https://shop.example" }],
+    ["for no page at all", {}],
+  ])("a checkout that was made %s is not shown, and can be left", async (_name, fields) => {
+    const { url } = await checkout(fields);
+    href = url;
     await page.goto(origin);
+    const refused = page.waitForEvent("console", (line) => line.text().includes("frame-ancestors"));
     await page.getByRole("link", { name: "Buy" }).click();
-    await page.frameLocator("iframe").getByLabel("E-mail").waitFor();
-    await page.waitForTimeout(300);
-    expect(await page.getByText("Loading checkout…").count()).toBe(1);
+    await refused;
+    expect(await page.frameLocator("iframe").getByLabel("E-mail").count()).toBe(0);
+    complaints.length = 0;
+    await page.getByRole("button", { name: "Close" }).click();
+    await expect(page.getByRole("dialog").waitFor({ state: "detached" })).resolves.toBeUndefined();
   });
 });
 

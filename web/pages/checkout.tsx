@@ -1,4 +1,5 @@
 import { type FormEvent, lazy, Suspense, useEffect, useRef, useState } from "react";
+import { sellableCountries } from "../../shared/countries.ts";
 import { decimalMoney, minimumAmount, parseMoney } from "../../shared/money.ts";
 import { accentOf } from "../accent.ts";
 import type { Checkout } from "../api.ts";
@@ -11,6 +12,7 @@ import {
   openPriceOf,
   type Values,
 } from "../checkout-form.ts";
+import { given } from "../given.ts";
 import { announce, isEmbedded, tellParent } from "../parent.ts";
 import { Address } from "../parts/Address.tsx";
 import { Business } from "../parts/Business.tsx";
@@ -39,6 +41,9 @@ const StripeCard = lazy(() => import("../parts/StripeCard.tsx"));
 /** What the buyer chose, or what was proposed: the line of it is the last. */
 const chosenAmount = (checkout: Checkout): number => linesOf(checkout).at(-1)?.amount ?? checkout.amount;
 
+/** Where the buyer seems to be, by their address in the network. */
+const countryHere = () => sellableCountries.find((country) => country === given?.country);
+
 const valuesOf = (checkout: Checkout): Values => {
   const address = checkout.customer_billing_address;
   return {
@@ -48,7 +53,7 @@ const valuesOf = (checkout: Checkout): Values => {
     business: String(checkout.is_business_customer),
     company: checkout.customer_billing_name ?? "",
     tax_id: checkout.customer_tax_id ?? "",
-    country: address?.country ?? "",
+    country: address?.country ?? countryHere() ?? "",
     line1: address?.line1 ?? "",
     line2: address?.line2 ?? "",
     city: address?.city ?? "",
@@ -101,6 +106,13 @@ function Form({ order }: { order: Order }) {
   useEffect(() => {
     if (attempt > 0) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }, [attempt]);
+
+  // The country that is proposed counts for the tax, as one that is chosen.
+  const proposed = checkout.status === "open" && asksForAddress(checkout) && !checkout.customer_billing_address;
+  const country = proposed ? countryHere() : undefined;
+  useEffect(() => {
+    if (country) void update({ customer_billing_address: { country } });
+  }, [country, update]);
 
   const open = openPriceOf(checkout);
   const least = open?.amount_type === "custom" ? open.minimum_amount || minimumAmount(checkout.currency) : 0;

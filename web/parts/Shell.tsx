@@ -52,7 +52,7 @@ export function Shell({ title, wide = false, links = [], aside, children }: Prop
       </header>
       <main>{children}</main>
       <footer>
-        <span>Sold from this server, by floe.</span>
+        <span>Powered by floe</span>
       </footer>
     </div>
   );

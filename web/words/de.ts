@@ -176,5 +176,9 @@ export const words: Words = {
     "Diese Kasse gibt es nicht",
     "Vielleicht ist die Adresse abgeschnitten. Öffnen Sie den Link noch einmal dort, wo Sie ihn gefunden haben.",
   ],
+  dead_link: [
+    "Dieses Angebot gibt es nicht mehr",
+    "Der Link ist vielleicht alt oder unvollständig. Bitten Sie dort, wo Sie ihn gefunden haben, um einen neuen. Es wurde nichts abgebucht.",
+  ],
   not_loaded: "Die Kasse konnte nicht geladen werden",
 };

@@ -155,6 +155,10 @@ export const words = {
     "There is no such checkout",
     "The address may be cut short. Open the link again from where you found it.",
   ] as [string, string],
+  dead_link: [
+    "This offer is not available any more",
+    "The link may be old, or cut short. Ask for a new one where you found it. You have not been charged.",
+  ] as [string, string],
   not_loaded: "The checkout could not be loaded",
 };
 

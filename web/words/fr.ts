@@ -176,5 +176,9 @@ export const words: Words = {
     "Ce paiement n’existe pas",
     "L’adresse est peut-être incomplète. Ouvrez de nouveau le lien là où vous l’avez trouvé.",
   ],
+  dead_link: [
+    "Cette offre n’est plus disponible",
+    "Le lien est peut-être ancien ou incomplet. Demandez-en un nouveau là où vous l’avez trouvé. Rien n’a été débité.",
+  ],
   not_loaded: "Le paiement n’a pas pu être chargé",
 };

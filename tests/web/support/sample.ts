@@ -170,6 +170,7 @@ export function makeCheckout(url: string, fields: Partial<FakeCheckout>): FakeCh
     discount: null,
     attached_custom_fields: [],
     organization: { ...seller, id: organization_id, created_at: at },
+    as_of: at,
     ...fields,
   };
   return readCheckout(made);

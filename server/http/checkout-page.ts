@@ -1,0 +1,158 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { z } from "zod";
+import type { CheckoutPublic } from "../../shared/api/checkout-client.ts";
+import { webPageOf } from "../../shared/destinations.ts";
+import { pickLanguage, readLocale } from "../../shared/locales.ts";
+import { plainText } from "../../shared/markdown.ts";
+import { formatMoney } from "../../shared/money.ts";
+import { countryOf } from "../lib/places.ts";
+
+type Checkout = z.input<typeof CheckoutPublic>;
+
+/** What one page's document says beyond the common one; texts are as they are, and are escaped where they are put in. */
+export type Content = {
+  status: number;
+  lang: string;
+  title: string;
+  /** Properties and names of `meta`, as `og:title`, with what they say. */
+  meta: Record<string, string>;
+  /** HTML of what is seen before any script has run. */
+  shell: string;
+  /** What the page would ask for first. */
+  given: object | null;
+  /** Who may show the page in a frame, as `frame-ancestors` has it. */
+  ancestors: string;
+  embedded: boolean;
+  theme: "light" | "dark" | undefined;
+};
+
+const description_most = 200;
+/** A scheme, a host and a port; a host may hold signs that mean something in a policy. */
+const plainOrigin = /^https?:\/\/[\w.[\]:-]+$/;
+
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+
+/** What is said of a product where its page is shared, or listed. */
+export function describeOffer({
+  name,
+  description,
+  seller,
+  picture,
+  price,
+}: {
+  name: string;
+  description: string | null;
+  seller: string;
+  picture: string | null | undefined;
+  price: string | null;
+}): Pick<Content, "title" | "meta"> {
+  const title = `${name} · ${seller}`;
+  const about = plainText(description ?? "", description_most) || (price ? `${name}, ${price}` : name);
+  const image = webPageOf(picture)?.href;
+  return {
+    title,
+    meta: {
+      description: about,
+      "og:type": "website",
+      "og:title": name,
+      "og:site_name": seller,
+      "og:description": about,
+      ...(image && { "og:image": image }),
+      "twitter:card": image ? "summary_large_image" : "summary",
+    },
+  };
+}
+
+const metaTag = ([name, text]: [string, string]): string =>
+  `<meta ${name.startsWith("og:") ? "property" : "name"}="${name}" content="${escapeHtml(text)}">`;
+
+/** The title of a page and what is said of it, for its `head`. */
+export const headOf = (title: string, meta: Record<string, string>): string =>
+  `<title>${escapeHtml(title)}</title>${Object.entries(meta).map(metaTag).join("")}`;
+
+/** The reader's own first language, of what a browser says. */
+const languageOf = ({ headers }: FastifyRequest): string | undefined =>
+  headers["accept-language"]?.split(",")[0]?.split(";")[0]?.trim();
+
+const ghost = (name: string): string => `<span class="ghost ${name}"></span>`;
+
+/** The checkout's frame with what it is about, in the very places where the page will put it. */
+function drawShell({ organization, product, ...checkout }: Checkout, locale: string): string {
+  const logo = webPageOf(organization.branding.logo_url ?? organization.avatar_url)?.href;
+  const picture = product.medias.find(({ mime_type }) => mime_type.startsWith("image/"))?.public_url;
+  const due = checkout.is_payment_required ? checkout.total_amount : 0;
+  const seller = logo
+    ? `<img src="${escapeHtml(logo)}" alt="">`
+    : `<span class="initial" aria-hidden="true">${escapeHtml(organization.name.slice(0, 1).toUpperCase())}</span>`;
+  const what = `${picture ? `<img class="picture" src="${escapeHtml(picture)}" alt="">` : ""}<h1>${escapeHtml(product.name)}</h1>`;
+  const total = escapeHtml(formatMoney(due, checkout.currency, locale));
+  return `<div class="checkout" aria-busy="true"><section class="water"><p class="seller">${seller}<span class="seller-name">${escapeHtml(organization.name)}</span></p><div class="bought"><div class="what">${what}</div><p class="total"><span class="money">${total}</span></p></div></section><main class="ice"><div class="stack" aria-hidden="true">${ghost("title")}${ghost("input").repeat(3)}</div></main></div>`;
+}
+
+/** The origin that may show a checkout in a frame: the one that it was made for (CHK-25). */
+function ancestorsOf({ embed_origin }: Checkout): string {
+  const origin = webPageOf(embed_origin)?.origin;
+  return origin && plainOrigin.test(origin) ? origin : "'none'";
+}
+
+/**
+ * Read the checkout of a page the way that the page itself would, by the very request, so that it is let through, limited and
+ * answered the same. Where that fails, the page asks again, and says what is wrong.
+ */
+export async function readCheckoutPage(
+  app: FastifyInstance,
+  request: FastifyRequest<{ Params: { client_secret: string } }>,
+  languages: readonly string[],
+): Promise<Content> {
+  const { embed, theme } = request.query as Record<string, unknown>;
+  const common = {
+    embedded: embed === "true",
+    theme: theme === "light" || theme === "dark" ? (theme as "light" | "dark") : undefined,
+  };
+  const forwarded = request.headers["x-forwarded-for"];
+  const answer = await app.inject({
+    method: "GET",
+    url: `/v1/checkouts/client/${encodeURIComponent(request.params.client_secret)}`,
+    headers: {
+      "user-agent": request.headers["user-agent"] ?? "",
+      ...(forwarded === undefined ? {} : { "x-forwarded-for": forwarded }),
+      ...(request.headers.cookie === undefined ? {} : { cookie: request.headers.cookie }),
+    },
+    remoteAddress: request.socket.remoteAddress ?? "",
+  });
+  if (answer.statusCode !== 200) {
+    // Nothing is for sale on such a page; of any other failure nobody knows.
+    const isOver = answer.statusCode === 404 || answer.statusCode === 410;
+    const { language } = pickLanguage(readLocale(languageOf(request)), languages);
+    return {
+      ...common,
+      status: isOver ? answer.statusCode : 200,
+      lang: language,
+      title: "floe",
+      meta: {},
+      shell: "",
+      given: null,
+      ancestors: isOver ? "*" : "'none'",
+    };
+  }
+  const checkout = answer.json() as Checkout;
+  const { language, locale } = pickLanguage(readLocale(checkout.locale, languageOf(request)), languages);
+  const { product, organization } = checkout;
+  const picture = product.medias.find(({ mime_type }) => mime_type.startsWith("image/"))?.public_url;
+  const price = formatMoney(checkout.total_amount, checkout.currency, locale);
+  return {
+    ...common,
+    status: 200,
+    lang: language,
+    ...describeOffer({
+      name: product.name,
+      description: product.description,
+      seller: organization.name,
+      picture: picture ?? organization.branding.logo_url ?? organization.avatar_url,
+      price,
+    }),
+    shell: drawShell(checkout, locale),
+    given: { checkout, country: countryOf(request.ip) },
+    ancestors: ancestorsOf(checkout),
+  };
+}

@@ -1,0 +1,23 @@
+import { Frame, Shell } from "../parts/Shell.tsx";
+import { Speaking, useSpeech } from "../speech.tsx";
+
+function DeadLink() {
+  const [title, text] = useSpeech().words.dead_link;
+  return (
+    <Shell title={title}>
+      <div className="card stack">
+        <h1>{title}</h1>
+        <p className="soft">{text}</p>
+      </div>
+    </Shell>
+  );
+}
+
+/** What a link of a seller leads to that nothing can be bought through; any other leads on to a checkout. */
+export default function BuyPage() {
+  return (
+    <Speaking locale={null} before={<Frame />}>
+      <DeadLink />
+    </Speaking>
+  );
+}
