@@ -6,9 +6,9 @@
  *
  *   node bench/sales.mjs [--list]           needs Node 24, as it reads TypeScript; --list prints a sale's statements
  */
-import { connect, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startPostgres } from "../tests/support/postgres.ts";
+import { openCountingProxy } from "./support/proxy.mjs";
 
 const confirm_statements_max = 28;
 const sale_statements_max = 60;
@@ -16,56 +16,9 @@ const parallel = [1, 8, 32];
 const seconds = 6;
 const sales_counted = 30;
 
-/** A way to the database that counts the statements that pass, and keeps their texts while asked to. */
-async function countingProxy(databaseUrl) {
-  const target = new URL(databaseUrl);
-  const [host, port] = [target.hostname, Number(target.port)];
-  const seen = { count: 0, texts: undefined };
-  const server = createServer((client) => {
-    const database = connect(port, host);
-    const named = new Map();
-    let rest = Buffer.alloc(0);
-    let isStarted = false;
-    const note = (text) => {
-      seen.count += 1;
-      seen.texts?.push(text);
-    };
-    client.on("data", (chunk) => {
-      database.write(chunk);
-      rest = Buffer.concat([rest, chunk]);
-      for (;;) {
-        const head = isStarted ? 1 : 0;
-        if (rest.length < head + 4) break;
-        const length = head + rest.readInt32BE(head);
-        if (rest.length < length) break;
-        const message = rest.subarray(0, length);
-        rest = rest.subarray(length);
-        if (!isStarted) {
-          isStarted = true;
-          continue;
-        }
-        const type = String.fromCharCode(message[0]);
-        const strings = message.subarray(5).toString("utf8").split("\0");
-        if (type === "Q") note(strings[0]);
-        if (type === "P") named.set(strings[0], strings[1]);
-        if (type === "B") note(named.get(strings[1]) ?? "");
-      }
-    });
-    database.on("data", (chunk) => client.write(chunk));
-    const end = () => {
-      client.destroy();
-      database.destroy();
-    };
-    for (const socket of [client, database]) socket.on("error", end).on("close", end);
-  });
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  target.port = String(server.address().port);
-  return { url: target.href, seen, close: () => server.close() };
-}
-
 const { start } = await import("../tests/support/floe.ts");
 const postgres = await startPostgres();
-const proxy = await countingProxy(postgres.url);
+const proxy = await openCountingProxy(postgres.url);
 const open = { databaseUrl: proxy.url, listen: true, settings: { FLOE_EMAIL_VERIFICATION: "off" } };
 const ask = async (floe, method, path, body, token) => {
   const answer = await fetch(`${floe.url}${path}`, {
@@ -123,19 +76,19 @@ const steps = {};
   const floe = await start(open);
   const sell = await openShop(floe);
   await sell();
-  proxy.seen.texts = [];
+  proxy.seen.statements = [];
   let at = 0;
   await sell((name) => {
-    steps[name] = proxy.seen.texts.slice(at);
-    at = proxy.seen.texts.length;
+    steps[name] = proxy.seen.statements.slice(at);
+    at = proxy.seen.statements.length;
   });
-  proxy.seen.texts = undefined;
+  proxy.seen.statements = undefined;
   await floe.close();
 }
 for (const [name, list] of Object.entries(steps)) {
   console.log(`statements of ${name}`.padEnd(46), String(list.length).padStart(8));
   if (process.argv.includes("--list"))
-    for (const text of list) console.log(`  ${text.replace(/\s+/g, " ").slice(0, 150)}`);
+    for (const { text } of list) console.log(`  ${text.replace(/\s+/g, " ").slice(0, 150)}`);
 }
 
 // As the server runs: with all that follows from a sale.
