@@ -13,6 +13,7 @@ import { buyRoute } from "./http/buy.ts";
 import { checkoutSession } from "./http/checkout-session.ts";
 import { development as developmentRoutes } from "./http/development.ts";
 import { discordBot } from "./http/discord.ts";
+import { documentsRoute } from "./http/documents.ts";
 import { answerError } from "./http/errors.ts";
 import { mediaRoute, storageRoutes } from "./http/files.ts";
 import { health } from "./http/health.ts";
@@ -29,6 +30,7 @@ import { reference } from "./http/reference.ts";
 import { checkoutStream } from "./http/stream.ts";
 import { stripeWebhook } from "./http/stripe-webhook.ts";
 import { testCheckoutForm } from "./http/test-checkout-form.ts";
+import { openDocument } from "./invoices/service.ts";
 import { open_bytes_max } from "./lib/body.ts";
 import type { Deps } from "./lib/context.ts";
 import { newId } from "./lib/ids.ts";
@@ -103,6 +105,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
       });
     }
     buyRoute(scope, deps, { open: openLink, preview: previewLink }, opening);
+    documentsRoute(scope, deps, openDocument);
     discordBot(scope, deps, identify);
     const streams = { deps, tail, identify };
     checkoutStream(scope, {

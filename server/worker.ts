@@ -8,7 +8,7 @@ import { redemptionCount } from "./discounts/jobs.ts";
 import { disputeFollowing } from "./disputes/jobs.ts";
 import { fileSweeps } from "./files/jobs.ts";
 import { idempotencyCleaning } from "./http/idempotency.ts";
-import { invoicePrinting } from "./invoices/jobs.ts";
+import { confirmations, invoicePrinting } from "./invoices/jobs.ts";
 import type { Deps } from "./lib/context.ts";
 import { reviveDeadLetters } from "./lib/due.ts";
 import { mailCleaning, mailDelivery, warnOfUnsentMail } from "./lib/mail.ts";
@@ -34,6 +34,7 @@ export const dueWork: readonly Sweep[] = [
   webhookArchive,
   deliveries,
   mailDelivery,
+  confirmations,
   invoicePrinting,
   answerMoves([renameOrderAnswers, renameCheckoutAnswers]),
 ];

@@ -35,7 +35,7 @@ const own_rooms: Record<string, RegExp> = {
   payments: /^(settlement|setups|methods|notices)$/,
   discounts: /^redemption$/,
   checkouts: /^(access|choose|confirm|customer|plan-update|quote|signed-quote)$/,
-  invoices: /^(document|electronic|fonts|page|pdf|printer|words|worker)$/,
+  invoices: /^(document|electronic|fonts|letter|page|pdf|printer|sums|words|worker)$/,
   catalog: /^(current|changes)$/,
 };
 /** Where a store reads tables that are not to its left, and why. */

@@ -1,8 +1,12 @@
-import type { CheckoutPublic } from "../../shared/api/checkout-client.ts";
+import type { CheckoutOrder, CheckoutPublic } from "../../shared/api/checkout-client.ts";
 import type { Checkout } from "../../shared/api/checkouts.ts";
+import { notFound } from "../../shared/errors.ts";
 import type { Config } from "../config.ts";
 import { discountBaseOut } from "../discounts/rules.ts";
+import { confirmedTo } from "../invoices/letter.ts";
+import { hasInvoice } from "../invoices/rules.ts";
 import type { Clock } from "../lib/clock.ts";
+import { computeTotals, type OrderAggregate } from "../orders/rules.ts";
 import { checkoutOrganizationOut, type OrganizationRow } from "../organizations/rules.ts";
 import { attachedOut, checkoutProductOut, priceOut } from "../products/rules.ts";
 import { computeFlags, computeTrial, seatBounds } from "./quote.ts";
@@ -66,6 +70,20 @@ export function serializeCheckout(aggregate: CheckoutAggregate, shown: Shown): C
   return {
     ...serializeCommon(aggregate, shown),
     customer_external_id: aggregate.row.external_customer_id,
+  };
+}
+
+/** The order that a checkout has become, as its buyer sees it. */
+export function serializeBought({ order, ...parts }: OrderAggregate, seller: OrganizationRow): CheckoutOrder {
+  const { invoice_number, ...fields } = order;
+  if (invoice_number === null) throw notFound();
+  return {
+    ...fields,
+    ...computeTotals(order),
+    invoice_number,
+    items: parts.items.map(({ label, amount }) => ({ label, amount })),
+    is_invoice_available: hasInvoice(order),
+    confirmation_email: confirmedTo({ order, ...parts }, seller),
   };
 }
 

@@ -8,12 +8,14 @@ import { ApiError, type Fault, fault, invalid, notFound } from "../../shared/err
 import { untaxed } from "../../shared/pricing.ts";
 import { checkAnswers } from "../custom-fields/rules.ts";
 import { findCustomerByEmail } from "../customers/store.ts";
+import { answerLink, fetchDocument } from "../invoices/service.ts";
 import { atClockOf } from "../lib/clock.ts";
 import { type Ctx, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { countryOf } from "../lib/places.ts";
 import { transact } from "../lib/unit-of-work.ts";
+import { findOrder } from "../orders/store.ts";
 import { checkEmbed, isLocal, isOwnPage } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import type { PriceRow } from "../products/rules.ts";
@@ -27,7 +29,7 @@ import { planChange, type Sent } from "./plan-update.ts";
 import { pricesWith, quoteBasket, seatBounds } from "./quote.ts";
 import { emitCheckout } from "./reactions.ts";
 import { asksForAddress, type CheckoutAggregate, type CheckoutRow, lifetime_ms } from "./rules.ts";
-import { buildUrl, serializeCheckout, serializePublicCheckout } from "./serialize.ts";
+import { buildUrl, serializeBought, serializeCheckout, serializePublicCheckout } from "./serialize.ts";
 import * as store from "./store.ts";
 
 type Create = ReturnType<typeof CheckoutCreate.parse>;
@@ -196,6 +198,16 @@ async function update(
   return { ...aggregate, row };
 }
 
+/** The sale that a checkout has become; while it is under way there is none. */
+async function findBought(asked: Ctx, client_secret: string) {
+  const { aggregate, seller, ctx } = await findOfBuyer(asked, client_secret);
+  const { status, organization_id, order_id } = aggregate.row;
+  const sale =
+    status === "succeeded" && order_id !== null ? await findOrder(ctx.db, organization_id, order_id) : undefined;
+  if (!sale) throw notFound();
+  return { sale, seller, ctx };
+}
+
 /** The buyer's side of checkouts. */
 export const checkoutClientService: Service<typeof checkoutClient, Ctx> = {
   async get(ctx, { params }) {
@@ -209,6 +221,18 @@ export const checkoutClientService: Service<typeof checkoutClient, Ctx> = {
       return serializePublicCheckout(await update(tx, own, aggregate, opened, body, "buyer"), seller, own);
     }),
   confirm: (ctx, { params, body }) => confirmCheckout(ctx, params.client_secret, body),
+  async order(ctx, { params }) {
+    const { sale, seller } = await findBought(ctx, params.client_secret);
+    return serializeBought(sale, seller);
+  },
+  async invoice(ctx, { params }) {
+    const { sale, ctx: own } = await findBought(ctx, params.client_secret);
+    return answerLink(await fetchDocument(own, sale, "invoice"));
+  },
+  async receipt(ctx, { params }) {
+    const { sale, ctx: own } = await findBought(ctx, params.client_secret);
+    return answerLink(await fetchDocument(own, sale, "receipt"));
+  },
 };
 
 /** Start a checkout for whoever opened a link of this organization. */

@@ -2,7 +2,8 @@ import type { DocumentProps } from "@react-pdf/renderer";
 import { Document, Image, Page, StyleSheet, Text, View } from "@react-pdf/renderer";
 import { createElement as h, type ReactElement, type ReactNode } from "react";
 import { formatMoney } from "../../shared/money.ts";
-import { addressLines, type InvoiceDocument, type InvoiceTax, type Logo, type Party } from "./document.ts";
+import { addressLines, type InvoiceDocument, type Logo, type Party } from "./document.ts";
+import { type Sum, sumsOf } from "./sums.ts";
 import { wordsOf } from "./words.ts";
 
 type Style = Parameters<typeof StyleSheet.create>[0][string];
@@ -46,6 +47,14 @@ const styles = StyleSheet.create({
   footPage: { fontSize: 8 },
 });
 
+/** How a line beneath the others looks, as a row and as a text. */
+const weights: Record<Sum["weight"], [row: Style, text: Style]> = {
+  plain: [{}, {}],
+  grand: [styles.grand, styles.large],
+  soft: [{}, styles.soft],
+  due: [styles.due, styles.strong],
+};
+
 const startsRight = /^[^\p{L}]*[\p{Script=Arabic}\p{Script=Hebrew}]/u;
 
 /** A long word without a place to break it, such as an address of the web, is broken where the line ends. */
@@ -73,8 +82,6 @@ export function pageOf(document: InvoiceDocument, { fonts, spell, logo }: Settin
   const words = wordsOf(document.language);
   const { kind, currency, seller, buyer } = document;
   const money = (amount: number) => spaced(formatMoney(amount, currency, words.locale));
-  const percent = (rate: string) =>
-    spaced(new Intl.NumberFormat(words.locale, { maximumFractionDigits: 4 }).format(rate as Intl.StringNumericLiteral));
   const day = (date: string) =>
     new Intl.DateTimeFormat(words.locale, { dateStyle: "long", timeZone: "UTC" }).format(new Date(`${date}T00:00:00Z`));
   /** A text of a stranger, in the direction of its script. */
@@ -122,22 +129,8 @@ export function pageOf(document: InvoiceDocument, { fonts, spell, logo }: Settin
       given(label, { ...styles.totalLabel, ...text }),
       h(Text, { style: [styles.text, text] }, money(amount)),
     );
-  const taxLabel = ({ name, rate, taxable_amount }: InvoiceTax) => {
-    const own = words.taxes[name as keyof typeof words.taxes] ?? name;
-    return (document.is_tax_inclusive ? words.included : words.rated)(own, percent(rate), money(taxable_amount));
-  };
-  const { reference, discount, balance_amount, paid_amount, due_amount, total_amount } = document;
-  const plain = document.subtotal_amount === total_amount && discount === null;
-  const totals = [
-    plain ? null : sum(words.subtotal, document.subtotal_amount),
-    discount && sum([words.discount, discount.label].filter(Boolean).join(": "), -discount.amount),
-    ...(document.is_tax_inclusive ? [] : document.tax.map((tax) => sum(taxLabel(tax), tax.amount))),
-    sum(words.total[kind], total_amount, styles.grand, styles.large),
-    ...(document.is_tax_inclusive ? document.tax.map((tax) => sum(taxLabel(tax), tax.amount, {}, styles.soft)) : []),
-    balance_amount === 0 ? null : sum(balance_amount < 0 ? words.credit : words.debt, balance_amount),
-    paid_amount === 0 ? null : sum(kind === "credit_note" ? words.refunded : words.paid, paid_amount),
-    kind === "invoice" ? sum(words.due, due_amount, styles.due, styles.strong) : null,
-  ];
+  const { reference } = document;
+  const totals = sumsOf(document).map(({ label, amount, weight }) => sum(spaced(label), amount, ...weights[weight]));
   const notes = [document.tax_reason === "reverse_charge" ? words.reverse_charge : null, document.note];
   const isAmerican = ["US", "CA", "MX"].includes(seller.address?.country ?? "");
   const title = `${words[kind]} ${document.number}`;

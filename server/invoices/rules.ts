@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { allocate, fractionOf } from "../../shared/money.ts";
-import { computeTotals, isPaid, type OrderAggregate } from "../orders/rules.ts";
+import { computeTotals, isPaid, type OrderAggregate, type OrderRow } from "../orders/rules.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
 import type { PaymentRow } from "../payments/rules.ts";
 import type { RefundRow } from "../refunds/rules.ts";
@@ -167,9 +167,12 @@ export const digestDocument = (document: InvoiceDocument, logo_path: string | nu
 /** How a file is called where it is saved. */
 export const fileNameOf = (number: string): string => `${number}.pdf`;
 
-/** The series that a number is the next of (ORD-19, ORD-26): an organization's credit notes, a customer's receipts. */
-export const seriesOf = (kind: "credit_note" | "receipt", slug: string, customer_id: string): string =>
-  kind === "credit_note" ? `${slug.toUpperCase()}-CN` : `RCPT-${customer_id.slice(-12).toUpperCase()}`;
+/** The series of an organization's credit notes. */
+export const seriesOf = (slug: string): string => `${slug.toUpperCase()}-CN`;
+
+/** Whether an order is or was sold, and says to whom: its invoice can be printed (ORD-22). */
+export const hasInvoice = ({ status, billing_name, billing_address }: OrderRow): boolean =>
+  status !== "draft" && status !== "void" && Boolean(billing_name?.trim()) && billing_address !== null;
 
 /** Where the picture of an address of ours is kept. */
 export const pathOfMedia = (url: string | null | undefined): string | null =>

@@ -3,29 +3,34 @@ import type { Service } from "../../shared/contract.ts";
 import { ApiError, notFound } from "../../shared/errors.ts";
 import { dropFile, finishFile, keepFile, linkFile } from "../files/service.ts";
 import { findPublic } from "../files/store.ts";
+import { serverClock } from "../lib/clock.ts";
 import { type Ctx, type Deps, organizationOf, type Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
+import { queueMail } from "../lib/mail.ts";
 import { Relayed } from "../lib/relayed.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { isPaid, type OrderAggregate, type OrderRow } from "../orders/rules.ts";
+import type { OrderAggregate, OrderRow } from "../orders/rules.ts";
 import { markInvoiced } from "../orders/service.ts";
-import { findOrder } from "../orders/store.ts";
+import { findOrder, takeConfirmations } from "../orders/store.ts";
 import { findOrganization } from "../organizations/store.ts";
 import { findPaymentOf } from "../refunds/store.ts";
 import { loadRegistrations } from "../tax/store.ts";
 import type { InvoiceDocument, Logo } from "./document.ts";
+import { confirmationMail, linkDocument, readLink } from "./letter.ts";
 import { printDocument } from "./printer.ts";
 import {
   describeDocument,
   digestDocument,
   fileNameOf,
   formatOf,
+  hasInvoice,
   type InvoiceRow,
   pathOfMedia,
   type Sources,
   seriesOf,
 } from "./rules.ts";
 import * as store from "./store.ts";
+import { type Language, languageFor, type Waiting, wordsOf } from "./words.ts";
 
 /** The name of the sweep that prints, as it is woken. */
 export const printing = "invoices.print";
@@ -89,6 +94,62 @@ const ofOrder = ({ organization_id, id }: OrderRow, kind: "invoice" | "receipt")
   refund_id: null,
 });
 
+/**
+ * The address of an invoice or receipt, for whoever wants to read it now: it is printed where it was not yet, or says
+ * something else by now, and until then there is none. An order that has no such document is 404.
+ */
+export async function fetchDocument(
+  ctx: Ctx,
+  { order }: OrderAggregate,
+  kind: "invoice" | "receipt",
+): Promise<{ url: string } | undefined> {
+  const number = kind === "receipt" ? order.receipt_number : hasInvoice(order) ? order.invoice_number : null;
+  if (number === null) throw notFound();
+  const place = ofOrder(order, kind);
+  await schedule(ctx, place, number);
+  return linkOf(ctx, await store.findInvoice(ctx.db, place));
+}
+
+/** What is being printed has no address yet, and nothing is wrong. */
+export const answerLink = (link: { url: string } | undefined): { url: string } =>
+  link ?? (new Relayed(202, null) as never);
+
+/**
+ * What the address of a document in a mail leads to: where the file is now, or what to say while it is being printed. An
+ * address that is no longer good is 404.
+ */
+export async function openDocument(
+  ctx: Ctx,
+  token: string,
+): Promise<{ url: string } | { language: Language; waiting: Waiting }> {
+  const named = readLink(ctx.config, token, serverClock(ctx.clock).now());
+  const sale = named && (await findOrder(ctx.db, named.organization_id, named.order_id));
+  if (!sale) throw notFound();
+  const link = await fetchDocument(ctx, sale, named.kind);
+  if (link) return link;
+  const language = languageFor(sale.customer.locale, sale.order.billing_address?.country ?? null);
+  return { language, waiting: wordsOf(language).waiting };
+}
+
+/**
+ * Tell the buyers of orders that were paid, each once: what is to be told is taken from the orders in the transaction in
+ * which the mails are written.
+ */
+export async function confirmDue(deps: Deps, organization_id: string, ids: readonly string[]): Promise<void> {
+  await transact(deps, async (tx) => {
+    const sales = await takeConfirmations(tx, organization_id, ids);
+    const seller = await findOrganization(tx, organization_id);
+    if (!seller) return;
+    const now = serverClock(deps.clock).now();
+    const letters = sales.map((sale) =>
+      confirmationMail(sale, seller, (kind) =>
+        linkDocument(deps.config, { organization_id, order_id: sale.order.id, kind }, now),
+      ),
+    );
+    await queueMail(tx, deps, ...letters.filter((letter) => letter !== null));
+  });
+}
+
 async function findRefunded(ctx: Ctx, id: string) {
   const refund = await store.findRefund(ctx.db, { organization_id: organizationOf(ctx), id });
   // Money that was taken without need is on no invoice.
@@ -115,17 +176,7 @@ export const invoiceService: Service<typeof operations, Ctx> = {
     if (!link) throw notFound();
     return link;
   },
-  async receipt(ctx, { params }) {
-    const { order } = await findSold(ctx, params.id);
-    if (!isPaid(order.status) || !(await findPaymentOf(ctx.db, order))) throw notFound();
-    const place = ofOrder(order, "receipt");
-    const row = await store.findInvoice(ctx.db, place);
-    const link = await linkOf(ctx, row);
-    if (link) return link;
-    if (!row) await schedule(ctx, place, { series: seriesOf("receipt", "", order.customer_id) });
-    // It is being printed: there is no address yet, and nothing is wrong.
-    return new Relayed(202, null) as never;
-  },
+  receipt: async (ctx, { params }) => answerLink(await fetchDocument(ctx, await findSold(ctx, params.id), "receipt")),
   async generateCreditNote(ctx, { params }) {
     const { refund, place } = await findRefunded(ctx, params.id);
     const sale = await findSold(ctx, refund.order_id);
@@ -133,7 +184,7 @@ export const invoiceService: Service<typeof operations, Ctx> = {
       throw new ApiError("OrderNotEligibleForInvoice", "Nothing is credited before the buyer has the money.");
     checkDetails(sale);
     const seller = await findOrganization(ctx.db, refund.organization_id);
-    await schedule(ctx, place, { series: seriesOf("credit_note", seller?.slug ?? "", refund.customer_id) });
+    await schedule(ctx, place, { series: seriesOf(seller?.slug ?? "") });
   },
   async creditNote(ctx, { params }) {
     const { place } = await findRefunded(ctx, params.id);

@@ -16,7 +16,7 @@ export const invoices = pgTable(
   {
     ...owned(),
     kind: text().$type<DocumentKind>().notNull(),
-    /** Of an invoice that of its order; the others have series of their own. */
+    /** Of an invoice and a receipt those of their order; credit notes are a series of their own. */
     number: text().notNull(),
     order_id: uuid().notNull(),
     /** Of a credit note. */
@@ -41,7 +41,7 @@ export const invoices = pgTable(
   ],
 );
 
-/** The next number of each series but the orders' own: credit notes of an organization, receipts of a customer. */
+/** The next number of each series but the orders' own: the credit notes of an organization. */
 export const documentCounters = pgTable(
   "document_counters",
   {

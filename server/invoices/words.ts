@@ -32,6 +32,19 @@ const words = {
     reverse_charge: "Reverse charge: the customer is liable for the tax.",
     page: (page: number, pages: number) => `Page ${page} of ${pages}`,
     refund_of: (number: string) => `Refund of invoice ${number}`,
+    letter: {
+      subject: (number: string, seller: string) => `Your order ${number} from ${seller}`,
+      paid: (amount: string, seller: string) => `Thank you. ${seller} has received your payment of ${amount}.`,
+      unpaid: (seller: string) => `Thank you for your order from ${seller}. Nothing was charged.`,
+      order: (number: string, date: string) => `Order ${number} of ${date}`,
+      open_invoice: "Open the invoice",
+      open_receipt: "Open the receipt",
+      kept: "The links are good for a year.",
+      questions: (email: string) => `Questions about your order? Write to ${email}.`,
+      fallback: "If the button does not work, open this address:",
+      sent_by: (from: string) => `Sent by ${from}`,
+    },
+    waiting: { title: "One moment", text: "Your document is being made. This page goes on by itself." },
   },
   de: {
     locale: "de-DE",
@@ -65,6 +78,19 @@ const words = {
     reverse_charge: "Steuerschuldnerschaft des Leistungsempfängers.",
     page: (page: number, pages: number) => `Seite ${page} von ${pages}`,
     refund_of: (number: string) => `Erstattung zu Rechnung ${number}`,
+    letter: {
+      subject: (number: string, seller: string) => `Ihre Bestellung ${number} bei ${seller}`,
+      paid: (amount: string, seller: string) => `Vielen Dank. ${seller} hat Ihre Zahlung von ${amount} erhalten.`,
+      unpaid: (seller: string) => `Vielen Dank für Ihre Bestellung bei ${seller}. Es wurde nichts abgebucht.`,
+      order: (number: string, date: string) => `Bestellung ${number} vom ${date}`,
+      open_invoice: "Rechnung öffnen",
+      open_receipt: "Zahlungsbeleg öffnen",
+      kept: "Die Links gelten ein Jahr lang.",
+      questions: (email: string) => `Fragen zu Ihrer Bestellung? Schreiben Sie an ${email}.`,
+      fallback: "Falls die Schaltfläche nicht geht, öffnen Sie diese Adresse:",
+      sent_by: (from: string) => `Gesendet von ${from}`,
+    },
+    waiting: { title: "Einen Moment", text: "Ihr Dokument wird erstellt. Diese Seite geht von selbst weiter." },
   },
   fr: {
     locale: "fr-FR",
@@ -98,11 +124,26 @@ const words = {
     reverse_charge: "Autoliquidation : la taxe est due par le preneur.",
     page: (page: number, pages: number) => `Page ${page} sur ${pages}`,
     refund_of: (number: string) => `Remboursement de la facture ${number}`,
+    letter: {
+      subject: (number: string, seller: string) => `Votre commande ${number} chez ${seller}`,
+      paid: (amount: string, seller: string) => `Merci. ${seller} a bien reçu votre paiement de ${amount}.`,
+      unpaid: (seller: string) => `Merci pour votre commande chez ${seller}. Rien n’a été débité.`,
+      order: (number: string, date: string) => `Commande ${number} du ${date}`,
+      open_invoice: "Ouvrir la facture",
+      open_receipt: "Ouvrir le reçu",
+      kept: "Les liens sont valables un an.",
+      questions: (email: string) => `Des questions sur votre commande ? Écrivez à ${email}.`,
+      fallback: "Si le bouton ne fonctionne pas, ouvrez cette adresse :",
+      sent_by: (from: string) => `Envoyé par ${from}`,
+    },
+    waiting: { title: "Un instant", text: "Votre document est en préparation. Cette page continue d’elle-même." },
   },
 } as const;
 
 export type Language = keyof typeof words;
 export const languages = Object.keys(words) as [Language, ...Language[]];
+/** What is said while a document is being printed. */
+export type Waiting = (typeof words)[Language]["waiting"];
 export const wordsOf = (language: Language) => words[language];
 
 /** Countries where one of these languages is what everybody reads. */

@@ -26,25 +26,28 @@ const loopback = new Set(["localhost", "127.0.0.1", "[::1]"]);
 /** Where a person at this machine reads mail on the page /mail, and nobody else can. */
 const hasInbox = ({ SMTP_URL, development }: Config): boolean => !SMTP_URL && development;
 
-/** Write a mail with the change that it tells of; it is sent as soon as there is a mail server. By the server's clock. */
-export async function queueMail(tx: Tx, deps: Deps, { to, valid_hours, ...letter }: Mail): Promise<void> {
+/** Write mails with the change that they tell of; they are sent as soon as there is a mail server. By the server's clock. */
+export async function queueMail(tx: Tx, deps: Deps, ...letters: readonly Mail[]): Promise<void> {
   const { clock, config, jobs } = deps;
+  if (letters.length === 0) return;
   // Loaded with the first mail: a server that starts has none to write.
   const { renderLetter } = await import("./letter.ts");
-  const subject = oneLine(letter.subject);
   const now = serverClock(clock).now();
-  const id = newId(now);
-  const { text, html } = renderLetter({ ...letter, subject }, config.url);
-  await tx.insert(mails).values({
-    id,
-    to,
-    subject,
-    text: seal(config.secret, text),
-    html: seal(config.secret, html),
-    created_at: now,
-    expires_at: valid_hours === undefined ? null : new Date(now.getTime() + valid_hours * hour_ms),
-    next_attempt_at: hasInbox(config) ? null : now,
+  const rows = letters.map(({ to, valid_hours, ...letter }) => {
+    const subject = oneLine(letter.subject);
+    const { text, html } = renderLetter({ ...letter, subject }, config.url);
+    return {
+      id: newId(now),
+      to,
+      subject,
+      text: seal(config.secret, text),
+      html: seal(config.secret, html),
+      created_at: now,
+      expires_at: valid_hours === undefined ? null : new Date(now.getTime() + valid_hours * hour_ms),
+      next_attempt_at: hasInbox(config) ? null : now,
+    };
   });
+  await tx.insert(mails).values(rows);
   jobs.wake(tx, mailDelivery.name);
 }
 

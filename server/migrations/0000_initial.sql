@@ -570,6 +570,8 @@ CREATE TABLE "orders" (
 	"billing_address" jsonb,
 	"invoice_number" text,
 	"is_invoice_generated" boolean DEFAULT false NOT NULL,
+	"receipt_number" text,
+	"confirmation_due_at" timestamp with time zone,
 	"description" text NOT NULL,
 	"customer_id" uuid NOT NULL,
 	"product_id" uuid NOT NULL,
@@ -584,6 +586,13 @@ CREATE TABLE "orders" (
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"custom_field_data" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	CONSTRAINT "orders_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "receipt_counters" (
+	"organization_id" text NOT NULL,
+	"customer_id" uuid NOT NULL,
+	"next_number" integer NOT NULL,
+	CONSTRAINT "receipt_counters_pkey" PRIMARY KEY("organization_id","customer_id")
 );
 --> statement-breakpoint
 CREATE TABLE "organization" (
@@ -1045,6 +1054,8 @@ ALTER TABLE "orders" ADD CONSTRAINT "orders_customer_id_fkey" FOREIGN KEY ("orga
 ALTER TABLE "orders" ADD CONSTRAINT "orders_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "orders" ADD CONSTRAINT "orders_discount_id_fkey" FOREIGN KEY ("organization_id","discount_id") REFERENCES "public"."discounts"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "orders" ADD CONSTRAINT "orders_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "receipt_counters" ADD CONSTRAINT "receipt_counters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "receipt_counters" ADD CONSTRAINT "receipt_counters_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "payment_customers" ADD CONSTRAINT "payment_customers_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "payment_customers" ADD CONSTRAINT "payment_customers_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "payment_methods" ADD CONSTRAINT "payment_methods_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1179,6 +1190,8 @@ CREATE INDEX "orders_by_customer" ON "orders" USING btree ("organization_id","cu
 CREATE INDEX "orders_by_product" ON "orders" USING btree ("organization_id","product_id");--> statement-breakpoint
 CREATE INDEX "orders_by_discount" ON "orders" USING btree ("organization_id","discount_id");--> statement-breakpoint
 CREATE INDEX "orders_by_subscription" ON "orders" USING btree ("organization_id","subscription_id");--> statement-breakpoint
+CREATE UNIQUE INDEX "orders_receipt" ON "orders" USING btree ("organization_id","receipt_number") WHERE "orders"."receipt_number" is not null;--> statement-breakpoint
+CREATE INDEX "orders_confirmation_due" ON "orders" USING btree ("organization_id","confirmation_due_at") WHERE "orders"."confirmation_due_at" is not null;--> statement-breakpoint
 CREATE INDEX "orders_settle_due" ON "orders" USING btree ("organization_id","settle_due_at") WHERE "orders"."settle_due_at" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "organization_slug" ON "organization" USING btree (lower("slug"));--> statement-breakpoint
 CREATE UNIQUE INDEX "payment_methods_of_card" ON "payment_methods" USING btree ("organization_id","customer_id","account","fingerprint") WHERE "payment_methods"."deleted_at" is null;--> statement-breakpoint
@@ -1230,8 +1243,7 @@ CREATE UNIQUE INDEX "webhook_events_once" ON "webhook_events" USING btree ("orga
 CREATE INDEX "webhook_events_order" ON "webhook_events" USING btree ("organization_id","endpoint_id","seq");--> statement-breakpoint
 CREATE INDEX "webhook_events_queue" ON "webhook_events" USING btree ("organization_id","endpoint_id","seq") WHERE "webhook_events"."attempted_at" is null and "webhook_events"."next_attempt_at" is not null;--> statement-breakpoint
 CREATE INDEX "webhook_events_due" ON "webhook_events" USING btree ("organization_id","next_attempt_at") WHERE "webhook_events"."next_attempt_at" is not null;--> statement-breakpoint
-CREATE INDEX "webhook_events_age" ON "webhook_events" USING btree ("organization_id","created_at") WHERE not "webhook_events"."is_archived";
---> statement-breakpoint
+CREATE INDEX "webhook_events_age" ON "webhook_events" USING btree ("organization_id","created_at") WHERE not "webhook_events"."is_archived";--> statement-breakpoint
 -- An entry of the audit log stays as it was written. Only a foreign key may let go of an organization that is deleted.
 CREATE FUNCTION "audit_log_append_only"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -23,7 +23,7 @@ export const freeSettlement: Sweep = {
     transact(deps, async (tx) => {
       const found = await lockOrder(tx, organization_id, id);
       if (!found || found.order.settle_due_at === null) return;
-      if (isPayable(found.order.status)) await settleOrder(tx, deps, found);
+      if (isPayable(found.order.status)) await settleOrder(tx, deps, found, { isCharged: false });
       else await updateOrder(tx, found.order, { settle_due_at: null });
     }),
 };

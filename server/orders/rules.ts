@@ -145,6 +145,7 @@ export function serializeOrder({ order, items, customer, product, discount, subs
     derivation: ___,
     begins: ____,
     settle_due_at: _____,
+    confirmation_due_at: ______,
     invoice_number,
     ...fields
   } = order;
@@ -157,7 +158,6 @@ export function serializeOrder({ order, items, customer, product, discount, subs
     paid,
     refundable_amount: paid ? refundable_amount : 0,
     refundable_tax_amount: paid ? refundable_tax_amount : 0,
-    receipt_number: null,
     units: null,
     user_id: order.customer_id,
     next_payment_attempt_at: null,

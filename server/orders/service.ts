@@ -120,9 +120,15 @@ export async function reopenOrder(
 
 /**
  * Make an order paid, and say so: created, updated, paid, in this order (ORD-12, ORD-16). The caller holds its lock. A sale in
- * the making comes into being with this: it gets its number, the last thing that is done in the transaction.
+ * the making comes into being with this: it gets its number, the last thing that is done in the transaction. One that a
+ * payment has paid gets a receipt number, too.
  */
-export async function settleOrder(tx: Tx, ctx: Deps | Ctx, { order, ...parts }: OrderAggregate): Promise<void> {
+export async function settleOrder(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { order, ...parts }: OrderAggregate,
+  { isCharged }: { isCharged: boolean },
+): Promise<void> {
   const created_at = ctx.clock.now();
   const status = order.status === "void" ? moveOrder(order, "pending", "paid") : moveOrder(order, "paid");
   const paid = { ...order, status, created_at, modified_at: null, settle_due_at: null };
@@ -136,8 +142,8 @@ export async function settleOrder(tx: Tx, ctx: Deps | Ctx, { order, ...parts }: 
   await recordMove(tx, ctx, "order.paid", paid, computeTotals(paid).total_amount);
   await signal(tx, ctx, orderSettled, settled);
   atEnd(tx, async () => {
-    const columns = { status, created_at, settle_due_at: null, subscription_id };
-    paid.invoice_number = await store.numberOrder(tx, order, columns);
+    const columns = { status, created_at, settle_due_at: null, subscription_id, confirmation_due_at: created_at };
+    Object.assign(paid, await store.numberOrder(tx, order, columns, isCharged));
   });
 }
 

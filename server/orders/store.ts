@@ -1,4 +1,4 @@
-import { and, count, eq, gte, inArray, isNotNull, isNull, lte, sql } from "drizzle-orm";
+import { and, count, eq, gte, inArray, isNotNull, isNull, lte, type SQL, sql } from "drizzle-orm";
 import { ApiError } from "../../shared/errors.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
@@ -10,7 +10,7 @@ import { organization } from "../organizations/tables.ts";
 import { products } from "../products/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
 import type { OrderAggregate, OrderItemRow, OrderRow } from "./rules.ts";
-import { customerBalances, invoiceCounters, orderItems, orders } from "./tables.ts";
+import { customerBalances, invoiceCounters, orderItems, orders, receiptCounters } from "./tables.ts";
 
 type Filter = Paging & {
   product_id?: string[] | undefined;
@@ -202,6 +202,31 @@ export async function addToBalance(tx: Tx, order: OrderRow, change: number, now:
     });
 }
 
+/** Those of these orders whose buyers are still to be told that they are paid; from here on they are not. */
+export async function takeConfirmations(
+  tx: Tx,
+  organization_id: string,
+  ids: readonly string[],
+): Promise<OrderAggregate[]> {
+  const taken = await tx
+    .update(orders)
+    .set({ confirmation_due_at: null })
+    .where(
+      and(
+        eq(orders.organization_id, organization_id),
+        inArray(orders.id, [...ids]),
+        isNotNull(orders.confirmation_due_at),
+      ),
+    )
+    .returning({ id: orders.id });
+  const mine = taken.map(({ id }) => id);
+  return mine.length === 0
+    ? []
+    : select(tx)
+        .where(and(eq(orders.organization_id, organization_id), inArray(orders.id, mine)))
+        .orderBy(orders.id);
+}
+
 /** Give up an order that waits for its money, unless it is being paid at this moment. */
 export async function voidPending(tx: Tx, organization_id: string, id: string, now: Date): Promise<void> {
   const waiting = tx
@@ -215,13 +240,24 @@ export async function voidPending(tx: Tx, organization_id: string, id: string, n
     .where(and(eq(orders.organization_id, organization_id), inArray(orders.id, waiting)));
 }
 
+/** A number with four digits at least. */
+const padded = (counter: SQL): SQL => {
+  const number = sql`(${counter} - 1)::text`;
+  return sql`lpad(${number}, greatest(4, length(${number})), '0')`;
+};
+
 /**
  * Give an order its number and change it, in one statement: the next of its organization, whose counter stays locked until
  * the transaction ends, so that the numbers of committed orders have no gap and no double (ORD-19). Taken last, since every
- * other sale of the organization waits for it.
+ * other sale of the organization waits for it. One that was charged gets the next receipt number of its customer, too
+ * (ORD-26).
  */
-export async function numberOrder(tx: Tx, { organization_id, id }: RowKey, patch: Partial<OrderRow>): Promise<string> {
-  const number = sql`(taken.next_number - 1)::text`;
+export async function numberOrder(
+  tx: Tx,
+  { organization_id, id, customer_id }: RowKey & Pick<OrderRow, "customer_id">,
+  patch: Partial<OrderRow>,
+  isCharged: boolean,
+): Promise<{ invoice_number: string; receipt_number: string | null }> {
   const counted = tx.$with("taken").as(
     tx
       .insert(invoiceCounters)
@@ -232,16 +268,27 @@ export async function numberOrder(tx: Tx, { organization_id, id }: RowKey, patch
       })
       .returning({ next_number: invoiceCounters.next_number }),
   );
+  // It reads the first counter, so that whoever takes both takes them in this order.
+  const receipted = tx.$with("receipted", {}).as(sql`
+    insert into ${receiptCounters} (organization_id, customer_id, next_number)
+    select ${organization_id}::text, ${customer_id}::uuid, 2 from taken where ${isCharged}::boolean
+    on conflict (organization_id, customer_id) do update set next_number = ${receiptCounters}.next_number + 1
+    returning next_number`);
   const prefix = sql`(select upper(slug) from ${organization} where ${organization.id} = ${organization_id})`;
+  const series = `RCPT-${customer_id.slice(-12).toUpperCase()}-`;
   const [row] = await tx
-    .with(counted)
+    .with(counted, receipted)
     .update(orders)
-    .set({ ...patch, invoice_number: sql`${prefix} || '-' || lpad(${number}, greatest(4, length(${number})), '0')` })
+    .set({
+      ...patch,
+      invoice_number: sql`${prefix} || '-' || ${padded(sql`taken.next_number`)}`,
+      receipt_number: sql`(select ${series}::text || ${padded(sql`receipted.next_number`)} from receipted)`,
+    })
     .from(counted)
     .where(matchKey(orders, { organization_id, id }))
-    .returning({ invoice_number: orders.invoice_number });
+    .returning({ invoice_number: orders.invoice_number, receipt_number: orders.receipt_number });
   if (!row?.invoice_number) throw new Error(`The order ${id} is gone.`);
-  return row.invoice_number;
+  return { invoice_number: row.invoice_number, receipt_number: row.receipt_number };
 }
 
 /** Move the answers of a custom field to its new name, at most so many orders at once (CUF-04); answers of how many. */

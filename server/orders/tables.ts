@@ -49,6 +49,10 @@ export const orders = pgTable(
     /** Null while the sale is in the making. */
     invoice_number: text(),
     is_invoice_generated: boolean().notNull().default(false),
+    /** Taken with the payment; null where nothing was charged. */
+    receipt_number: text(),
+    /** When its buyer is to be told that it is paid; null where that is done. */
+    confirmation_due_at: instant(),
     description: text().notNull(),
     customer_id: uuid().notNull(),
     product_id: uuid().notNull(),
@@ -82,6 +86,12 @@ export const orders = pgTable(
     index("orders_by_product").on(table.organization_id, table.product_id),
     index("orders_by_discount").on(table.organization_id, table.discount_id),
     index("orders_by_subscription").on(table.organization_id, table.subscription_id),
+    uniqueIndex("orders_receipt")
+      .on(table.organization_id, table.receipt_number)
+      .where(sql`${table.receipt_number} is not null`),
+    index("orders_confirmation_due")
+      .on(table.organization_id, table.confirmation_due_at)
+      .where(sql`${table.confirmation_due_at} is not null`),
     index("orders_settle_due")
       .on(table.organization_id, table.settle_due_at)
       .where(sql`${table.settle_due_at} is not null`),
@@ -116,6 +126,19 @@ export const invoiceCounters = pgTable("invoice_counters", {
     .references(() => organization.id, { onDelete: "cascade" }),
   next_number: integer().notNull(),
 });
+
+/** The next receipt number of a customer: receipts are a series of each customer's own. */
+export const receiptCounters = pgTable(
+  "receipt_counters",
+  {
+    organization_id: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
+    customer_id: uuid().notNull(),
+    next_number: integer().notNull(),
+  },
+  (table) => [ownedKey(table.customer_id), references(table.customer_id, customers)],
+);
 
 /** What a seller owes a customer in a currency, from one order to the next; negative: what the customer owes. */
 export const customerBalances = pgTable(

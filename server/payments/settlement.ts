@@ -103,7 +103,7 @@ export function settlePayment(deps: Deps | Ctx, key: RowKey, intent: Intent): Pr
     else if (moved.status !== payment.status) {
       if (moved.status === "failed") await signal(tx, deps, paymentFailed, order);
       else if (moved.is_surplus) await signal(tx, deps, paymentSurplus, moved);
-      else await finishOrder(tx, deps, aggregate, { kept, wasLost: payment.status === "failed" });
+      else await finishOrder(tx, deps, aggregate, { kept, wasLost: payment.status === "failed", isCharged: true });
     }
     return { status: moved.status, intent, message: moved.decline_message };
   });
@@ -114,9 +114,9 @@ export async function finishOrder(
   tx: Tx,
   deps: Deps | Ctx,
   aggregate: OrderAggregate,
-  { kept, wasLost }: { kept: PaymentMethodRow | null; wasLost: boolean },
+  { kept, wasLost, isCharged }: { kept: PaymentMethodRow | null; wasLost: boolean; isCharged: boolean },
 ): Promise<void> {
-  await settleOrder(tx, deps, aggregate);
+  await settleOrder(tx, deps, aggregate, { isCharged });
   const { organization_id, customer_id: id } = aggregate.order;
   if (kept) await adoptMethod(tx, deps, { organization_id, id }, kept.id);
   // It had been given up for lost: another attempt may be under way, which is to be stopped.

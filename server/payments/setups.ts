@@ -71,7 +71,8 @@ export function settleSetup(deps: Deps | Ctx, key: RowKey, outcome: SetupOutcome
     if (moved.status === "pending") await signal(tx, deps, paymentWaiting, { order, intent: outcome });
     else if (moved.status !== setup.status) {
       if (moved.status === "failed") await signal(tx, deps, paymentFailed, order);
-      else if (kept) await finishOrder(tx, deps, aggregate, { kept, wasLost: setup.status === "failed" });
+      else if (kept)
+        await finishOrder(tx, deps, aggregate, { kept, wasLost: setup.status === "failed", isCharged: false });
     }
     return { status: moved.status, intent: outcome, message: moved.decline_message };
   });

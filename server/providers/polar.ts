@@ -110,6 +110,9 @@ export function polarProvider(config: Config): Provider {
         relay(ctx, () => polar.checkouts.clientUpdate(params.client_secret, body as never)),
       confirm: (ctx, { params, body }) =>
         relay(ctx, () => polar.checkouts.clientConfirm(params.client_secret, body as never)),
+      order: noBought,
+      invoice: noBought,
+      receipt: noBought,
     },
     subscriptions: {
       list: (ctx, { query }) => relay(ctx, () => polar.subscriptions.list(query as never)),
@@ -172,6 +175,11 @@ const notHosted = (msg: string) => (): never => {
 const notFiled = notHosted("Catalogue files work with floe's own engine, not with hosted Polar.");
 /** There Polar is the merchant. */
 const notTaxed = notHosted("Hosted Polar sells in its own name and collects the tax itself.");
+
+/** A buyer reads of an order there by its checkout alone. */
+const noBought = (): never => {
+  throw notFound();
+};
 
 const noCreditNotes = (): never => {
   throw new ApiError("NotPermitted", "Credit notes are made by floe's own engine, not by hosted Polar.");

@@ -2,6 +2,8 @@ import { z } from "zod";
 import { instant, type Resource } from "../contract.ts";
 import { buyerInput, checkoutFields } from "./checkouts.ts";
 import { unlessNull } from "./fields.ts";
+import { DocumentLink } from "./invoices.ts";
+import { orderStatuses } from "./orders.ts";
 import { CheckoutOrganization } from "./organizations.ts";
 
 /** A sale in the making, as its buyer sees it. */
@@ -19,6 +21,32 @@ export const CheckoutPublicConfirmed = CheckoutPublic.extend({
   customer_session_token: z.string().nullable(),
 });
 export type CheckoutPublicConfirmed = z.output<typeof CheckoutPublicConfirmed>;
+
+/** The sale that a checkout has become, as its buyer sees it: what they paid, and which documents there are of it. */
+export const CheckoutOrder = z.object({
+  id: z.uuid(),
+  created_at: instant,
+  status: z.enum(orderStatuses),
+  invoice_number: z.string(),
+  /** Null where nothing was charged, so that there is no receipt. */
+  receipt_number: z.string().nullable(),
+  currency: z.string(),
+  subtotal_amount: z.int(),
+  discount_amount: z.int(),
+  net_amount: z.int(),
+  tax_amount: z.int(),
+  total_amount: z.int(),
+  /** What was charged. */
+  due_amount: z.int(),
+  refunded_amount: z.int(),
+  refunded_tax_amount: z.int(),
+  items: z.array(z.object({ label: z.string(), amount: z.int() })),
+  /** Whether it has what an invoice needs: the name and the address of who bought. */
+  is_invoice_available: z.boolean(),
+  /** To whom the confirmation is sent; null where the seller has none sent. */
+  confirmation_email: z.string().nullable(),
+});
+export type CheckoutOrder = z.output<typeof CheckoutOrder>;
 
 const discountCode = z
   .string()
@@ -107,5 +135,35 @@ export const checkoutClient = {
       "ExpiredCheckoutError",
     ],
     external: true,
+  },
+  order: {
+    method: "GET",
+    id: "checkouts:client_order",
+    path: "/v1/checkouts/client/:client_secret/order",
+    summary: "Get the order that a paid checkout has become",
+    scopes: [],
+    params: byClientSecret,
+    response: CheckoutOrder,
+    errors: ["ResourceNotFound", "ExpiredCheckoutError"],
+  },
+  invoice: {
+    method: "GET",
+    id: "checkouts:client_invoice",
+    path: "/v1/checkouts/client/:client_secret/order/invoice",
+    summary: "Get the invoice of a paid checkout",
+    scopes: [],
+    params: byClientSecret,
+    response: DocumentLink,
+    errors: ["ResourceNotFound", "ExpiredCheckoutError"],
+  },
+  receipt: {
+    method: "GET",
+    id: "checkouts:client_receipt",
+    path: "/v1/checkouts/client/:client_secret/order/receipt",
+    summary: "Get the receipt of a paid checkout",
+    scopes: [],
+    params: byClientSecret,
+    response: DocumentLink,
+    errors: ["ResourceNotFound", "ExpiredCheckoutError"],
   },
 } as const satisfies Resource;

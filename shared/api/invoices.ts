@@ -2,7 +2,7 @@ import { z } from "zod";
 import { byId, type Resource } from "../contract.ts";
 
 /** Where a document can be fetched for an hour. */
-const Link = z.object({ url: z.string() });
+export const DocumentLink = z.object({ url: z.string() });
 
 /** The documents of a sale. An invoice has its order's number; receipts and credit notes have series of their own. */
 export const invoices = {
@@ -23,7 +23,7 @@ export const invoices = {
     summary: "Get the invoice of an order",
     scopes: ["orders:read"],
     params: byId,
-    response: Link,
+    response: DocumentLink,
     errors: ["ResourceNotFound"],
   },
   receipt: {
@@ -33,7 +33,7 @@ export const invoices = {
     summary: "Get the receipt of an order",
     scopes: ["orders:read"],
     params: byId,
-    response: Link,
+    response: DocumentLink,
     errors: ["ResourceNotFound"],
   },
   generateCreditNote: {
@@ -53,7 +53,7 @@ export const invoices = {
     summary: "Get the credit note of a refund",
     scopes: ["refunds:read"],
     params: byId,
-    response: Link,
+    response: DocumentLink,
     errors: ["ResourceNotFound"],
   },
 } as const satisfies Resource;

@@ -241,7 +241,7 @@ describe("the answers that have a reason of their own", () => {
       .update(checkouts)
       .set({ expires_at: new Date(0) })
       .where(eq(checkouts.client_secret, late.client_secret ?? ""));
-    for (const name of ["get", "update", "confirm"])
+    for (const name of ["get", "update", "confirm", "order", "invoice", "receipt"])
       expect((await call(buyers(name), { params: late })).json.error).toBe("ExpiredCheckoutError");
   });
 

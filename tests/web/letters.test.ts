@@ -1,20 +1,42 @@
-/** The mails of the account side as a mail program shows them. */
+/** The mails of the account side, and those to buyers, as a mail program shows them. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { changeMail, deletionMail, invitationMail, resetMail, verificationMail } from "../../server/auth/mails.ts";
-import { renderLetter } from "../../server/lib/letter.ts";
+import { type Letter, renderLetter } from "../../server/lib/letter.ts";
 import { disabledMail } from "../../server/webhooks/messages.ts";
 import { openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 
 const to = "ada@example.com";
 const url = `https://pay.example.com/api/auth/verify-email?token=${"a.b-c".repeat(60)}&callbackURL=%2F`;
 const from = "https://pay.example.com";
-const letters = {
+const letters: Record<string, Letter & { to: string }> = {
   verification: verificationMail(to, url),
   reset: resetMail(to, url),
   change: changeMail(to, "new@example.com", url),
   deletion: deletionMail(to, url),
   invitation: invitationMail(to, "Ice & <Sea>", 'Olga "O"', url),
+  // What of an order is in its mail is tested with the sale: here is how figures and several links look.
+  "an order": {
+    to,
+    subject: "Ihre Bestellung FROST-0001 bei Frost & Söhne",
+    paragraphs: ["Vielen Dank. Frost & Söhne hat Ihre Zahlung von 1.234,56 € erhalten."],
+    table: {
+      caption: "Bestellung FROST-0001 vom 22. November 2026",
+      rows: [
+        { label: `Der große Leitfaden ${"Donaudampfschifffahrt".repeat(4)}`, amount: "1.037,45 €", isStrong: false },
+        { label: "USt. 19 % auf 1.037,45 €", amount: "197,11 €", isStrong: false },
+        { label: "Gesamtbetrag", amount: "1.234,56 €", isStrong: true },
+      ],
+    },
+    action: { label: "Rechnung öffnen", url },
+    links: [{ label: "Zahlungsbeleg öffnen", url: `${url}&x` }],
+    note: "Die Links gelten ein Jahr lang.",
+    speech: {
+      language: "de",
+      fallback: "Falls die Schaltfläche nicht geht, öffnen Sie diese Adresse:",
+      sent_by: (server: string) => `Gesendet von ${server}`,
+    },
+  },
   "webhook given up": disabledMail(to, "Ice", { id: "x", name: null, url: "https://hooks.example.com/secret" }),
 };
 
@@ -52,14 +74,17 @@ describe.each(Object.entries(letters))("the mail of %s", (_name, letter) => {
     );
     expect(new Set(around)).toEqual(new Set(["rgb(8, 21, 26)"]));
     expect(await page.title()).toBe(letter.subject);
-    expect(await page.getAttribute("html", "lang")).toBe("en");
+    expect(await page.getAttribute("html", "lang")).toBe(letter.speech?.language ?? "en");
     expect(await page.locator("h1").allInnerTexts()).toEqual([letter.subject]);
   });
 
   test("says the same in both of its forms, and begins with what a list of mails shows", async () => {
     await page.setContent(html);
     const shown = (await page.locator("body").textContent()) ?? "";
-    for (const words of [...letter.paragraphs, letter.action?.label, letter.action?.url, letter.note, from]) {
+    const figures = letter.table?.rows.flatMap(({ label, amount }) => [label, amount]) ?? [];
+    const links = letter.links?.map(({ label }) => label) ?? [];
+    const said = [letter.table?.caption, ...figures, letter.action?.label, letter.action?.url, ...links, letter.note];
+    for (const words of [...letter.paragraphs, ...said, from]) {
       if (words === undefined) continue;
       expect(shown).toContain(words);
       expect(text).toContain(words);

@@ -1,0 +1,253 @@
+import { and, eq } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { linkDocument } from "../../server/invoices/letter.ts";
+import { runSweeps } from "../../server/lib/sweeps.ts";
+import { orders } from "../../server/orders/tables.ts";
+import { dueWork } from "../../server/worker.ts";
+import { type Floe, type Seller, start } from "../support/floe.ts";
+import { readPdf } from "../support/invoices.ts";
+import { mailsTo } from "../support/mails.ts";
+
+/** What a buyer gets of a sale: the mail, the documents behind its links, and what the page after the payment asks for. */
+
+let floe: Floe;
+let seller: Seller;
+let number = 0;
+beforeAll(async () => {
+  floe = await start();
+});
+afterAll(() => floe?.close());
+beforeEach(async () => {
+  seller = await floe.seller();
+});
+
+type Sale = { price?: number; body?: object; confirm?: object; product?: object };
+/** A sale; answers the buyer's address and the secret of the checkout. */
+async function buy({ price = 1900, body = {}, confirm = {}, product = {} }: Sale = {}) {
+  number += 1;
+  const email = `reader-${number}@example.com`;
+  const { id } = await seller.client.products.create({
+    body: { name: "Guide <b>", prices: [{ amount_type: "fixed", price_amount: price }], ...product } as never,
+  });
+  const { client_secret, id: checkout_id } = await seller.client.checkouts.create({
+    body: { products: [id], customer_email: email, ...body } as never,
+  });
+  const paid = { confirmation_token_id: "pm_card_visa", customer_name: "Ada", ...confirm };
+  const address = { customer_billing_address: { country: "FR" as const } };
+  await floe
+    .client()
+    .checkoutClient.confirm({ params: { client_secret }, body: { ...paid, ...address, ...confirm } as never })
+    .catch(() => undefined);
+  await floe.runJobs();
+  return { email, client_secret, checkout_id };
+}
+const orderOf = async (checkout_id: string) => {
+  const [order] = (await seller.client.orders.list({ query: { checkout_id } })).items;
+  if (!order) throw new Error("There is no order.");
+  return order;
+};
+const get = (path: string) => floe.request("GET", path.replace(floe.url, ""));
+/** Follow an address of a mail as a browser does, until there is a file. */
+async function openLink(address: string) {
+  const first = await get(address);
+  await floe.runJobs();
+  const second = await get(address);
+  const { status, payload } = await floe.app
+    .inject({ method: "GET", url: String(second.headers.location).replace(floe.url, "") })
+    .then((answer) => ({ status: answer.statusCode, payload: answer.rawPayload }));
+  return { first, second, status, pdf: await readPdf(new Uint8Array(payload)) };
+}
+async function settings(changed: object) {
+  const params = { id: seller.organization_id };
+  const had = await seller.client.organizations.get({ params });
+  const customer_email_settings = { ...had.customer_email_settings, ...changed };
+  await seller.client.organizations.update({ params, body: { customer_email_settings } });
+}
+
+describe("the mail of a paid order", () => {
+  test("says once what was bought, what was paid and which tax is in it, and opens invoice and receipt", async () => {
+    await seller.client.tax.createRegistration({ body: { country: "FR" } });
+    await seller.client.discounts.create({
+      body: { name: "Launch", code: "LAUNCH10", basis_points: 1000, duration: "once" },
+    });
+    await seller.client.organizations.update({
+      params: { id: seller.organization_id },
+      body: { email: "help@frost.example", default_tax_behavior: "exclusive" },
+    });
+    const { email, checkout_id } = await buy({ body: { locale: "en" }, confirm: { discount_code: "LAUNCH10" } });
+    await floe.runJobs();
+    const [mail, ...more] = await mailsTo(floe, email);
+    expect(more).toEqual([]);
+    const order = await orderOf(checkout_id);
+    expect(order).toMatchObject({
+      total_amount: 2052,
+      receipt_number: expect.stringMatching(/^RCPT-[0-9A-F]{12}-0001$/),
+    });
+    expect(mail?.subject).toContain(order.invoice_number);
+    const words = ["$20.52", "-US$1.90", "LAUNCH10", "VAT 20%", "$3.42", "help@frost.example", "Guide <b>"];
+    for (const word of words) expect(mail?.text).toContain(word);
+    expect(mail?.html).toContain("Guide &lt;b&gt;");
+    const [invoice = "", receipt = ""] = mail?.text.match(/https?:\/\/\S+\/documents\/\S+/g) ?? [];
+    const { first, second, status, pdf } = await openLink(invoice);
+    expect([first.status, first.headers.refresh, second.status, status]).toEqual([202, "2", 303, 200]);
+    expect(first.headers["content-security-policy"]).toContain("default-src 'none'");
+    expect(pdf.files).toHaveLength(0);
+    const proof = await openLink(receipt);
+    expect([proof.first.status, proof.status, proof.pdf.pages]).toEqual([202, 200, 1]);
+    // A mail scanner that only looks has nothing printed.
+    expect((await floe.app.inject({ method: "HEAD", url: receipt.replace(floe.url, "") })).statusCode).toBe(200);
+  });
+
+  test.each([
+    ["de", "Ihre Bestellung", "USt. 20\u00a0%", "Rechnung öffnen", "Gesendet von"],
+    ["fr-CA", "Votre commande", "TVA 20\u00a0%", "Ouvrir la facture", "Envoyé par"],
+  ])("is in the buyer's language: %s", async (locale, subject, tax, action, sent) => {
+    await seller.client.tax.createRegistration({ body: { country: "FR" } });
+    const { email } = await buy({ body: { locale }, confirm: { locale } });
+    const [mail] = await mailsTo(floe, email);
+    expect(mail?.subject).toContain(subject);
+    expect(mail?.html).toContain(`lang="${locale.slice(0, 2)}"`);
+    for (const word of [action, sent]) expect(mail?.text).toContain(word);
+    expect(mail?.text.replaceAll("\u202f", "\u00a0")).toContain(
+      locale === "de" ? "USt. 20 %" : tax.replace("\u00a0", " "),
+    );
+  });
+
+  test("of what costs nothing speaks of no payment, and offers no receipt", async () => {
+    const { email, checkout_id, client_secret } = await buy({
+      product: { prices: [{ amount_type: "free" }] },
+      body: { locale: "en" },
+      confirm: { confirmation_token_id: null },
+    });
+    const [mail] = await mailsTo(floe, email);
+    expect(mail?.text).toContain("Nothing was charged.");
+    expect(mail?.text.match(/\/documents\//g)).toHaveLength(1);
+    expect((await orderOf(checkout_id)).receipt_number).toBeNull();
+    expect((await get(`/v1/checkouts/client/${client_secret}/order/receipt`)).status).toBe(404);
+  });
+
+  test("is not sent where the seller has switched it off, nor for a payment that failed", async () => {
+    await settings({ order_confirmation: false });
+    const { email, checkout_id, client_secret } = await buy();
+    expect(await mailsTo(floe, email)).toEqual([]);
+    const { json } = await get(`/v1/checkouts/client/${client_secret}/order`);
+    expect(json).toMatchObject({ confirmation_email: null });
+    // Switched on again it is not sent late.
+    await settings({ order_confirmation: true });
+    await floe.runJobs();
+    expect(await mailsTo(floe, email)).toEqual([]);
+    expect((await orderOf(checkout_id)).status).toBe("paid");
+    const declined = await buy({ confirm: { confirmation_token_id: "pm_card_chargeDeclined" } });
+    expect(await mailsTo(floe, declined.email)).toEqual([]);
+  });
+
+  test("the start of a subscription has a setting of its own", async () => {
+    await settings({ order_confirmation: false });
+    const monthly = { name: "News", recurring_interval: "month" };
+    expect(await mailsTo(floe, (await buy({ product: monthly })).email)).toHaveLength(1);
+    await settings({ subscription_confirmation: false });
+    expect(await mailsTo(floe, (await buy({ product: monthly })).email)).toEqual([]);
+  });
+
+  test("two servers that look at the same time write one", async () => {
+    const { email, checkout_id } = await buy();
+    await floe.deps.db
+      .update(orders)
+      .set({ confirmation_due_at: floe.clock.now() })
+      .where(eq(orders.checkout_id, checkout_id));
+    await Promise.all([runSweeps(floe.deps, dueWork), runSweeps(floe.deps, dueWork)]);
+    expect(await mailsTo(floe, email)).toHaveLength(2);
+  });
+});
+
+describe("the address of a document", () => {
+  test("is good for a year, for that document alone, and nobody can make one", async () => {
+    const { checkout_id } = await buy();
+    const order = await orderOf(checkout_id);
+    const named = { organization_id: seller.organization_id, order_id: order.id, kind: "receipt" as const };
+    const now = floe.clock.now();
+    const good = linkDocument(floe.deps.config, named, now);
+    const old = linkDocument(floe.deps.config, named, new Date(now.getTime() - 366 * 24 * 60 * 60 * 1000));
+    const foreign = linkDocument(
+      floe.deps.config,
+      { ...named, organization_id: (await floe.seller()).organization_id },
+      now,
+    );
+    const forged = linkDocument({ ...floe.deps.config, secret: "another secret, long enough to be one" }, named, now);
+    const changed = `${good.slice(0, -3)}AAA`;
+    expect((await get(good)).status).toBe(202);
+    for (const address of [
+      old,
+      foreign,
+      forged,
+      changed,
+      `${floe.url}/documents/__proto__`,
+      `${floe.url}/documents/%00`,
+    ])
+      expect((await get(address)).status, address).toBe(404);
+  });
+});
+
+describe("receipt numbers", () => {
+  test("ORD-26: are each customer's own, taken with the payment, without a gap though some are declined", async () => {
+    const { id: customer_id } = await seller.client.customers.create({ body: { email: "regular@example.com" } });
+    const of = { body: { customer_id, customer_email: "regular@example.com" } };
+    const first = await orderOf((await buy(of)).checkout_id);
+    await buy({ ...of, confirm: { confirmation_token_id: "pm_card_chargeDeclined" } });
+    await buy({ ...of, product: { prices: [{ amount_type: "free" }] } });
+    const second = await orderOf((await buy(of)).checkout_id);
+    const other = await orderOf((await buy()).checkout_id);
+    expect([first, second, other].map((order) => order.receipt_number?.slice(-4))).toEqual(["0001", "0002", "0001"]);
+    expect(first.receipt_number?.slice(0, -4)).toBe(second.receipt_number?.slice(0, -4));
+    expect(other.receipt_number?.slice(0, -4)).not.toBe(first.receipt_number?.slice(0, -4));
+    const rows = await floe.deps.db
+      .select({ receipt_number: orders.receipt_number })
+      .from(orders)
+      .where(and(eq(orders.organization_id, seller.organization_id), eq(orders.customer_id, customer_id)));
+    expect(rows.flatMap((row) => row.receipt_number ?? [])).toHaveLength(2);
+  });
+});
+
+describe("what the page after a payment asks for", () => {
+  test("is the order with its number and amounts, and each document; before the payment there is none", async () => {
+    const { id } = await seller.client.products.create({
+      body: { name: "Map", prices: [{ amount_type: "fixed", price_amount: 700 }] },
+    });
+    const { client_secret } = await seller.client.checkouts.create({ body: { products: [id] } });
+    const at = `/v1/checkouts/client/${client_secret}/order`;
+    for (const path of [at, `${at}/invoice`, `${at}/receipt`]) expect((await get(path)).status).toBe(404);
+    const bought = await buy();
+    const there = `/v1/checkouts/client/${bought.client_secret}/order`;
+    const order = await orderOf(bought.checkout_id);
+    const { status, json, text } = await get(there);
+    expect([status, json]).toEqual([
+      200,
+      {
+        id: order.id,
+        created_at: expect.any(String),
+        status: "paid",
+        invoice_number: order.invoice_number,
+        receipt_number: order.receipt_number,
+        currency: "usd",
+        subtotal_amount: 1900,
+        discount_amount: 0,
+        net_amount: 1900,
+        tax_amount: 0,
+        total_amount: 1900,
+        due_amount: 1900,
+        refunded_amount: 0,
+        refunded_tax_amount: 0,
+        items: [{ label: "Guide <b>", amount: 1900 }],
+        is_invoice_available: true,
+        confirmation_email: bought.email,
+      },
+    ]);
+    expect(text).not.toContain("metadata");
+    for (const kind of ["invoice", "receipt"]) {
+      expect((await get(`${there}/${kind}`)).status).toBe(202);
+      await floe.runJobs();
+      const { status, json } = await get(`${there}/${kind}`);
+      expect([status, json]).toEqual([200, { url: expect.stringContaining("/storage/download") }]);
+    }
+  });
+});
