@@ -21,7 +21,13 @@ export type Explained = {
   derivation: {
     lines: Line[];
     discount: { type: string; basis_points?: number; amount?: number } | null;
-    tax: { behavior: string; reason: string; rates: { rate: string }[] };
+    tax: {
+      behavior: string;
+      reason: string;
+      rates: { rate: string }[];
+      /** What a tax service computed, of each rate. */
+      given?: { rates: { amount: number }[] };
+    };
     tax_lines: { amount: number }[];
     subtotal_amount: number;
     discount_amount: number;
@@ -81,8 +87,10 @@ export function findDifferences({ derivation: told, ...order }: Explained): stri
   const rates = told.tax.rates.map(({ rate }) => millionths(rate));
   const hundred = 100_000_000n;
   const without = divide(BigInt(asked) * hundred, hundred + BigInt(add(rates)));
-  const taxes =
-    told.tax.behavior === "inclusive"
+  const { given } = told.tax;
+  const taxes = given
+    ? given.rates.map(({ amount }) => amount)
+    : told.tax.behavior === "inclusive"
       ? rates.length === 0
         ? []
         : share(asked - without, rates)
@@ -95,6 +103,7 @@ export function findDifferences({ derivation: told, ...order }: Explained): stri
     ["subtotal", told.subtotal_amount, add(costs)],
     ["discount", told.discount_amount, add(shares)],
     ["taxes", told.tax_lines.map((line) => line.amount), taxes],
+    ["rates of the tax service", given?.rates.length, given && rates.length],
     ["tax", told.tax_amount, told.tax.reason === "unknown" ? null : add(taxes)],
     ["net", told.net_amount, net],
     ["total", told.total_amount, total],

@@ -98,6 +98,7 @@ const Settings = z.object({
   STRIPE_PUBLISHABLE_KEY: optional(z.string().regex(/^pk_(test|live)_\S+$/, "must begin with pk_test_ or pk_live_")),
   STRIPE_WEBHOOK_SECRET: optional(z.string().startsWith("whsec_", "must begin with whsec_")),
   STRIPE_API_URL: base("https://api.stripe.com").refine((text) => new URL(text).pathname === "/", "must have no path"),
+  FLOE_TAX: z.preprocess(blank, z.enum(["registrations", "stripe"]).default("registrations")),
   POLAR_ACCESS_TOKEN: optional(z.string()),
   POLAR_URL: optional(url),
   POLAR_ORGANIZATION: optional(z.uuid()),
@@ -219,6 +220,10 @@ export function readSettings(
   // Cards would be collected in the one mode and charged in the other.
   if (STRIPE_SECRET_KEY?.includes("_live_") !== STRIPE_PUBLISHABLE_KEY?.includes("_live_"))
     throw new ConfigError("STRIPE_SECRET_KEY and STRIPE_PUBLISHABLE_KEY are of one mode: both live or both test.");
+  if (data.FLOE_TAX === "stripe" && !STRIPE_SECRET_KEY)
+    throw new ConfigError(
+      "FLOE_TAX=stripe needs STRIPE_SECRET_KEY: Stripe Tax is asked with the account that takes the money.",
+    );
   return { ...data, openid };
 }
 

@@ -15,7 +15,7 @@ import { DataFolderError, holdDataFolder } from "./lib/data-folder.ts";
 import { DatabaseError, openEmbedded, openPostgres } from "./lib/database.ts";
 import { openJobs } from "./lib/jobs.ts";
 import { loggable } from "./lib/loggable.ts";
-import { openProcessor } from "./processors/open.ts";
+import { openProcessor, openTaxCalculator } from "./processors/open.ts";
 import { embedded } from "./providers/embedded.ts";
 import { reactions } from "./reactions.ts";
 import { openStorage } from "./storage/open.ts";
@@ -66,6 +66,7 @@ export async function start(
       config,
       jobs,
       processor: await openProcessor(config, database.db, systemClock),
+      taxCalculator: await openTaxCalculator(config),
       storage: await openStorage(config, systemClock),
       reactions,
       log,

@@ -15,8 +15,9 @@ import { paymentFailed, paymentSurplus, paymentWaiting } from "./payments/settle
 import { forgetMethods } from "./payments/store.ts";
 import { productArchived } from "./products/service.ts";
 import { detachBenefit, detachField } from "./products/store.ts";
-import { hearRefund, openSurplusRefund } from "./refunds/service.ts";
+import { hearRefund, openSurplusRefund, refundCounted } from "./refunds/service.ts";
 import { beginSubscription, tellHolder } from "./subscriptions/reactions.ts";
+import { reportRefund, reportSale } from "./tax-reports/service.ts";
 
 /**
  * Who answers to what, on one page. They answer in the transaction of what happened: it has not happened where they fail.
@@ -25,12 +26,13 @@ import { beginSubscription, tellHolder } from "./subscriptions/reactions.ts";
 export const reactions: Reactions = new Map([
   answer(orderAmended, reprintOrder),
   answer(orderSettling, beginSubscription),
-  answer(orderSettled, succeedCheckout, tellHolder),
+  answer(orderSettled, succeedCheckout, tellHolder, reportSale),
   answer(paymentWaiting, showIntent),
   answer(paymentFailed, reopenCheckout),
   answer(paymentSurplus, openSurplusRefund),
   answer(customerDeleted, (tx, { clock }, customer) => forgetMethods(tx, customer, clock.now())),
   answer(refundTold, hearRefund),
+  answer(refundCounted, reportRefund),
   answer(disputeTold, hearDispute),
   // Checkouts first, as confirming one locks them: who is being confirmed is waited for, and their customer seen.
   answer(userMerged, (tx, { clock }, { from, to }) => moveToUser(tx, from, to, clock.now()), mergeCustomers),

@@ -78,6 +78,8 @@ function explainTax({ tax, tax_lines, tax_amount, net_amount }: Quote, money: (a
   const within = tax.behavior === "inclusive";
   const source = tax.source ? ` (${tax.source.name}, ${tax.source.date})` : "";
   const why = (line: TaxLine) => {
+    if (tax.given)
+      return `${line.rate} % on ${money(line.taxable_amount)}, as ${tax.source?.name ?? "the tax service"} computed it (${tax.given.calculation_id})`;
     const { part, whole } = rateOf(line.rate);
     return within
       ? `within the price: ${line.rate} % of ${money(line.taxable_amount)}, taken out of what is asked`
@@ -96,7 +98,7 @@ function explainTax({ tax, tax_lines, tax_amount, net_amount }: Quote, money: (a
       depth: 2,
       label: `${line.name} ${line.rate} % (${place(line)})`,
       amount: line.amount,
-      rule: `tax_${tax.behavior}`,
+      rule: tax.given ? "tax_given" : `tax_${tax.behavior}`,
       because: why(line),
     })),
   ];

@@ -1,5 +1,5 @@
 import { allocate, fractionOf, percentOf, rateOf, sumOf } from "./money.ts";
-import type { TaxRate, TaxTreatment } from "./tax.ts";
+import type { GivenTax, TaxRate, TaxTreatment } from "./tax.ts";
 
 /**
  * What is to be paid, and why. One function computes it for checkouts and orders alike; its answer carries all that it was
@@ -123,6 +123,13 @@ export function computeTaxes(amount: number, { behavior, rates }: Pick<TaxTreatm
   return rates.map((rate, index) => ({ ...rate, taxable_amount: net, amount: shares[index] ?? 0 }));
 }
 
+/** The taxes as a service computed them. */
+const giveTaxes = ({ rates }: TaxTreatment, given: GivenTax): TaxLine[] =>
+  rates.map((rate, index) => {
+    const { taxable_amount = 0, amount = 0 } = given.rates[index] ?? {};
+    return { ...rate, taxable_amount, amount };
+  });
+
 /** Every amount of a purchase. */
 export function computeQuote(terms: PurchaseTerms): Quote {
   const amounts = terms.lines.map((line) => computeAmount(line.source));
@@ -137,7 +144,8 @@ export function computeQuote(terms: PurchaseTerms): Quote {
   const subtotal_amount = sumOf(amounts);
   const discount_amount = sumOf(shares);
   const asked = subtotal_amount - discount_amount;
-  const tax_lines = computeTaxes(asked, terms.tax);
+  const { given } = terms.tax;
+  const tax_lines = given ? giveTaxes(terms.tax, given) : computeTaxes(asked, terms.tax);
   const taxes = sumOf(tax_lines.map(({ amount }) => amount));
   const net_amount = terms.tax.behavior === "inclusive" ? asked - taxes : asked;
   return {

@@ -12,6 +12,17 @@ export type TaxTreatment = {
   rates: TaxRate[];
   /** Whose table the rates are from, and of which day. Null where no rate was looked up. */
   source: { name: string; date: string } | null;
+  /** What a service computed, in place of what would follow from the rates. Absent where the amounts follow from them. */
+  given?: GivenTax;
+};
+
+/** What a service computed, in minor units, of each rate in their order. */
+export type GivenTax = {
+  /** The service's own name of its calculation. */
+  calculation_id: string;
+  /** What it was computed from, as one value to compare. */
+  basis: string;
+  rates: { taxable_amount: number; amount: number }[];
 };
 
 /** The members of the European Union. */

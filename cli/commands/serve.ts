@@ -26,6 +26,7 @@ export const settings: Setting[] = [
   { name: "STRIPE_PUBLISHABLE_KEY", flag: "--stripe-publishable-key <key>", about: "the public key that goes with it" },
   { name: "STRIPE_WEBHOOK_SECRET", flag: "--stripe-webhook-secret <secret>", about: "the secret of Stripe's webhooks" },
   { name: "STRIPE_API_URL", flag: "--stripe-api-url <url>", about: "the address of Stripe's API, or of a stand-in" },
+  { name: "FLOE_TAX", flag: "--tax <how>", about: "who computes tax", choices: ["registrations", "stripe"] },
   { name: "POLAR_ACCESS_TOKEN", flag: "--polar-access-token <token>", about: "the token for --billing polar" },
   { name: "POLAR_URL", flag: "--polar-url <url>", about: "the address of Polar's API" },
   { name: "GITHUB_CLIENT_ID", flag: "--github-client-id <id>", about: "sign-in with GitHub" },

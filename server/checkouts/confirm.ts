@@ -19,7 +19,7 @@ import { chargePayment, type Settled, startPayment } from "../payments/settlemen
 import { executeSetup, startSetup } from "../payments/setups.ts";
 import { findOrdersOfCard } from "../payments/store.ts";
 import type { PriceRow } from "../products/rules.ts";
-import { taxationOf } from "../tax/rules.ts";
+import { type Computed, openTaxation, type Wanted } from "../tax/computed.ts";
 import { asksForCard, checkSubscribed, checkTrialled, lockOfBuyer, type Opened } from "./access.ts";
 import { findNamedDiscount } from "./choose.ts";
 import { findOrCreateCustomer } from "./customer.ts";
@@ -30,17 +30,29 @@ import { type CheckoutAggregate, checkComplete, checkProduct, moveCheckout, pric
 import { serializePublicCheckout } from "./serialize.ts";
 import { isSignedQuote } from "./signed-quote.ts";
 import { updateCheckout } from "./store.ts";
+import { findWanted, requireTax, taxUnknown } from "./tax.ts";
 
 /**
- * What was written. Refused: the buyer was shown other terms, which they are to see first. Asking: it matters which card it
- * is, and nothing was written yet.
+ * What was written. Refused: the buyer was shown other terms, which they are to see first. Asks: which card it is, or what tax
+ * is due, has to be known before anything is written.
  */
-type Written = Opened & { payment: PaymentRow | null; setup: SetupRow | null; isRefused: boolean; isAsking: boolean };
+type Written = Opened & {
+  payment: PaymentRow | null;
+  setup: SetupRow | null;
+  isRefused: boolean;
+  asks: "card" | Wanted | null;
+};
+/** How often others are asked for one confirmation: each once, and again where the checkout was changed meanwhile. */
+const asked_max = 4;
 type Agreed = {
   token: string | null | undefined;
   quote: string | null | undefined;
+};
+/** What was asked of others since the confirmation was sent. */
+type Known = {
   /** What tells the card from others; undefined where nobody has asked, null where the processor does not say. */
-  card: string | null | undefined;
+  card?: string | null;
+  tax?: Computed;
 };
 
 /**
@@ -53,13 +65,20 @@ export async function confirmCheckout(
   { confirmation_token_id, quote, ...sent }: z.output<typeof CheckoutConfirm>,
 ): Promise<z.output<typeof CheckoutPublicConfirmed>> {
   const agreed = { token: confirmation_token_id, quote };
-  const write = (card?: string | null) =>
-    transact(asked, (tx) => writeConfirmation(tx, asked, client_secret, sent, { ...agreed, card }));
-  const first = await write();
-  // Which card it is says the processor alone, who is not asked in a transaction.
-  const written = first.isAsking
-    ? await write(await findFingerprint(asked, first.aggregate.row.organization_id, confirmation_token_id ?? ""))
-    : first;
+  const known: Known = {};
+  const write = () =>
+    transact(asked, (tx) => writeConfirmation(tx, asked, client_secret, sent, { ...agreed, ...known }));
+  let written = await write();
+  // Which card it is says the processor alone, and which tax is due perhaps a service: nobody is asked in a transaction.
+  for (let times = 0; written.asks; times += 1) {
+    if (times === asked_max)
+      throw new ApiError("CheckoutLocked", "This checkout is being changed right now. Try again.");
+    const { aggregate, asks } = written;
+    if (asks === "card")
+      known.card = await findFingerprint(asked, aggregate.row.organization_id, confirmation_token_id ?? "");
+    else known.tax = await requireTax(written.ctx, aggregate, asks);
+    written = await write();
+  }
   const { aggregate, seller, payment, setup, ctx, isRefused } = written;
   if (isRefused) throw refuseQuote(serializePublicCheckout(aggregate, seller, ctx));
   const settled = payment
@@ -90,7 +109,7 @@ async function writeConfirmation(
   asked: Ctx,
   client_secret: string,
   sent: Sent,
-  { token, quote: agreed, card }: Agreed,
+  { token, quote: agreed, card, tax }: Agreed & Known,
 ): Promise<Written> {
   const opened = await lockOfBuyer(tx, asked, client_secret);
   const { aggregate: before, seller, ctx } = opened;
@@ -99,14 +118,17 @@ async function writeConfirmation(
   const { aggregate: filled, patch } = planChange(before, sent, "confirmation", {
     now,
     discount: named,
-    taxation: taxationOf(opened, now),
+    taxation: openTaxation(ctx, opened, tax),
   });
+  const wantedTax = findWanted(ctx, filled, seller);
+  const unwritten = { ...opened, aggregate: filled, payment: null, setup: null, isRefused: false };
+  if (wantedTax) return { ...unwritten, asks: wantedTax };
   const product = productOf(filled);
   if (agreed && !isSignedQuote(agreed, filled.row, product, ctx)) {
     const row = await updateCheckout(tx, before.row, { ...patch, modified_at: now });
     const aggregate = { ...filled, row };
     await emitCheckout(tx, ctx, "checkout.updated", aggregate);
-    return { ...opened, aggregate, payment: null, setup: null, isRefused: true, isAsking: false };
+    return { ...opened, aggregate, payment: null, setup: null, isRefused: true, asks: null };
   }
   await checkSubscribed(tx, seller, filled);
   const { quote, trial_end } = filled.row;
@@ -121,11 +143,9 @@ async function writeConfirmation(
   if (unsold) faults.push(unsold);
   else if (filled.price.is_archived)
     faults.push(fault(["product_price_id"], "Price is archived.", "value_error", filled.price.id));
-  if (quote.tax_amount === null && faults.length === 0)
-    faults.push(fault(["customer_billing_address"], "The tax for this address cannot be computed.", "value_error"));
+  if (quote.tax_amount === null && faults.length === 0) faults.push(taxUnknown);
   if (faults.length > 0) throw invalid(...faults);
-  if (token && card === undefined && asksForCard(seller, filled))
-    return { ...opened, payment: null, setup: null, isRefused: false, isAsking: true };
+  if (token && card === undefined && asksForCard(seller, filled)) return { ...unwritten, asks: "card" };
 
   const customer = await findOrCreateCustomer(tx, ctx, filled.row);
   // A team may have no address of its own; the buyer's is asked for then.
@@ -151,7 +171,7 @@ async function writeConfirmation(
   }
   const aggregate = { ...filled, row };
   await emitCheckout(tx, ctx, "checkout.updated", aggregate);
-  const written = { ...opened, aggregate, payment: null, setup: null, isRefused: false, isAsking: false };
+  const written = { ...opened, aggregate, payment: null, setup: null, isRefused: false, asks: null };
   if (flags.is_payment_required) {
     const keep = flags.is_payment_setup_required;
     const payer = { email, confirmation_token_id: token ?? "", keep };

@@ -9,7 +9,7 @@ import { checkAnswers, keepFitting } from "../custom-fields/rules.ts";
 import { readTaxId } from "../customers/tax-ids.ts";
 import { covers, discountTermsIn, isRedeemable, type LimitedDiscount } from "../discounts/rules.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
-import type { Sale } from "../tax/rules.ts";
+import type { Sale } from "../tax/computed.ts";
 import {
   type Basket,
   type Bought,
@@ -26,6 +26,7 @@ import {
   seatBounds,
 } from "./quote.ts";
 import { asksForAddress, type CheckoutAggregate, type CheckoutRow, checkProduct, offerOf, productOf } from "./rules.ts";
+import { type Buyer, saleOf } from "./tax.ts";
 
 type Update = Omit<z.output<typeof CheckoutUpdate>, "allow_trial">;
 type Confirm = Omit<z.output<typeof CheckoutConfirm>, "allow_trial" | "quote">;
@@ -105,29 +106,34 @@ function planDiscount(
 
 type By = "seller" | "buyer" | "confirmation";
 
-type Buyer = Pick<CheckoutRow, "customer_billing_address" | "customer_tax_id" | "is_business_customer">;
-
 /** What is to be paid, with the tax where a card is asked for (CHK-46): of what nobody pays none is due. */
 function quoteTaxed(
   basket: Omit<Basket, "tax">,
   rest: Pick<Bought, "product" | "trial_end">,
-  { tax_behavior }: PriceRow,
-  { customer_billing_address: address, customer_tax_id: tax_id, is_business_customer }: Buyer,
+  price: PriceRow,
+  buyer: Buyer & Pick<CheckoutRow, "quote">,
   { taxation }: Ground,
 ): Quote {
-  // Who sends a tax number is a business; who says that they are none has none (CHK-33).
-  const is_business = is_business_customer || tax_id !== null;
-  const tax = taxation({ address, tax_id, is_business, price_tax_behavior: tax_behavior });
+  const plain = quoteBasket({ ...basket, tax: untaxed });
+  const tax = taxation(saleOf(buyer, price, plain, buyer.quote.tax));
   const { prices, discount } = basket;
   const quote = quoteBasket({ ...basket, tax });
-  // Where nothing is collected, nobody asks whether the price holds it.
+  // Where nothing is collected, nobody asks whether the price holds it. What a service computed is told to it when it is paid.
   const isTaxed =
-    tax.reason !== "not_collected" && computeFlags({ quote, prices, discount, ...rest }).is_payment_form_required;
-  return isTaxed ? quote : quoteBasket({ ...basket, tax: untaxed });
+    (tax.reason !== "not_collected" || tax.given) &&
+    computeFlags({ quote, prices, discount, ...rest }).is_payment_form_required;
+  return isTaxed ? quote : plain;
 }
 
 /** What an update makes of what is bought, and what is to be paid for it. */
-function planPurchase(aggregate: CheckoutAggregate, body: Sent, buyer: Buyer, by: By, ground: Ground, faults: Fault[]) {
+function planPurchase(
+  aggregate: CheckoutAggregate,
+  body: Sent,
+  buyer: Buyer & Pick<CheckoutRow, "quote">,
+  by: By,
+  ground: Ground,
+  faults: Fault[],
+) {
   const { row } = aggregate;
   const choice = planChoice(aggregate, body, faults);
   const { product, price } = choice;

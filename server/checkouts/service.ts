@@ -20,9 +20,9 @@ import { checkEmbed, isLocal, isOwnPage } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import type { PriceRow } from "../products/rules.ts";
 import { findSeller, insertPrices } from "../products/store.ts";
-import { type TaxedSeller, taxationOf } from "../tax/rules.ts";
+import { openTaxation } from "../tax/computed.ts";
 import { findTaxedSeller } from "../tax/store.ts";
-import { checkSubscribed, findOfBuyer, lockOfBuyer } from "./access.ts";
+import { checkSubscribed, findOfBuyer, lockOfBuyer, type Opened } from "./access.ts";
 import { choose, findNamedDiscount, linkCustomer } from "./choose.ts";
 import { confirmCheckout } from "./confirm.ts";
 import { planChange, type Sent } from "./plan-update.ts";
@@ -31,10 +31,11 @@ import { emitCheckout } from "./reactions.ts";
 import { asksForAddress, type CheckoutAggregate, type CheckoutRow, lifetime_ms } from "./rules.ts";
 import { buildUrl, serializeBought, serializeCheckout, serializePublicCheckout } from "./serialize.ts";
 import * as store from "./store.ts";
+import { completeTax } from "./tax.ts";
 
 type Create = ReturnType<typeof CheckoutCreate.parse>;
 /** Open a checkout, and say so. */
-async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: Create): Promise<CheckoutAggregate> {
+async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: Create): Promise<Opened> {
   const taxed = await findTaxedSeller(tx, organization_id);
   if (!taxed || taxed.seller.blocked_at !== null) throw new ApiError("NotPermitted", "This organization cannot sell.");
   const { seller } = taxed;
@@ -116,14 +117,14 @@ async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: C
   const ground = {
     now,
     discount: await findNamedDiscount(tx, draft, sent, true),
-    taxation: taxationOf(taxed, now),
+    taxation: openTaxation(ctx, taxed),
   };
   const planned = planChange({ row: draft, products, own, price, discount: null }, sent, "seller", ground);
   await insertPrices(tx, made);
   const row = await store.insertCheckout(tx, { ...draft, ...planned.patch });
   const aggregate = { ...planned.aggregate, row };
   await emitCheckout(tx, ctx, "checkout.created", aggregate);
-  return aggregate;
+  return { ...taxed, aggregate, ctx };
 }
 
 /** All that is known of where somebody is: the country (CHK-19). */
@@ -164,38 +165,58 @@ export const checkoutService: Service<typeof checkouts, Ctx> = {
     return serializeCheckout(await store.loadCheckout(ctx.db, row), ctx);
   },
   create: (ctx, { body }) =>
-    transact(ctx, async (tx) => serializeCheckout(await openCheckout(tx, ctx, organizationOf(ctx), body), ctx)),
+    withTax(
+      (keep) => transact(ctx, async (tx) => keep(await openCheckout(tx, ctx, organizationOf(ctx), body))),
+      (aggregate) => serializeCheckout(aggregate, ctx),
+    ),
   update: (ctx, { params, body }) =>
-    transact(ctx, async (tx) => {
-      const row = await store.lockOrRefuse(tx, organizationOf(ctx), params.id);
-      if (!row) throw notFound();
-      if (row.status !== "open" || row.expires_at < ctx.clock.now())
-        throw new ApiError("NotOpenCheckout", "This checkout is no longer open.");
-      const taxed = await findTaxedSeller(tx, row.organization_id);
-      if (!taxed) throw notFound();
-      return serializeCheckout(await update(tx, ctx, await store.loadCheckout(tx, row), taxed, body, "seller"), ctx);
-    }),
+    withTax(
+      (keep) =>
+        transact(ctx, async (tx) => {
+          const row = await store.lockOrRefuse(tx, organizationOf(ctx), params.id);
+          if (!row) throw notFound();
+          if (row.status !== "open" || row.expires_at < ctx.clock.now())
+            throw new ApiError("NotOpenCheckout", "This checkout is no longer open.");
+          const taxed = await findTaxedSeller(tx, row.organization_id);
+          if (!taxed) throw notFound();
+          const opened = { ...taxed, aggregate: await store.loadCheckout(tx, row), ctx };
+          return keep(await update(tx, opened, body, "seller"));
+        }),
+      (aggregate) => serializeCheckout(aggregate, ctx),
+    ),
 };
 
+/**
+ * Change a checkout in a transaction, whose answer is what `keep` makes of it, and have its tax computed afterwards, where a
+ * service does that.
+ */
+async function withTax<T>(
+  change: (keep: (opened: Opened) => T) => Promise<T>,
+  show: (aggregate: CheckoutAggregate, opened: Opened) => T,
+): Promise<T> {
+  let changed: Opened | undefined;
+  const answer = await change((opened) => {
+    changed = opened;
+    return show(opened.aggregate, opened);
+  });
+  if (!changed) return answer;
+  const aggregate = await completeTax(changed.ctx, changed.aggregate, changed.seller);
+  return aggregate === changed.aggregate ? answer : show(aggregate, changed);
+}
+
 /** Change an open checkout that is locked, and say so (CHK-27, CHK-28). */
-async function update(
-  tx: Tx,
-  ctx: Ctx,
-  before: CheckoutAggregate,
-  taxed: TaxedSeller,
-  body: Sent,
-  by: "seller" | "buyer",
-): Promise<CheckoutAggregate> {
+async function update(tx: Tx, opened: Opened, body: Sent, by: "seller" | "buyer"): Promise<Opened> {
+  const { aggregate: before, seller, ctx } = opened;
   const discount = await findNamedDiscount(tx, before.row, body, by === "seller");
   const now = ctx.clock.now();
-  const { aggregate, patch } = planChange(before, body, by, { now, discount, taxation: taxationOf(taxed, now) });
-  await checkSubscribed(tx, taxed.seller, aggregate);
+  const { aggregate, patch } = planChange(before, body, by, { now, discount, taxation: openTaxation(ctx, opened) });
+  await checkSubscribed(tx, seller, aggregate);
   const row =
     Object.keys(patch).length === 0
       ? before.row
       : await store.updateCheckout(tx, before.row, { ...patch, modified_at: now });
   await emitCheckout(tx, ctx, "checkout.updated", { ...aggregate, row });
-  return { ...aggregate, row };
+  return { ...opened, aggregate: { ...aggregate, row } };
 }
 
 /** The sale that a checkout has become; while it is under way there is none. */
@@ -215,11 +236,13 @@ export const checkoutClientService: Service<typeof checkoutClient, Ctx> = {
     return serializePublicCheckout(aggregate, seller, own);
   },
   update: (ctx, { params, body }) =>
-    transact(ctx, async (tx) => {
-      const opened = await lockOfBuyer(tx, ctx, params.client_secret);
-      const { aggregate, seller, ctx: own } = opened;
-      return serializePublicCheckout(await update(tx, own, aggregate, opened, body, "buyer"), seller, own);
-    }),
+    withTax(
+      (keep) =>
+        transact(ctx, async (tx) =>
+          keep(await update(tx, await lockOfBuyer(tx, ctx, params.client_secret), body, "buyer")),
+        ),
+      (aggregate, { seller, ctx: own }) => serializePublicCheckout(aggregate, seller, own),
+    ),
   confirm: (ctx, { params, body }) => confirmCheckout(ctx, params.client_secret, body),
   async order(ctx, { params }) {
     const { sale, seller } = await findBought(ctx, params.client_secret);
@@ -238,8 +261,10 @@ export const checkoutClientService: Service<typeof checkoutClient, Ctx> = {
 /** Start a checkout for whoever opened a link of this organization. */
 export async function createOpened(ctx: Ctx, organization_id: string, body: Create): Promise<{ url: string }> {
   const from = { ...body, customer_ip_address: body.customer_ip_address ?? ctx.ip };
-  const { row } = await transact(ctx, (tx) => openCheckout(tx, ctx, organization_id, from));
-  return { url: buildUrl(row, ctx.config) };
+  return withTax(
+    (keep) => transact(ctx, async (tx) => keep(await openCheckout(tx, ctx, organization_id, from))),
+    ({ row }) => ({ url: buildUrl(row, ctx.config) }),
+  );
 }
 
 type ForUser = {
@@ -322,11 +347,14 @@ export async function createForUser(ctx: Ctx, request: ForUser, user_id: string 
   });
   if (!body.success) throw invalid(...body.error.issues.map((issue) => fault(issue.path.map(String), issue.message)));
   await checkPage(ctx, seller, body.data.embed_origin);
-  const { row } = await transact(ctx, async (tx) => {
+  const open = async (tx: Tx): Promise<Opened> => {
     // They signed in to another account meanwhile, which has what they were buying; this would be nobody's.
     if (buyer && user_id && !(await store.holdUser(tx, user_id)))
       throw new ApiError("Unauthorized", "You are signed in to another account now. Try again.");
     return openCheckout(tx, ctx, seller, body.data);
-  });
-  return { url: buildUrl(row, ctx.config) };
+  };
+  return withTax(
+    (keep) => transact(ctx, async (tx) => keep(await open(tx))),
+    ({ row }) => ({ url: buildUrl(row, ctx.config) }),
+  );
 }

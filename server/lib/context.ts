@@ -2,6 +2,7 @@ import type { Permissions } from "../../shared/permissions.ts";
 import type { Scope } from "../../shared/scopes.ts";
 import type { Config } from "../config.ts";
 import type { Processor } from "../processors/processor.ts";
+import type { TaxCalculator } from "../processors/tax-calculator.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Clock } from "./clock.ts";
 import type { Jobs } from "./jobs.ts";
@@ -88,6 +89,8 @@ export type Deps = {
   config: Config;
   jobs: Jobs;
   processor: Processor;
+  /** Computes tax in place of the sellers' registrations; null where they count. */
+  taxCalculator: TaxCalculator | null;
   storage: Storage;
   /** Who answers to what happens, in the same transaction. */
   reactions: Reactions;

@@ -101,10 +101,12 @@ export function applyBalance(total: number, balance: number, least: number) {
 
 /** Amounts that do not add up are a fault of ours, and no order is made of them. */
 export function assertQuote({ lines, subtotal_amount, discount_amount, tax_amount, tax_lines, ...quote }: Quote): void {
+  const { given } = quote.tax;
   const faults = [
     sumOf(lines.map((line) => line.amount)) === subtotal_amount || "lines",
     sumOf(lines.map((line) => line.discount_amount)) === discount_amount || "discount",
     (tax_amount !== null && sumOf(tax_lines.map((line) => line.amount)) === tax_amount) || "tax",
+    given === undefined || given.rates.length === quote.tax.rates.length || "rates",
     quote.net_amount + (tax_amount ?? 0) === quote.total_amount || "total",
     quote.total_amount >= 0 || lines.some((line) => line.proration) || "sign",
   ].filter((one) => one !== true);

@@ -2,6 +2,7 @@ import type { Config } from "../config.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Database } from "../lib/context.ts";
 import type { Processor } from "./processor.ts";
+import type { TaxCalculator } from "./tax-calculator.ts";
 import { testProcessor } from "./test.ts";
 
 /** The processor that the settings name: Stripe with its keys set, otherwise the test processor. */
@@ -15,4 +16,15 @@ export async function openProcessor(config: Config, db: Database, clock: Clock):
     webhook_secret: STRIPE_WEBHOOK_SECRET,
     api_url: STRIPE_API_URL,
   });
+}
+
+/** The service that computes tax, where the settings say that one does; null where it follows from the sellers' registrations. */
+export async function openTaxCalculator({
+  FLOE_TAX,
+  STRIPE_SECRET_KEY,
+  STRIPE_API_URL,
+}: Config): Promise<TaxCalculator | null> {
+  if (FLOE_TAX !== "stripe" || !STRIPE_SECRET_KEY) return null;
+  const { stripeTax } = await import("./stripe-tax.ts");
+  return stripeTax({ secret_key: STRIPE_SECRET_KEY, api_url: STRIPE_API_URL });
 }

@@ -20,7 +20,7 @@ export function stripeTax(options: Omit<StripeOptions, "publishable_key" | "webh
         .create({
           currency: request.currency,
           customer_details: { address: addressOf(request.address), address_source: "billing", ...taxIdsOf(request) },
-          line_items: request.lines.map((line) => ({ ...line, tax_behavior: request.behavior })),
+          line_items: [{ amount: request.amount, reference: "sale", tax_behavior: request.behavior }],
           tax_date: secondsOf(request.at),
           expand: ["line_items"],
         })
@@ -29,8 +29,29 @@ export function stripeTax(options: Omit<StripeOptions, "publishable_key" | "webh
         });
       return readCalculation(calculation, request);
     },
+    async report(calculation, reference) {
+      const terms = { calculation, reference, expand: ["line_items"] };
+      const made = await stripe.tax.transactions.createFromCalculation(terms, keyOf(reference)).catch(refuse);
+      const [line] = made.line_items?.data ?? [];
+      if (!line) throw new TaxError(`Tax was reported without a line: ${made.id}.`);
+      return { id: made.id, line_id: line.id };
+    },
+    async reverse({ id, line_id }, { amount, tax_amount }, reference) {
+      const line = { original_line_item: line_id, reference, amount: 0 - amount, amount_tax: 0 - tax_amount };
+      const terms = { mode: "partial" as const, original_transaction: id, reference, line_items: [line] };
+      return (await stripe.tax.transactions.createReversal(terms, keyOf(reference)).catch(refuse)).id;
+    },
+    async undo(original_transaction, reference) {
+      const terms = { mode: "full" as const, original_transaction, reference };
+      return (await stripe.tax.transactions.createReversal(terms, keyOf(reference)).catch(refuse)).id;
+    },
   };
 }
+
+const keyOf = (reference: string) => ({ idempotencyKey: `tax_${reference}` });
+const refuse = (error: Error): never => {
+  throw new TaxError(`Tax could not be reported: ${error.message}`, { cause: error });
+};
 
 const secondsOf = (date: Date): number => (date.getTime() - (date.getTime() % 1000)) / 1000;
 
@@ -77,15 +98,18 @@ const names: Readonly<Record<string, string>> = {
 };
 
 /** What Stripe answered, as it is kept. What does not add up is no answer. */
-function readCalculation(calculation: Stripe.Tax.Calculation, { behavior, at, lines }: TaxRequest): TaxAmounts {
+function readCalculation(calculation: Stripe.Tax.Calculation, { behavior, at }: TaxRequest): TaxAmounts {
   const tax_amount = calculation.tax_amount_exclusive + calculation.tax_amount_inclusive;
   const due = calculation.tax_breakdown.filter(
     ({ amount, tax_rate_details }) => amount !== 0 || Number(tax_rate_details.percentage_decimal) > 0,
   );
-  const rates = due.map((part) => ({ rate: rateOf(part), tax_amount: part.amount }));
-  const byReference = new Map(calculation.line_items?.data.map(({ reference, amount_tax }) => [reference, amount_tax]));
-  const taxed = lines.map(({ reference }) => ({ reference, tax_amount: byReference.get(reference) ?? Number.NaN }));
-  if (sumOf(rates) !== tax_amount || sumOf(taxed) !== tax_amount)
+  const rates = due.map((part) => ({
+    rate: rateOf(part),
+    taxable_amount: part.taxable_amount,
+    tax_amount: part.amount,
+  }));
+  const [line] = calculation.line_items?.data ?? [];
+  if (calculation.id === null || sumOf(rates) !== tax_amount || line?.amount_tax !== tax_amount)
     throw new TaxError("Tax could not be computed: the amounts of the answer do not add up.");
   const [first] = calculation.tax_breakdown;
   const treatment: TaxTreatment =
@@ -97,7 +121,7 @@ function readCalculation(calculation: Stripe.Tax.Calculation, { behavior, at, li
           source: { name: "Stripe Tax", date: at.toISOString().slice(0, 10) },
         }
       : { behavior, reason: (first && reasons[first.taxability_reason]) ?? "not_collected", rates: [], source: null };
-  return { treatment, tax_amount, rates, lines: taxed };
+  return { id: calculation.id, treatment, tax_amount, rates };
 }
 
 const sumOf = (parts: readonly { tax_amount: number }[]): number =>

@@ -8,9 +8,10 @@ import { newId } from "../lib/ids.ts";
 import { loggable } from "../lib/loggable.ts";
 import { queueMail } from "../lib/mail.ts";
 import { pageOf } from "../lib/page.ts";
+import { defineSignal, signal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { computeRefundable, type OrderAggregate } from "../orders/rules.ts";
+import { computeRefundable, type OrderAggregate, type OrderRow, type Share } from "../orders/rules.ts";
 import { refundOrder } from "../orders/service.ts";
 import { findOrder, lockOrder } from "../orders/store.ts";
 import { isReadyForPayment } from "../organizations/rules.ts";
@@ -41,6 +42,11 @@ import {
   type Word,
 } from "./rules.ts";
 import * as store from "./store.ts";
+
+/** What counts of a refund on its order, and how that has changed; negative where the money came back. */
+export type Counted = { refund: RefundRow; order: OrderRow; change: Share };
+/** Money of an order has gone back to its buyer, or has come back from there. */
+export const refundCounted = defineSignal<Counted>("refund.counted");
 
 type Db = Ctx["db"];
 type Asked = { amount?: number | undefined; revoke_benefits: boolean };
@@ -279,8 +285,10 @@ function settleRefund(
     const type = row.is_announced ? "refund.updated" : "refund.created";
     await emit(tx, deps, row.organization_id, type, serializeRefund(moved, order.order));
     const change = { amount: share.amount - before.amount, tax_amount: share.tax_amount - before.tax_amount };
-    if (change.amount !== 0 || change.tax_amount !== 0)
+    if (change.amount !== 0 || change.tax_amount !== 0) {
       Object.assign(moved, await refundOrder(tx, deps, order, change, row.balance_amount));
+      await signal(tx, deps, refundCounted, { refund: moved, order: order.order, change });
+    }
     if (moved.origin === "surplus" && moved.status !== "pending") await tellSeller(tx, deps, moved);
     if (moved.status === "failed")
       deps.log.error(

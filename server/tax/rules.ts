@@ -36,7 +36,9 @@ type Outcome = Levy[] | "not_collected" | "reverse_charge" | "unknown";
 const addedIn: ReadonlySet<string> = new Set(["US", "CA", "IN"]);
 
 /** Whether a price holds its tax. While nobody knows where the buyer is, the seller's own country says so. */
-function behaviorOf(facts: TaxFacts): TaxTreatment["behavior"] {
+export function behaviorOf(
+  facts: Pick<TaxFacts, "price_tax_behavior" | "default_tax_behavior" | "address" | "seller_country">,
+): TaxTreatment["behavior"] {
   const asked = facts.price_tax_behavior ?? facts.default_tax_behavior;
   if (asked !== "location") return asked;
   const country = facts.address?.country ?? facts.seller_country;

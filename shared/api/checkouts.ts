@@ -233,6 +233,7 @@ export const checkouts = {
     response: Checkout,
     status: 201,
     errors: ["NotPermitted"],
+    external: true,
   },
   get: {
     method: "GET",

@@ -39,6 +39,14 @@ export const Derivation = z.object({
     reason: z.enum(["standard", "not_collected", "reverse_charge", "zero_rated", "exempt", "unknown"]),
     rates: z.array(z.object(rate)),
     source: z.object({ name: z.string(), date: z.string() }).nullable(),
+    /** Present where a service computed the tax: of each rate, in their order. */
+    given: z
+      .object({
+        calculation_id: z.string(),
+        basis: z.string(),
+        rates: z.array(z.object({ taxable_amount: z.int(), amount: z.int() })),
+      })
+      .optional(),
   }),
   subtotal_amount: z.int(),
   discount_amount: z.int(),

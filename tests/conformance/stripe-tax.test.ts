@@ -17,10 +17,7 @@ const nowhere = { line1: null, line2: null, postal_code: null, city: null, state
 const request = (over: Partial<TaxRequest> = {}): TaxRequest => ({
   currency: "eur",
   behavior: "exclusive",
-  lines: [
-    { reference: "a", amount: 1000 },
-    { reference: "b", amount: 333 },
-  ],
+  amount: 1333,
   address: { ...nowhere, country: "FR" },
   tax_id: null,
   at: new Date("2026-11-01T12:00:00.900Z"),
@@ -29,20 +26,13 @@ const request = (over: Partial<TaxRequest> = {}): TaxRequest => ({
 const texas = { ...nowhere, country: "US" as const, state: "US-TX", postal_code: "73301", city: "Austin" };
 const source = { name: "Stripe Tax", date: "2026-11-01" };
 
-test("a sale is taxed by Stripe's answer, to the cent, line by line", async () => {
+test("a sale is taxed by Stripe's answer, to the cent", async () => {
+  const rate = { name: "VAT", country: "FR", state: null, rate: "20" };
   expect(await calculator.calculate(request())).toEqual({
-    treatment: {
-      behavior: "exclusive",
-      reason: "standard",
-      rates: [{ name: "VAT", country: "FR", state: null, rate: "20" }],
-      source,
-    },
+    id: "taxcalc_1",
+    treatment: { behavior: "exclusive", reason: "standard", rates: [rate], source },
     tax_amount: 267,
-    rates: [{ rate: { name: "VAT", country: "FR", state: null, rate: "20" }, tax_amount: 267 }],
-    lines: [
-      { reference: "a", tax_amount: 200 },
-      { reference: "b", tax_amount: 67 },
-    ],
+    rates: [{ rate, taxable_amount: 1333, tax_amount: 267 }],
   });
 });
 
@@ -58,12 +48,9 @@ test("Stripe is told what is bought by whom, when, and nothing more", async () =
     "customer_details[address_source]": "billing",
     "customer_details[tax_ids][0][type]": "eu_vat",
     "customer_details[tax_ids][0][value]": "DE136695976",
-    "line_items[0][amount]": "1000",
-    "line_items[0][reference]": "a",
+    "line_items[0][amount]": "1333",
+    "line_items[0][reference]": "sale",
     "line_items[0][tax_behavior]": "inclusive",
-    "line_items[1][amount]": "333",
-    "line_items[1][reference]": "b",
-    "line_items[1][tax_behavior]": "inclusive",
     tax_date: "1793534400",
     "expand[0]": "line_items",
   });
@@ -71,14 +58,14 @@ test("Stripe is told what is bought by whom, when, and nothing more", async () =
 
 test("several rates of one place add up to the tax, also where the price holds it", async () => {
   for (const behavior of ["exclusive", "inclusive"] as const) {
-    const { treatment, tax_amount, rates, lines } = await calculator.calculate(request({ address: texas, behavior }));
+    const { treatment, tax_amount, rates } = await calculator.calculate(request({ address: texas, behavior }));
     expect(treatment).toMatchObject({ behavior, reason: "standard", source });
     expect(treatment.rates).toEqual([
       { name: "Sales tax", country: "US", state: "US-TX", rate: "6.25" },
       { name: "Sales tax", country: "US", state: "US-TX", rate: "2" },
     ]);
     expect(tax_amount).toBeGreaterThan(0);
-    for (const parts of [rates, lines]) expect(parts.reduce((sum, part) => sum + part.tax_amount, 0)).toBe(tax_amount);
+    expect(rates.reduce((sum, part) => sum + part.tax_amount, 0)).toBe(tax_amount);
   }
 });
 
@@ -86,9 +73,9 @@ test.each<[string, Partial<TaxRequest>, string]>([
   ["a business elsewhere in the union", { tax_id: ["FR40303265045", "eu_vat"] }, "reverse_charge"],
   ["where the account is not registered", { address: { ...nowhere, country: "JP" } }, "not_collected"],
 ])("no tax: %s", async (_, over, reason) => {
-  const { treatment, tax_amount, rates, lines } = await calculator.calculate(request(over));
+  const { treatment, tax_amount, rates } = await calculator.calculate(request(over));
   expect(treatment).toEqual({ behavior: "exclusive", reason, rates: [], source: null });
-  expect([tax_amount, rates, lines.map((line) => line.tax_amount)]).toEqual([0, [], [0, 0]]);
+  expect([tax_amount, rates]).toEqual([0, []]);
 });
 
 test("every reason that Stripe gives for no tax is one of ours", async () => {
@@ -150,4 +137,26 @@ test.each([
   const real = standIn.operations["POST /v1/tax/calculations"];
   standIn.operations["POST /v1/tax/calculations"] = (asked) => ({ ...real?.(asked), ...over });
   await expect(calculator.calculate(request())).rejects.toThrow("do not add up");
+});
+
+test("a sale is reported once, its parts go back once, and a part that came back is there again", async () => {
+  const { id } = await calculator.calculate(request({ behavior: "inclusive" }));
+  const sale = await calculator.report(id, "order");
+  expect(await calculator.report(id, "order")).toEqual(sale);
+  const part = { amount: 600, tax_amount: 100 };
+  const first = await calculator.reverse(sale, part, "refund");
+  expect(await calculator.reverse(sale, part, "refund")).toBe(first);
+  await calculator.undo(first, "refund_undone");
+  await calculator.reverse(sale, { amount: 1333, tax_amount: 222 }, "all");
+  await expect(calculator.reverse(sale, { amount: 1, tax_amount: 0 }, "more")).rejects.toThrow(TaxError);
+  const told = [...standIn.tax_transactions.values()].map(({ reference, line_items: { data } }) => [
+    reference,
+    ...data.map(({ amount, amount_tax }) => [amount, amount_tax]),
+  ]);
+  expect(told).toEqual([
+    ["order", [1333, 222]],
+    ["refund", [-600, -100]],
+    ["refund_undone", [600, 100]],
+    ["all", [-1333, -222]],
+  ]);
 });

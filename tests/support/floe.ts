@@ -15,7 +15,7 @@ import { openJobs } from "../../server/lib/jobs.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
 import { computeTotals } from "../../server/orders/rules.ts";
 import { orders } from "../../server/orders/tables.ts";
-import { openProcessor } from "../../server/processors/open.ts";
+import { openProcessor, openTaxCalculator } from "../../server/processors/open.ts";
 import { embedded } from "../../server/providers/embedded.ts";
 import type { Provider } from "../../server/providers/provider.ts";
 import { reactions } from "../../server/reactions.ts";
@@ -142,6 +142,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     config,
     jobs,
     processor: await openProcessor(config, database.db, time),
+    taxCalculator: await openTaxCalculator(config),
     storage: await openStorage(config, time),
     reactions,
     log,

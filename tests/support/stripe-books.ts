@@ -8,7 +8,7 @@ import {
   testMethods,
 } from "../../server/processors/test-cards.ts";
 import type { Known } from "./stripe-description.ts";
-import { calculateTax } from "./stripe-tax.ts";
+import { openTaxBooks } from "./stripe-tax.ts";
 
 export type Fields = Record<string, unknown>;
 /** One of Stripe's objects, kept as it is answered: what it points to is named by id. */
@@ -77,6 +77,7 @@ export function openBooks(now: () => number, told: (event: Happened) => void) {
     made += 1;
     return `${prefix}_${made}`;
   };
+  const tax = openTaxBooks(next, now, invalid);
   const common = (object: string) => ({ object, created: now(), livemode: false });
   const list = (url: string, data: unknown[], has_more = false) => ({ object: "list", data, has_more, url });
   const happen = (type: string, object: Fields): void => {
@@ -449,16 +450,7 @@ export function openBooks(now: () => number, told: (event: Happened) => void) {
       return moveDispute(id, "lost");
     },
     "GET /v1/charges/{charge}": ({ id }) => get(charges, "charge", id),
-    "POST /v1/tax/calculations": ({ body }) => {
-      const made = calculateTax(body, next("taxcalc"), now());
-      if (!made)
-        throw invalid(
-          "We could not determine the customer's tax location based on the provided customer address.",
-          "customer_tax_location_invalid",
-          "customer_details[address]",
-        );
-      return made;
-    },
+    ...tax.operations,
   };
 
   /** Put the objects in, where a request asks for them instead of their ids. */
@@ -484,6 +476,8 @@ export function openBooks(now: () => number, told: (event: Happened) => void) {
     methods,
     refunds,
     disputes,
+    /** What was reported to Stripe Tax. */
+    tax_transactions: tax.transactions,
     events,
     operations,
     /** Answer a request that was found to be right. */

@@ -1,0 +1,79 @@
+import type { Ctx, Deps, Tx } from "../lib/context.ts";
+import { newId } from "../lib/ids.ts";
+import { computeTotals, type OrderAggregate } from "../orders/rules.ts";
+import type { TaxCalculator } from "../processors/tax-calculator.ts";
+import type { Counted } from "../refunds/service.ts";
+import * as store from "./store.ts";
+
+/** The sweep that tells the service. */
+export const telling = "tax_reports.tell";
+
+/** A sale whose tax a service computed is paid: the service is told. */
+export async function reportSale(tx: Tx, ctx: Deps | Ctx, { order }: OrderAggregate): Promise<void> {
+  const { given } = order.derivation.tax;
+  if (!given) return;
+  const now = ctx.clock.now();
+  const { net_amount } = computeTotals(order);
+  const { id: order_id, organization_id, tax_amount, tax_behavior } = order;
+  await store.insertReport(tx, {
+    id: newId(now),
+    organization_id,
+    created_at: now,
+    kind: "sale",
+    order_id,
+    calculation_id: given.calculation_id,
+    amount: tax_behavior === "inclusive" ? net_amount + tax_amount : net_amount,
+    tax_amount,
+    due_at: now,
+  });
+  ctx.jobs.wake(tx, telling);
+}
+
+/** Money of such a sale goes back, or has come back after all: the service is told of as much of its tax. */
+export async function reportRefund(tx: Tx, ctx: Deps | Ctx, { refund, order, change }: Counted): Promise<void> {
+  if (!order.derivation.tax.given || !(await store.findSale(tx, { ...order, order_id: order.id }))) return;
+  const isBack = change.amount + change.tax_amount < 0;
+  const now = ctx.clock.now();
+  const amount = order.tax_behavior === "inclusive" ? change.amount + change.tax_amount : change.amount;
+  await store.insertReport(tx, {
+    id: newId(now),
+    organization_id: order.organization_id,
+    created_at: now,
+    kind: isBack ? "undo" : "refund",
+    order_id: order.id,
+    refund_id: refund.id,
+    amount: isBack ? 0 - amount : amount,
+    tax_amount: isBack ? 0 - change.tax_amount : change.tax_amount,
+    due_at: now,
+  });
+  ctx.jobs.wake(tx, telling);
+}
+
+/** Tell the service; no transaction is open. The same again is the same there. */
+export async function tellService(deps: Deps, row: store.ReportRow): Promise<void> {
+  if (!deps.taxCalculator)
+    throw new Error("FLOE_TAX=stripe is off, and this sale was taxed by it: turn it on to file.");
+  await tell(deps, deps.taxCalculator, row);
+}
+
+/** What a report is about is told before it: the sale before its refund, the refund before it comes back. */
+async function tell(deps: Deps, calculator: TaxCalculator, row: store.ReportRow): Promise<store.ReportRow> {
+  if (row.processor_id !== null) return row;
+  const { db } = deps;
+  if (row.kind === "sale") {
+    const { id, line_id } = await calculator.report(row.calculation_id ?? "", row.order_id);
+    return store.markTold(db, row, { processor_id: id, line_id });
+  }
+  const { organization_id, refund_id, kind } = row;
+  const about =
+    kind === "refund" ? await store.findSale(db, row) : await store.findReturn(db, organization_id, refund_id ?? "");
+  if (!about) throw new Error(`The tax report ${row.id} is about none.`);
+  const { processor_id, line_id } = await tell(deps, calculator, about);
+  const id = processor_id ?? "";
+  return store.markTold(db, row, {
+    processor_id:
+      kind === "refund"
+        ? await calculator.reverse({ id, line_id: line_id ?? "" }, row, `${refund_id}`)
+        : await calculator.undo(id, `${refund_id}_undone`),
+  });
+}

@@ -1,0 +1,69 @@
+import { and, eq, lte } from "drizzle-orm";
+import type { Database, Tx } from "../lib/context.ts";
+import { matchKey, type RowKey } from "../lib/rows.ts";
+import { taxReports } from "./tables.ts";
+
+export type ReportRow = typeof taxReports.$inferSelect;
+
+/** Add what the service is to be told, unless that stands already. */
+export async function insertReport(tx: Tx, values: typeof taxReports.$inferInsert): Promise<void> {
+  await tx.insert(taxReports).values(values).onConflictDoNothing();
+}
+
+/** The report of an order's sale; undefined where no service computed its tax. */
+export async function findSale(
+  db: Database,
+  { organization_id, order_id }: Pick<ReportRow, "organization_id" | "order_id">,
+): Promise<ReportRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(taxReports)
+    .where(
+      and(
+        eq(taxReports.organization_id, organization_id),
+        eq(taxReports.order_id, order_id),
+        eq(taxReports.kind, "sale"),
+      ),
+    );
+  return row;
+}
+
+/** The report that something went back; undefined where there is none. */
+export async function findReturn(
+  db: Database,
+  organization_id: string,
+  refund_id: string,
+): Promise<ReportRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(taxReports)
+    .where(
+      and(
+        eq(taxReports.organization_id, organization_id),
+        eq(taxReports.refund_id, refund_id),
+        eq(taxReports.kind, "refund"),
+      ),
+    );
+  return row;
+}
+
+/** Take a report, if it is due. It is put off first, so that no other server works on it at the same time. */
+export async function takeDueReport(db: Database, key: RowKey, now: Date, again: Date): Promise<ReportRow | undefined> {
+  const [row] = await db
+    .update(taxReports)
+    .set({ due_at: again })
+    .where(and(matchKey(taxReports, key), lte(taxReports.due_at, now)))
+    .returning();
+  return row;
+}
+
+/** Write down that the service has been told. */
+export async function markTold(
+  db: Database,
+  row: ReportRow,
+  told: Pick<ReportRow, "processor_id"> & Partial<Pick<ReportRow, "line_id">>,
+): Promise<ReportRow> {
+  const patch = { ...told, due_at: null };
+  await db.update(taxReports).set(patch).where(matchKey(taxReports, row));
+  return { ...row, ...patch };
+}

@@ -1,0 +1,73 @@
+import { createHash } from "node:crypto";
+import type { Address } from "../../shared/addresses.ts";
+import type { TaxIdFormat } from "../../shared/api/fields.ts";
+import type { Quote } from "../../shared/pricing.ts";
+import type { TaxTreatment } from "../../shared/tax.ts";
+import { serverClock } from "../lib/clock.ts";
+import type { Deps } from "../lib/context.ts";
+import type { TaxCalculator, TaxRequest } from "../processors/tax-calculator.ts";
+import { behaviorOf, type TaxedSeller, type TaxFacts, taxationOf } from "./rules.ts";
+
+/** Who buys where, at which price; what it comes to before tax, and how it is taxed so far. */
+export type Sale = Pick<TaxFacts, "tax_id" | "is_business" | "price_tax_behavior"> & {
+  address: Address | null;
+  quote: Pick<Quote, "currency" | "subtotal_amount" | "discount_amount">;
+  standing: TaxTreatment;
+};
+type Seller = { country: string | null; default_tax_behavior: TaxFacts["default_tax_behavior"] };
+
+/** What a service is to be asked, and the same as one value to compare. */
+export type Wanted = { request: TaxRequest; basis: string };
+/** What it answered. */
+export type Computed = { basis: string; treatment: TaxTreatment };
+
+/** What a service is to be asked about a sale; null where nothing is to be paid, or nobody knows where the buyer is. */
+export function planRequest(sale: Sale, seller: Seller, at: Date): Wanted | null {
+  const { address, tax_id, quote } = sale;
+  const amount = quote.subtotal_amount - quote.discount_amount;
+  if (!address || amount <= 0) return null;
+  const behavior = behaviorOf({ ...seller, ...sale, seller_country: seller.country });
+  const request: TaxRequest = {
+    currency: quote.currency,
+    behavior,
+    amount,
+    address,
+    tax_id: tax_id && [tax_id[0], tax_id[1] as TaxIdFormat],
+    at,
+  };
+  const { country, state, line1, line2, city, postal_code } = address;
+  const where = [country, state, line1, line2, city, postal_code];
+  const asked = [quote.currency, behavior, amount, where, tax_id, at.toISOString().slice(0, 10)];
+  return { request, basis: createHash("sha256").update(JSON.stringify(asked)).digest("base64url") };
+}
+
+/** How a sale is taxed as far as a service has been asked: what stands or was just answered, where it is of this very sale. */
+function treatmentOf(sale: Sale, seller: Seller, at: Date, computed?: Computed): TaxTreatment {
+  const behavior = behaviorOf({ ...seller, ...sale, seller_country: seller.country });
+  const wanted = planRequest(sale, seller, at);
+  const without = (reason: TaxTreatment["reason"]): TaxTreatment => ({ behavior, reason, rates: [], source: null });
+  if (!wanted) return without(sale.address ? "zero_rated" : "unknown");
+  if (sale.standing.given?.basis === wanted.basis) return sale.standing;
+  return computed?.basis === wanted.basis ? computed.treatment : without("unknown");
+}
+
+/**
+ * How the sales of a seller are taxed now: by their registrations, or, where a service computes tax, as far as it has been
+ * asked. `computed` is what it answered.
+ */
+export function openTaxation(
+  { taxCalculator, clock }: Pick<Deps, "taxCalculator" | "clock">,
+  taxed: TaxedSeller,
+  computed?: Computed,
+): (sale: Sale) => TaxTreatment {
+  if (!taxCalculator) return taxationOf(taxed, clock.now());
+  const now = serverClock(clock).now();
+  return (sale) => treatmentOf(sale, taxed.seller, now, computed);
+}
+
+/** Ask the service; no transaction is open. */
+export async function computeTax(calculator: TaxCalculator, { request, basis }: Wanted): Promise<Computed> {
+  const { id, treatment, rates } = await calculator.calculate(request);
+  const amounts = rates.map(({ taxable_amount, tax_amount }) => ({ taxable_amount, amount: tax_amount }));
+  return { basis, treatment: { ...treatment, given: { calculation_id: id, basis, rates: amounts } } };
+}
