@@ -1,4 +1,4 @@
-import { formatMoney, rateOf } from "./money.ts";
+import { formatMoney } from "./money.ts";
 import type { AmountSource, Quote, QuoteLine, TaxLine } from "./pricing.ts";
 
 /** A figure, what it is called, by which rule it came about, and why in plain words. `depth` says what it is a part of. */
@@ -80,10 +80,9 @@ function explainTax({ tax, tax_lines, tax_amount, net_amount }: Quote, money: (a
   const why = (line: TaxLine) => {
     if (tax.given)
       return `${line.rate} % on ${money(line.taxable_amount)}, as ${tax.source?.name ?? "the tax service"} computed it (${tax.given.calculation_id})`;
-    const { part, whole } = rateOf(line.rate);
     return within
       ? `within the price: ${line.rate} % of ${money(line.taxable_amount)}, taken out of what is asked`
-      : `${line.rate} % of ${money(net_amount)}, ${part} in ${whole} parts, rounded half away from zero`;
+      : `${line.rate} % of ${money(net_amount)}, rounded half away from zero`;
   };
   const place = (line: TaxLine) => [line.country, line.state].filter(Boolean).join(", ");
   return [
