@@ -8,9 +8,20 @@
  */
 import { text } from "node:stream/consumers";
 
+type Reduced = { amount: number; discount_amount: number };
 type Line = {
   proration: boolean;
-  source: { rule: string; amount?: number; seats?: number; tier?: { price_per_seat: number } };
+  source: {
+    rule: string;
+    amount?: number;
+    seats?: number;
+    tier?: { price_per_seat: number };
+    before?: Reduced;
+    after?: Reduced;
+    part?: number;
+    whole?: number;
+    cut?: string;
+  };
   amount: number;
   discount_amount: number;
 };
@@ -37,17 +48,25 @@ export type Explained = {
   };
 };
 
-/** a / b, rounded half away from zero, of whole numbers that are not negative. */
-const divide = (a: bigint, b: bigint): number => Number((a * 2n + b) / (b * 2n));
+/** a / b, rounded half away from zero; b is above zero. */
+const divide = (a: bigint, b: bigint): number =>
+  a < 0n ? -Number((-a * 2n + b) / (b * 2n)) : Number((a * 2n + b) / (b * 2n));
 const add = (amounts: number[]): number => amounts.reduce((sum, one) => sum + one, 0);
 
 function costOf({ source }: Line): number {
   if (source.rule === "seats") return (source.seats ?? 0) * (source.tier?.price_per_seat ?? 0);
+  if (source.rule === "prorated") {
+    const net = (one: Reduced = { amount: 0, discount_amount: 0 }) => one.amount - one.discount_amount;
+    const top = BigInt(net(source.after) - net(source.before)) * BigInt(source.part ?? 0);
+    const whole = BigInt(source.whole ?? 1);
+    return source.cut === "truncated" ? Number(top / whole) : divide(top, whole);
+  }
   return source.rule === "fixed" || source.rule === "chosen" ? (source.amount ?? 0) : 0;
 }
 
 /** A sum shared out by weights: whole parts first, then one each by the largest rest, the later first among equals. */
 function share(amount: number, weights: number[]): number[] {
+  if (amount < 0) return share(-amount, weights).map((part) => (part === 0 ? 0 : -part));
   const all = add(weights);
   if (all === 0) return weights.map((_, index) => (index === weights.length - 1 ? amount : 0));
   const parts = weights.map((weight, index) => {

@@ -16,7 +16,7 @@ import { forgetMethods } from "./payments/store.ts";
 import { productArchived } from "./products/service.ts";
 import { detachBenefit, detachField } from "./products/store.ts";
 import { hearRefund, openSurplusRefund, refundCounted } from "./refunds/service.ts";
-import { beginSubscription, tellHolder } from "./subscriptions/reactions.ts";
+import { endOfCustomer, hearFailure, settleForSubscription, tellHolder } from "./subscriptions/reactions.ts";
 import { reportRefund, reportSale } from "./tax-reports/service.ts";
 
 /**
@@ -25,12 +25,12 @@ import { reportRefund, reportSale } from "./tax-reports/service.ts";
  */
 export const reactions: Reactions = new Map([
   answer(orderAmended, reprintOrder),
-  answer(orderSettling, beginSubscription),
+  answer(orderSettling, settleForSubscription),
   answer(orderSettled, succeedCheckout, tellHolder, reportSale),
   answer(paymentWaiting, showIntent),
-  answer(paymentFailed, reopenCheckout),
+  answer(paymentFailed, reopenCheckout, hearFailure),
   answer(paymentSurplus, openSurplusRefund),
-  answer(customerDeleted, (tx, { clock }, customer) => forgetMethods(tx, customer, clock.now())),
+  answer(customerDeleted, (tx, { clock }, customer) => forgetMethods(tx, customer, clock.now()), endOfCustomer),
   answer(refundTold, hearRefund),
   answer(refundCounted, reportRefund),
   answer(disputeTold, hearDispute),

@@ -19,6 +19,7 @@ import { paymentReconciliation, setupReconciliation } from "./payments/jobs.ts";
 import { recordProcessorEvent } from "./payments/notices.ts";
 import { testNotices } from "./processors/test-notices.ts";
 import { refundExecution } from "./refunds/jobs.ts";
+import { subscriptionAdvance } from "./subscriptions/jobs.ts";
 import { taxReporting } from "./tax-reports/jobs.ts";
 import { deliveries, dispatches, resealEndpoints, webhookArchive } from "./webhooks/jobs.ts";
 
@@ -28,6 +29,7 @@ export const dueWork: readonly Sweep[] = [
   setupReconciliation,
   testNotices(recordProcessorEvent),
   freeSettlement,
+  subscriptionAdvance,
   refundExecution,
   taxReporting,
   disputeFollowing,

@@ -1,4 +1,4 @@
-import { formatMoney } from "./money.ts";
+import { decimalText, formatMoney } from "./money.ts";
 import type { AmountSource, Quote, QuoteLine, TaxLine } from "./pricing.ts";
 
 /** A figure, what it is called, by which rule it came about, and why in plain words. `depth` says what it is a part of. */
@@ -32,6 +32,20 @@ function explainSource(source: AmountSource, money: (amount: number) => string):
       return "free of charge";
     case "trial":
       return "nothing is asked for a trial period";
+    case "prorated": {
+      const { before, after, part, whole, cut } = source;
+      const share = `${decimalText(`${(100_000n * BigInt(part)) / BigInt(whole)}e-3`)} %`;
+      const net = (one: { amount: number; discount_amount: number }) =>
+        money(one.amount - one.discount_amount) +
+        (one.discount_amount === 0 ? "" : ` (${money(one.amount)} less ${money(one.discount_amount)})`);
+      const what =
+        after.amount === 0
+          ? `given back: ${net(before)}`
+          : before.amount === 0
+            ? net(after)
+            : `from ${net(before)} to ${net(after)}`;
+      return `${what}, for the ${share} of the period that was left, ${cut === "rounded" ? "rounded half away from zero" : "cut to whole units"}`;
+    }
     case "seats": {
       const { min_seats, max_seats, price_per_seat } = source.tier;
       const range = max_seats === null ? `${min_seats} and more` : `${min_seats} to ${max_seats}`;

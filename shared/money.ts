@@ -42,6 +42,10 @@ export function fractionHalfEven(amount: number, part: number, total: number): n
 export const fractionOf = (amount: number, part: number, total: number): number =>
   Number(divideHalfAway(whole(amount, "An amount") * whole(part, "A part"), whole(total, "A total")));
 
+/** `amount` times the fraction `part / total`, cut to a whole unit towards nothing (SUB-47). */
+export const fractionTruncated = (amount: number, part: number, total: number): number =>
+  Number((whole(amount, "An amount") * whole(part, "A part")) / whole(total, "A total"));
+
 /** The sum of these amounts. */
 export const sumOf = (amounts: readonly number[]): number => amounts.reduce((sum, amount) => sum + amount, 0);
 

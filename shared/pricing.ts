@@ -1,4 +1,4 @@
-import { allocate, fractionOf, percentOf, rateOf, sumOf } from "./money.ts";
+import { allocate, fractionOf, fractionTruncated, percentOf, rateOf, sumOf } from "./money.ts";
 import type { GivenTax, TaxRate, TaxTreatment } from "./tax.ts";
 
 /**
@@ -18,9 +18,32 @@ export type AmountSource =
   /** So many seats, all at the price of one tier. */
   | { rule: "seats"; seats: number; tier: SeatTier; tier_type: SeatTiers["seat_tier_type"] }
   /** A period for which nothing is asked. */
-  | { rule: "trial" };
+  | { rule: "trial" }
+  /**
+   * What a change in the middle of a period comes to: the price of the period before and after it, each with its share of the
+   * discount, for the part of the whole period (in milliseconds) that is left. Nothing before: what is new; nothing after:
+   * what is given back for what is left of the old (SUB-36, SUB-47).
+   */
+  | {
+      rule: "prorated";
+      before: Discounted;
+      after: Discounted;
+      part: number;
+      whole: number;
+      cut: "rounded" | "truncated";
+    };
 
-export type LineTerms = { label: string; product_price_id: string | null; proration: boolean; source: AmountSource };
+/** A price and what a discount takes off it. */
+export type Discounted = { amount: number; discount_amount: number };
+
+export type LineTerms = {
+  label: string;
+  product_price_id: string | null;
+  proration: boolean;
+  source: AmountSource;
+  /** The time that it is for, where it is for one. */
+  period?: { start: string; end: string } | undefined;
+};
 
 export type DiscountTerms = { id: string; name: string; code: string | null } & (
   | { type: "percentage"; basis_points: number }
@@ -65,6 +88,11 @@ export function computeAmount(source: AmountSource): number {
       return source.amount;
     case "seats":
       return source.seats * source.tier.price_per_seat;
+    case "prorated": {
+      const { before, after, part, whole, cut } = source;
+      const net = (one: Discounted) => one.amount - one.discount_amount;
+      return (cut === "rounded" ? fractionOf : fractionTruncated)(net(after) - net(before), part, whole);
+    }
     case "free":
     case "trial":
       return 0;

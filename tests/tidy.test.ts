@@ -31,11 +31,12 @@ const rooms = /^(tables|rules|store|service|jobs|serialize|reactions)$/;
 const own_rooms: Record<string, RegExp> = {
   webhooks: /^messages$/,
   customers: /^tax-ids$/,
-  products: /^price-rules$/,
+  products: /^(price-rules|lines)$/,
   tax: /^(computed|rates|registrations|territories)$/,
   payments: /^(settlement|setups|methods|notices)$/,
   discounts: /^redemption$/,
   checkouts: /^(access|choose|confirm|customer|plan-update|quote|signed-quote|tax)$/,
+  subscriptions: /^(plan|update|billing|dunning|preview)$/,
   invoices: /^(document|electronic|fonts|letter|page|pdf|printer|sums|words|worker)$/,
   catalog: /^(current|changes)$/,
 };

@@ -10,11 +10,12 @@ import { newId } from "../lib/ids.ts";
 import { currencyOf } from "../lib/places.ts";
 import { holdMeters } from "../meters/store.ts";
 import { type OrganizationRow, organizationOut } from "../organizations/rules.ts";
+import { isFree } from "../products/lines.ts";
 import { checkPrices } from "../products/price-rules.ts";
 import { type PricedProduct, type PriceInsert, type PriceRow, planPrice } from "../products/rules.ts";
 import { findPrice, findProducts } from "../products/store.ts";
 import { findSubscription } from "../subscriptions/store.ts";
-import { isFree, pickPrice } from "./quote.ts";
+import { pickPrice } from "./quote.ts";
 import { type CheckoutRow, checkProduct } from "./rules.ts";
 
 type Create = ReturnType<typeof CheckoutCreate.parse>;

@@ -1,9 +1,10 @@
 import { addInterval } from "../../shared/calendar.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
 import { formatMoney, maximumAmount, minimumAmount } from "../../shared/money.ts";
-import { type AmountSource, computeQuote, type LineTerms, type Quote, splitSeats } from "../../shared/pricing.ts";
+import { type AmountSource, computeQuote, type LineTerms, type Quote } from "../../shared/pricing.ts";
 import type { TaxTreatment } from "../../shared/tax.ts";
 import { discountTermsIn, type LimitedDiscount } from "../discounts/rules.ts";
+import { isFree, planLines } from "../products/lines.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
 
 /** The price of a product that is bought: its first in the currency, else its first; static ones stand first (CHK-03, PRD-24). */
@@ -89,31 +90,8 @@ function chosenSource({ preset_amount, minimum_amount }: PriceRow, chosen: numbe
 }
 
 /** The lines of a basket: one for each price that costs something by itself, of graduated seats one for each tier. */
-const planLines = (basket: Basket): LineTerms[] => basket.prices.flatMap((price) => planLine(price, basket));
-
-function planLine(price: PriceRow, { product, seats, chosen }: Basket): LineTerms[] {
-  const line = { product_price_id: price.id, proration: false };
-  switch (price.amount_type) {
-    case "fixed":
-      return [{ ...line, label: product.name, source: { rule: "fixed", amount: price.price_amount ?? 0 } }];
-    case "custom":
-      return [{ ...line, label: product.name, source: chosenSource(price, chosen) }];
-    case "free":
-      return [{ ...line, label: product.name, source: { rule: "free" } }];
-    case "seat_based":
-      if (seats === null || price.seat_tiers === null) throw new Error("A price by the seat lacks its seats.");
-      return splitSeats(seats, price.seat_tiers).map((source) => ({
-        ...line,
-        label: seatLabel(product, source),
-        source,
-      }));
-    case "metered_unit":
-      return [];
-  }
-}
-
-const seatLabel = ({ name }: Pick<PricedProduct, "name">, source: AmountSource): string =>
-  source.rule === "seats" ? `${name} (${source.seats === 1 ? "1 seat" : `${source.seats} seats`})` : name;
+const planBasket = ({ prices, product, seats, chosen }: Basket): LineTerms[] =>
+  prices.flatMap((price) => planLines(price, { product, seats, chosen: () => chosenSource(price, chosen) }));
 
 /** What is to be paid for a basket: the one place where the amounts of a checkout come from. */
 export const quoteBasket = (basket: Basket): Quote => {
@@ -121,7 +99,7 @@ export const quoteBasket = (basket: Basket): Quote => {
   return computeQuote({
     currency,
     seats: basket.seats,
-    lines: planLines(basket),
+    lines: planBasket(basket),
     discount: (basket.discount && discountTermsIn(basket.discount, currency)) ?? null,
     tax: basket.tax,
   });
@@ -170,12 +148,6 @@ export function computeTrial(
     trial_end: addInterval(now, interval, count),
   };
 }
-
-/** A price for which nothing is ever asked (CHK-40). */
-export const isFree = ({ amount_type, price_amount, seat_tiers }: PriceRow): boolean =>
-  amount_type === "free" ||
-  (amount_type === "fixed" && price_amount === 0) ||
-  (amount_type === "seat_based" && Boolean(seat_tiers?.tiers.every((tier) => tier.price_per_seat === 0)));
 
 /** A discount takes something off prices that cost something (DSC-19). */
 export const isDiscountable = (prices: readonly PriceRow[]): boolean =>

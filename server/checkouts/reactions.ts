@@ -2,7 +2,7 @@ import { releaseDiscount } from "../discounts/redemption.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
 import { digestQuote, type OrderAggregate, type OrderRow } from "../orders/rules.ts";
-import type { Waiting } from "../payments/settlement.ts";
+import type { FailedPayment, Waiting } from "../payments/settlement.ts";
 import { type CheckoutAggregate, type CheckoutRow, moveCheckout } from "./rules.ts";
 import { serializeCheckout } from "./serialize.ts";
 import { loadCheckout, lockCheckout, updateCheckout } from "./store.ts";
@@ -63,7 +63,7 @@ function adoptTerms(row: CheckoutRow, { order, items }: OrderAggregate): Partial
 }
 
 /** An attempt to pay came to nothing: the buyer may try again. */
-export async function reopenCheckout(tx: Tx, ctx: Deps | Ctx, order: OrderRow): Promise<void> {
+export async function reopenCheckout(tx: Tx, ctx: Deps | Ctx, { order }: FailedPayment): Promise<void> {
   const { checkout_id, organization_id } = order;
   if (checkout_id === null) return;
   await changeFor(tx, ctx, order, (row) =>

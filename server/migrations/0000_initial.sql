@@ -543,6 +543,8 @@ CREATE TABLE "order_items" (
 	"tax_amount" integer DEFAULT 0 NOT NULL,
 	"proration" boolean DEFAULT false NOT NULL,
 	"product_price_id" uuid,
+	"start_timestamp" timestamp with time zone,
+	"end_timestamp" timestamp with time zone,
 	"position" integer NOT NULL,
 	CONSTRAINT "order_items_pkey" PRIMARY KEY("organization_id","id")
 );
@@ -583,6 +585,10 @@ CREATE TABLE "orders" (
 	"customer_tax_id" jsonb,
 	"settle_due_at" timestamp with time zone,
 	"terms" text NOT NULL,
+	"period_start" timestamp with time zone,
+	"changes" jsonb,
+	"next_payment_attempt_at" timestamp with time zone,
+	"failed_payments" integer DEFAULT 0 NOT NULL,
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"custom_field_data" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	CONSTRAINT "orders_pkey" PRIMARY KEY("organization_id","id")
@@ -883,6 +889,17 @@ CREATE TABLE "refunds" (
 	CONSTRAINT "refunds_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
+CREATE TABLE "subscription_entries" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"subscription_id" uuid NOT NULL,
+	"line" jsonb NOT NULL,
+	"order_id" uuid,
+	CONSTRAINT "subscription_entries_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
 CREATE TABLE "subscription_prices" (
 	"organization_id" text NOT NULL,
 	"subscription_id" uuid NOT NULL,
@@ -914,6 +931,13 @@ CREATE TABLE "subscriptions" (
 	"ends_at" timestamp with time zone,
 	"ended_at" timestamp with time zone,
 	"past_due_at" timestamp with time zone,
+	"pause_at_period_end" boolean DEFAULT false NOT NULL,
+	"paused_at" timestamp with time zone,
+	"resumes_at" timestamp with time zone,
+	"pending_update" jsonb,
+	"due_at" timestamp with time zone,
+	"change_order_id" uuid,
+	"payment_method_id" uuid,
 	"customer_id" uuid NOT NULL,
 	"product_id" uuid NOT NULL,
 	"discount_id" uuid,
@@ -1100,6 +1124,8 @@ ALTER TABLE "refunds" ADD CONSTRAINT "refunds_organization_id_organization_id_fk
 ALTER TABLE "refunds" ADD CONSTRAINT "refunds_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "refunds" ADD CONSTRAINT "refunds_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "refunds" ADD CONSTRAINT "refunds_payment_id_fkey" FOREIGN KEY ("organization_id","payment_id") REFERENCES "public"."payments"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "subscription_entries" ADD CONSTRAINT "subscription_entries_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "subscription_entries" ADD CONSTRAINT "subscription_entries_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "subscription_prices" ADD CONSTRAINT "subscription_prices_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "subscription_prices" ADD CONSTRAINT "subscription_prices_product_price_id_fkey" FOREIGN KEY ("organization_id","product_price_id") REFERENCES "public"."product_prices"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "subscriptions" ADD CONSTRAINT "subscriptions_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1205,6 +1231,7 @@ CREATE INDEX "meters_metadata" ON "meters" USING gin ("metadata" jsonb_path_ops)
 CREATE INDEX "order_items_by_order" ON "order_items" USING btree ("organization_id","order_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "orders_invoice" ON "orders" USING btree ("organization_id","invoice_number");--> statement-breakpoint
 CREATE UNIQUE INDEX "orders_of_checkout" ON "orders" USING btree ("organization_id","checkout_id");--> statement-breakpoint
+CREATE UNIQUE INDEX "orders_of_period" ON "orders" USING btree ("organization_id","subscription_id","period_start");--> statement-breakpoint
 CREATE INDEX "orders_by_creation" ON "orders" USING btree ("organization_id","created_at","id") WHERE "orders"."invoice_number" is not null;--> statement-breakpoint
 CREATE INDEX "orders_by_customer" ON "orders" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "orders_by_product" ON "orders" USING btree ("organization_id","product_id");--> statement-breakpoint
@@ -1246,7 +1273,10 @@ CREATE INDEX "refunds_by_creation" ON "refunds" USING btree ("organization_id","
 CREATE INDEX "refunds_by_order" ON "refunds" USING btree ("organization_id","order_id");--> statement-breakpoint
 CREATE INDEX "refunds_by_customer" ON "refunds" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "refunds_due" ON "refunds" USING btree ("organization_id","due_at") WHERE "refunds"."due_at" is not null;--> statement-breakpoint
+CREATE INDEX "subscription_entries_open" ON "subscription_entries" USING btree ("organization_id","subscription_id") WHERE "subscription_entries"."order_id" is null;--> statement-breakpoint
+CREATE INDEX "subscription_entries_by_order" ON "subscription_entries" USING btree ("organization_id","order_id");--> statement-breakpoint
 CREATE INDEX "subscription_prices_of_price" ON "subscription_prices" USING btree ("organization_id","product_price_id");--> statement-breakpoint
+CREATE INDEX "subscriptions_due" ON "subscriptions" USING btree ("organization_id","due_at") WHERE "subscriptions"."due_at" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "subscriptions_of_checkout" ON "subscriptions" USING btree ("organization_id","checkout_id");--> statement-breakpoint
 CREATE INDEX "subscriptions_by_start" ON "subscriptions" USING btree ("organization_id","started_at","id");--> statement-breakpoint
 CREATE INDEX "subscriptions_by_period" ON "subscriptions" USING btree ("organization_id","current_period_end","id");--> statement-breakpoint

@@ -99,6 +99,12 @@ export function applyBalance(total: number, balance: number, least: number) {
   };
 }
 
+/** What an order with this total, of which so much was met by the balance, changes the balance by (ORD-03). */
+export const balanceChange = (order: OrderRow): number => {
+  const { total_amount } = computeTotals(order);
+  return total_amount < 0 ? 0 - total_amount : order.applied_balance_amount;
+};
+
 /** Amounts that do not add up are a fault of ours, and no order is made of them. */
 export function assertQuote({ lines, subtotal_amount, discount_amount, tax_amount, tax_lines, ...quote }: Quote): void {
   const { given } = quote.tax;
@@ -148,6 +154,9 @@ export function serializeOrder({ order, items, customer, product, discount, subs
     begins: ____,
     settle_due_at: _____,
     confirmation_due_at: ______,
+    period_start: _______,
+    changes: ________,
+    failed_payments: _________,
     invoice_number,
     ...fields
   } = order;
@@ -162,25 +171,21 @@ export function serializeOrder({ order, items, customer, product, discount, subs
     refundable_tax_amount: paid ? refundable_tax_amount : 0,
     units: null,
     user_id: order.customer_id,
-    next_payment_attempt_at: null,
     platform_fee_currency: null,
     customer: customerOut(customer),
     product: orderProductOut(product),
     discount: discount && discountBaseOut(discount),
     subscription: subscription && orderSubscriptionOut(subscription),
-    items: items.map((item) => ({ ...item, start_timestamp: null, end_timestamp: null })),
+    items,
   };
 }
 
-/** A subscription inside an order. Nothing pauses yet, and use is billed with everything else. */
+/** A subscription inside an order. Use is billed with everything else. */
 export const orderSubscriptionOut = (row: typeof subscriptions.$inferSelect): OrderSubscription => ({
   ...row,
   units: null,
   current_meter_period_start: null,
   current_meter_period_end: null,
-  pause_at_period_end: false,
-  paused_at: null,
-  resumes_at: null,
 });
 
 /** What an update may not do: the tax was computed on this country and state (ORD-25). */

@@ -2,6 +2,7 @@ import type { orders } from "../../shared/api/orders.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, invalid, notFound } from "../../shared/errors.ts";
 import { explainQuote } from "../../shared/explain.ts";
+import { minimumAmount } from "../../shared/money.ts";
 import type { Quote } from "../../shared/pricing.ts";
 import { record } from "../lib/audit.ts";
 import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
@@ -12,7 +13,9 @@ import { defineSignal, signal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { atEnd, transact } from "../lib/unit-of-work.ts";
 import {
+  applyBalance,
   assertQuote,
+  balanceChange,
   checkAddress,
   computeTotals,
   digestTerms,
@@ -52,7 +55,8 @@ export type NewOrder = Pick<
   | "applied_balance_amount"
   | "metadata"
   | "custom_field_data"
-> & { quote: Quote };
+> &
+  Partial<Pick<OrderRow, "subscription_id" | "period_start" | "changes">> & { quote: Quote };
 
 function planOrder({ quote, ...wanted }: NewOrder) {
   assertQuote(quote);
@@ -73,11 +77,13 @@ function planOrder({ quote, ...wanted }: NewOrder) {
 }
 
 const planItems = ({ id: order_id, organization_id }: OrderRow, { quote }: NewOrder, created_at: Date) =>
-  quote.lines.map(({ label, amount, proration, product_price_id }, position) => ({
+  quote.lines.map(({ label, amount, proration, product_price_id, period }, position) => ({
     label,
     amount,
     proration,
     product_price_id,
+    start_timestamp: period ? new Date(period.start) : null,
+    end_timestamp: period ? new Date(period.end) : null,
     id: newId(created_at),
     organization_id,
     order_id,
@@ -86,7 +92,11 @@ const planItems = ({ id: order_id, organization_id }: OrderRow, { quote }: NewOr
   }));
 
 /** Open an order: from here on there is something that money can be taken for. */
-export async function openOrder(tx: Tx, { clock }: Pick<Deps, "clock">, wanted: NewOrder): Promise<OrderRow> {
+export async function openOrder(tx: Tx, deps: Pick<Deps, "clock">, wanted: NewOrder): Promise<OrderRow> {
+  return (await writeOrder(tx, deps, wanted)).order;
+}
+
+async function writeOrder(tx: Tx, { clock }: Pick<Deps, "clock">, wanted: NewOrder) {
   const created_at = clock.now();
   const order = await store.insertOrder(tx, {
     ...planOrder(wanted),
@@ -94,8 +104,87 @@ export async function openOrder(tx: Tx, { clock }: Pick<Deps, "clock">, wanted: 
     created_at,
     status: "pending",
   });
-  await store.insertItems(tx, planItems(order, wanted, created_at));
-  return order;
+  return { order, items: await store.insertItems(tx, planItems(order, wanted, created_at)) };
+}
+
+/**
+ * Bill what falls due by the calendar (ORD-02 to ORD-04): the customer's balance meets it first. Where nothing is left to be
+ * charged, or less than a card can be charged with, it is paid at once; else the order is shown from now on and waits for its
+ * money.
+ */
+export async function billOrder(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  wanted: Omit<NewOrder, "applied_balance_amount">,
+  parts: Omit<OrderAggregate, "order" | "items">,
+): Promise<OrderAggregate> {
+  const { organization_id, customer_id, quote } = wanted;
+  const balance = await store.lockBalance(tx, { organization_id, customer_id, currency: quote.currency });
+  const { applied_balance_amount, is_paid } = meetBalance(quote, balance);
+  const written = await writeOrder(tx, ctx, { ...wanted, applied_balance_amount });
+  const whole = { ...written, ...parts };
+  if (is_paid) {
+    await settleOrder(tx, ctx, whole, { isCharged: false });
+    return { ...whole, order: { ...written.order, status: "paid" } };
+  }
+  const { order } = whole;
+  await moveBalance(tx, order, ctx.clock.now());
+  await emit(tx, ctx, organization_id, "order.created", () => serializeOrder(whole));
+  atEnd(tx, async () => {
+    Object.assign(order, await store.numberOrder(tx, order, {}, false));
+  });
+  return whole;
+}
+
+/** How the total of a quote meets a balance; what is too little to charge is owed, so it is taken off the balance as well. */
+export function meetBalance({ total_amount, currency }: Quote, balance: number) {
+  const {
+    applied_balance_amount: applied,
+    due_amount,
+    is_paid,
+  } = applyBalance(total_amount, balance, minimumAmount(currency));
+  return is_paid
+    ? { applied_balance_amount: applied - due_amount, due_amount: 0, is_paid }
+    : { applied_balance_amount: applied, due_amount, is_paid };
+}
+
+async function moveBalance(tx: Tx, order: OrderRow, now: Date, sign: 1 | -1 = 1): Promise<void> {
+  const change = balanceChange(order) * sign;
+  if (change !== 0) await store.addToBalance(tx, order, change, now);
+}
+
+/**
+ * Give up an order that waits for its money: it is void, what it took of the balance is given back, and money that comes all
+ * the same goes back, as it is charged on terms that stand no more. One that was shown says so. The caller holds its lock.
+ */
+export async function withdrawOrder(tx: Tx, ctx: Deps | Ctx, { order, ...parts }: OrderAggregate): Promise<void> {
+  const now = ctx.clock.now();
+  const gone = {
+    status: moveOrder(order, "void"),
+    terms: "withdrawn",
+    next_payment_attempt_at: null,
+    modified_at: now,
+  };
+  const changed = await store.updateOrder(tx, order, gone);
+  if (order.invoice_number === null) return;
+  await moveBalance(tx, order, now, -1);
+  await emit(tx, ctx, order.organization_id, "order.updated", serializeOrder({ order: changed, ...parts }));
+}
+
+/**
+ * Note when the card of an order is charged again, and that it was charged in vain. Its readers are told where they could not
+ * know it otherwise (WHK-34). The caller holds its lock.
+ */
+export async function noteAttempt(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { order, ...parts }: OrderAggregate,
+  noted: Partial<Pick<OrderRow, "next_payment_attempt_at" | "failed_payments">>,
+  isTold = false,
+): Promise<void> {
+  const changed = await store.updateOrder(tx, order, { ...noted, modified_at: ctx.clock.now() });
+  Object.assign(order, changed);
+  if (isTold) await emit(tx, ctx, order.organization_id, "order.updated", () => serializeOrder({ order, ...parts }));
 }
 
 /**
@@ -120,8 +209,8 @@ export async function reopenOrder(
 
 /**
  * Make an order paid, and say so: created, updated, paid, in this order (ORD-12, ORD-16). The caller holds its lock. A sale in
- * the making comes into being with this: it gets its number, the last thing that is done in the transaction. One that a
- * payment has paid gets a receipt number, too.
+ * the making comes into being with this: it gets its number, the last thing that is done in the transaction. One that was
+ * shown while it waited has it already. One that a payment has paid gets a receipt number, too.
  */
 export async function settleOrder(
   tx: Tx,
@@ -129,21 +218,31 @@ export async function settleOrder(
   { order, ...parts }: OrderAggregate,
   { isCharged }: { isCharged: boolean },
 ): Promise<void> {
-  const created_at = ctx.clock.now();
+  const now = ctx.clock.now();
+  const isShown = order.invoice_number !== null;
   const status = order.status === "void" ? moveOrder(order, "pending", "paid") : moveOrder(order, "paid");
-  const paid = { ...order, status, created_at, modified_at: null, settle_due_at: null };
+  // What goes on for nothing is no news.
+  const isQuiet = order.billing_reason === "subscription_cycle" && computeTotals(order).total_amount === 0;
+  const confirmation_due_at = isQuiet ? null : now;
+  const columns = { status, next_payment_attempt_at: null, settle_due_at: null, confirmation_due_at };
+  const paid = { ...order, ...columns, ...(isShown ? { modified_at: now } : { created_at: now, modified_at: null }) };
   const settled = { ...parts, order: paid };
   await signal(tx, ctx, orderSettling, settled);
-  const { subscription_id, applied_balance_amount } = paid;
-  // What was too little to charge is owed (ORD-03, ORD-04).
-  if (applied_balance_amount !== 0) await store.addToBalance(tx, order, applied_balance_amount, created_at);
-  for (const type of ["order.created", "order.updated", "order.paid"] as const)
+  // What was too little to charge is owed (ORD-03, ORD-04). An order that waited has met the balance before.
+  if (!isShown) await moveBalance(tx, order, now);
+  else await store.updateOrder(tx, order, { ...columns, modified_at: now });
+  for (const type of [...(isShown ? [] : ["order.created" as const]), "order.updated", "order.paid"] as const)
     await emit(tx, ctx, order.organization_id, type, () => serializeOrder(settled));
   await recordMove(tx, ctx, "order.paid", paid, computeTotals(paid).total_amount);
   await signal(tx, ctx, orderSettled, settled);
   atEnd(tx, async () => {
-    const columns = { status, created_at, settle_due_at: null, subscription_id, confirmation_due_at: created_at };
-    Object.assign(paid, await store.numberOrder(tx, order, columns, isCharged));
+    if (isShown) {
+      if (isCharged) paid.receipt_number = await store.receiptOrder(tx, order);
+      return;
+    }
+    const { subscription_id } = paid;
+    const made = { ...columns, created_at: now, subscription_id };
+    Object.assign(paid, await store.numberOrder(tx, order, made, isCharged));
   });
 }
 

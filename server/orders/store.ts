@@ -162,8 +162,8 @@ export async function replaceItems(tx: Tx, order: OrderRow, items: (typeof order
 }
 
 /** Add the lines of a new order. */
-export async function insertItems(tx: Tx, items: (typeof orderItems.$inferInsert)[]): Promise<void> {
-  if (items.length > 0) await tx.insert(orderItems).values(items);
+export async function insertItems(tx: Tx, items: (typeof orderItems.$inferInsert)[]): Promise<OrderItemRow[]> {
+  return items.length === 0 ? [] : tx.insert(orderItems).values(items).returning();
 }
 
 /** Change columns of an order that the caller has locked. */
@@ -177,7 +177,8 @@ export async function updateOrder(
   return row;
 }
 
-const balanceOf = ({ organization_id, customer_id, currency }: OrderRow) =>
+type Account = Pick<OrderRow, "organization_id" | "customer_id" | "currency">;
+const balanceOf = ({ organization_id, customer_id, currency }: Account) =>
   and(
     eq(customerBalances.organization_id, organization_id),
     eq(customerBalances.customer_id, customer_id),
@@ -185,8 +186,8 @@ const balanceOf = ({ organization_id, customer_id, currency }: OrderRow) =>
   );
 
 /** The balance of an order's customer, kept from changing until the transaction ends; nothing where there never was one. */
-export async function lockBalance(tx: Tx, order: OrderRow): Promise<number> {
-  const [row] = await tx.select().from(customerBalances).where(balanceOf(order)).for("no key update");
+export async function lockBalance(tx: Tx, account: Account): Promise<number> {
+  const [row] = await tx.select().from(customerBalances).where(balanceOf(account)).for("no key update");
   return row?.amount ?? 0;
 }
 
@@ -240,6 +241,8 @@ export async function voidPending(tx: Tx, organization_id: string, id: string, n
     .where(and(eq(orders.organization_id, organization_id), inArray(orders.id, waiting)));
 }
 
+const receiptSeries = (customer_id: string): string => `RCPT-${customer_id.slice(-12).toUpperCase()}-`;
+
 /** A number with four digits at least. */
 const padded = (counter: SQL): SQL => {
   const number = sql`(${counter} - 1)::text`;
@@ -275,7 +278,7 @@ export async function numberOrder(
     on conflict (organization_id, customer_id) do update set next_number = ${receiptCounters}.next_number + 1
     returning next_number`);
   const prefix = sql`(select upper(slug) from ${organization} where ${organization.id} = ${organization_id})`;
-  const series = `RCPT-${customer_id.slice(-12).toUpperCase()}-`;
+  const series = receiptSeries(customer_id);
   const [row] = await tx
     .with(counted, receipted)
     .update(orders)
@@ -289,6 +292,31 @@ export async function numberOrder(
     .returning({ invoice_number: orders.invoice_number, receipt_number: orders.receipt_number });
   if (!row?.invoice_number) throw new Error(`The order ${id} is gone.`);
   return { invoice_number: row.invoice_number, receipt_number: row.receipt_number };
+}
+
+/** Give an order that was shown before it was paid the next receipt number of its customer (ORD-26). */
+export async function receiptOrder(
+  tx: Tx,
+  { organization_id, id, customer_id }: RowKey & Pick<OrderRow, "customer_id">,
+): Promise<string | null> {
+  const counted = tx.$with("receipted").as(
+    tx
+      .insert(receiptCounters)
+      .values({ organization_id, customer_id, next_number: 2 })
+      .onConflictDoUpdate({
+        target: [receiptCounters.organization_id, receiptCounters.customer_id],
+        set: { next_number: sql`${receiptCounters.next_number} + 1` },
+      })
+      .returning({ next_number: receiptCounters.next_number }),
+  );
+  const [row] = await tx
+    .with(counted)
+    .update(orders)
+    .set({ receipt_number: sql`${receiptSeries(customer_id)}::text || ${padded(sql`receipted.next_number`)}` })
+    .from(counted)
+    .where(matchKey(orders, { organization_id, id }))
+    .returning({ receipt_number: orders.receipt_number });
+  return row?.receipt_number ?? null;
 }
 
 /** Move the answers of a custom field to its new name, at most so many orders at once (CUF-04); answers of how many. */

@@ -18,6 +18,13 @@ export type SubscriptionTerms = {
   upgrades: string | null;
 };
 
+/** What an order for a change of a subscription makes of it: columns, the prices that it is paid at, and what is billed with it. */
+export type SubscriptionChange = {
+  patch: Record<string, unknown>;
+  prices: { product_price_id: string; amount: number }[] | null;
+  entry_ids: string[];
+};
+
 /**
  * A sale, from its first cent. It is opened before the card is asked and gets its number when it is paid (or has to be paid
  * later); until then it is a sale in the making, which no list shows. Amounts are in minor units, related as in ORD-01.
@@ -67,6 +74,14 @@ export const orders = pgTable(
     settle_due_at: instant(),
     /** What is sold for how much to whom, as one value: a charge that was made for other terms does not pay this order. */
     terms: text().notNull(),
+    /** The period of its subscription that it is for: each is billed once. */
+    period_start: instant(),
+    /** What becomes of its subscription when it is settled, where it is for a change. */
+    changes: jsonb().$type<SubscriptionChange>(),
+    /** When the card is to be charged again by itself; null where it is not (SUB-50). */
+    next_payment_attempt_at: instant(),
+    /** How often the card was charged in vain by itself (SUB-55). */
+    failed_payments: integer().notNull().default(0),
     metadata: metadata(),
     custom_field_data: jsonb().$type<Order["custom_field_data"]>().notNull().default({}),
   },
@@ -79,6 +94,8 @@ export const orders = pgTable(
     uniqueIndex("orders_invoice").on(table.organization_id, table.invoice_number),
     // One checkout never makes two orders.
     uniqueIndex("orders_of_checkout").on(table.organization_id, table.checkout_id),
+    // A period is billed once, however many servers are at it.
+    uniqueIndex("orders_of_period").on(table.organization_id, table.subscription_id, table.period_start),
     index("orders_by_creation")
       .on(table.organization_id, table.created_at, table.id)
       .where(sql`${table.invoice_number} is not null`),
@@ -108,6 +125,8 @@ export const orderItems = pgTable(
     tax_amount: integer().notNull().default(0),
     proration: boolean().notNull().default(false),
     product_price_id: uuid(),
+    start_timestamp: instant(),
+    end_timestamp: instant(),
     /** The place on the invoice, from 0. */
     position: integer().notNull(),
   },

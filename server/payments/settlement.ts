@@ -26,7 +26,9 @@ import {
 import * as store from "./store.ts";
 
 /** An attempt came to nothing; its order still waits. */
-export const paymentFailed = defineSignal<OrderRow>("payment.failed");
+export const paymentFailed = defineSignal<FailedPayment>("payment.failed");
+/** The order of an attempt that came to nothing, why, and what had brought it about; null of a card that was to be kept. */
+export type FailedPayment = { order: OrderRow; reason: string | null; trigger: PaymentRow["trigger"] };
 /** An attempt waits for somebody: the bank, or the buyer who is asked to prove who they are. */
 export const paymentWaiting = defineSignal<{ order: OrderRow; intent: Waiting }>("payment.waiting");
 /** Money was taken that no order waits for. It goes back. */
@@ -101,7 +103,8 @@ export function settlePayment(deps: Deps | Ctx, key: RowKey, intent: Intent): Pr
     const moved = await store.updatePayment(tx, payment, { ...patch, ...(kept ? { payment_method_id: kept.id } : {}) });
     if (moved.status === "pending") await signal(tx, deps, paymentWaiting, { order, intent });
     else if (moved.status !== payment.status) {
-      if (moved.status === "failed") await signal(tx, deps, paymentFailed, order);
+      if (moved.status === "failed")
+        await signal(tx, deps, paymentFailed, { order, reason: moved.decline_reason, trigger: moved.trigger });
       else if (moved.is_surplus) await signal(tx, deps, paymentSurplus, moved);
       else await finishOrder(tx, deps, aggregate, { kept, wasLost: payment.status === "failed", isCharged: true });
     }
@@ -232,13 +235,23 @@ export async function chargeSavedMethod(
   const { payment, order } = await transact(deps, async (tx) => {
     const found = await lockOrder(tx, key.organization_id, key.id);
     if (!found) throw new Error(`There is no order ${key.id}.`);
-    if (!isPayable(found.order.status)) throw new ApiError("PaymentAlreadyInProgress", "This order needs no payment.");
-    if (found.order.customer_id !== method.customer_id)
-      throw new Error(`The card ${method.id} is not of the customer of the order ${key.id}.`);
-    const payer = { email: found.customer.email ?? "", method, trigger };
-    return { order: found.order, payment: await startPayment(tx, deps, found.order, payer) };
+    return { order: found.order, payment: await startSavedPayment(tx, deps, found, method, trigger) };
   });
   return { ...(await chargePayment(deps, payment, order.description)), payment };
+}
+
+/** Write down that an order is going to be paid by a card that was kept. The caller holds its lock, and has it charged afterwards. */
+export function startSavedPayment(
+  tx: Tx,
+  deps: Pick<Deps, "clock" | "config" | "processor">,
+  { order, customer }: Pick<OrderAggregate, "order" | "customer">,
+  method: PaymentMethodRow,
+  trigger: NonNullable<PaymentRow["trigger"]>,
+): Promise<PaymentRow> {
+  if (!isPayable(order.status)) throw new ApiError("PaymentAlreadyInProgress", "This order needs no payment.");
+  if (order.customer_id !== method.customer_id)
+    throw new Error(`The card ${method.id} is not of the customer of the order ${order.id}.`);
+  return startPayment(tx, deps, order, { email: customer.email ?? "", method, trigger });
 }
 
 /** Refuse to ask one account of the processor what became of another's attempt: it would say that there is none. */

@@ -70,7 +70,8 @@ export function settleSetup(deps: Deps | Ctx, key: RowKey, outcome: SetupOutcome
     const moved = await store.updateSetup(tx, setup, { ...patch, ...(kept ? { payment_method_id: kept.id } : {}) });
     if (moved.status === "pending") await signal(tx, deps, paymentWaiting, { order, intent: outcome });
     else if (moved.status !== setup.status) {
-      if (moved.status === "failed") await signal(tx, deps, paymentFailed, order);
+      if (moved.status === "failed")
+        await signal(tx, deps, paymentFailed, { order, reason: moved.decline_reason, trigger: null });
       else if (kept)
         await finishOrder(tx, deps, aggregate, { kept, wasLost: setup.status === "failed", isCharged: false });
     }

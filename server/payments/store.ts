@@ -327,6 +327,29 @@ export async function findMethodOf(
   return row;
 }
 
+/** The first of these cards that can still be charged with this account of the processor. */
+export async function findChargeable(
+  db: Database,
+  { organization_id, customer_id }: Pick<PaymentMethodRow, "organization_id" | "customer_id">,
+  account: string,
+  ids: readonly string[],
+): Promise<PaymentMethodRow | undefined> {
+  if (ids.length === 0) return undefined;
+  const found = await db
+    .select()
+    .from(paymentMethods)
+    .where(
+      and(
+        eq(paymentMethods.organization_id, organization_id),
+        inArray(paymentMethods.id, [...ids]),
+        eq(paymentMethods.customer_id, customer_id),
+        eq(paymentMethods.account, account),
+        isNull(paymentMethods.deleted_at),
+      ),
+    );
+  return ids.flatMap((id) => found.find((method) => method.id === id) ?? [])[0];
+}
+
 /** The card by which an order was paid, or started where nothing was due: later charges are made to it. */
 export async function findMethodOfOrder(db: Database, order: RowKey): Promise<PaymentMethodRow | undefined> {
   const used = ({ organization_id, order_id, status, payment_method_id }: typeof payments | typeof paymentSetups) =>

@@ -1,23 +1,48 @@
+import type { CustomerRow } from "../customers/rules.ts";
 import { emitState } from "../customers/service.ts";
 import { findKept } from "../discounts/store.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
-import type { OrderAggregate } from "../orders/rules.ts";
+import { rowFromJson } from "../lib/rows.ts";
+import type { OrderAggregate, OrderRow } from "../orders/rules.ts";
+import { withdrawOrder } from "../orders/service.ts";
+import { lockOrder } from "../orders/store.ts";
+import type { FailedPayment } from "../payments/settlement.ts";
+import { findMethodOfOrder } from "../payments/store.ts";
 import { findPrices, findProduct } from "../products/store.ts";
-import { isBillable, type SubscriptionRow } from "./rules.ts";
+import { noteFailure, withdrawWaiting, writePlan } from "./billing.ts";
+import { type Plan, planEnd } from "./plan.ts";
+import { findDueTime, isBillable, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { startSubscription } from "./service.ts";
-import { lockSubscription } from "./store.ts";
+import * as store from "./store.ts";
+import { subscriptions } from "./tables.ts";
+
+/** An order is settled: what it begins or changes comes true with it, and who was behind with payments is not any more. */
+export async function settleForSubscription(tx: Tx, ctx: Deps | Ctx, settling: OrderAggregate): Promise<void> {
+  const { order, subscription } = settling;
+  if (order.begins) return beginSubscription(tx, ctx, settling, order.begins);
+  if (!subscription || (order.changes === null && subscription.status !== "past_due")) return;
+  const found = await store.lockSubscription(tx, order.organization_id, subscription.id);
+  if (!found) throw new Error(`The subscription ${subscription.id} is gone.`);
+  const after = order.changes ? await applyChange(tx, ctx, found, order) : await recover(tx, ctx, found, order);
+  settling.subscription = after.row;
+}
 
 /** An order that begins a subscription is settled: it begins, and the order is answered with it (CHK-58, WHK-31). */
-export async function beginSubscription(tx: Tx, ctx: Deps | Ctx, settling: OrderAggregate): Promise<void> {
+async function beginSubscription(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  settling: OrderAggregate,
+  begins: NonNullable<OrderRow["begins"]>,
+): Promise<void> {
   const { order, customer } = settling;
-  const { begins, organization_id } = order;
-  if (begins === null) return;
+  const { organization_id } = order;
   const product = await findProduct(tx, organization_id, order.product_id);
   if (!product) throw new Error(`The order ${order.id} has lost its product.`);
   const known = new Map((await findPrices(tx, organization_id, begins.price_ids)).map((price) => [price.id, price]));
   // A trial is no sale yet, so its order carries no discount.
   const { discount: terms } = begins.quote;
   const [discount = null] = terms ? await findKept(tx, organization_id, [terms.id]) : [];
+  const method = await findMethodOfOrder(tx, order);
   const row = await startSubscription(tx, ctx, {
     customer,
     product,
@@ -26,6 +51,7 @@ export async function beginSubscription(tx: Tx, ctx: Deps | Ctx, settling: Order
     quote: begins.quote,
     trial_end: begins.trial_end === null ? null : new Date(begins.trial_end),
     checkout_id: order.checkout_id,
+    payment_method_id: method?.id ?? null,
     metadata: order.metadata,
     custom_field_data: order.custom_field_data,
     upgrades: await findUpgraded(tx, organization_id, begins.upgrades),
@@ -36,11 +62,89 @@ export async function beginSubscription(tx: Tx, ctx: Deps | Ctx, settling: Order
 
 /** The free subscription that goes on as this one; none where it has ended since, or is paid for by now. */
 async function findUpgraded(tx: Tx, organization_id: string, id: string | null): Promise<SubscriptionRow | null> {
-  const found = id === null ? undefined : await lockSubscription(tx, organization_id, id);
+  const found = id === null ? undefined : await store.lockSubscription(tx, organization_id, id);
   return found && isBillable(found.row.status) && found.row.amount === 0 ? found.row : null;
 }
 
+const none: Pick<Plan, "entries" | "choice"> = { entries: [], choice: null };
+
+/** What was paid for comes true (WHK-39). */
+async function applyChange(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  aggregate: SubscriptionAggregate,
+  order: OrderRow,
+): Promise<SubscriptionAggregate> {
+  const { changes } = order;
+  if (!changes) throw new Error(`The order ${order.id} changes nothing.`);
+  const patch = rowFromJson(subscriptions, changes.patch) as Partial<SubscriptionRow>;
+  const product = patch.product_id && (await findProduct(tx, order.organization_id, patch.product_id));
+  const amounts = new Map((changes.prices ?? []).map((price) => [price.product_price_id, price.amount]));
+  const found = await findPrices(tx, order.organization_id, [...amounts.keys()]);
+  const prices = [...amounts].flatMap(([id, amount]) => {
+    const price = found.find((one) => one.id === id);
+    return price ? [{ ...price, amount }] : [];
+  });
+  const choice = product ? { product, prices, seats: patch.seats ?? null } : null;
+  await store.billEntries(tx, order, changes.entry_ids);
+  const plan = { ...none, choice, patch, events: ["subscription.updated" as const] };
+  return writePlan(tx, ctx, { aggregate, entries: [], pending: null }, plan, { change_order_id: null });
+}
+
+/** Nothing is missing any more where no other order is (SUB-52, WHK-34). */
+async function recover(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  aggregate: SubscriptionAggregate,
+  order: OrderRow,
+): Promise<SubscriptionAggregate> {
+  const retries = aggregate.retries.filter(({ order_id }) => order_id !== order.id);
+  const others = await store.hasFailing(tx, aggregate.row, order.id);
+  if (aggregate.row.status !== "past_due" || others) {
+    const row = await store.updateSubscription(tx, aggregate.row, { due_at: findDueTime(aggregate.row, retries) });
+    return { ...aggregate, row };
+  }
+  const patch = { status: "active" as const, past_due_at: null };
+  const ground = { aggregate: { ...aggregate, retries }, entries: [], pending: null };
+  return writePlan(tx, ctx, ground, { ...none, patch, events: ["subscription.updated", "subscription.active"] });
+}
+
 /** Who has begun a subscription is told of with what they hold now, once all else is said (WHK-31). */
-export async function tellHolder(tx: Tx, ctx: Deps | Ctx, { customer, subscription }: OrderAggregate): Promise<void> {
-  if (subscription) await emitState(tx, ctx, customer);
+export async function tellHolder(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { order, customer, subscription }: OrderAggregate,
+): Promise<void> {
+  if (subscription && order.begins) await emitState(tx, ctx, customer);
+}
+
+/** A payment of an order of a subscription came to nothing: a change is not made, and a renewal is tried again later. */
+export async function hearFailure(tx: Tx, ctx: Deps | Ctx, { order, reason, trigger }: FailedPayment): Promise<void> {
+  const { organization_id, subscription_id, changes } = order;
+  // A notice about one that was paid since changes nothing (SUB-54).
+  if (subscription_id === null || order.status !== "pending") return;
+  const whole = await lockOrder(tx, organization_id, order.id);
+  const found = await store.lockSubscription(tx, organization_id, subscription_id);
+  if (!whole || !found) throw new Error(`The subscription ${subscription_id} is gone.`);
+  if (changes) {
+    await withdrawOrder(tx, ctx, whole);
+    const { row, retries } = found;
+    if (row.change_order_id === order.id)
+      await store.updateSubscription(tx, row, { change_order_id: null, due_at: findDueTime(row, retries) });
+    return;
+  }
+  // What the customer tries in between does not count (ORD-28).
+  if (trigger !== "subscription_cycle" && trigger !== "retry_dunning") return;
+  await noteFailure(tx, ctx, found, whole, { reason });
+}
+
+/** A customer is gone: what they subscribed to ends (SUB-32). */
+export async function endOfCustomer(tx: Tx, ctx: Deps | Ctx, customer: CustomerRow): Promise<void> {
+  for (const id of await store.findLiving(tx, customer)) {
+    const found = await store.lockWithOrders(tx, customer.organization_id, id);
+    if (!found) continue;
+    const ground = { aggregate: { ...found, retries: [] }, entries: [], pending: null };
+    await writePlan(tx, ctx, ground, planEnd(ground, ctx.clock.now()), { change_order_id: null });
+    await withdrawWaiting(tx, ctx, found);
+  }
 }

@@ -2,16 +2,22 @@ import { addInterval, type Interval } from "../../shared/calendar.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import type { DiscountRow } from "../discounts/rules.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
-import type { subscriptions } from "./tables.ts";
+import type { subscriptionEntries, subscriptions } from "./tables.ts";
 
 export type SubscriptionRow = typeof subscriptions.$inferSelect;
+export type EntryRow = typeof subscriptionEntries.$inferSelect;
+/** A price that a subscription is paid at, and what a period costs at it before discount and tax. */
+export type PaidPrice = PriceRow & { amount: number };
+/** An order of a subscription whose card is charged again by itself. */
+export type Retry = { order_id: string; failed_payments: number; next_payment_attempt_at: Date };
 /** A subscription with all that it is answered with. */
 export type SubscriptionAggregate = {
   row: SubscriptionRow;
   customer: CustomerRow;
   product: PricedProduct;
   discount: DiscountRow | null;
-  prices: PriceRow[];
+  prices: PaidPrice[];
+  retries: Retry[];
 };
 
 /** States in which a customer has what they pay for. */
@@ -33,6 +39,7 @@ type Period = Pick<
   | "trial_start"
   | "trial_end"
   | "discount_applied_at"
+  | "due_at"
 >;
 
 /** The first period of a subscription: its trial, or what is paid for now (SUB-03, SUB-05). */
@@ -42,14 +49,27 @@ export function planStart(
   { recurring_interval, recurring_interval_count }: { recurring_interval: Interval; recurring_interval_count: number },
 ): Period {
   const anchor = trial_end ?? now;
+  const current_period_end = trial_end ?? addInterval(now, recurring_interval, recurring_interval_count);
   return {
     status: trial_end ? "trialing" : "active",
     anchor_day: anchor.getUTCDate(),
     started_at: now,
     current_period_start: now,
-    current_period_end: trial_end ?? addInterval(now, recurring_interval, recurring_interval_count),
+    current_period_end,
     trial_start: trial_end && now,
     trial_end,
     discount_applied_at: trial_end ? null : now,
+    due_at: current_period_end,
   };
+}
+
+/** When a subscription is to be looked at next: its period or pause ends, or a card is charged again; null: never. */
+export function findDueTime(
+  { status, current_period_end, resumes_at }: SubscriptionRow,
+  retries: readonly Retry[],
+): Date | null {
+  const times = retries.map(({ next_payment_attempt_at }) => next_payment_attempt_at);
+  if (isBillable(status)) times.push(current_period_end);
+  if (status === "paused" && resumes_at) times.push(resumes_at);
+  return times.reduce<Date | null>((first, time) => (first === null || time < first ? time : first), null);
 }

@@ -1,15 +1,20 @@
 import type { Subscription } from "../../shared/api/subscriptions.ts";
 import { customerOut } from "../customers/rules.ts";
 import { discountBaseOut } from "../discounts/rules.ts";
+import type { Ctx, Deps, Tx } from "../lib/context.ts";
+import { emit } from "../lib/events.ts";
 import { orderSubscriptionOut } from "../orders/rules.ts";
 import { priceOut, productOut } from "../products/rules.ts";
-import type { SubscriptionAggregate } from "./rules.ts";
+import { deadlineOf } from "./dunning.ts";
+import type { Event } from "./plan.ts";
+import type { SubscriptionAggregate, SubscriptionRow } from "./rules.ts";
 
-/** A subscription as it is answered. Use is not counted yet, and no change is put off. */
+/** A subscription as it is answered. Use is not counted yet. */
 export function serializeSubscription(
-  { row, customer, product, discount, prices }: SubscriptionAggregate,
+  { row, customer, product, discount, prices, retries }: SubscriptionAggregate,
   { media_url }: { media_url: string },
 ): Subscription {
+  const { past_due_at } = row;
   return {
     ...orderSubscriptionOut(row),
     custom_field_data: row.custom_field_data,
@@ -19,6 +24,33 @@ export function serializeSubscription(
     discount: discount && discountBaseOut(discount),
     prices: prices.map((price) => priceOut(price, product)),
     meters: [],
-    pending_update: null,
+    pending_update: pendingOut(row),
+    payment_retries:
+      row.status === "past_due" && past_due_at
+        ? { deadline_at: deadlineOf(past_due_at), orders: retries.map((retry) => ({ ...retry })) }
+        : null,
   };
+}
+
+function pendingOut({ pending_update: asked, current_period_end }: SubscriptionRow): Subscription["pending_update"] {
+  if (!asked) return null;
+  const { id, created_at, modified_at, product_id, seats } = asked;
+  return {
+    id,
+    created_at: new Date(created_at),
+    modified_at: modified_at === null ? null : new Date(modified_at),
+    applies_at: current_period_end,
+    product_id,
+    seats,
+  };
+}
+
+/** Say what has become of a subscription. */
+export function emitSubscription(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  type: Event,
+  aggregate: SubscriptionAggregate,
+): Promise<void> {
+  return emit(tx, ctx, aggregate.row.organization_id, type, () => serializeSubscription(aggregate, ctx.config));
 }

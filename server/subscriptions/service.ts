@@ -5,29 +5,17 @@ import { notFound } from "../../shared/errors.ts";
 import type { Quote } from "../../shared/pricing.ts";
 import { emailKey } from "../customers/rules.ts";
 import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
-import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import type { PriceRow } from "../products/rules.ts";
 import { planStart, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
-import { serializeSubscription } from "./serialize.ts";
+import { emitSubscription, serializeSubscription } from "./serialize.ts";
 import * as store from "./store.ts";
 
-type Event = "subscription.created" | "subscription.updated" | "subscription.active";
-
-/** Say what has become of a subscription. */
-export function emitSubscription(
-  tx: Tx,
-  ctx: Deps | Ctx,
-  type: Event,
-  aggregate: SubscriptionAggregate,
-): Promise<void> {
-  return emit(tx, ctx, aggregate.row.organization_id, type, () => serializeSubscription(aggregate, ctx.config));
-}
-
 /** What a subscription is begun with. */
-export type NewSubscription = Omit<SubscriptionAggregate, "row"> &
-  Pick<SubscriptionRow, "metadata" | "custom_field_data" | "checkout_id" | "trial_end"> & {
+export type NewSubscription = Pick<SubscriptionAggregate, "customer" | "product" | "discount"> &
+  Pick<SubscriptionRow, "metadata" | "custom_field_data" | "checkout_id" | "trial_end" | "payment_method_id"> & {
+    prices: PriceRow[];
     /** What a period costs, as it was quoted. */
     quote: Quote;
     /** The free one that this takes the place of: it goes on under its id (SUB-06). */
@@ -59,11 +47,12 @@ export async function startSubscription(tx: Tx, ctx: Deps | Ctx, wanted: NewSubs
     discount_id: discount?.id ?? null,
     trial_email_key: trial_end && customer.email ? emailKey(customer.email) : null,
   };
-  const priced = prices.map((price) => ({ product_price_id: price.id, amount: amountOf(quote, price) }));
-  const parts = { customer, product, discount, prices };
+  const paid = prices.map((price) => ({ ...price, amount: amountOf(quote, price) }));
+  const priced = paid.map(({ id, amount }) => ({ product_price_id: id, amount }));
+  const parts = { customer, product, discount, prices: paid, retries: [] };
   if (upgrades) {
     const metadata = { ...upgrades.metadata, ...copied.metadata };
-    const { started_at: _, ...changed } = { ...values, metadata };
+    const { started_at: _, ...changed } = { ...values, metadata, pending_update: null };
     const row = await store.updateSubscription(tx, upgrades, { ...changed, modified_at: now });
     await store.replacePrices(tx, row, priced);
     await emitSubscription(tx, ctx, "subscription.updated", { row, ...parts });

@@ -1,4 +1,5 @@
-import { and, count, eq, inArray, isNotNull, isNull, or, sql } from "drizzle-orm";
+import { and, count, eq, gt, inArray, isNotNull, isNull, ne, or, sql } from "drizzle-orm";
+import { ApiError } from "../../shared/errors.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
@@ -11,13 +12,13 @@ import {
   orderBy,
   type Paging,
 } from "../lib/page.ts";
-import { followKey, matchKey } from "../lib/rows.ts";
+import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { orders } from "../orders/tables.ts";
 import type { PricedProduct } from "../products/rules.ts";
 import { findPrices, findProducts } from "../products/store.ts";
 import { products } from "../products/tables.ts";
-import { active, billable, revoked, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
-import { subscriptionPrices, subscriptions } from "./tables.ts";
+import { active, billable, type EntryRow, revoked, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
+import { subscriptionEntries, subscriptionPrices, subscriptions } from "./tables.ts";
 
 type Filter = Paging & {
   product_id?: string[] | undefined;
@@ -53,7 +54,29 @@ const select = (db: Database) =>
     .leftJoin(discounts, ofDiscount);
 type Found = Pick<SubscriptionAggregate, "row" | "customer" | "discount">;
 
-/** The same with products and prices: three statements for all subscriptions of a seller. */
+/** The orders of these subscriptions whose card is charged again by itself, the next first. */
+async function findRetries(db: Database, organization_id: string, ids: readonly string[]) {
+  const found = await db
+    .select({
+      subscription_id: orders.subscription_id,
+      order_id: orders.id,
+      failed_payments: orders.failed_payments,
+      next_payment_attempt_at: sql<Date>`${orders.next_payment_attempt_at}`.mapWith(orders.next_payment_attempt_at),
+    })
+    .from(orders)
+    .where(
+      and(
+        eq(orders.organization_id, organization_id),
+        inArray(orders.subscription_id, [...ids]),
+        eq(orders.status, "pending"),
+        isNotNull(orders.next_payment_attempt_at),
+      ),
+    )
+    .orderBy(orders.next_payment_attempt_at, orders.id);
+  return Map.groupBy(found, ({ subscription_id }) => subscription_id);
+}
+
+/** The same with products, prices and what is charged again: four statements for all subscriptions of a seller. */
 const loadAll = (db: Database, all: Found[]): Promise<SubscriptionAggregate[]> =>
   loadByOrganization(
     all.map((one) => ({ ...one, organization_id: one.row.organization_id })),
@@ -76,6 +99,11 @@ const loadAll = (db: Database, all: Found[]): Promise<SubscriptionAggregate[]> =
       const known = await findPrices(db, organization_id, [...new Set(links.map((link) => link.product_price_id))]);
       const priceOf = new Map(known.map((price) => [price.id, price]));
       const linksOf = Map.groupBy(links, (link) => link.subscription_id);
+      const retriesOf = await findRetries(
+        db,
+        organization_id,
+        found.map(({ row }) => row.id),
+      );
       return found.map(({ row, customer, discount }) => {
         const product: PricedProduct | undefined = byId.get(row.product_id);
         if (!product) throw new Error(`The subscription ${row.id} has lost its product.`);
@@ -85,7 +113,11 @@ const loadAll = (db: Database, all: Found[]): Promise<SubscriptionAggregate[]> =
           customer,
           discount,
           product,
-          prices: own.flatMap((link) => priceOf.get(link.product_price_id) ?? []),
+          prices: own.flatMap(({ product_price_id, amount }) => {
+            const price = priceOf.get(product_price_id);
+            return price ? [{ ...price, amount }] : [];
+          }),
+          retries: (retriesOf.get(row.id) ?? []).map(({ subscription_id: _, ...retry }) => retry),
         };
       });
     },
@@ -138,6 +170,102 @@ export async function lockSubscription(
     .where(matchKey(subscriptions, { organization_id, id }))
     .for("no key update");
   return held && findSubscription(tx, organization_id, id);
+}
+
+const selectWaiting = (db: Database, { organization_id, id }: RowKey) =>
+  db
+    .select({ id: orders.id })
+    .from(orders)
+    .where(
+      and(eq(orders.organization_id, organization_id), eq(orders.subscription_id, id), eq(orders.status, "pending")),
+    )
+    .orderBy(orders.id);
+
+/** The orders of a subscription that wait for their money. */
+export const findWaiting = async (db: Database, key: RowKey): Promise<string[]> =>
+  (await selectWaiting(db, key)).map((order) => order.id);
+
+/** Whether another order of a subscription was charged in vain, and waits. */
+export async function hasFailing(db: Database, { organization_id, id }: RowKey, order_id: string): Promise<boolean> {
+  const [row] = await db
+    .select({ id: orders.id })
+    .from(orders)
+    .where(
+      and(
+        eq(orders.organization_id, organization_id),
+        eq(orders.subscription_id, id),
+        eq(orders.status, "pending"),
+        gt(orders.failed_payments, 0),
+        ne(orders.id, order_id),
+      ),
+    )
+    .limit(1);
+  return row !== undefined;
+}
+
+/**
+ * The same with the orders that wait for their money, which are locked first, as whoever settles one locks it before the
+ * subscription. Refused where one was made at this very moment.
+ */
+export async function lockWithOrders(
+  tx: Tx,
+  organization_id: string,
+  id: string,
+): Promise<(SubscriptionAggregate & { waiting: string[] }) | undefined> {
+  const pending = () => selectWaiting(tx, { organization_id, id });
+  const first = await pending().for("no key update");
+  const found = await lockSubscription(tx, organization_id, id);
+  if (!found) return undefined;
+  const waiting = (await pending()).map((order) => order.id);
+  if (waiting.some((one) => !first.some((order) => order.id === one)))
+    throw new ApiError("SubscriptionLocked", "This subscription is being changed right now. Try again.");
+  return { ...found, waiting };
+}
+
+/** The subscriptions of a customer from which something can still come. */
+export async function findLiving(db: Database, { organization_id, id }: RowKey): Promise<string[]> {
+  const found = await db
+    .select({ id: subscriptions.id })
+    .from(subscriptions)
+    .where(
+      and(
+        eq(subscriptions.organization_id, organization_id),
+        eq(subscriptions.customer_id, id),
+        inArray(subscriptions.status, [...billable, "paused"]),
+      ),
+    )
+    .orderBy(subscriptions.id);
+  return found.map((row) => row.id);
+}
+
+/** What came about in a subscription's period and was not billed yet, in the order in which it did. */
+export const findEntries = (db: Database, { organization_id, id }: RowKey): Promise<EntryRow[]> =>
+  db
+    .select()
+    .from(subscriptionEntries)
+    .where(
+      and(
+        eq(subscriptionEntries.organization_id, organization_id),
+        eq(subscriptionEntries.subscription_id, id),
+        isNull(subscriptionEntries.order_id),
+      ),
+    )
+    .orderBy(subscriptionEntries.created_at, subscriptionEntries.id);
+
+/** Keep what is billed with the next order. */
+export async function insertEntries(tx: Tx, entries: (typeof subscriptionEntries.$inferInsert)[]): Promise<void> {
+  if (entries.length > 0) await tx.insert(subscriptionEntries).values(entries);
+}
+
+/** Mark what is billed with an order. */
+export async function billEntries(tx: Tx, order: RowKey, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await tx
+    .update(subscriptionEntries)
+    .set({ order_id: order.id })
+    .where(
+      and(eq(subscriptionEntries.organization_id, order.organization_id), inArray(subscriptionEntries.id, [...ids])),
+    );
 }
 
 /** Whether a customer, or any with this address, has a subscription that is billed (CHK-52). */

@@ -2,11 +2,22 @@ import { sql } from "drizzle-orm";
 import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { Subscription } from "../../shared/api/subscriptions.ts";
 import type { Interval } from "../../shared/calendar.ts";
+import type { LineTerms } from "../../shared/pricing.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import { instant, metadata, ownedKey, references } from "../lib/columns.ts";
 import { owned } from "../organizations/tables.ts";
 import { productPrices, products } from "../products/tables.ts";
+
+/** A change that is put off until the next period, at the prices that stood when it was asked for; times as text. */
+export type PendingUpdate = {
+  id: string;
+  created_at: string;
+  modified_at: string | null;
+  product_id: string | null;
+  price_ids: string[] | null;
+  seats: number | null;
+};
 
 /** What a customer pays for again and again. */
 export const subscriptions = pgTable(
@@ -33,6 +44,17 @@ export const subscriptions = pgTable(
     ends_at: instant(),
     ended_at: instant(),
     past_due_at: instant(),
+    pause_at_period_end: boolean().notNull().default(false),
+    paused_at: instant(),
+    resumes_at: instant(),
+    /** What changes with the next period. */
+    pending_update: jsonb().$type<PendingUpdate>(),
+    /** When it is to be looked at again: the end of its period or trial, a payment to be tried again, a pause that ends. */
+    due_at: instant(),
+    /** An order for a change that is being paid at this moment: until that is settled, nothing else changes. */
+    change_order_id: uuid(),
+    /** The card that renewals are charged to; its customer's default one where there is none. Not a foreign key, as orders point here. */
+    payment_method_id: uuid(),
     customer_id: uuid().notNull(),
     product_id: uuid().notNull(),
     discount_id: uuid(),
@@ -51,6 +73,7 @@ export const subscriptions = pgTable(
     references(table.customer_id, customers),
     references(table.product_id, products),
     references(table.discount_id, discounts),
+    index("subscriptions_due").on(table.organization_id, table.due_at).where(sql`${table.due_at} is not null`),
     uniqueIndex("subscriptions_of_checkout").on(table.organization_id, table.checkout_id),
     index("subscriptions_by_start").on(table.organization_id, table.started_at, table.id),
     index("subscriptions_by_period").on(table.organization_id, table.current_period_end, table.id),
@@ -79,5 +102,25 @@ export const subscriptionPrices = pgTable(
     references(table.subscription_id, subscriptions, "cascade"),
     references(table.product_price_id, productPrices, "cascade"),
     index("subscription_prices_of_price").on(table.organization_id, table.product_price_id),
+  ],
+);
+
+/** What came about in a period and is billed with the next order: lines with all that their amounts follow from. */
+export const subscriptionEntries = pgTable(
+  "subscription_entries",
+  {
+    ...owned(),
+    subscription_id: uuid().notNull(),
+    line: jsonb().$type<LineTerms>().notNull(),
+    /** The order that it was billed with; null until then. Not a foreign key, as orders point to subscriptions. */
+    order_id: uuid(),
+  },
+  (table) => [
+    ownedKey(table.id),
+    references(table.subscription_id, subscriptions, "cascade"),
+    index("subscription_entries_open")
+      .on(table.organization_id, table.subscription_id)
+      .where(sql`${table.order_id} is null`),
+    index("subscription_entries_by_order").on(table.organization_id, table.order_id),
   ],
 );

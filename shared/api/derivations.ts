@@ -2,6 +2,9 @@ import { z } from "zod";
 
 const tier = z.object({ min_seats: z.int(), max_seats: z.int().nullable(), price_per_seat: z.int() });
 
+/** A price of a period, and what a discount takes off it. */
+const discounted = z.object({ amount: z.int(), discount_amount: z.int() });
+
 /** Where the amount of a line comes from. */
 const AmountSource = z.discriminatedUnion("rule", [
   z.object({ rule: z.literal("fixed"), amount: z.int() }),
@@ -9,6 +12,14 @@ const AmountSource = z.discriminatedUnion("rule", [
   z.object({ rule: z.literal("free") }),
   z.object({ rule: z.literal("seats"), seats: z.int(), tier, tier_type: z.enum(["volume", "graduated"]) }),
   z.object({ rule: z.literal("trial") }),
+  z.object({
+    rule: z.literal("prorated"),
+    before: discounted,
+    after: discounted,
+    part: z.int(),
+    whole: z.int(),
+    cut: z.enum(["rounded", "truncated"]),
+  }),
 ]);
 
 const discount = { id: z.uuid(), name: z.string(), code: z.string().nullable() };
@@ -24,6 +35,7 @@ export const Derivation = z.object({
       product_price_id: z.uuid().nullable(),
       proration: z.boolean(),
       source: AmountSource,
+      period: z.object({ start: z.string(), end: z.string() }).optional(),
       amount: z.int(),
       discount_amount: z.int(),
     }),

@@ -99,7 +99,17 @@ export const Subscription = z.object({
   meters: z.array(SubscriptionMeter),
   /** The older name of `customer_id`. */
   user_id: z.uuid(),
-  pending_update: z.null(),
+  /** What changes with the next period. */
+  pending_update: z
+    .object({ ...stored, applies_at: instant, product_id: z.uuid().nullable(), seats: z.int().nullable() })
+    .nullable(),
+  /** When the card is charged again while payments are missing, and when it ends if they still are. */
+  payment_retries: z
+    .object({
+      deadline_at: instant,
+      orders: z.array(z.object({ order_id: z.uuid(), failed_payments: z.int(), next_payment_attempt_at: instant })),
+    })
+    .nullable(),
 });
 export type Subscription = z.output<typeof Subscription>;
 

@@ -1,0 +1,317 @@
+import { ApiError } from "../../shared/errors.ts";
+import { type Quote, untaxed } from "../../shared/pricing.ts";
+import { emitState } from "../customers/service.ts";
+import type { Ctx, Database, Deps, Tx } from "../lib/context.ts";
+import { newId } from "../lib/ids.ts";
+import type { RowKey } from "../lib/rows.ts";
+import { atEnd, transact } from "../lib/unit-of-work.ts";
+import type { OrderAggregate } from "../orders/rules.ts";
+import { billOrder, type NewOrder, noteAttempt, withdrawOrder } from "../orders/service.ts";
+import { lockOrder } from "../orders/store.ts";
+import type { PaymentMethodRow, PaymentRow } from "../payments/rules.ts";
+import { chargePayment, startSavedPayment } from "../payments/settlement.ts";
+import { findChargeable } from "../payments/store.ts";
+import { findPrices, findProduct } from "../products/store.ts";
+import { type TaxedSeller, taxationOf } from "../tax/rules.ts";
+import { findTaxedSeller } from "../tax/store.ts";
+import { planFailure } from "./dunning.ts";
+import {
+  type Bill,
+  type Choice,
+  type Ground,
+  type Plan,
+  payPrices,
+  planCycle,
+  planEnd,
+  planResume,
+  quoteBill,
+} from "./plan.ts";
+import { findDueTime, type Retry, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
+import { emitSubscription } from "./serialize.ts";
+import * as store from "./store.ts";
+
+/** A card that is to be charged as soon as what was written is committed. */
+export type Charge = { payment: PaymentRow; description: string };
+
+/** What a subscription changes to with its next period, at the prices that stood when that was asked for. */
+async function findPending(db: Database, { row, product, prices }: SubscriptionAggregate): Promise<Choice | null> {
+  const { pending_update: asked, organization_id } = row;
+  if (!asked) return null;
+  const seats = asked.seats ?? row.seats;
+  if (asked.product_id === null || asked.price_ids === null)
+    return { product, prices: payPrices(prices, { product, seats }), seats };
+  const wanted = await findProduct(db, organization_id, asked.product_id);
+  if (!wanted) throw new Error(`The product ${asked.product_id} is gone.`);
+  const known = new Map((await findPrices(db, organization_id, asked.price_ids)).map((price) => [price.id, price]));
+  const found = asked.price_ids.flatMap((id) => known.get(id) ?? []);
+  return { product: wanted, prices: payPrices(found, { product: wanted, seats }), seats };
+}
+
+/** All that a plan for a subscription is made from. */
+export async function loadGround(db: Database, aggregate: SubscriptionAggregate): Promise<Ground> {
+  return {
+    aggregate,
+    entries: await store.findEntries(db, aggregate.row),
+    pending: await findPending(db, aggregate),
+  };
+}
+
+/** A bill with its amounts, taxed by where the customer is now. Where nobody knows, nothing is added. */
+export function quoteFor({ aggregate }: Ground, plan: Plan, bill: Bill, seller: TaxedSeller, at: Date): Quote {
+  const { billing_address: address, tax_id } = aggregate.customer;
+  const [price] = (plan.choice ?? aggregate).prices;
+  const price_tax_behavior = price?.tax_behavior ?? null;
+  const tax = taxationOf(seller, at)({ address, tax_id, is_business: tax_id !== null, price_tax_behavior });
+  return quoteBill(bill, { ...aggregate.row, ...plan.patch }, tax.reason === "unknown" ? untaxed : tax);
+}
+
+/** The order of a bill. What it says of the customer is as it stands now (ORD-10). */
+export function planOrder(
+  { aggregate }: Ground,
+  plan: Plan,
+  bill: Bill,
+  quote: Quote,
+): Omit<NewOrder, "applied_balance_amount"> {
+  const { row, customer } = aggregate;
+  const { product } = plan.choice ?? aggregate;
+  return {
+    organization_id: row.organization_id,
+    billing_reason: bill.billing_reason,
+    billing_name: customer.billing_name ?? customer.name,
+    billing_address: customer.billing_address,
+    customer_tax_id: customer.tax_id,
+    description: product.name,
+    customer_id: customer.id,
+    product_id: product.id,
+    checkout_id: null,
+    subscription_id: row.id,
+    period_start: bill.period_start,
+    metadata: row.metadata,
+    custom_field_data: row.custom_field_data,
+    begins: null,
+    quote,
+  };
+}
+
+/** The card that a subscription is charged to: its own, else its customer's default one (ORD-15). */
+export const findCard = (
+  db: Database,
+  { processor }: Pick<Deps, "processor">,
+  { row, customer }: Pick<SubscriptionAggregate, "row" | "customer">,
+): Promise<PaymentMethodRow | undefined> =>
+  findChargeable(
+    db,
+    row,
+    processor.account,
+    [row.payment_method_id, customer.default_payment_method_id].filter((id) => id !== null),
+  );
+
+/** Tell what the customer holds, once all else is said (SUB-59). */
+export function tellState(tx: Tx, ctx: Deps | Ctx, { customer }: Pick<SubscriptionAggregate, "customer">): void {
+  if (customer.deleted_at === null) atEnd(tx, () => emitState(tx, ctx, customer));
+}
+
+/** Write down what a plan makes of a subscription, and say so; what it bills is left to the caller. */
+export async function writePlan(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { aggregate }: Ground,
+  { patch, choice, discount, entries, events }: Pick<Plan, "patch" | "choice" | "discount" | "entries" | "events">,
+  more: Partial<SubscriptionRow> = {},
+): Promise<SubscriptionAggregate> {
+  const now = ctx.clock.now();
+  const { organization_id, id: subscription_id } = aggregate.row;
+  const wanted = { ...patch, ...more, modified_at: now };
+  const due_at = findDueTime({ ...aggregate.row, ...wanted }, aggregate.retries);
+  const row = await store.updateSubscription(tx, aggregate.row, { due_at, ...wanted });
+  if (choice)
+    await store.replacePrices(
+      tx,
+      row,
+      choice.prices.map(({ id, amount }) => ({ product_price_id: id, amount })),
+    );
+  await store.insertEntries(
+    tx,
+    entries.map((line) => ({ id: newId(now), organization_id, created_at: now, subscription_id, line })),
+  );
+  const { product, prices } = choice ?? aggregate;
+  const after = { ...aggregate, row, product, prices, discount: discount === null ? null : aggregate.discount };
+  for (const type of events) await emitSubscription(tx, ctx, type, after);
+  tellState(tx, ctx, aggregate);
+  return after;
+}
+
+const partsOf = ({ row, customer, product, discount }: SubscriptionAggregate) => ({
+  customer,
+  product,
+  discount,
+  subscription: row,
+});
+
+/** Carry a plan out, with the order that it asks for: the card is to be charged when this is committed. */
+export async function carryOut(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  ground: Ground,
+  plan: Plan,
+  seller: TaxedSeller,
+): Promise<{ aggregate: SubscriptionAggregate; charge: Charge | null }> {
+  const after = await writePlan(tx, ctx, ground, plan);
+  const { bill } = plan;
+  if (!bill) return { aggregate: after, charge: null };
+  const quote = quoteFor(ground, plan, bill, seller, ctx.clock.now());
+  const { discount } = bill.discount ? after : { discount: null };
+  const parts = { ...partsOf(after), discount };
+  const billed = await billOrder(tx, ctx, planOrder(ground, plan, bill, quote), parts);
+  await store.billEntries(tx, billed.order, bill.entry_ids);
+  if (billed.order.status === "paid") return { aggregate: after, charge: null };
+  return { aggregate: after, charge: await startCharge(tx, ctx, after, billed, "subscription_cycle") };
+}
+
+/** Write down that the card of a subscription is to be charged; where there is none, the payment has failed (ORD-15). */
+async function startCharge(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  aggregate: SubscriptionAggregate,
+  whole: OrderAggregate,
+  trigger: "subscription_cycle" | "retry_dunning",
+): Promise<Charge | null> {
+  const method = await findCard(tx, ctx, aggregate);
+  if (!method) {
+    await noteFailure(tx, ctx, aggregate, whole, { reason: null, isTold: true });
+    return null;
+  }
+  return {
+    payment: await startSavedPayment(tx, ctx, whole, method, trigger),
+    description: whole.order.description,
+  };
+}
+
+/**
+ * A payment of an order of a subscription has failed (SUB-49 to SUB-51): it is past due, and the card is charged again later; or
+ * that was the last time, and it ends. The caller holds the locks of the order and the subscription.
+ */
+export async function noteFailure(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  aggregate: SubscriptionAggregate,
+  whole: OrderAggregate,
+  { reason, isTold = false }: { reason: string | null; isTold?: boolean },
+): Promise<void> {
+  const now = ctx.clock.now();
+  const { row } = aggregate;
+  const { order } = whole;
+  // Who has gone is not charged again (SUB-54).
+  if (row.ended_at !== null) return noteAttempt(tx, ctx, whole, { next_payment_attempt_at: null });
+  const failure = planFailure(row, order.failed_payments, reason, now);
+  if (failure.is_over) {
+    await endUnpaid(tx, ctx, aggregate);
+    return;
+  }
+  const { failed_payments, next_payment_attempt_at } = failure;
+  const isFirst = failed_payments > order.failed_payments && row.past_due_at === null;
+  const status = row.status === "active" || row.status === "trialing" ? ("past_due" as const) : row.status;
+  const others = aggregate.retries.filter((retry) => retry.order_id !== order.id);
+  const retries: Retry[] = next_payment_attempt_at
+    ? [...others, { order_id: order.id, failed_payments, next_payment_attempt_at }]
+    : others;
+  await noteAttempt(tx, ctx, whole, { failed_payments, next_payment_attempt_at }, isTold);
+  const patch = isFirst ? { status, past_due_at: now } : {};
+  const plan = { patch, choice: null, entries: [], bill: null };
+  if (isFirst) {
+    const events = ["subscription.updated", "subscription.past_due"] as const;
+    await writePlan(
+      tx,
+      ctx,
+      { aggregate: { ...aggregate, retries }, entries: [], pending: null },
+      { ...plan, events: [...events] },
+    );
+  } else await store.updateSubscription(tx, row, { due_at: findDueTime(row, retries) });
+}
+
+/** It was tried often enough: the subscription ends, and its orders wait no longer (WHK-35). */
+async function endUnpaid(tx: Tx, ctx: Deps | Ctx, aggregate: SubscriptionAggregate): Promise<void> {
+  const ground = { aggregate: { ...aggregate, retries: [] }, entries: [], pending: null };
+  const after = await writePlan(tx, ctx, ground, planEnd(ground, ctx.clock.now()));
+  await withdrawWaiting(tx, ctx, after);
+}
+
+/** Void all orders of a subscription that wait for their money, those of a change among them. */
+export async function withdrawWaiting(tx: Tx, ctx: Deps | Ctx, { row }: SubscriptionAggregate): Promise<void> {
+  for (const id of await store.findWaiting(tx, row)) {
+    const whole = await lockOrder(tx, row.organization_id, id);
+    if (whole) await withdrawOrder(tx, ctx, whole);
+  }
+}
+
+/** So many periods at most are caught up at once; the rest is due still. */
+const steps_max = 24;
+const blocked_pause_ms = 60 * 60 * 1000;
+const changing_pause_ms = 60 * 1000;
+
+/**
+ * Do what is due of a subscription, one thing after the other: each in a transaction of its own, and the card is charged after
+ * it. Whatever is broken off is due still, or is the reconciliation's.
+ */
+export async function advanceSubscription(deps: Deps | Ctx, key: RowKey): Promise<void> {
+  for (let left = steps_max; left > 0; left -= 1) {
+    const step = await transact(deps, (tx) => takeStep(tx, deps, key));
+    if (step.charge) await chargePayment(deps, step.charge.payment, step.charge.description);
+    if (!step.goesOn) return;
+  }
+}
+
+type Step = { goesOn: boolean; charge: Charge | null };
+const still: Step = { goesOn: false, charge: null };
+
+async function takeStep(tx: Tx, ctx: Deps | Ctx, { organization_id, id }: RowKey): Promise<Step> {
+  const now = ctx.clock.now();
+  const found = await store.lockWithOrders(tx, organization_id, id);
+  if (!found || found.row.due_at === null || found.row.due_at > now) return still;
+  const { row, retries } = found;
+  const putOff = async (due_at: Date | null): Promise<Step> => {
+    await store.updateSubscription(tx, row, { due_at });
+    return still;
+  };
+  // What is being paid for at this moment is settled, or given up, first.
+  if (row.change_order_id !== null) return putOff(new Date(now.getTime() + changing_pause_ms));
+  const seller = await findTaxedSeller(tx, organization_id);
+  if (!seller || seller.seller.blocked_at !== null) return putOff(new Date(now.getTime() + blocked_pause_ms));
+  const first = findDueTime(row, retries);
+  if (first === null || first > now) return putOff(first);
+  const [retry] = retries;
+  if (retry && retry.next_payment_attempt_at <= first)
+    return { goesOn: true, charge: await tryAgain(tx, ctx, found, retry) };
+  const ground = await loadGround(tx, found);
+  const plan = row.status === "paused" ? planResume(ground, now) : planCycle(ground, now);
+  const { charge } = await carryOut(tx, ctx, ground, plan, seller);
+  return { goesOn: true, charge };
+}
+
+/** Charge the card of an order once more. */
+async function tryAgain(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  aggregate: SubscriptionAggregate,
+  retry: Retry,
+): Promise<Charge | null> {
+  const { row } = aggregate;
+  const whole = await lockOrder(tx, row.organization_id, retry.order_id);
+  if (!whole) throw new Error(`The order ${retry.order_id} is gone.`);
+  const retries = aggregate.retries.filter(({ order_id }) => order_id !== retry.order_id);
+  const under_way = new Date(ctx.clock.now().getTime() + changing_pause_ms);
+  try {
+    const charge = await startCharge(tx, ctx, { ...aggregate, retries }, whole, "retry_dunning");
+    if (charge === null) return null;
+    await noteAttempt(tx, ctx, whole, { next_payment_attempt_at: null });
+    await store.updateSubscription(tx, row, { due_at: findDueTime(row, retries) });
+    return charge;
+  } catch (error) {
+    // Its owner is paying it at this moment.
+    if (!(error instanceof ApiError) || error.error !== "PaymentAlreadyInProgress") throw error;
+    const later = [...retries, { ...retry, next_payment_attempt_at: under_way }];
+    await noteAttempt(tx, ctx, whole, { next_payment_attempt_at: under_way });
+    await store.updateSubscription(tx, row, { due_at: findDueTime(row, later) });
+    return null;
+  }
+}

@@ -1,0 +1,75 @@
+import type { SubscriptionRow } from "./rules.ts";
+
+/** How long after each failed payment the card is charged again, in days (SUB-50). */
+export const retry_days = [2, 5, 7, 7] as const;
+
+const minute_ms = 60 * 1000;
+const day_ms = 24 * 60 * minute_ms;
+const retry_days_total = retry_days.reduce<number>((sum, days) => sum + days, 0);
+
+/** Refusals that another try of the same card will not mend: it is charged once more, at the last moment (SUB-51). */
+const final_reasons: ReadonlySet<string> = new Set([
+  "authentication_required",
+  "card_not_supported",
+  "card_velocity_exceeded",
+  "currency_not_supported",
+  "do_not_honor",
+  "expired_card",
+  "fraudulent",
+  "incorrect_number",
+  "invalid_account",
+  "invalid_cvc",
+  "invalid_expiry_month",
+  "invalid_expiry_year",
+  "invalid_number",
+  "lost_card",
+  "merchant_blacklist",
+  "new_account_information_available",
+  "no_action_taken",
+  "not_permitted",
+  "pickup_card",
+  "restricted_card",
+  "revocation_of_all_authorizations",
+  "revocation_of_authorization",
+  "security_violation",
+  "service_not_allowed",
+  "stolen_card",
+  "stop_payment_order",
+  "transaction_not_allowed",
+]);
+
+/** Reasons that are not the card's: nothing was asked of it, and the payment counts for nothing. */
+const unasked_reasons: ReadonlySet<string> = new Set(["processor_unavailable"]);
+const unasked_pause_ms = 10 * minute_ms;
+
+/** When a subscription that has not been paid since then ends, whatever is tried (SUB-51). */
+export const deadlineOf = (past_due_at: Date): Date =>
+  new Date(past_due_at.getTime() + retry_days_total * day_ms + minute_ms);
+
+/** What follows a payment that failed: another try at a time, counted or not, or the end of the subscription. */
+export type Failure =
+  | { is_over: true }
+  | { is_over: false; failed_payments: number; next_payment_attempt_at: Date | null };
+
+/** Decide about a failed payment of an order of which `failed_payments` have failed before (SUB-49 to SUB-55). */
+export function planFailure(
+  { past_due_at }: Pick<SubscriptionRow, "past_due_at">,
+  failed_payments: number,
+  reason: string | null,
+  now: Date,
+): Failure {
+  if (reason !== null && unasked_reasons.has(reason)) {
+    const next_payment_attempt_at = new Date(now.getTime() + unasked_pause_ms);
+    return { is_over: false, failed_payments, next_payment_attempt_at };
+  }
+  const deadline = deadlineOf(past_due_at ?? now);
+  const days = retry_days[failed_payments];
+  if (now >= deadline || days === undefined) return { is_over: true };
+  const next = new Date(now.getTime() + days * day_ms);
+  const isFinal = reason !== null && final_reasons.has(reason);
+  return {
+    is_over: false,
+    failed_payments: failed_payments + 1,
+    next_payment_attempt_at: isFinal || next > deadline ? deadline : next,
+  };
+}

@@ -1,0 +1,241 @@
+import { addInterval, type Interval } from "../../shared/calendar.ts";
+import { sumOf } from "../../shared/money.ts";
+import {
+  computeAmount,
+  computeQuote,
+  type DiscountTerms,
+  type LineTerms,
+  type Quote,
+  spreadDiscount,
+} from "../../shared/pricing.ts";
+import type { TaxTreatment } from "../../shared/tax.ts";
+import { type DiscountRow, discountTermsIn } from "../discounts/rules.ts";
+import type { OrderRow } from "../orders/rules.ts";
+import { planLines } from "../products/lines.ts";
+import type { PricedProduct, PriceRow } from "../products/rules.ts";
+import type { EntryRow, PaidPrice, SubscriptionAggregate, SubscriptionRow } from "./rules.ts";
+
+/** What is said of a subscription, in this order. */
+export type Event =
+  | "subscription.created"
+  | "subscription.cycled"
+  | "subscription.updated"
+  | "subscription.active"
+  | "subscription.paused"
+  | "subscription.resumed"
+  | "subscription.uncanceled"
+  | "subscription.past_due"
+  | "subscription.canceled"
+  | "subscription.revoked";
+
+/** What a subscription is paid for: a product at its prices, for so many seats. */
+export type Choice = { product: PricedProduct; prices: PaidPrice[]; seats: number | null };
+
+/** A subscription, what waits to be billed with its next order, and what it changes to with its next period. */
+export type Ground = {
+  aggregate: SubscriptionAggregate;
+  entries: readonly EntryRow[];
+  pending: Choice | null;
+};
+
+/** An order that is to be made. */
+export type Bill = {
+  billing_reason: OrderRow["billing_reason"];
+  lines: LineTerms[];
+  discount: DiscountTerms | null;
+  /** The period that it is for, of which each is billed once; null where it is for what is left over. */
+  period_start: Date | null;
+  entry_ids: string[];
+};
+
+/** What is to become of a subscription: columns, what it is paid for, what is kept for the next bill, what is billed, what is said. */
+export type Plan = {
+  patch: Partial<SubscriptionRow>;
+  choice: Choice | null;
+  discount?: null;
+  entries: LineTerms[];
+  bill: Bill | null;
+  events: Event[];
+};
+
+type Times = { start: Date; end: Date };
+const periodOf = ({ start, end }: Times) => ({ start: start.toISOString(), end: end.toISOString() });
+export const choiceOf = ({ product, prices, row }: SubscriptionAggregate): Choice => ({
+  product,
+  prices,
+  seats: row.seats,
+});
+
+const linesOf = (price: PriceRow & { amount?: number }, { product, seats }: Omit<Choice, "prices">): LineTerms[] =>
+  planLines(price, {
+    product,
+    seats,
+    // What the buyer chose stays as it was.
+    chosen: () => ({
+      rule: "chosen",
+      by: "buyer",
+      amount: price.amount ?? price.preset_amount ?? price.minimum_amount ?? 0,
+    }),
+  });
+
+/** These prices with what each comes to for so many seats; what a buyer chose before is kept. */
+export const payPrices = (
+  prices: readonly (PriceRow & { amount?: number })[],
+  rest: Omit<Choice, "prices">,
+): PaidPrice[] =>
+  prices.map((price) => ({
+    ...price,
+    amount: sumOf(linesOf(price, rest).map(({ source }) => computeAmount(source))),
+  }));
+
+/** The lines of a period. */
+const staticLines = (choice: Choice, times: Times): LineTerms[] =>
+  choice.prices.flatMap((price) => linesOf(price, choice)).map((line) => ({ ...line, period: periodOf(times) }));
+
+const termsIn = (discount: DiscountRow | null, currency: string): DiscountTerms | null =>
+  (discount && discountTermsIn(discount, currency)) ?? null;
+
+/** What a period costs before tax, after the discount (SUB-04). */
+export function amountOf(choice: Choice, discount: DiscountRow | null, currency: string): number {
+  const amounts = choice.prices.map(({ amount }) => amount);
+  return sumOf(amounts) - sumOf(spreadDiscount(amounts, termsIn(discount, currency)));
+}
+
+/** A bill with its amounts, as it is taxed. */
+export const quoteBill = (
+  bill: Bill,
+  { currency, seats }: Pick<SubscriptionRow, "currency" | "seats">,
+  tax: TaxTreatment,
+): Quote => computeQuote({ currency, seats, lines: bill.lines, discount: bill.discount, tax });
+
+const intervalOf = ({ product }: Choice, row: SubscriptionRow): { interval: Interval; count: number } =>
+  product.recurring_interval === null
+    ? { interval: row.recurring_interval, count: row.recurring_interval_count }
+    : { interval: product.recurring_interval, count: product.recurring_interval_count ?? 1 };
+
+/** Whether a discount is over for a period that begins at `start` (DSC-22). The first month counts as one. */
+export function isExpired(discount: DiscountRow, applied_at: Date, start: Date): boolean {
+  if (discount.duration === "forever") return false;
+  const months = discount.duration === "once" ? 0 : (discount.duration_in_months ?? 1) - 1;
+  return start > addInterval(applied_at, "month", months);
+}
+
+/** The columns of what a subscription is paid for. */
+const columnsOf = (choice: Choice, row: SubscriptionRow, discount: DiscountRow | null): Partial<SubscriptionRow> => {
+  const { interval, count } = intervalOf(choice, row);
+  return {
+    product_id: choice.product.id,
+    seats: choice.seats,
+    recurring_interval: interval,
+    recurring_interval_count: count,
+    amount: amountOf(choice, discount, row.currency),
+  };
+};
+
+/**
+ * A period begins at `start` and is billed: what it costs, and what has come about until then. The discount ends where its time
+ * is over (SUB-13, DSC-23).
+ */
+function beginPeriod({ aggregate, entries, pending }: Ground, start: Date, anchor_day: number): Plan {
+  const { row } = aggregate;
+  const choice = pending ?? choiceOf(aggregate);
+  const { interval, count } = intervalOf(choice, row);
+  const end = addInterval(start, interval, count, anchor_day);
+  const applied_at = row.discount_applied_at ?? start;
+  const isOver = aggregate.discount !== null && isExpired(aggregate.discount, applied_at, start);
+  const discount = isOver ? null : aggregate.discount;
+  const lines = [...staticLines(choice, { start, end }), ...entries.map(({ line }) => line)];
+  return {
+    patch: {
+      ...columnsOf(choice, row, discount),
+      anchor_day,
+      current_period_start: start,
+      current_period_end: end,
+      discount_applied_at: discount && applied_at,
+      ...(isOver ? { discount_id: null } : {}),
+      pending_update: null,
+    },
+    choice: pending,
+    ...(isOver ? { discount: null } : {}),
+    entries: [],
+    // Of use alone there is nothing to bill while there is none (SUB-18).
+    bill:
+      lines.length === 0
+        ? null
+        : {
+            billing_reason: "subscription_cycle",
+            lines,
+            discount: termsIn(discount, row.currency),
+            period_start: start,
+            entry_ids: entries.map(({ id }) => id),
+          },
+    events: [],
+  };
+}
+
+/** What is left to be billed when nothing more comes. */
+const lastBill = (entries: readonly EntryRow[]): Bill | null =>
+  entries.length === 0
+    ? null
+    : {
+        billing_reason: "subscription_cycle",
+        lines: entries.map(({ line }) => line),
+        discount: null,
+        period_start: null,
+        entry_ids: entries.map(({ id }) => id),
+      };
+
+/**
+ * The period of a subscription, or its trial, is over: it ends, pauses, or the next period begins, never later than the one
+ * before it ended, however late this is looked at (SUB-12 to SUB-15).
+ */
+export function planCycle(ground: Ground, now: Date): Plan {
+  const { row } = ground.aggregate;
+  if (row.cancel_at_period_end)
+    return planEnd(ground, now, { canceled_at: row.canceled_at ?? now, ends_at: row.ends_at ?? now });
+  if (row.pause_at_period_end)
+    return {
+      patch: { status: "paused", pause_at_period_end: false, paused_at: now },
+      choice: null,
+      entries: [],
+      bill: null,
+      events: ["subscription.updated", "subscription.paused"],
+    };
+  const start = row.current_period_end;
+  const isTrial = row.status === "trialing";
+  const plan = beginPeriod(ground, start, isTrial ? start.getUTCDate() : row.anchor_day);
+  const status = isTrial ? ("active" as const) : row.status;
+  return { ...plan, patch: { ...plan.patch, status }, events: ["subscription.cycled", "subscription.updated"] };
+}
+
+/** A subscription ends now, for good. What it owes for use is billed, unless it ends because nobody pays. */
+export function planEnd(
+  { entries }: Ground,
+  now: Date,
+  ends: Pick<SubscriptionRow, "canceled_at" | "ends_at"> = { canceled_at: now, ends_at: now },
+): Plan {
+  return {
+    patch: {
+      ...ends,
+      status: "canceled",
+      ended_at: now,
+      pending_update: null,
+      pause_at_period_end: false,
+      resumes_at: null,
+    },
+    choice: null,
+    entries: [],
+    bill: lastBill(entries),
+    events: ["subscription.updated", "subscription.canceled", "subscription.revoked"],
+  };
+}
+
+/** A paused subscription goes on: a new period begins now, and is billed. */
+export function planResume(ground: Ground, now: Date): Plan {
+  const plan = beginPeriod(ground, now, now.getUTCDate());
+  return {
+    ...plan,
+    patch: { ...plan.patch, status: "active", paused_at: null, resumes_at: null },
+    events: ["subscription.updated", "subscription.active", "subscription.resumed"],
+  };
+}

@@ -1,0 +1,190 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { type Floe, start } from "../support/floe.ts";
+import { cards, openShop } from "../support/story.ts";
+
+/** Subscriptions from their first day to their last, by the calendar. */
+
+let floe: Floe;
+beforeAll(async () => {
+  floe = await start();
+});
+afterAll(() => floe?.close());
+afterEach(() => {
+  expect(floe.logged.filter((line) => line.startsWith("error"))).toEqual([]);
+});
+
+const renewed = [
+  "subscription.cycled",
+  "subscription.updated",
+  "order.created pending",
+  "order.updated paid",
+  "order.paid paid",
+];
+
+describe("renewals", () => {
+  test("SUB-13, SUB-14, WHK-33: begin where the period before ended, on the day of the first, and are charged once", async () => {
+    const shop = await openShop(floe, "2027-01-31");
+    const id = await shop.subscribes(await shop.sells("Pro", 1000));
+    await shop.told();
+    await shop.on("2027-02-27T23:59:59Z");
+    expect([await shop.told(), await shop.state(id)]).toEqual([[], "active 1000 2027-01-31 to 2027-02-28"]);
+    await shop.on("2027-02-28");
+    expect([await shop.told(), await shop.state(id)]).toEqual([renewed, "active 1000 2027-02-28 to 2027-03-31"]);
+    expect(await shop.lines(id)).toEqual([["Pro", 1000]]);
+    // Looked at late: the calendar does not move. Several periods are billed one after the other (SUB-16).
+    await shop.on("2027-05-30T12:00:00Z");
+    expect(await shop.state(id)).toBe("active 1000 2027-04-30 to 2027-05-31");
+    expect(await shop.told()).toEqual([...renewed, ...renewed]);
+    expect(await shop.orders(id)).toEqual([
+      "2027-01-31 create 1000 paid",
+      "2027-02-28 cycle 1000 paid",
+      "2027-05-30T12:00 cycle 1000 paid",
+      "2027-05-30T12:00 cycle 1000 paid",
+    ]);
+    await floe.runJobs();
+    expect(await shop.told()).toEqual([]);
+  });
+
+  test.each([
+    ["month", 1, "2028-01-30", ["2028-02-29", "2028-03-30", "2028-04-30"]],
+    ["month", 1, "2027-08-29", ["2027-09-29", "2027-10-29", "2027-11-29", "2027-12-29", "2028-01-29", "2028-02-29"]],
+    ["month", 3, "2027-11-30", ["2028-02-29", "2028-05-30", "2028-08-30"]],
+    ["year", 1, "2028-02-29", ["2029-02-28", "2030-02-28", "2031-02-28", "2032-02-29"]],
+    ["week", 2, "2027-12-24", ["2028-01-07", "2028-01-21"]],
+    ["day", 10, "2028-02-25", ["2028-03-06", "2028-03-16"]],
+  ])("POL-05: every %s × %i from %s", async (recurring_interval, recurring_interval_count, from, ends) => {
+    const shop = await openShop(floe, from);
+    const product = await shop.sells("Pro", 1000, { recurring_interval, recurring_interval_count });
+    const id = await shop.subscribes(product);
+    for (const end of ends) {
+      expect((await shop.get(id)).current_period_end.toISOString().slice(0, 10)).toBe(end);
+      await shop.on(end);
+    }
+    expect((await shop.orders(id)).length).toBe(ends.length + 1);
+  });
+
+  test("SUB-18, ORD-16: what costs nothing is renewed too, for nothing, and said to be paid once", async () => {
+    const shop = await openShop(floe, "2027-03-01");
+    const id = await shop.subscribes(await shop.sells("News", [{ amount_type: "free" }]), { card: null });
+    await shop.told();
+    await shop.on("2027-04-01");
+    expect(await shop.orders(id)).toEqual(["2027-03-01 create 0 paid", "2027-04-01 cycle 0 paid"]);
+    const paid = ["order.created paid", "order.updated paid", "order.paid paid"];
+    expect(await shop.told()).toEqual(["subscription.cycled", "subscription.updated", ...paid]);
+  });
+
+  test("SUB-18: of use alone, without any, there is no order; and what a buyer chose to pay they go on paying", async () => {
+    const shop = await openShop(floe, "2027-03-01");
+    const meter = await shop.accepted("POST", "/v1/meters/", {
+      name: "Calls",
+      filter: { conjunction: "and", clauses: [] },
+      aggregation: { func: "count" },
+    });
+    const use = { amount_type: "metered_unit", meter_id: meter.id, unit_amount: "0.5" };
+    const used = await shop.subscribes(await shop.sells("API", [use]));
+    const open = { amount_type: "custom", minimum_amount: 500 };
+    const chosen = await shop.subscribes(await shop.sells("Tips", [open]), { checkout: { amount: 1234 } });
+    await shop.on("2027-04-01");
+    expect(await shop.orders(used)).toEqual(["2027-03-01 create 0 paid"]);
+    expect(await shop.state(used)).toBe("active 0 2027-04-01 to 2027-05-01");
+    expect(await shop.orders(chosen)).toEqual(["2027-03-01 create 1234 paid", "2027-04-01 cycle 1234 paid"]);
+  });
+
+  test("PRD-22: who has subscribed keeps the price, archived or not", async () => {
+    const shop = await openShop(floe, "2027-03-01");
+    const product = await shop.sells("Pro", 1000);
+    const id = await shop.subscribes(product);
+    const prices = [{ amount_type: "fixed", price_amount: 2500 }];
+    await shop.accepted("PATCH", `/v1/products/${product}`, { prices });
+    await shop.accepted("PATCH", `/v1/products/${product}`, { is_archived: true });
+    await shop.on("2027-04-01");
+    expect(await shop.orders(id)).toEqual(["2027-03-01 create 1000 paid", "2027-04-01 cycle 1000 paid"]);
+  });
+
+  test("tax is that of where the customer is when it is billed, and an address is copied as it stands (ORD-10)", async () => {
+    const shop = await openShop(floe, "2027-03-01");
+    await shop.accepted("POST", "/v1/tax/registrations", { country: "FR" });
+    const id = await shop.subscribes(
+      await shop.sells("Pro", [{ amount_type: "fixed", price_amount: 1000, tax_behavior: "exclusive" }]),
+    );
+    const { customer_id } = await shop.get(id);
+    await shop.accepted("PATCH", `/v1/customers/${customer_id}`, { billing_address: { country: "US", state: "NY" } });
+    await shop.on("2027-04-01");
+    expect(await shop.orders(id)).toEqual(["2027-03-01 create 1200 paid", "2027-04-01 cycle 1000 paid"]);
+  });
+});
+
+describe("discounts (DSC-21 to DSC-23)", () => {
+  const shopWith = async (discount: object, more: object = {}) => {
+    const shop = await openShop(floe, "2027-01-15");
+    const discount_id = await shop.gives(discount as never);
+    const id = await shop.subscribes(await shop.sells("Pro", 1000, more as never), { checkout: { discount_id } });
+    return { shop, id };
+  };
+  const amounts = async (shop: Awaited<ReturnType<typeof openShop>>, id: string) =>
+    (await shop.orders(id)).map((line) => Number(line.split(" ")[2]));
+
+  test("DSC-22: three months repeating are the first three", async () => {
+    const { shop, id } = await shopWith({ duration: "repeating", duration_in_months: 3, basis_points: 2500 });
+    for (const date of ["2027-02-15", "2027-03-15"]) await shop.on(date);
+    expect((await shop.get(id)).discount).not.toBeNull();
+    await shop.on("2027-04-15");
+    expect(await amounts(shop, id)).toEqual([750, 750, 750, 1000]);
+    expect(await shop.get(id)).toMatchObject({ discount: null, discount_id: null, amount: 1000 });
+  });
+
+  test("DSC-22: twelve months of a yearly plan are its first year", async () => {
+    const { shop, id } = await shopWith(
+      { duration: "repeating", duration_in_months: 12, amount: 300 },
+      { recurring_interval: "year" },
+    );
+    await shop.on("2028-01-15");
+    expect(await amounts(shop, id)).toEqual([700, 1000]);
+  });
+
+  test("once is once, forever is always", async () => {
+    const once = await shopWith({ duration: "once", basis_points: 5000 });
+    const forever = await shopWith({ duration: "forever", basis_points: 5000 });
+    for (const { shop } of [once, forever]) await shop.on("2027-03-15");
+    expect(await amounts(once.shop, once.id)).toEqual([500, 1000, 1000]);
+    expect(await amounts(forever.shop, forever.id)).toEqual([500, 500, 500]);
+  });
+
+  test("SUB-05: once, with a trial, is for the first period that is paid", async () => {
+    const trial = { trial_interval: "day", trial_interval_count: 7 };
+    const { shop, id } = await shopWith({ duration: "once", basis_points: 5000 }, trial);
+    await shop.on("2027-02-22");
+    expect(await amounts(shop, id)).toEqual([0, 500, 1000]);
+  });
+});
+
+describe("trials", () => {
+  test("SUB-15, SUB-61: end with the first charge, on whose day periods begin from then on", async () => {
+    const shop = await openShop(floe, "2027-01-24");
+    const product = await shop.sells("Pro", 1000, { trial_interval: "day", trial_interval_count: 7 });
+    const id = await shop.subscribes(product);
+    expect(await shop.state(id)).toBe("trialing 1000 2027-01-24 to 2027-01-31");
+    await shop.told();
+    await shop.on("2027-01-31");
+    expect([await shop.told(), await shop.state(id)]).toEqual([renewed, "active 1000 2027-01-31 to 2027-02-28"]);
+    await shop.on("2027-02-28");
+    expect(await shop.state(id)).toBe("active 1000 2027-02-28 to 2027-03-31");
+    expect(await shop.orders(id)).toEqual([
+      "2027-01-24 create 0 paid",
+      "2027-01-31 cycle 1000 paid",
+      "2027-02-28 cycle 1000 paid",
+    ]);
+  });
+});
+
+test("SUB-32: what a customer who is deleted had subscribed to ends, and is not billed any more", async () => {
+  const shop = await openShop(floe, "2027-01-31");
+  const id = await shop.subscribes(await shop.sells("Pro", 1000), { card: cards.good });
+  const { customer_id } = await shop.get(id);
+  await shop.told();
+  await shop.accepted("DELETE", `/v1/customers/${customer_id}`);
+  expect(await shop.told()).toEqual(["subscription.updated", "subscription.canceled", "subscription.revoked"]);
+  await shop.on("2027-03-31");
+  expect(await shop.orders(id)).toEqual(["2027-01-31 create 1000 paid"]);
+  expect((await shop.get(id)).status).toBe("canceled");
+});
