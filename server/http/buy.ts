@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import { isbot } from "isbot";
 import { ApiError } from "../../shared/errors.ts";
 import { anonymous, type Ctx, type Deps } from "../lib/context.ts";
 import { describeOffer, escapeHtml, headOf } from "./checkout-page.ts";
@@ -16,7 +17,9 @@ type Open = (
 type Preview = (ctx: Ctx, client_secret: string) => Promise<Omit<Parameters<typeof describeOffer>[0], "price">>;
 
 /** Programs that fetch an address to show what is behind it, in a chat or a search: they buy nothing. */
-const previewers = /bot\b|bot\/|crawler|spider|externalhit|whatsapp|embedly|preview|unfurl/i;
+const previewers = /bot\b|crawler|spider|externalhit|whatsapp|embedly|preview|unfurl/i;
+/** A telephone of Cubot's says that name too, and a program such as curl opens the link for somebody. */
+const isPreviewer = (agent: string): boolean => previewers.test(agent) && isbot(agent);
 
 /** The address of a checkout link: a checkout is made for whoever opens it, and they are sent there (CHK-62). */
 export function buyRoute(
@@ -35,7 +38,7 @@ export function buyRoute(
     const query = Object.fromEntries(given);
     try {
       count(request);
-      if (previewers.test(request.headers["user-agent"] ?? "")) {
+      if (isPreviewer(request.headers["user-agent"] ?? "")) {
         const offer = await preview(contextOf(deps, request, anonymous), request.params.client_secret);
         const { title, meta } = describeOffer({ ...offer, price: null });
         const url = `${deps.config.url}/buy/${encodeURIComponent(request.params.client_secret)}`;

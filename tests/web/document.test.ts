@@ -199,6 +199,19 @@ describe("the address of a checkout link", () => {
     expect((await read("/buy/polar_cl_nope", bot)).status).toBe(404);
   });
 
+  test.each([
+    [
+      "a telephone whose maker is called like a program",
+      "Mozilla/5.0 (Linux; Android 9; CUBOT P30) Chrome/96.0 Mobile",
+    ],
+    ["a program that opens it for somebody", "curl/8.9.1"],
+  ])("opens a checkout for %s", async (_name, agent) => {
+    const product = await sell({});
+    const link = await seller.client.checkoutLinks.create({ body: { products: [product.id] } as never });
+    const opened = await floe.request("GET", `/buy/${link.client_secret}`, { headers: { "user-agent": agent } });
+    expect(opened.status).toBe(307);
+  });
+
   test("says to a buyer that there is nothing to buy any more, in their language, and speaks of no paths", async () => {
     for (const [locale, title] of [
       ["en-US", "This offer is not available any more"],
