@@ -2,7 +2,8 @@
 
 export type Inline =
   | string
-  | { kind: "strong" | "em"; text: Inline[] }
+  | { kind: "strong"; text: Inline[] }
+  | { kind: "em"; text: Inline[] }
   | { kind: "code"; text: string }
   | { kind: "link"; href: string; text: Inline[] };
 export type Block =
@@ -28,8 +29,8 @@ function parseInline(text: string, depth = 0): Inline[] {
     const inner = (some: string) => parseInline(some, depth + 1);
     if (code !== undefined) parts.push({ kind: "code", text: code });
     else if (href === undefined) {
-      const kind = strong === undefined && strong2 === undefined ? "em" : "strong";
-      parts.push({ kind, text: inner(strong ?? strong2 ?? em ?? em2 ?? "") });
+      const isStrong = strong !== undefined || strong2 !== undefined;
+      parts.push({ kind: isStrong ? "strong" : "em", text: inner(strong ?? strong2 ?? em ?? em2 ?? "") });
     } else if (whole.startsWith("!") || !isLink(href)) parts.push(label ?? "");
     else parts.push({ kind: "link", href, text: inner(label || href) });
   }

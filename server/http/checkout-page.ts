@@ -85,7 +85,9 @@ function drawShell({ organization, product, ...checkout }: Checkout, locale: str
     ? `<img src="${escapeHtml(logo)}" alt="">`
     : `<span class="initial" aria-hidden="true">${escapeHtml(organization.name.slice(0, 1).toUpperCase())}</span>`;
   const what = `${picture ? `<img class="picture" src="${escapeHtml(picture)}" alt="">` : ""}<h1>${escapeHtml(product.name)}</h1>`;
-  const total = escapeHtml(formatMoney(due, checkout.currency, locale));
+  // What is free says so in words, which are the page's.
+  const isFree = due === 0 && product.recurring_interval === null;
+  const total = isFree ? "\u00a0" : escapeHtml(formatMoney(due, checkout.currency, locale));
   return `<div class="checkout" aria-busy="true"><section class="water"><p class="seller">${seller}<span class="seller-name">${escapeHtml(organization.name)}</span></p><div class="bought"><div class="what">${what}</div><p class="total"><span class="money">${total}</span></p></div></section><main class="ice"><div class="stack" aria-hidden="true">${ghost("title")}${ghost("input").repeat(3)}</div></main></div>`;
 }
 

@@ -358,6 +358,86 @@ describe("the checkout", () => {
     }
   });
 
+  test("a trial can be left out: what is due is due today then, and the keyboard goes on from the heading", async () => {
+    const trial = {
+      trial_end: "2027-01-08T12:00:00.000Z",
+      is_payment_required: false,
+      is_payment_setup_required: true,
+    };
+    const made = fake.checkout(trial);
+    Object.assign(made.product, { recurring_interval: "month", recurring_interval_count: 1, is_recurring: true });
+    await page.goto(made.url);
+    await page.getByRole("button", { name: "Start free trial" }).waitFor();
+    await page.getByRole("button", { name: "Buy now, without the free trial" }).click();
+    await page.getByRole("button", { name: "Subscribe for $19.00 a month" }).waitFor();
+    expect(bodyOf(made.client_secret)).toEqual({ allow_trial: false });
+    await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe("H1");
+    expect(await page.getByRole("button", { name: "Buy now, without" }).count()).toBe(0);
+  });
+
+  test("whoever had a trial before is offered to buy without it, where they are told so", async () => {
+    const made = fake.checkout({ trial_end: "2027-01-08T12:00:00.000Z", is_payment_required: false });
+    Object.assign(made.product, { recurring_interval: "month", recurring_interval_count: 1, is_recurring: true });
+    await page.goto(made.url);
+    await fill();
+    const refusal = { error: "TrialAlreadyRedeemed", detail: "You have had a trial before. You can buy without it." };
+    await page.route("**/confirm", (route) => route.fulfill({ status: 403, json: refusal }));
+    await pay();
+    await page.getByRole("alert").filter({ hasText: "You have had a trial before." }).waitFor();
+    await page.locator("form").getByRole("button", { name: "Buy now, without the free trial" }).click();
+    await page.unroute("**/confirm");
+    await page.getByRole("button", { name: "Subscribe for $19.00 a month" }).click();
+    await thanks();
+  });
+
+  test("what is mistyped is told when it is left, what is missing is not", async () => {
+    await page.goto(fake.checkout().url);
+    await page.getByLabel("E-mail").fill("ada@");
+    await page.getByLabel("Name on card").click();
+    await page.getByText("Write it like name@example.com.").waitFor();
+    expect(await page.locator("[name=email]").getAttribute("aria-invalid")).toBe("true");
+    await page.getByLabel("Card number").fill("4242 4242 4242 4241");
+    await page.getByLabel("Expiry date").click();
+    await page.getByText("This card number is not valid.").waitFor();
+    await page.getByLabel("Security code").click();
+    await page.getByLabel("Name on card").click();
+    // Nobody is told that everything is wrong before they have pressed the button.
+    expect(await page.locator(".message.fault").count()).toBe(2);
+    expect(await page.getByRole("alert").textContent()).toBe("");
+  });
+
+  test("what a seller writes in Markdown is drawn as such, and leads nowhere but to pages and mail", async () => {
+    const made = fake.checkout();
+    made.product.description =
+      "A **soft** shirt, *see* [care](https://care.example/) <b>x</b>\n\n- organic\n- `fair`\n\n## More\n[x](javascript:alert(1)) ![p](https://p.example/p.png) 2 * 3 * 4";
+    await page.goto(made.url);
+    const text = page.locator(".description");
+    expect(await text.locator("strong").textContent()).toBe("soft");
+    expect(await text.locator("li").allTextContents()).toEqual(["organic", "fair"]);
+    expect(await text.locator("a").evaluateAll((all) => all.map((one) => one.getAttribute("href")))).toEqual([
+      "https://care.example/",
+    ]);
+    expect(await text.locator(".heading").textContent()).toBe("More");
+    expect(await text.locator("b, img, h2").count()).toBe(0);
+    expect(await text.textContent()).toContain("<b>x</b>");
+    expect(await text.textContent()).toContain("2 * 3 * 4");
+    expect(await seriousFaults(page)).toEqual([]);
+  });
+
+  test("summary and form stand on one edge, however wide the page", async () => {
+    await page.goto(fake.checkout().url);
+    await page.getByLabel("E-mail").waitFor();
+    for (const width of [320, 500, 700, 768, 830]) {
+      await page.setViewportSize({ width, height: 800 });
+      const left = (selector: string) =>
+        page
+          .locator(selector)
+          .first()
+          .evaluate((element) => Math.round(element.getBoundingClientRect().left));
+      expect(await left(".ice h2"), `${width} px`).toBe(await left(".water h1"));
+    }
+  });
+
   test("the tax of a buyer whose country is not known is said to come, and is not in the total", async () => {
     const made = fake.checkout({ tax_amount: null });
     await page.goto(made.url);

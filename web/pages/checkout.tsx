@@ -1,4 +1,4 @@
-import { type FormEvent, lazy, Suspense, useEffect, useRef, useState } from "react";
+import { type FocusEvent, type FormEvent, lazy, Suspense, useEffect, useRef, useState } from "react";
 import { sellableCountries } from "../../shared/countries.ts";
 import { decimalMoney, minimumAmount, parseMoney } from "../../shared/money.ts";
 import { accentOf } from "../accent.ts";
@@ -7,6 +7,7 @@ import {
   answersIn,
   asksForAddress,
   businessOf,
+  check,
   type Faults,
   faultsOf,
   openPriceOf,
@@ -24,7 +25,7 @@ import { Notice } from "../parts/Notice.tsx";
 import { Questions } from "../parts/Questions.tsx";
 import { useTitle } from "../parts/Shell.tsx";
 import type { StripeHandle } from "../parts/StripeCard.tsx";
-import { Sides, SidesGhost, Summary } from "../parts/Summary.tsx";
+import { Sides, SidesGhost, SkipTrial, Summary } from "../parts/Summary.tsx";
 import { Trust } from "../parts/Trust.tsx";
 import { expired, Unavailable } from "../parts/Unavailable.tsx";
 import { navigate } from "../router.tsx";
@@ -65,6 +66,8 @@ const valuesOf = (checkout: Checkout): Values => {
     ...answersIn(checkout),
   };
 };
+
+const checkedOnLeaving = ["email", "card_number", "card_expiry", "card_cvc"];
 
 function Form({ order }: { order: Order }) {
   const speech = useSpeech();
@@ -133,8 +136,16 @@ function Form({ order }: { order: Order }) {
     event.preventDefault();
     if (!purchase.busy) void purchase.submit();
   };
+  /** What is mistyped is told when it is left; what is missing still may come. */
+  const look = ({ target }: FocusEvent): void => {
+    const { name } = target as HTMLInputElement;
+    if (!checkedOnLeaving.includes(name) || values[name as keyof Values]?.trim() === "") return;
+    const found = check(values, checkout, { own_card_form: !publishable_key, words })[name as keyof Faults];
+    // A moment later, so that it moves no button away that is being pressed.
+    if (found) setTimeout(() => setFaults((before) => ({ ...before, [name]: found })), 200);
+  };
   return (
-    <form ref={form} noValidate onSubmit={submit} aria-busy={purchase.busy}>
+    <form ref={form} noValidate onSubmit={submit} onBlur={look} aria-busy={purchase.busy}>
       {checkout.products.length > 1 && <Choices order={order} choose={(product_id) => send({ product_id })} />}
       <section>
         <h2>{words.your_details}</h2>
@@ -221,6 +232,7 @@ function Form({ order }: { order: Order }) {
       )}
       <div className="stack">
         {faults.form && <Notice tone="fault">{faults.form}</Notice>}
+        {faults.form && checkout.trial_end && <SkipTrial order={order} className="button quiet" />}
         {changed && (
           <div className="notice" role="alert">
             {changed}
@@ -230,7 +242,7 @@ function Form({ order }: { order: Order }) {
           {purchase.busy ? words.completing : describeButton(checkout, speech)}
         </Button>
         <p className="hidden" role="alert">
-          {count > 0 && words.faults(count)}
+          {attempt > 0 && count > 0 && words.faults(count)}
         </p>
         <Trust checkout={checkout} />
       </div>

@@ -64,7 +64,11 @@ export function Address({ modes, values, errors, change, settle }: Props) {
       {(modes.city !== "disabled" || modes.postal_code !== "disabled") && (
         <div className="pair">
           {modes.postal_code !== "disabled" && (
-            <Field label={words.postal_code} {...common("postal_code")} autoComplete="billing postal-code" />
+            <Field
+              label={values.country === "US" ? words.zip_code : words.postal_code}
+              {...common("postal_code")}
+              autoComplete="billing postal-code"
+            />
           )}
           {modes.city !== "disabled" && (
             <Field label={words.city} {...common("city")} autoComplete="billing address-level2" />

@@ -1,12 +1,14 @@
-import { type ReactNode, useEffect, useId, useState } from "react";
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { webPageOf } from "../../shared/destinations.ts";
 import type { Checkout } from "../api.ts";
 import { isEmbedded } from "../parent.ts";
+import { catchFocus } from "../router.tsx";
 import { useSpeech } from "../speech.tsx";
 import { describeSchedule, describeUse, dueToday, linesOf, pricesOf, scheduleOf, seatRange } from "../terms.ts";
 import type { Order } from "../use-checkout.ts";
 import { Discount } from "./Discount.tsx";
 import { GhostLine } from "./Ghost.tsx";
+import { Markdown } from "./Markdown.tsx";
 import { Money } from "./Money.tsx";
 import { Seats } from "./Seats.tsx";
 
@@ -111,6 +113,27 @@ function Lines({ checkout }: { checkout: Checkout }) {
   );
 }
 
+/** Buys without the trial. What was pressed is gone then, and the keyboard goes on from the heading. */
+export function SkipTrial({ order: { update }, className }: { order: Order; className: string }) {
+  const { words } = useSpeech();
+  const pressed = useRef(false);
+  useEffect(
+    () => () => {
+      if (pressed.current) catchFocus();
+    },
+    [],
+  );
+  const skip = (): void => {
+    pressed.current = true;
+    void update({ allow_trial: false });
+  };
+  return (
+    <button type="button" className={className} onClick={skip}>
+      {words.skip_trial}
+    </button>
+  );
+}
+
 /** What is bought, from whom, what it costs, and when. `order`: how it can still be changed. */
 export function Summary({ checkout, order }: { checkout: Checkout; order?: Order | undefined }) {
   const speech = useSpeech();
@@ -157,6 +180,7 @@ export function Summary({ checkout, order }: { checkout: Checkout; order?: Order
           {schedule && <span className="per">{words.due_today}</span>}
         </p>
         {later && <p className="later">{later}</p>}
+        {isOpen && checkout.trial_end && <SkipTrial order={order} className="plain" />}
         {isOpen && seatRange(checkout) && <Seats order={order} />}
         <button type="button" className="fold" aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}>
           {words.details}
@@ -165,7 +189,11 @@ export function Summary({ checkout, order }: { checkout: Checkout; order?: Order
           </svg>
         </button>
         <div id={id} className={open ? "details" : "details folded"}>
-          {product.description && <p className="description">{product.description}</p>}
+          {product.description && (
+            <div className="description">
+              <Markdown text={product.description} />
+            </div>
+          )}
           {!isPlain(checkout) && <Lines checkout={checkout} />}
           {isOpen && checkout.allow_discount_codes && checkout.is_discount_applicable && <Discount order={order} />}
         </div>

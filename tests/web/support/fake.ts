@@ -86,6 +86,10 @@ export async function startFake(dist: string): Promise<Fake> {
       };
       checkout.billing_address_fields = fieldsFor(address.country);
     }
+    if (body.allow_trial === false) {
+      Object.assign(checkout, { allow_trial: false, trial_end: null, is_payment_required: true });
+      Object.assign(checkout, { active_trial_interval: null, active_trial_interval_count: null });
+    }
     if (typeof body.amount === "number") {
       if (body.amount < 500)
         return faultAt(["body", "amount"], "Input should be greater than or equal to 500", "greater_than_equal");
