@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { type Country, countries, hasStates, normalState, sellableCountries } from "./countries.ts";
+import { type Country, countries, hasStates, sellableCountries } from "./countries.ts";
+import { normalState } from "./states.ts";
 
 /** An address as it is answered. */
 export const Address = z.object({

@@ -12,6 +12,7 @@ type Wire<T> = T extends Date
       : T;
 
 export type Checkout = Wire<Output<Api["checkoutClient"]["get"]>>;
+export type CheckoutOrder = Wire<Output<Api["checkoutClient"]["order"]>>;
 export type CheckoutConfirmed = Wire<Output<Api["checkoutClient"]["confirm"]>>;
 
 /**
@@ -85,6 +86,10 @@ export const checkouts = {
   get: (secret: string) => call<Checkout>("GET", at(secret)),
   update: (secret: string, patch: object) => call<Checkout>("PATCH", at(secret), patch),
   confirm: (secret: string, body: object) => call<CheckoutConfirmed>("POST", `${at(secret)}/confirm`, body),
+  order: (secret: string) => call<CheckoutOrder>("GET", `${at(secret)}/order`),
+  /** Where a document of the order is; null while it is being printed. */
+  document: (secret: string, kind: "invoice" | "receipt") =>
+    call<{ url: string } | null>("GET", `${at(secret)}/order/${kind}`),
   streamUrl: (secret: string): string => `${at(secret)}/stream`,
   /** Hands the card to the processor, so that it never passes through the checkout. */
   tokenizeTestCard: (card: Card, billing_name: string) =>

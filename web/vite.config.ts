@@ -46,7 +46,7 @@ export default defineConfig({
     cssCodeSplit: false,
     // Small files would become data: addresses, which the content security policy has no need to allow otherwise.
     assetsInlineLimit: 0,
-    modulePreload: { polyfill: false },
+    modulePreload: false,
     rolldownOptions: {
       output: {
         codeSplitting: {
@@ -56,10 +56,9 @@ export default defineConfig({
               test: /rolldown\/runtime|node_modules\/(?!@stripe)|\/web\/(main|router|api|given|language|parts\/(Shell|Button|Field|Ghost|Notice))\./,
             },
             { name: "account", test: /\/web\/(auth-client|overlay|account\/)/ },
-            // The page after a purchase comes with the purchase, so that showing it cannot fail once the money is taken.
             {
               name: "sale",
-              test: /\/shared\/(countries|money|currencies|pricing|calendar|tax)|\/web\/(pages\/(checkout|confirmation)|parts\/(?!Stripe|Challenge|CardForm|Brands)|accent|card|checkout-form|parent|speech|terms|use-|watch|words\/en)/,
+              test: /\/shared\/(countries|money|currencies|pricing|calendar|tax)|\/web\/(pages\/checkout|parts\/(?!Stripe|Challenge|CardForm|Brands|Documents|StateSelect)|accent|card|checkout-form|parent|speech|terms|use-|watch|words\/en)/,
             },
           ],
         },

@@ -58,16 +58,15 @@ async function readBuilt(root: string): Promise<Built> {
   const html = await readFile(join(root, "index.html"), "utf8");
   // Without it a page is only slower.
   const listed = await readFile(join(root, manifest_path), "utf8").catch(() => "{}");
-  const manifest = JSON.parse(listed) as Record<string, { file: string }>;
-  const fileOf = (source: string): string[] =>
-    Object.keys(manifest).includes(source) ? [manifest[source]?.file ?? ""] : [];
-  const languages = Object.keys(manifest).flatMap((source) => /^words\/(\w+)\.ts$/.exec(source)?.[1] ?? []);
+  const chunks = Object.entries(JSON.parse(listed) as Record<string, { file: string; name?: string }>);
+  const languages = chunks.flatMap(([source]) => /^words\/(\w+)\.ts$/.exec(source)?.[1] ?? []);
   return {
     html,
     languages,
     preloads: (language) =>
-      [...fileOf("pages/checkout.tsx"), ...fileOf(`words/${language}.ts`)]
-        .map((file) => `<link rel="modulepreload" crossorigin href="/${file}">`)
+      chunks
+        .filter(([source, { name }]) => name === "sale" || source === `words/${language}.ts`)
+        .map(([, { file }]) => `<link rel="modulepreload" crossorigin href="/${file}">`)
         .join(""),
   };
 }

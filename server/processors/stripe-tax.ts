@@ -1,7 +1,8 @@
 import type Stripe from "stripe";
 import type { Address } from "../../shared/addresses.ts";
-import { hasStates, normalState } from "../../shared/countries.ts";
+import { hasStates } from "../../shared/countries.ts";
 import { decimalText } from "../../shared/money.ts";
+import { normalState } from "../../shared/states.ts";
 import type { TaxRate, TaxTreatment } from "../../shared/tax.ts";
 import { openStripe, type StripeOptions } from "./stripe.ts";
 import { type TaxAmounts, type TaxCalculator, TaxError, type TaxRequest } from "./tax-calculator.ts";

@@ -1,7 +1,8 @@
 import type { z } from "zod";
 import type { TaxRates, TaxRegistration, TaxRegistrationCreate, TaxRegistrationUpdate } from "../../shared/api/tax.ts";
-import { hasStates, normalState } from "../../shared/countries.ts";
+import { hasStates } from "../../shared/countries.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
+import { normalState } from "../../shared/states.ts";
 import { knowsTaxIds, readTaxId } from "../customers/tax-ids.ts";
 import { changesOf } from "../lib/rows.ts";
 import { findFederalRate, findRate } from "./rates.ts";

@@ -1,5 +1,6 @@
 import type { Address } from "../../shared/addresses.ts";
-import { hasStates, normalState } from "../../shared/countries.ts";
+import { hasStates } from "../../shared/countries.ts";
+import { normalState } from "../../shared/states.ts";
 import { unionCountries } from "../../shared/tax.ts";
 
 /** Where a sale is taxed, which is not always the country of the address. */

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { CountryInput } from "../addresses.ts";
 import { byId, ids, instant, page, paging, type Resource, sorting } from "../contract.ts";
-import { countries, hasStates, normalState } from "../countries.ts";
+import { countries, hasStates } from "../countries.ts";
 import { decimalText } from "../money.ts";
+import { normalState } from "../states.ts";
 import { taxSchemes, unionCountries } from "../tax.ts";
 import { organizationOf, stored } from "./fields.ts";
 

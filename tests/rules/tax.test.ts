@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import { rateTable } from "../../server/tax/rates.ts";
 import { decideTax, type RegistrationRow, type TaxFacts } from "../../server/tax/rules.ts";
 import { taxIdFormats } from "../../shared/api/fields.ts";
-import { countries, statesOf } from "../../shared/countries.ts";
+import { countries } from "../../shared/countries.ts";
+import { statesOf } from "../../shared/states.ts";
 import { taxSchemes, unionCountries } from "../../shared/tax.ts";
 
 const at = new Date("2026-11-01T12:00:00Z");

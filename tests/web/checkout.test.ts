@@ -74,6 +74,8 @@ describe("the checkout", () => {
     await thanks();
     await page.getByText("ada@example.com").first().waitFor();
     await page.getByText("$19.00").first().waitFor();
+    await page.getByText("DEMO-0042").waitFor();
+    await page.getByText("A confirmation is on its way to ada@example.com.").waitFor();
     expect(bodyOf("/confirmation-tokens")).toEqual({
       card: { number: "4242424242424242", exp_month: 12, exp_year: 2040, cvc: "123" },
       billing_name: "Ada Lovelace",

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, Frame, FrameLocator, Page } from "playwright-core";
@@ -82,6 +83,39 @@ describe("a sale on the real server", () => {
       { status: "paid", total_amount: 1900 },
     ]);
     expect(floe.logged.join("\n")).not.toContain("4242424242424242");
+  });
+
+  test("afterwards there are the number, the documents, what comes next and the way back", async () => {
+    const monthly = { recurring_interval: "month", prices: [{ amount_type: "fixed", price_amount: 1900 }] };
+    const { id } = await seller.client.products.create({ body: { name: "Ice by mail", ...monthly } as never });
+    const back = { return_url: "https://shop.example/books" };
+    const { url } = await seller.client.checkouts.create({ body: { products: [id], ...back } });
+    const email = newBuyer();
+    await page.goto(url);
+    await fill(page, email);
+    await page.getByRole("button", { name: "Subscribe for $19.00 a month" }).click();
+    await page.getByRole("heading", { name: "Thank you" }).waitFor();
+    const [order] = await ordersOf(email);
+    await page.getByText(String(order?.invoice_number)).waitFor();
+    await page.getByText(`The payment went through. A confirmation is on its way to ${email}.`).waitFor();
+    const day = new Date(order?.created_at ?? "");
+    day.setUTCMonth(day.getUTCMonth() + 1, Math.min(day.getUTCDate(), 28));
+    await page.getByText(new RegExp(`^\\$19\\.00 on \\w+ \\d+, ${day.getUTCFullYear()}$`)).waitFor();
+    for (const [name, number] of [
+      ["Download receipt", order?.receipt_number],
+      ["Download invoice", order?.invoice_number],
+    ] as const) {
+      const downloading = page.waitForEvent("download");
+      await page.getByRole("button", { name }).click();
+      const file = await downloading;
+      expect(file.suggestedFilename()).toContain(String(number));
+      expect((await readFile(await file.path())).subarray(0, 5).toString()).toBe("%PDF-");
+    }
+    expect(await page.getByRole("link", { name: /^Back to/ }).getAttribute("href")).toBe("https://shop.example/books");
+    expect(await seriousFaults(page)).toEqual([]);
+    // Loaded anew it is still there.
+    await page.reload();
+    await expect(page.getByText(String(order?.invoice_number)).waitFor()).resolves.toBeUndefined();
   });
 
   test("what the seller asks besides is asked by its type, marked where it is wrong, and in the order", async () => {
@@ -228,7 +262,7 @@ describe("a sale on the real server", () => {
     await page.getByRole("button", { name: "Pay $19.00" }).click();
     await page.getByText("Enter street and number.").waitFor();
     await page.getByLabel("Street and number").fill("1 Ice Road");
-    await page.getByLabel("Postal code").fill("10001");
+    await page.getByLabel("ZIP code").fill("10001");
     await page.getByLabel("City").fill("New York");
     await page.getByLabel("State").selectOption({ label: "New York" });
     await page.getByRole("button", { name: "Pay $19.00" }).click();

@@ -67,6 +67,8 @@ const valuesOf = (checkout: Checkout): Values => {
   };
 };
 
+/** Long enough for the form to be there first, and shorter than anybody takes to fill it in. */
+const confirmation_delay_ms = 1000;
 const checkedOnLeaving = ["email", "card_number", "card_expiry", "card_cvc"];
 
 function Form({ order }: { order: Order }) {
@@ -258,6 +260,11 @@ function Form({ order }: { order: Order }) {
 function Page({ order }: { order: Order }) {
   const { checkout } = order;
   useTitle(`${checkout.product.name} · ${checkout.organization.name}`);
+  // The page after a purchase comes before the purchase, so that showing it cannot fail once the money is taken.
+  useEffect(() => {
+    const timer = setTimeout(() => void import("./confirmation.tsx").catch(() => undefined), confirmation_delay_ms);
+    return () => clearTimeout(timer);
+  }, []);
   return (
     <Sides
       summary={<Summary checkout={checkout} order={order} />}

@@ -1,24 +1,43 @@
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import { webPageOf } from "../../shared/destinations.ts";
-import type { Checkout } from "../api.ts";
+import { type Checkout, type CheckoutOrder, checkouts } from "../api.ts";
 import { announce, isEmbedded, tellParent } from "../parent.ts";
-import { Money } from "../parts/Money.tsx";
+import { Documents } from "../parts/Documents.tsx";
+import { GhostLine } from "../parts/Ghost.tsx";
 import { useTitle } from "../parts/Shell.tsx";
 import { Sides, SidesGhost, Summary } from "../parts/Summary.tsx";
 import { Unavailable } from "../parts/Unavailable.tsx";
 import { navigate } from "../router.tsx";
 import { Speaking, useSpeech } from "../speech.tsx";
-import { dueToday } from "../terms.ts";
+import { dueToday, scheduleOf } from "../terms.ts";
 import { useCheckout } from "../use-checkout.ts";
 import { awaitEnd, sellerPage } from "../watch.ts";
 import "../checkout.css";
 
+/** The order that a checkout has become: undefined until it is known, null where nothing can be learnt of it. */
+function useSale({ client_secret, status }: Checkout): CheckoutOrder | null | undefined {
+  const [sale, setSale] = useState<CheckoutOrder | null>();
+  useEffect(() => {
+    if (status !== "succeeded") return;
+    let gone = false;
+    void checkouts.order(client_secret).then((answer) => {
+      if (!gone) setSale(answer.ok ? answer.value : null);
+    });
+    return () => {
+      gone = true;
+    };
+  }, [client_secret, status]);
+  return sale;
+}
+
 /** What was bought, for how much, and whether it is through. */
 function Outcome({ checkout }: { checkout: Checkout }) {
-  const { words } = useSpeech();
+  const { words, money, day } = useSpeech();
   const heading = useRef<HTMLHeadingElement>(null);
   const done = checkout.status === "succeeded";
   const due = dueToday(checkout);
+  const sale = useSale(checkout);
+  const next = scheduleOf(checkout)?.steps[0];
   const seller = sellerPage(checkout, null);
   const back = webPageOf(checkout.return_url) ?? webPageOf(checkout.organization.website);
   useTitle(done ? words.thank_you : words.your_order);
@@ -48,18 +67,15 @@ function Outcome({ checkout }: { checkout: Checkout }) {
         </h1>
         <p className="soft" role="status">
           {done ? (due > 0 ? words.paid : words.unpaid) : words.wait}
+          {sale?.confirmation_email && ` ${words.sent_to(sale.confirmation_email)}`}
         </p>
         <dl className="facts">
-          <div>
-            <dt className="soft">{words.bought}</dt>
-            <dd>{checkout.product.name}</dd>
-          </div>
-          <div>
-            <dt className="soft">{words.amount}</dt>
-            <dd>
-              <Money amount={due} currency={checkout.currency} />
-            </dd>
-          </div>
+          {done && sale !== null && (
+            <div>
+              <dt className="soft">{words.order_number}</dt>
+              <dd>{sale ? sale.invoice_number : <GhostLine width="7rem" />}</dd>
+            </div>
+          )}
           <div>
             <dt className="soft">{words.email}</dt>
             <dd>{checkout.customer_email}</dd>
@@ -68,7 +84,14 @@ function Outcome({ checkout }: { checkout: Checkout }) {
             <dt className="soft">{words.status}</dt>
             <dd>{done ? (due > 0 ? words.is_paid : words.is_complete) : words.is_underway}</dd>
           </div>
+          {done && next && (
+            <div>
+              <dt className="soft">{words.next_charge}</dt>
+              <dd>{words.charge_on(money(next.amount, checkout.currency), day(next.from))}</dd>
+            </div>
+          )}
         </dl>
+        {sale && <Documents secret={checkout.client_secret} order={sale} />}
         {done && seller !== null ? (
           <a className="button" href={seller} target="_top">
             {words.continue_to(checkout.organization.name)}

@@ -1,8 +1,11 @@
-import { useMemo } from "react";
-import { hasStates, sellableCountries, statesOf } from "../../shared/countries.ts";
+import { lazy, Suspense, useMemo } from "react";
+import { hasStates, sellableCountries } from "../../shared/countries.ts";
 import type { AddressField } from "../checkout-form.ts";
 import { useSpeech } from "../speech.tsx";
 import { Field, SelectField } from "./Field.tsx";
+import { GhostLine } from "./Ghost.tsx";
+
+const StateSelect = lazy(() => import("./StateSelect.tsx"));
 
 type Mode = "required" | "optional" | "disabled";
 type Props = {
@@ -36,7 +39,7 @@ export function Address({ modes, values, errors, change, settle }: Props) {
     optional: modes[field] === "optional" ? words.optional : undefined,
     onChange: ({ target }: { target: { value: string } }) => change({ [field]: target.value }),
   });
-  const states = hasStates(values.country) ? statesOf[values.country] : undefined;
+  const { country } = values;
   const pick = (field: AddressField) => ({
     onChange: ({ target }: { target: { value: string } }) => {
       // A state belongs to its country.
@@ -65,7 +68,7 @@ export function Address({ modes, values, errors, change, settle }: Props) {
         <div className="pair">
           {modes.postal_code !== "disabled" && (
             <Field
-              label={values.country === "US" ? words.zip_code : words.postal_code}
+              label={country === "US" ? words.zip_code : words.postal_code}
               {...common("postal_code")}
               autoComplete="billing postal-code"
             />
@@ -76,20 +79,15 @@ export function Address({ modes, values, errors, change, settle }: Props) {
         </div>
       )}
       {modes.state !== "disabled" &&
-        (states ? (
-          <SelectField
-            label={values.country === "US" ? words.state : words.province}
-            {...common("state")}
-            {...pick("state")}
-            autoComplete="billing address-level1"
-          >
-            <option value="">{words.choose}</option>
-            {Object.entries(states).map(([code, name]) => (
-              <option key={code} value={`${values.country}-${code}`}>
-                {name}
-              </option>
-            ))}
-          </SelectField>
+        (hasStates(country) ? (
+          <Suspense fallback={<GhostLine width="100%" height="4.5rem" />}>
+            <StateSelect
+              country={country}
+              {...common("state")}
+              {...pick("state")}
+              autoComplete="billing address-level1"
+            />
+          </Suspense>
         ) : (
           <Field label={words.region} {...common("state")} autoComplete="billing address-level1" />
         ))}

@@ -25,20 +25,24 @@ export function Markdown({ text }: { text: string }) {
       const List = block.ordered ? "ol" : "ul";
       return (
         <List key={key}>
-          {block.items.map((item, at) => (
-            <li key={`${at}`}>{inlines(item)}</li>
-          ))}
+          {block.items.map((item, at) => {
+            const place = `${at}`;
+            return <li key={place}>{inlines(item)}</li>;
+          })}
         </List>
       );
     }
     return (
       <p key={key} className={block.kind === "heading" ? "heading" : undefined}>
-        {block.lines.map((line, at) => (
-          <Fragment key={`${at}`}>
-            {at > 0 && <br />}
-            {inlines(line)}
-          </Fragment>
-        ))}
+        {block.lines.map((line, at) => {
+          const place = `${at}`;
+          return (
+            <Fragment key={place}>
+              {at > 0 && <br />}
+              {inlines(line)}
+            </Fragment>
+          );
+        })}
       </p>
     );
   });

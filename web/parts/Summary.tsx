@@ -138,7 +138,8 @@ export function SkipTrial({ order: { update }, className }: { order: Order; clas
 export function Summary({ checkout, order }: { checkout: Checkout; order?: Order | undefined }) {
   const speech = useSpeech();
   const { words } = speech;
-  const [open, setOpen] = useState(false);
+  // What was bought is all there is to see afterwards.
+  const [open, setOpen] = useState(order === undefined);
   const id = useId();
   const { product, organization } = checkout;
   const back = webPageOf(checkout.return_url);

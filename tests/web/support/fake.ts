@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import { handling } from "../../support/handling.ts";
 import { accountAnswer, user } from "./fake-account.ts";
-import { type FakeCheckout, fieldsFor, id, makeCheckout, readCheckout } from "./sample.ts";
+import { type FakeCheckout, fieldsFor, id, makeCheckout, orderOf, readCheckout, readOrder } from "./sample.ts";
 
 /** Stands in for the server where a test is about the page alone: same paths and shapes, a few lines of behaviour. */
 
@@ -151,6 +151,14 @@ export async function startFake(dist: string): Promise<Fake> {
     return { status: 200, json: { ...checkout, customer_session_token: "polar_cst_1" } };
   }
 
+  /** A document is there when it is asked for a second time. */
+  const printed = new Set<string>();
+  function print(kind: string): Answer {
+    if (printed.has(kind)) return { status: 200, json: { url: `${url}/paper.pdf` } };
+    printed.add(kind);
+    return { status: 202, json: null };
+  }
+
   function api(method: string, path: string, body: Record<string, unknown>): Answer | undefined {
     const card = body.card as { number: string } | undefined;
     if (path === "/v1/payment-processor/test/confirmation-tokens" && card) {
@@ -167,6 +175,12 @@ export async function startFake(dist: string): Promise<Fake> {
         pay(checkout, body.approved === true);
       }
       return { status: 200, json: {} };
+    }
+    const bought = /^\/v1\/checkouts\/client\/([^/]+)\/order(\/(?:invoice|receipt))?$/.exec(path);
+    if (bought?.[1]) {
+      const checkout = held.get(bought[1]);
+      if (checkout?.status !== "succeeded") return refusal(404, "ResourceNotFound", "Not found");
+      return bought[2] ? print(bought[2]) : { status: 200, json: readOrder(orderOf(checkout)) };
     }
     const client = /^\/v1\/checkouts\/client\/([^/]+)(\/confirm)?$/.exec(path);
     if (client?.[1]) {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CheckoutPublic } from "../../../shared/api/checkout-client.ts";
+import { CheckoutOrder, CheckoutPublic } from "../../../shared/api/checkout-client.ts";
 import {
   OrganizationCustomerEmailSettings,
   OrganizationFeatureSettings,
@@ -175,3 +175,28 @@ export function makeCheckout(url: string, fields: Partial<FakeCheckout>): FakeCh
   };
   return readCheckout(made);
 }
+
+/** The order that a checkout has become, as the contract has it. */
+export const readOrder = (answer: object): object =>
+  z.encode(CheckoutOrder, z.decode(CheckoutOrder, answer as z.input<typeof CheckoutOrder>));
+
+/** The order of a checkout that was paid. */
+export const orderOf = (checkout: FakeCheckout) => ({
+  id: checkout.id,
+  created_at: checkout.created_at,
+  status: "paid",
+  invoice_number: "DEMO-0042",
+  receipt_number: checkout.is_payment_required ? "RCPT-1-0001" : null,
+  currency: checkout.currency,
+  subtotal_amount: checkout.amount,
+  discount_amount: checkout.discount_amount,
+  net_amount: checkout.net_amount,
+  tax_amount: checkout.tax_amount ?? 0,
+  total_amount: checkout.total_amount,
+  due_amount: checkout.total_amount,
+  refunded_amount: 0,
+  refunded_tax_amount: 0,
+  items: [{ label: checkout.product.name, amount: checkout.amount }],
+  is_invoice_available: checkout.is_payment_required,
+  confirmation_email: checkout.customer_email,
+});

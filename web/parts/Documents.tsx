@@ -1,0 +1,67 @@
+import { useEffect, useRef, useState } from "react";
+import { type CheckoutOrder, checkouts, type Failure } from "../api.ts";
+import { sayFailure } from "../checkout-form.ts";
+import { isEmbedded } from "../parent.ts";
+import { useSpeech } from "../speech.tsx";
+import { Button } from "./Button.tsx";
+import { Notice } from "./Notice.tsx";
+
+const again_ms = 1000;
+const tries_max = 60;
+type Kind = "receipt" | "invoice";
+
+/** Where a document is, once it is printed. */
+async function waitFor(secret: string, kind: Kind, isWanted: () => boolean) {
+  for (let tries = 1; ; tries += 1) {
+    const answer = await checkouts.document(secret, kind);
+    if (!answer.ok || answer.value !== null || tries === tries_max || !isWanted()) return answer;
+    await new Promise((resolve) => setTimeout(resolve, again_ms));
+  }
+}
+
+/** What is kept of a sale: each is printed when it is asked for, and downloaded. */
+export function Documents({ secret, order }: { secret: string; order: CheckoutOrder }) {
+  const { words } = useSpeech();
+  const [busy, setBusy] = useState<Kind>();
+  const [failure, setFailure] = useState<Failure>();
+  const here = useRef(true);
+  useEffect(() => {
+    here.current = true;
+    return () => {
+      here.current = false;
+    };
+  }, []);
+
+  const download = async (kind: Kind): Promise<void> => {
+    setBusy(kind);
+    setFailure(undefined);
+    const answer = await waitFor(secret, kind, () => here.current);
+    if (!here.current) return;
+    setBusy(undefined);
+    if (!answer.ok) return setFailure(answer.failure);
+    if (answer.value === null) return;
+    // It is sent as an attachment, so this page stays. The page around a frame may forbid it to lead anywhere.
+    const link = document.createElement("a");
+    link.href = answer.value.url;
+    link.rel = "noreferrer";
+    if (isEmbedded()) link.target = "_blank";
+    link.click();
+  };
+  const kinds: Kind[] = [
+    ...(order.receipt_number === null ? [] : ["receipt" as const]),
+    ...(order.is_invoice_available ? ["invoice" as const] : []),
+  ];
+  if (kinds.length === 0) return null;
+  return (
+    <>
+      <div className="row">
+        {kinds.map((kind) => (
+          <Button key={kind} quiet busy={busy === kind} onClick={() => void download(kind)}>
+            {words[`get_${kind}`]}
+          </Button>
+        ))}
+      </div>
+      {failure && <Notice tone="fault">{sayFailure(failure, words)}</Notice>}
+    </>
+  );
+}
