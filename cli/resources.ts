@@ -226,7 +226,7 @@ export const looks: Record<string, Look | false> = {
     },
     examples: {
       list: ["floe customers list --query ada"],
-      export: ["floe customers export > customers.csv"],
+      export: ["floe customers export > customers.csv", "floe customers export -o customers.csv"],
       create: [
         "floe customers create --email ada@example.com --name Ada --external-id user_1",
         'floe customers create --email vat@example.com --line1 "Am Tor 1" --city Berlin --country DE --tax-id DE123456788',
@@ -248,6 +248,10 @@ export const looks: Record<string, Look | false> = {
     examples: {
       list: ["floe orders list", "floe orders list --all --json id,total_amount,customer.email"],
       explain: ["floe orders explain ORDER_ID"],
+      export: [
+        "floe orders export -o orders.csv",
+        "floe orders export --created-after 2026-01-01T00:00:00Z --columns invoice_number,total_amount,tax_amount,currency",
+      ],
     },
   },
   subscriptions: {

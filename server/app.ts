@@ -1,6 +1,6 @@
 import cors from "@fastify/cors";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { absentPaths, api } from "../shared/api/index.ts";
+import { api } from "../shared/api/index.ts";
 import { notFound } from "../shared/errors.ts";
 import type { Auth } from "./auth/auth.ts";
 import { sendRenewed } from "./auth/sessions-renewal.ts";
@@ -99,11 +99,6 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     const opening = limitOpening(deps);
     checkoutSession(scope, deps, identify, createForUser, opening);
     mount(scope, api, provider, { deps, identify, findOwners });
-    for (const path of absentPaths) {
-      scope.get(path, () => {
-        throw notFound();
-      });
-    }
     buyRoute(scope, deps, { open: openLink, preview: previewLink }, opening);
     documentsRoute(scope, deps, openDocument);
     discordBot(scope, deps, identify);

@@ -21,6 +21,29 @@ function addMonths(date: Date, count: number, day: number): Date {
   return later;
 }
 
+/** A moment as it is written in a time zone, to the second, with how far the zone is ahead: `2026-07-01T14:30:00+02:00`. */
+export function zonedText(date: Date, format: Intl.DateTimeFormat): string {
+  const { year, month, day, hour, minute, second, timeZoneName } = Object.fromEntries(
+    format.formatToParts(date).map(({ type, value }) => [type, value]),
+  );
+  const ahead = timeZoneName?.replace("GMT", "") || "+00:00";
+  return `${year?.padStart(4, "0")}-${month}-${day}T${hour}:${minute}:${second}${ahead}`;
+}
+
+/** What writes moments of a time zone for `zonedText`. */
+export const zoneFormat = (timeZone: string): Intl.DateTimeFormat =>
+  new Intl.DateTimeFormat("en-US", {
+    timeZone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    timeZoneName: "longOffset",
+  });
+
 /**
  * When the period that begins at `date` ends (POL-05). `anchor_day` is the day of the month that the periods are to begin
  * on, where the month has it: 31 January, 28 February, 31 March.

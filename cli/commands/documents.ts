@@ -1,13 +1,11 @@
 /** `floe orders invoice|receipt` and `floe refunds credit-note`: have a document made, wait for it, and save it. */
 
-import { createWriteStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
-import { pipeline } from "node:stream/promises";
 import type { Command } from "commander";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { open } from "../http.ts";
 import { pause } from "../pause.ts";
+import { saveWhole } from "../save.ts";
 
 type Add = (group: Command, contextOf: (command: Command) => Context) => void;
 type Kind = { name: string; noun: string; of: string; path: string; isAsked: boolean };
@@ -94,19 +92,6 @@ async function fetchTo(context: Context, address: string, output: string | undef
   }
   const [, named = "document.pdf"] = /filename="([\w.-]+)"/.exec(response.headers["content-disposition"] ?? "") ?? [];
   const path = output ?? named;
-  const partial = `${path}.${process.pid}.part`;
-  try {
-    await pipeline(response, createWriteStream(partial, { flags: "wx" }));
-    await rename(partial, path);
-  } catch (error) {
-    await rm(partial, { force: true });
-    if (
-      error instanceof Error &&
-      "code" in error &&
-      ["ENOENT", "EACCES", "EISDIR", "ENOTDIR"].includes(String(error.code))
-    )
-      throw new Fault("usage", `${path} cannot be written (${error.code})`);
-    throw error;
-  }
+  await saveWhole(path, response);
   context.say(`Saved ${path}\n`);
 }

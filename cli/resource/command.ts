@@ -17,6 +17,7 @@ type Options = Record<string, unknown> & {
   data?: unknown;
   all?: boolean;
   max?: number;
+  output?: string;
   idempotencyKey?: string;
 };
 type Asked = { describe(context: Context, body: unknown): Promise<string> };
@@ -65,6 +66,7 @@ export async function addOperation(
       return max;
     });
   }
+  if (op.file) command.option("-o, --output <file>", "where to (the standard output)");
   if (writes) command.option("--dry-run", "show the request instead of sending it");
   if (op.method === "POST") command.option("--idempotency-key <key>", "repeat an earlier request safely");
   if (op.confirm) command.option("-y, --yes", "do not ask");
@@ -100,7 +102,8 @@ async function runOperation(
   const params = await paramsOf(context, group, op, values);
   // What only some commands need is loaded by them: a list starts without it.
   const query = namesIn(said).length > 0 ? await (await import("./names.ts")).resolveNames(context, said) : said;
-  if (op.file) return (await import("./download.ts")).download(context, urlOf(op.path, { params, query }));
+  if (op.file)
+    return (await import("./download.ts")).download(context, urlOf(op.path, { params, query }), options.output);
   const columns = group.columnsOf?.[op.name] ?? group.columns;
   if (op.list) return list(context, op, params, query, options, { columns, ...(fields && { fields }) });
   const { body, further, told } = op.body

@@ -1,10 +1,56 @@
-/** An answer that is a file, written to standard output as it comes. */
+/** An answer that is a file, written to standard output as it comes, or to a file that is there whole or not at all. */
+import { bytesReadable } from "../../shared/bytes.ts";
 import { authHeaders, faultOf } from "../client.ts";
 import type { Context } from "../context.ts";
 import { open, Unreachable } from "../http.ts";
+import { cut } from "../ui/table.ts";
+
+/** How often a person sees how far it is. */
+const drawn_every_ms = 100;
 
 /** Fetch what is at a path of the API; how long it may say nothing is the time that a request may take. */
-export async function download(context: Context, path: string): Promise<void> {
+export async function download(context: Context, path: string, output: string | undefined): Promise<void> {
+  if (output === undefined || output === "-") {
+    for await (const part of partsOf(context, path)) context.print(part);
+    return;
+  }
+  const { saveWhole } = await import("../save.ts");
+  const shown = count(context);
+  try {
+    await saveWhole(output, shown.watch(partsOf(context, path)));
+  } finally {
+    shown.end();
+  }
+  context.say(`Saved ${output}: ${shown.far()}\n`);
+}
+
+/** Says on a terminal how much has come: nobody knows how much there will be. */
+function count({ io, say }: Context) {
+  const { isTTY, columns = 80 } = io.stderr;
+  let [rows, bytes, drawn] = [-1, 0, 0];
+  const far = () => `${Math.max(rows, 0).toLocaleString("en")} ${rows === 1 ? "row" : "rows"}, ${bytesReadable(bytes)}`;
+  return {
+    far,
+    async *watch(parts: AsyncIterable<string>): AsyncGenerator<string> {
+      for await (const part of parts) {
+        // The first line is the head.
+        rows += part.split("\n").length - 1;
+        bytes += Buffer.byteLength(part);
+        if (isTTY && Date.now() - drawn >= drawn_every_ms) {
+          drawn = Date.now();
+          say(`\r\u001b[2K${cut(far(), columns - 1)}`);
+        }
+        yield part;
+      }
+    },
+    end() {
+      if (isTTY) say("\r\u001b[2K");
+    },
+  };
+}
+
+/** The text of an answer as it comes. A refusal, a silence and a line that breaks are faults. */
+async function* partsOf(context: Context, path: string): AsyncGenerator<string> {
   const { server, timeoutMs } = context.settings();
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(), timeoutMs);
@@ -22,7 +68,7 @@ export async function download(context: Context, path: string): Promise<void> {
     let refusal = "";
     for await (const part of response) {
       timer.refresh();
-      if (status === 200) context.print(part as string);
+      if (status === 200) yield part as string;
       else refusal += part;
     }
     if (status !== 200) throw faultOf({ status, headers: response.headers, text: refusal }, server);

@@ -7,13 +7,16 @@ import * as checkouts from "../../shared/api/checkouts.ts";
 import * as customFields from "../../shared/api/custom-fields.ts";
 import * as customers from "../../shared/api/customers.ts";
 import * as discounts from "../../shared/api/discounts.ts";
+import * as disputes from "../../shared/api/disputes.ts";
 import * as files from "../../shared/api/files.ts";
+import * as invoices from "../../shared/api/invoices.ts";
 import * as meters from "../../shared/api/meters.ts";
 import * as orders from "../../shared/api/orders.ts";
 import * as organizations from "../../shared/api/organizations.ts";
 import * as payments from "../../shared/api/payments.ts";
 import * as prices from "../../shared/api/prices.ts";
 import * as products from "../../shared/api/products.ts";
+import * as refunds from "../../shared/api/refunds.ts";
 import * as subscriptions from "../../shared/api/subscriptions.ts";
 import * as tax from "../../shared/api/tax.ts";
 import * as webhooks from "../../shared/api/webhooks.ts";
@@ -32,8 +35,19 @@ const published: Record<string, string> = {
   ProductMedia: "ProductMediaFileRead",
 };
 const modules = [
-  ...[addresses, benefits, checkoutClient, checkoutLinks, checkouts, customFields, customers, discounts, files],
-  ...[meters, orders, organizations, payments, prices, products, subscriptions, tax, webhooks],
+  ...[
+    addresses,
+    benefits,
+    checkoutClient,
+    checkoutLinks,
+    checkouts,
+    customFields,
+    customers,
+    discounts,
+    disputes,
+    files,
+  ],
+  ...[invoices, meters, orders, organizations, payments, prices, products, refunds, subscriptions, tax, webhooks],
 ];
 /** Every shape that is exported has the name of its export. */
 const names = z.registry<{ id: string }>();

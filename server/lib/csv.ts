@@ -1,11 +1,13 @@
 /** How a spreadsheet knows a formula, which it would run for whoever opens the file. */
 const formula = /^[=+\-@\t\r\n＝＋－＠]/;
+/** A negative number begins like a formula, and is none. */
+const number = /^-\d+(\.\d+)?$/;
 /** Some countries' spreadsheets part cells by semicolons or tabs. */
 const special = /[",;\t\r\n]/;
 
 function cell(text: string | null): string {
   if (text === null) return "";
-  if (formula.test(text)) return quoted(`'${text}`);
+  if (formula.test(text) && !number.test(text)) return quoted(`'${text}`);
   return special.test(text) ? quoted(text) : text;
 }
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;

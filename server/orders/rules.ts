@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import type { Order } from "../../shared/api/orders.ts";
+import type { Order, OrderColumn } from "../../shared/api/orders.ts";
 import type { OrderSubscription } from "../../shared/api/subscriptions.ts";
+import { zonedText } from "../../shared/calendar.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
-import { sumOf } from "../../shared/money.ts";
+import { decimalMoney, sumOf } from "../../shared/money.ts";
 import type { Quote } from "../../shared/pricing.ts";
 import { type CustomerRow, customerOut } from "../customers/rules.ts";
 import { type DiscountRow, discountBaseOut } from "../discounts/rules.ts";
@@ -178,6 +179,58 @@ export function serializeOrder({ order, items, customer, product, discount, subs
     subscription: subscription && orderSubscriptionOut(subscription),
     items,
   };
+}
+
+/** What an export reads of each order: not how it was computed, which is most of a row. */
+export type ExportedOrder = Amounts &
+  Pick<OrderRow, "id" | "created_at" | "status" | "billing_reason" | "currency" | "description" | "refunded_amount"> &
+  Pick<OrderRow, "billing_name" | "billing_address" | "invoice_number" | "receipt_number"> & {
+    email: string | null;
+    customer_name: string | null;
+    /** When it was made, to the microsecond. */
+    at: string;
+  };
+
+/** The columns of an export where nobody asks for others: those that hosted Polar has always had. */
+export const standardColumns: readonly OrderColumn[] = [
+  "email",
+  "created_at",
+  "product",
+  "net_amount",
+  "currency",
+  "status",
+  "invoice_number",
+];
+
+/** An order as a line of an export. */
+export function exportCells(
+  order: ExportedOrder,
+  columns: readonly OrderColumn[],
+  zone: Intl.DateTimeFormat,
+): (string | null)[] {
+  const totals = computeTotals(order);
+  const money = (amount: number) => decimalMoney(amount, order.currency);
+  const cells: Record<OrderColumn, () => string | null> = {
+    email: () => order.email,
+    created_at: () => zonedText(order.created_at, zone),
+    product: () => order.description,
+    net_amount: () => money(totals.net_amount),
+    currency: () => order.currency,
+    status: () => order.status,
+    invoice_number: () => order.invoice_number,
+    customer_name: () => order.customer_name,
+    billing_name: () => order.billing_name,
+    billing_country: () => order.billing_address?.country ?? null,
+    subtotal_amount: () => money(order.subtotal_amount),
+    discount_amount: () => money(order.discount_amount),
+    tax_amount: () => money(order.tax_amount),
+    total_amount: () => money(totals.total_amount),
+    refunded_amount: () => money(order.refunded_amount),
+    billing_reason: () => order.billing_reason,
+    receipt_number: () => order.receipt_number,
+    id: () => order.id,
+  };
+  return columns.map((column) => cells[column]());
 }
 
 /** A subscription inside an order. Use is billed with everything else. */

@@ -1,4 +1,5 @@
-import type { orders } from "../../shared/api/orders.ts";
+import { type OrderColumn, orderColumns, type orders } from "../../shared/api/orders.ts";
+import { zoneFormat } from "../../shared/calendar.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, invalid, notFound } from "../../shared/errors.ts";
 import { explainQuote } from "../../shared/explain.ts";
@@ -6,6 +7,7 @@ import { minimumAmount } from "../../shared/money.ts";
 import type { Quote } from "../../shared/pricing.ts";
 import { record } from "../lib/audit.ts";
 import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
+import { csvLine } from "../lib/csv.ts";
 import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
@@ -19,12 +21,15 @@ import {
   checkAddress,
   computeTotals,
   digestTerms,
+  type ExportedOrder,
+  exportCells,
   moveOrder,
   type OrderAggregate,
   type OrderRow,
   planRefunded,
   type Share,
   serializeOrder,
+  standardColumns,
 } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -319,6 +324,19 @@ export async function markInvoiced(tx: Tx, ctx: Deps | Ctx, { organization_id, i
   await emit(tx, ctx, organization_id, "order.updated", serializeOrder({ ...found, order }));
 }
 
+/** Orders as a CSV file, one page of them at a time. */
+async function* csvOf(
+  first: ExportedOrder[],
+  others: AsyncIterable<ExportedOrder[]>,
+  columns: readonly OrderColumn[],
+  timezone: string,
+): AsyncGenerator<string> {
+  const zone = zoneFormat(timezone);
+  const linesOf = (rows: ExportedOrder[]) => rows.map((row) => csvLine(exportCells(row, columns, zone))).join("");
+  yield csvLine(columns.map((column) => orderColumns[column])) + linesOf(first);
+  for await (const rows of others) yield linesOf(rows);
+}
+
 /** The orders of the API. */
 export const orderService: Service<typeof orders, Ctx> = {
   async list(ctx, { query }) {
@@ -329,6 +347,12 @@ export const orderService: Service<typeof orders, Ctx> = {
     const found = await store.findOrder(ctx.db, organizationOf(ctx), params.id);
     if (!found) throw notFound();
     return serializeOrder(found);
+  },
+  async export(ctx, { query }) {
+    const pages = store.allOrders(ctx.db, organizationsOf(ctx), query);
+    // The first is read before the answer begins, so that what fails at once is answered as a fault.
+    const { value: first } = await pages.next();
+    return csvOf(first ?? [], pages, query.columns ?? standardColumns, query.timezone);
   },
   async explain(ctx, { params }) {
     const found = await store.findOrder(ctx.db, organizationOf(ctx), params.id);

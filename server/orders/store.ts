@@ -1,4 +1,4 @@
-import { and, count, eq, gte, inArray, isNotNull, isNull, lte, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, eq, gte, inArray, isNotNull, isNull, lte, type SQL, sql } from "drizzle-orm";
 import { ApiError } from "../../shared/errors.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
@@ -9,10 +9,11 @@ import { followKey, matchKey, type RowKey, rowsFromJson } from "../lib/rows.ts";
 import { organization } from "../organizations/tables.ts";
 import { products } from "../products/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
-import type { OrderAggregate, OrderItemRow, OrderRow } from "./rules.ts";
+import type { ExportedOrder, OrderAggregate, OrderItemRow, OrderRow } from "./rules.ts";
 import { customerBalances, invoiceCounters, orderItems, orders, receiptCounters } from "./tables.ts";
 
-type Filter = Paging & {
+/** Which orders are meant. */
+export type OrderFilter = {
   product_id?: string[] | undefined;
   product_billing_type?: string[] | undefined;
   discount_id?: string[] | undefined;
@@ -24,8 +25,8 @@ type Filter = Paging & {
   created_after?: Date | undefined;
   created_before?: Date | undefined;
   metadata?: Record<string, string[] | undefined> | undefined;
-  sorting: readonly string[];
 };
+type Filter = Paging & OrderFilter & { sorting: readonly string[] };
 
 const asked = sql`(${orders.subtotal_amount} - ${orders.discount_amount})`;
 const within = sql`(case when ${orders.tax_behavior} = 'inclusive' then ${orders.tax_amount} else 0 end)`;
@@ -71,10 +72,10 @@ const select = (db: Database) =>
     .leftJoin(discounts, ofDiscount)
     .leftJoin(subscriptions, ofSubscription);
 
-/** One page of orders, and how many there are (ORD-29). */
-export async function listOrders(db: Database, organizations: readonly string[], filter: Filter) {
+/** What is asked for, of the orders that are shown; read with their customers and products (ORD-29). */
+function isMeant(organizations: readonly string[], filter: OrderFilter) {
   const kinds = filter.product_billing_type;
-  const where = and(
+  return and(
     ofOrganizations(orders.organization_id, organizations),
     isNumbered,
     among(orders.product_id, filter.product_id),
@@ -94,6 +95,11 @@ export async function listOrders(db: Database, organizations: readonly string[],
     filter.created_before && lte(orders.created_at, filter.created_before),
     metadataMatches(orders.metadata, filter.metadata),
   );
+}
+
+/** One page of orders, and how many there are. */
+export async function listOrders(db: Database, organizations: readonly string[], filter: Filter) {
+  const where = isMeant(organizations, filter);
   const items: OrderAggregate[] = await select(db)
     .where(where)
     .orderBy(...orderBy(filter.sorting, sortable, orders.id))
@@ -106,6 +112,52 @@ export async function listOrders(db: Database, organizations: readonly string[],
     .innerJoin(products, ofProduct)
     .where(where);
   return { items, total: row?.total ?? 0 };
+}
+
+const export_page = 500;
+const exported = {
+  id: orders.id,
+  created_at: orders.created_at,
+  status: orders.status,
+  billing_reason: orders.billing_reason,
+  currency: orders.currency,
+  subtotal_amount: orders.subtotal_amount,
+  discount_amount: orders.discount_amount,
+  tax_amount: orders.tax_amount,
+  tax_behavior: orders.tax_behavior,
+  refunded_amount: orders.refunded_amount,
+  billing_name: orders.billing_name,
+  billing_address: orders.billing_address,
+  invoice_number: orders.invoice_number,
+  receipt_number: orders.receipt_number,
+  description: orders.description,
+  email: customers.email,
+  customer_name: customers.name,
+};
+const exportPage = (db: Database, where: SQL | undefined) =>
+  db
+    .select({ ...exported, at: sql<string>`${orders.created_at}::text` })
+    .from(orders)
+    .innerJoin(customers, ofCustomer)
+    .innerJoin(products, ofProduct)
+    .where(where)
+    .orderBy(asc(orders.created_at), asc(orders.id))
+    .limit(export_page);
+/** All that is asked for, the oldest first, a page at a time: each is found where the one before it ended. */
+export async function* allOrders(
+  db: Database,
+  organizations: readonly string[],
+  filter: OrderFilter,
+): AsyncGenerator<ExportedOrder[]> {
+  const where = isMeant(organizations, filter);
+  let last: ExportedOrder | undefined;
+  do {
+    // The time as text, because a date here knows no microseconds, and would find the last one again.
+    const further = last && sql`(${orders.created_at}, ${orders.id}) > (${last.at}::timestamptz, ${last.id}::uuid)`;
+    const rows: ExportedOrder[] = await exportPage(db, and(where, further));
+    yield rows;
+    last = rows.length === export_page ? rows.at(-1) : undefined;
+  } while (last);
 }
 
 /** An order of an organization with everything it is answered with; undefined while its sale is in the making. */

@@ -120,6 +120,7 @@ export function polarProvider(config: Config): Provider {
     },
     orders: {
       list: (ctx, { query }) => relay(ctx, () => polar.orders.list(query as never)),
+      export: (ctx, { query }) => relay(ctx, () => polar.orders.export(query as never)),
       get: (ctx, { params }) => relay(ctx, () => polar.orders.get(params.id)),
       update: (ctx, { params, body }) => relay(ctx, () => polar.orders.update(params.id, body as never)),
       explain: notHosted("Hosted Polar does not say how the amounts of its orders came about."),

@@ -44,6 +44,3 @@ export const api = {
   catalog,
 } as const satisfies Contract;
 export type Api = typeof api;
-
-/** Published and not there yet, and in the place of another's id: to be told apart from a wrong one. */
-export const absentPaths = ["/v1/orders/export"] as const;

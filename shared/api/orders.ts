@@ -98,6 +98,55 @@ export const OrderUpdate = z.object({
   billing_address: unlessNull(AddressInput).describe("Address on the invoice; its country and state cannot change."),
 });
 
+/** The columns that an export can have, and what they are headed (ORD-30); amounts are decimals of the order's currency. */
+export const orderColumns = {
+  email: "Email",
+  created_at: "Created At",
+  product: "Product",
+  net_amount: "Net Amount",
+  currency: "Currency",
+  status: "Status",
+  invoice_number: "Invoice number",
+  customer_name: "Customer Name",
+  billing_name: "Billing Name",
+  billing_country: "Billing Country",
+  subtotal_amount: "Subtotal",
+  discount_amount: "Discount",
+  tax_amount: "Tax",
+  total_amount: "Total",
+  refunded_amount: "Refunded Amount",
+  billing_reason: "Billing Reason",
+  receipt_number: "Receipt number",
+  id: "ID",
+} as const;
+export type OrderColumn = keyof typeof orderColumns;
+const columnNames = Object.keys(orderColumns) as [OrderColumn, ...OrderColumn[]];
+
+const isZone = (zone: string): boolean => {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: zone });
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Which orders are meant, in a list and in an export. */
+const filters = {
+  organization_id: ids.describe("Only of these organizations."),
+  product_id: ids.describe("Only of these products."),
+  product_billing_type: many(z.enum(["one_time", "recurring"])).describe("Only one-time, or only recurring."),
+  discount_id: ids.describe("Only with one of these discounts."),
+  customer_id: ids.describe("Only of these customers."),
+  external_customer_id: many(z.string()).describe("Only of the customers with these ids of your own."),
+  checkout_id: ids.describe("Only from these checkouts."),
+  subscription_id: ids.describe("Only of these subscriptions."),
+  status: many(z.enum(orderStatuses)).describe("Only in one of these states."),
+  created_after: instant.optional().describe("Only made at or after this time."),
+  created_before: instant.optional().describe("Only made at or before this time."),
+  metadata: metadataFilter,
+};
+
 export const orders = {
   list: {
     method: "GET",
@@ -106,18 +155,7 @@ export const orders = {
     scopes: ["orders:read"],
     query: z.object({
       ...paging.shape,
-      organization_id: ids.describe("Only of these organizations."),
-      product_id: ids.describe("Only of these products."),
-      product_billing_type: many(z.enum(["one_time", "recurring"])).describe("Only one-time, or only recurring."),
-      discount_id: ids.describe("Only with one of these discounts."),
-      customer_id: ids.describe("Only of these customers."),
-      external_customer_id: many(z.string()).describe("Only of the customers with these ids of your own."),
-      checkout_id: ids.describe("Only from these checkouts."),
-      subscription_id: ids.describe("Only of these subscriptions."),
-      status: many(z.enum(orderStatuses)).describe("Only in one of these states."),
-      created_after: instant.optional().describe("Only made at or after this time."),
-      created_before: instant.optional().describe("Only made at or before this time."),
-      metadata: metadataFilter,
+      ...filters,
       sorting: sorting(
         [
           "created_at",
@@ -134,6 +172,23 @@ export const orders = {
       ),
     }),
     response: page(Order),
+  },
+  export: {
+    method: "GET",
+    path: "/v1/orders/export",
+    summary: "Export orders as CSV",
+    scopes: ["orders:read"],
+    query: z.object({
+      ...filters,
+      timezone: z
+        .string()
+        .max(64)
+        .refine(isZone, "There is no such time zone.")
+        .default("UTC")
+        .describe("Time zone of the dates, as Europe/Paris."),
+      columns: many(z.enum(columnNames)).describe("The columns, in this order (Polar's seven)."),
+    }),
+    file: { name: "polar-orders.csv", type: "text/csv" },
   },
   get: {
     method: "GET",

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { floe, folder, type Received, standIn } from "./support.ts";
@@ -279,6 +279,23 @@ describe("a file", () => {
     const { code, out, err } = await floe(["customers", "export", "--org", id], { env });
     expect([code, out, err]).toEqual([0, "ID,Name\r\n1,Ada\r\n", ""]);
     expect(server.received.at(-1)).toMatchObject({ method: "GET", path: "/v1/customers/export" });
+  });
+
+  test("CUS-27, ORD-30: -o saves it whole or not at all, and says how much it is; a terminal sees it come", async () => {
+    answer = () => ({ text: "ID,Name\r\n1,Ada\r\n2,Bob\r\n", headers: { "content-type": "text/csv" } });
+    const path = join(folder(), "orders.csv");
+    const { code, out, err } = await floe(["orders", "export", "--columns", "id,customer_name", "-o", path], { env });
+    expect([code, out, err]).toEqual([0, "", `Saved ${path}: 2 rows, 23 B\n`]);
+    expect(readFileSync(path, "utf8")).toBe("ID,Name\r\n1,Ada\r\n2,Bob\r\n");
+    expect(server.received.at(-1)?.query.getAll("columns")).toEqual(["id", "customer_name"]);
+    const seen = await floe(["orders", "export", "-o", path], { env, tty: true });
+    expect(seen.err).toContain("\r\u001b[2K2 rows, 23 B");
+    answer = () => ({ status: 403, json: { error: "insufficient_scope", detail: "This needs a scope." } });
+    const refused = join(folder(), "none.csv");
+    expect((await floe(["orders", "export", "-o", refused], { env })).code).toBe(5);
+    expect(existsSync(refused)).toBe(false);
+    const nowhere = await floe(["orders", "export", "-o", join(folder(), "none", "x.csv")], { env });
+    expect([nowhere.code, nowhere.err]).toEqual([64, expect.stringContaining("cannot be written")]);
   });
 
   test("CUS-27: that breaks off, or goes silent, is exit 9: a part is not taken for the whole; a refusal is told", async () => {
