@@ -343,6 +343,14 @@ export const looks: Record<string, Look | false> = {
       ],
     },
   },
+  sandbox: {
+    summary: "A store to try things out in: its time, and what was saved of it",
+    noun: "sandbox",
+    columns: ["subject:name", "to", "created_at:date", "id:key"],
+    // Moving it draws what happens: floe advance.
+    names: { getClock: "clock", advance: false, listMails: "mails" },
+    examples: { clock: ["floe sandbox clock --json now"], mails: ["floe sandbox mails"] },
+  },
   // What a checkout page in a browser calls with its own secret.
   checkoutClient: false,
   // Has commands of its own: floe plan, apply and more.

@@ -141,6 +141,7 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     return { params: { client_secret: open }, of: { order: bought, invoice: bought, receipt: bought } };
   },
   orders: async (floe, seller) => ({ params: { id: await sellOrder(floe, seller) } }),
+  sandbox: async () => ({ params: {} }),
   subscriptions: async (floe, seller) => ({ params: { id: await subscribe(floe, seller) } }),
   invoices: async (floe, seller) => {
     const order_id = await sellOrder(floe, seller);
@@ -293,6 +294,7 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
     customer_name: "Sample",
     customer_email: "sample@example.com",
   }),
+  "sandbox.advance": () => ({ by: "1minute" }),
   "refunds.create": () => ({ ...refund, order_id: newId(), comment: "By telephone.", metadata: { ticket: 12 } }),
   "catalog.plan": () => ({ document }),
   "catalog.apply": () => ({ document, prune: false }),
