@@ -128,6 +128,7 @@ const arrows: Record<string, RegExp> = {
 const exceptions = new Set([
   "cli/commands/serve.ts → server/main.ts",
   "server/lib/due.ts → server/organizations/tables.ts",
+  "server/providers/embedded.ts → server/worker.ts",
 ]);
 
 function mayImport(from: string, to: string): boolean {

@@ -43,5 +43,6 @@ export const embedded: Provider = {
   disputes: disputeService,
   webhooks: webhookService,
   catalog: catalogService,
+  // What passes with time is of all domains, and a sandbox does it in its own order.
   sandbox: sandboxService(walkedWork),
 };
