@@ -343,16 +343,21 @@ export const looks: Record<string, Look | false> = {
       ],
     },
   },
-  sandbox: {
-    summary: "A store to try things out in: its time, and what was saved of it",
-    noun: "sandbox",
-    columns: ["subject:name", "to", "created_at:date", "id:key"],
-    // Moving it draws what happens: floe advance.
-    names: { getClock: "clock", advance: false, listMails: "mails" },
-    examples: { clock: ["floe sandbox clock --json now"], mails: ["floe sandbox mails"] },
+  customerSessions: {
+    name: "customer-sessions",
+    summary: "What opens the customer portal for one of your customers",
+    noun: "customer session",
+    columns: ["customer.email:name", "customer_portal_url", "expires_at:date", "token", "id:key"],
+    examples: {
+      create: [
+        "floe customer-sessions create --customer-id ada@example.com",
+        "floe customer-sessions create --external-customer-id user_1 --return-url https://shop.example.com --json token",
+      ],
+    },
   },
-  // What a checkout page in a browser calls with its own secret.
+  // What a checkout page in a browser calls with its own secret, and the portal with a customer session.
   checkoutClient: false,
+  customerPortal: false,
   // Has commands of its own: floe plan, apply and more.
   catalog: false,
 };

@@ -8,6 +8,7 @@ import { buildApp } from "./app.ts";
 import { createAuth } from "./auth/auth.ts";
 import { keepsBooks } from "./books.ts";
 import { type Config, ConfigError, completeConfig, readSettings } from "./config.ts";
+import { identifyCustomer } from "./customer-sessions/service.ts";
 import { type DemoStore, demoStore } from "./demo.ts";
 import { systemClock } from "./lib/clock.ts";
 import type { Deps } from "./lib/context.ts";
@@ -15,7 +16,7 @@ import { DataFolderError, holdDataFolder } from "./lib/data-folder.ts";
 import { DatabaseError, openEmbedded, openPostgres } from "./lib/database.ts";
 import { openJobs } from "./lib/jobs.ts";
 import { loggable } from "./lib/loggable.ts";
-import { openProcessors } from "./processors/open.ts";
+import { openProcessor, openTaxCalculator } from "./processors/open.ts";
 import { embedded } from "./providers/embedded.ts";
 import { reactions } from "./reactions.ts";
 import { openStorage } from "./storage/open.ts";
@@ -60,21 +61,18 @@ export async function start(
     const jobs = openJobs();
     let worker: { stop(): Promise<void> } | undefined;
     closing.push(() => worker?.stop());
-    const processors = await openProcessors(config, database.db, systemClock);
     const deps: Deps = {
       db: database.db,
       clock: systemClock,
       config,
       jobs,
-      processor: processors.own,
-      processors,
-      taxCalculator: processors.tax,
-      sandbox: false,
+      processor: await openProcessor(config, database.db, systemClock),
+      taxCalculator: await openTaxCalculator(config),
       storage: await openStorage(config, systemClock),
       reactions,
       log,
     };
-    const auth = createAuth(deps, { keepsBooks });
+    const auth = createAuth(deps, { keepsBooks, identifyCustomer });
     closing.push(() => auth.close());
     const { development } = config;
     const provider =

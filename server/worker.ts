@@ -3,6 +3,7 @@ import { accountCleaning } from "./auth/sweep.ts";
 import { checkoutExpiry } from "./checkouts/jobs.ts";
 import { renameAnswers as renameCheckoutAnswers } from "./checkouts/store.ts";
 import { answerMoves } from "./custom-fields/jobs.ts";
+import { customerSessionCleaning } from "./customer-sessions/jobs.ts";
 import { tallySweep } from "./customers/jobs.ts";
 import { redemptionCount } from "./discounts/jobs.ts";
 import { disputeFollowing } from "./disputes/jobs.ts";
@@ -12,7 +13,7 @@ import { confirmations, invoicePrinting } from "./invoices/jobs.ts";
 import type { Deps } from "./lib/context.ts";
 import { reviveDeadLetters } from "./lib/due.ts";
 import { mailCleaning, mailDelivery, warnOfUnsentMail } from "./lib/mail.ts";
-import { failureCleaning, type RowSweep, type Sweep, startSweep } from "./lib/sweeps.ts";
+import { failureCleaning, type Sweep, startSweep } from "./lib/sweeps.ts";
 import { freeSettlement } from "./orders/jobs.ts";
 import { renameAnswers as renameOrderAnswers } from "./orders/store.ts";
 import { paymentReconciliation, setupReconciliation } from "./payments/jobs.ts";
@@ -43,15 +44,6 @@ export const dueWork: readonly Sweep[] = [
   answerMoves([renameOrderAnswers, renameCheckoutAnswers]),
 ];
 
-/** What happens to a seller as its time passes: when a sandbox is moved, it is done in the order in which it falls due. */
-export const walkedWork: readonly RowSweep[] = dueWork.filter(
-  (sweep): sweep is RowSweep =>
-    "due" in sweep &&
-    typeof sweep.due !== "function" &&
-    sweep.due.organization_id !== undefined &&
-    sweep !== webhookArchive,
-);
-
 /** What nobody needs any more. */
 export const cleaning: readonly Sweep[] = [
   ...mailCleaning,
@@ -60,6 +52,7 @@ export const cleaning: readonly Sweep[] = [
   guestCleaning,
   ...fileSweeps,
   tallySweep,
+  customerSessionCleaning,
   redemptionCount,
   failureCleaning,
 ];

@@ -43,8 +43,11 @@ export const scopes = [
   "tax_registrations:read",
   "tax_registrations:write",
 ] as const;
-export type Scope = (typeof scopes)[number];
+/** What a customer session gives, for its own customer. No key and no role has these. */
+export const customerScopes = ["customer_portal:read", "customer_portal:write"] as const;
+export type Scope = (typeof scopes)[number] | (typeof customerScopes)[number];
 
+/** Whether a key or a role may be given this. */
 export const isScope = (value: string): value is Scope => (scopes as readonly string[]).includes(value);
 
 /** The scopes a set really gives: what is named, plus the read side of every write scope. */

@@ -169,7 +169,7 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
     rateLimit: { enabled: false },
     plugins: [...pluginsOf(deps, options, work), refused.plugin, renewedSessions(deps)],
   });
-  const identifier = createIdentifier(deps);
+  const identifier = createIdentifier(deps, options.identifyCustomer);
 
   return {
     credentialOf: identifier.credentialOf,

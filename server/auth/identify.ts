@@ -57,8 +57,11 @@ export type Identifier = {
   stop(): Promise<void>;
 };
 
+/** Whose customer session a token is; undefined for what is no such token. */
+export type IdentifyCustomer = (deps: Deps, token: string) => Promise<Identity | undefined>;
+
 /** Who a request says it is, in one query. When a key was last used is noted later, in batches, out of the request's way. */
-export function createIdentifier(deps: Deps): Identifier {
+export function createIdentifier(deps: Deps, identifyCustomer: IdentifyCustomer): Identifier {
   const keys = createKeyIdentifier(deps);
   const origins = originsOf(deps.config);
   const { isDue, renew } = sessionRenewal(deps);
@@ -120,6 +123,8 @@ export function createIdentifier(deps: Deps): Identifier {
       if (!tokenShape.test(text)) return { kind: "invalid" };
       const byKey = keys.identify(text);
       if (byKey) return byKey;
+      const customer = await identifyCustomer(deps, text);
+      if (customer) return customer;
       // Signing in answers the token bare in its body, and signed in the header `set-auth-token`; either is sent back.
       const token = text.includes(".") ? signedText(deps.config.secrets, decodeText(text)) : text;
       return token === undefined ? { kind: "invalid" } : bySession(token, from);

@@ -4,6 +4,7 @@ import { compat } from "./compat.ts";
 import type { KeepsBooks } from "./deletion.ts";
 import { devices } from "./device-plugin.ts";
 import { guests } from "./guests.ts";
+import type { IdentifyCustomer } from "./identify.ts";
 import { guessingLimits } from "./limits-guessing.ts";
 import { organizations } from "./organizations.ts";
 import { organizationGuards } from "./organizations-guards.ts";
@@ -14,7 +15,7 @@ import { usernames } from "./usernames.ts";
 import type { AccountWork } from "./work.ts";
 
 /** What accounts ask of the rest of the server. */
-export type AuthOptions = { keepsBooks: KeepsBooks };
+export type AuthOptions = { keepsBooks: KeepsBooks; identifyCustomer: IdentifyCustomer };
 
 /** What better-auth is asked to do beyond e-mail and password. The order matters: guards come first. */
 export const pluginsOf = (deps: Deps, { keepsBooks }: AuthOptions, work: AccountWork) => {

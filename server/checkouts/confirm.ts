@@ -7,6 +7,7 @@ import {
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
 import { formatMoney } from "../../shared/money.ts";
 import { checkAnswers } from "../custom-fields/rules.ts";
+import { openSession } from "../customer-sessions/service.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import { redeemDiscount } from "../discounts/redemption.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
@@ -26,7 +27,15 @@ import { findOrCreateCustomer } from "./customer.ts";
 import { planChange, type Sent } from "./plan-update.ts";
 import { computeFlags, isChargeable, quoteTrial } from "./quote.ts";
 import { emitCheckout } from "./reactions.ts";
-import { type CheckoutAggregate, checkComplete, checkProduct, moveCheckout, pricesOf, productOf } from "./rules.ts";
+import {
+  type CheckoutAggregate,
+  type CheckoutRow,
+  checkComplete,
+  checkProduct,
+  moveCheckout,
+  pricesOf,
+  productOf,
+} from "./rules.ts";
 import { serializePublicCheckout } from "./serialize.ts";
 import { isSignedQuote } from "./signed-quote.ts";
 import { updateCheckout } from "./store.ts";
@@ -86,9 +95,20 @@ export async function confirmCheckout(
     : setup && (await executeSetup(ctx, setup));
   if (settled?.status === "failed") throw new ApiError("PaymentError", settled.message ?? "The payment was declined.");
   const row = { ...aggregate.row, payment_processor_metadata: describeChallenge(settled) };
-  // A session would let whoever typed an address act as its owner; customers prove who they are in the portal (CHK-50).
   const answer = serializePublicCheckout({ ...aggregate, row }, seller, ctx);
-  return { ...answer, status: "confirmed", customer_session_token: null };
+  return { ...answer, status: "confirmed", customer_session_token: await openPortal(ctx, row) };
+}
+
+/**
+ * A session for the buyer. There is none for a customer who was found by an address alone: whoever types it would act as its
+ * owner, who can prove in the portal who they are (CHK-50).
+ */
+async function openPortal(
+  ctx: Ctx,
+  { organization_id, customer_id, is_customer_named, is_customer_made }: CheckoutRow,
+): Promise<string | null> {
+  if (customer_id === null || !(is_customer_named || is_customer_made)) return null;
+  return (await openSession(ctx, ctx.db, { id: customer_id, organization_id })).token;
 }
 
 /** What the browser needs to finish a challenge. */
@@ -147,7 +167,7 @@ async function writeConfirmation(
   if (faults.length > 0) throw invalid(...faults);
   if (token && card === undefined && asksForCard(seller, filled)) return { ...unwritten, asks: "card" };
 
-  const customer = await findOrCreateCustomer(tx, ctx, filled.row);
+  const { customer, isNew } = await findOrCreateCustomer(tx, ctx, filled.row);
   // A team may have no address of its own; the buyer's is asked for then.
   const email = customer.email ?? filled.row.customer_email ?? "";
   if (trial_end) {
@@ -161,6 +181,7 @@ async function writeConfirmation(
     ...patch,
     status: moveCheckout(before.row, "confirmed"),
     customer_id: customer.id,
+    is_customer_made: before.row.is_customer_made || isNew,
     customer_email: email,
     order_id: order.id,
     modified_at: ctx.clock.now(),

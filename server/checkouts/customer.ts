@@ -28,7 +28,11 @@ const onlyEmpty = (known: CustomerRow, details: Details): Details =>
  * What the buyer filled in is kept with it; its e-mail address is never changed, and a name only where there was none. An
  * address can be typed by anyone, so what is known of a customer is overwritten only where the seller named the customer.
  */
-export async function findOrCreateCustomer(tx: Tx, ctx: Ctx, row: CheckoutRow): Promise<CustomerRow> {
+export async function findOrCreateCustomer(
+  tx: Tx,
+  ctx: Ctx,
+  row: CheckoutRow,
+): Promise<{ customer: CustomerRow; isNew: boolean }> {
   const { organization_id, external_customer_id } = row;
   const details = detailsOf(row);
   const known = await lockKnown(tx, row);
@@ -44,10 +48,10 @@ export async function findOrCreateCustomer(tx: Tx, ctx: Ctx, row: CheckoutRow): 
     };
     await checkExternalId(tx, row, known.id);
     const changes = changesOf(known, wanted, Object.keys(wanted) as (keyof typeof wanted)[]);
-    if (Object.keys(changes).length === 0) return known;
+    if (Object.keys(changes).length === 0) return { customer: known, isNew: false };
     const changed = await updateCustomer(tx, known, { ...changes, modified_at: now });
     await emitCustomer(tx, ctx, "customer.updated", changed);
-    return changed;
+    return { customer: changed, isNew: false };
   }
   if (!row.customer_email) throw invalid(fault(["customer_email"], "Field required", "missing"));
   await checkExternalId(tx, row, undefined);
@@ -66,7 +70,7 @@ export async function findOrCreateCustomer(tx: Tx, ctx: Ctx, row: CheckoutRow): 
   // Another sale to the same address was faster: its customer is this one's too.
   if (!made) return findOrCreateCustomer(tx, ctx, row);
   await emitCustomer(tx, ctx, "customer.created", made);
-  return made;
+  return { customer: made, isNew: true };
 }
 
 /** Kept from changing until the transaction ends: sales at the same time each add to its metadata. */

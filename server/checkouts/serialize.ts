@@ -31,7 +31,15 @@ function serializeCommon(aggregate: CheckoutAggregate, { config, clock, processo
   const product = productOf(aggregate);
   const prices = pricesOf(aggregate);
   const url = buildUrl(row, config);
-  const { product_ids: _, quote, order_id: __, is_customer_named: ___, own_price_ids: ____, ...fields } = row;
+  const {
+    product_ids: _,
+    quote,
+    order_id: __,
+    is_customer_named: ___,
+    is_customer_made: _____,
+    own_price_ids: ____,
+    ...fields
+  } = row;
   const key = processor.publishable_key;
   const { trial_end } = row;
   const seated = quote.lines.find(({ source }) => source.rule === "seats")?.source;

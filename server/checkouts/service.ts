@@ -87,6 +87,7 @@ async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: C
     allow_trial: body.allow_trial,
     customer_id: customer?.id ?? null,
     is_customer_named: customer !== undefined,
+    is_customer_made: false,
     external_customer_id: external_id,
     // Prefilled from the customer where nothing was sent (CHK-11).
     customer_name: body.customer_name ?? (customer?.type === "team" ? null : customer?.name) ?? null,

@@ -50,6 +50,8 @@ export const checkouts = pgTable(
     customer_id: uuid(),
     /** Whether it was the seller who said whose checkout this is; otherwise it is whoever typed an address. */
     is_customer_named: boolean().notNull().default(false),
+    /** Whether the customer came into being with this checkout: then nobody else's is known of them. */
+    is_customer_made: boolean().notNull().default(false),
     external_customer_id: text(),
     customer_name: text(),
     customer_email: text(),

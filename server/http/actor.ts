@@ -1,8 +1,8 @@
 import type { FastifyRequest } from "fastify";
 import type { Operation } from "../../shared/contract.ts";
 import { ApiError, fault, invalid, notFound } from "../../shared/errors.ts";
-import { expandScopes, type Scope } from "../../shared/scopes.ts";
-import { type Actor, anonymous, type Identity, type Membership, type SellerTerms } from "../lib/context.ts";
+import { customerScopes, expandScopes, type Scope } from "../../shared/scopes.ts";
+import { type Actor, anonymous, type Identity, type Membership } from "../lib/context.ts";
 
 /** Says who makes a request, or refuses who asks too often. */
 export type Identify = (request: FastifyRequest) => Promise<Identity>;
@@ -69,12 +69,23 @@ function actorOfKey(identity: Extract<Identity, { kind: "key" }>, asked: Asked, 
     kind: "key",
     organization_id,
     clock_offset_ms: identity.clock_offset_ms,
-    sandbox: identity.sandbox,
     ...(isElsewhere ? { organization_ids: [nowhere] } : {}),
     scopes: expandScopes(identity.scopes),
     user_id: null,
     key_id,
   };
+}
+
+/** A customer session: it speaks for its customer alone. */
+function actorOfCustomer({
+  customer_id,
+  session_id,
+  organization_id,
+  clock_offset_ms,
+}: Extract<Identity, { kind: "customer" }>): Actor {
+  const scopes = new Set(customerScopes);
+  const customer = { customer_id, session_id };
+  return { ...anonymous, kind: "customer", organization_id, clock_offset_ms, scopes, customer };
 }
 
 function namedIn({ headers, body, query }: Asked) {
@@ -95,17 +106,14 @@ export function actorsOf(identity: Identity, asked: Asked, op: Asking): Actor[] 
   if (identity.kind === "anonymous" || identity.kind === "invalid" || identity.kind === "limited") return [anonymous];
   const reach = reachOf(op);
   if (identity.kind === "key") return [actorOfKey(identity, asked, reach)];
+  // What everybody may ask, a customer asks as everybody.
+  if (identity.kind === "customer") return [op.scopes.length === 0 ? anonymous : actorOfCustomer(identity)];
   const { memberships } = identity;
   const member = (id: string) => memberships.find((membership) => membership.organization_id === id);
-  const speakFor = (
-    organization_id: string | null,
-    scopes: ReadonlySet<Scope>,
-    { clock_offset_ms, sandbox }: SellerTerms = anonymous,
-  ): Actor => ({
+  const speakFor = (organization_id: string | null, scopes: ReadonlySet<Scope>, clock_offset_ms = 0): Actor => ({
     kind: identity.kind === "user" ? "user" : "key",
     organization_id,
     clock_offset_ms,
-    sandbox,
     scopes,
     user_id: identity.user_id,
     key_id: identity.kind === "user" ? null : identity.key_id,
@@ -113,7 +121,7 @@ export function actorsOf(identity: Identity, asked: Asked, op: Asking): Actor[] 
     limited: identity.kind !== "user" || identity.limited,
     memberships,
   });
-  const as = (found: Membership) => speakFor(found.organization_id, found.scopes, found);
+  const as = (found: Membership) => speakFor(found.organization_id, found.scopes, found.clock_offset_ms);
   const scopesIn = (some: readonly Membership[]) => new Set(some.flatMap(({ scopes }) => [...scopes]));
 
   const { inHeader, inBody, inQuery } = namedIn(asked);

@@ -66,6 +66,7 @@ type Subject = { key: string; isWeb: boolean };
 /** Whom requests are counted for; nobody that we know of for those of a stranger. */
 function subjectOf(identity: Identity, from: "header" | "cookie"): Subject | undefined {
   if (identity.kind === "key") return { key: `organization:${identity.organization_id}`, isWeb: false };
+  if (identity.kind === "customer") return { key: `customer:${identity.customer_id}`, isWeb: true };
   if (identity.kind === "personal_key") return { key: `user:${identity.user_id}`, isWeb: false };
   if (identity.kind === "user") return { key: `user:${identity.user_id}`, isWeb: from === "cookie" };
   return undefined;

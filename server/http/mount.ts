@@ -145,6 +145,7 @@ async function answerAs(
     // Which organization a person stands in may change by making a further one.
     subject:
       (op.anyOrganization ? actor.user_id : null) ??
+      (actor.customer ? `customer:${actor.customer.customer_id}` : null) ??
       actor.organization_id ??
       actor.user_id ??
       `public:${createHash("sha256").update(request.url).digest("base64url")}`,

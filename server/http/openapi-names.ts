@@ -5,6 +5,7 @@ import * as checkoutClient from "../../shared/api/checkout-client.ts";
 import * as checkoutLinks from "../../shared/api/checkout-links.ts";
 import * as checkouts from "../../shared/api/checkouts.ts";
 import * as customFields from "../../shared/api/custom-fields.ts";
+import * as customerSessions from "../../shared/api/customer-sessions.ts";
 import * as customers from "../../shared/api/customers.ts";
 import * as discounts from "../../shared/api/discounts.ts";
 import * as disputes from "../../shared/api/disputes.ts";
@@ -42,6 +43,7 @@ const modules = [
     checkoutLinks,
     checkouts,
     customFields,
+    customerSessions,
     customers,
     discounts,
     disputes,

@@ -146,8 +146,7 @@ export async function confirmDue(deps: Deps, organization_id: string, ids: reado
         linkDocument(deps.config, { organization_id, order_id: sale.order.id, kind }, now),
       ),
     );
-    const mails = letters.filter((letter) => letter !== null).map((letter) => ({ ...letter, organization_id }));
-    await queueMail(tx, deps, ...mails);
+    await queueMail(tx, deps, ...letters.filter((letter) => letter !== null));
   });
 }
 

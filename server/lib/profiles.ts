@@ -94,7 +94,7 @@ export function adapt(profile: ClientProfile, value: unknown): unknown {
   if (profile.release < firsts.absent_texts) {
     if (given.customer_session_token === null) set("customer_session_token", "");
     // A customer's: an organization may have had none from the beginning.
-    if (given.email === null && "external_id" in given) set("email", "");
+    if (given.email === null && ("external_id" in given || "oauth_accounts" in given)) set("email", "");
   }
   if (isUnknown(profile, given.type) && "selectable" in given) {
     set("type", "custom");

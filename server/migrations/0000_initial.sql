@@ -264,6 +264,7 @@ CREATE TABLE "checkouts" (
 	"is_business_customer" boolean DEFAULT false NOT NULL,
 	"customer_id" uuid,
 	"is_customer_named" boolean DEFAULT false NOT NULL,
+	"is_customer_made" boolean DEFAULT false NOT NULL,
 	"external_customer_id" text,
 	"customer_name" text,
 	"customer_email" text,
@@ -294,6 +295,18 @@ CREATE TABLE "custom_fields" (
 	"properties" jsonb NOT NULL,
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	CONSTRAINT "custom_fields_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "customer_sessions" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"token_hash" text NOT NULL,
+	"customer_id" uuid NOT NULL,
+	"expires_at" timestamp with time zone NOT NULL,
+	"return_url" text,
+	CONSTRAINT "customer_sessions_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "customer_tallies" (
@@ -491,7 +504,6 @@ CREATE TABLE "idempotency_keys" (
 --> statement-breakpoint
 CREATE TABLE "mails" (
 	"id" uuid PRIMARY KEY NOT NULL,
-	"organization_id" text,
 	"to" text NOT NULL,
 	"subject" text NOT NULL,
 	"text" text NOT NULL,
@@ -630,10 +642,7 @@ CREATE TABLE "organization" (
 	"embed_hosts" jsonb DEFAULT '[]'::jsonb NOT NULL,
 	"sso_enforced" boolean DEFAULT false NOT NULL,
 	"blocked_at" timestamp with time zone,
-	"clock_offset_ms" bigint DEFAULT 0 NOT NULL,
-	"sandbox" boolean DEFAULT false NOT NULL,
-	"clock_target" timestamp with time zone,
-	"clock_held_until" timestamp with time zone
+	"clock_offset_ms" bigint DEFAULT 0 NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "payment_customers" (
@@ -724,7 +733,6 @@ CREATE TABLE "processor_events" (
 --> statement-breakpoint
 CREATE TABLE "test_disputes" (
 	"id" text PRIMARY KEY NOT NULL,
-	"organization_id" text NOT NULL,
 	"intent_id" text NOT NULL,
 	"status" text NOT NULL,
 	"amount" integer NOT NULL,
@@ -735,7 +743,6 @@ CREATE TABLE "test_disputes" (
 --> statement-breakpoint
 CREATE TABLE "test_events" (
 	"id" text PRIMARY KEY NOT NULL,
-	"organization_id" text NOT NULL,
 	"event" jsonb NOT NULL,
 	"due_at" timestamp with time zone NOT NULL
 );
@@ -761,7 +768,6 @@ CREATE TABLE "test_intents" (
 --> statement-breakpoint
 CREATE TABLE "test_refunds" (
 	"id" text PRIMARY KEY NOT NULL,
-	"organization_id" text NOT NULL,
 	"refund_id" uuid,
 	"intent_id" text NOT NULL,
 	"amount" integer NOT NULL,
@@ -1071,6 +1077,8 @@ ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_order_id_fkey" FOREIGN KEY ("o
 ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_discount_id_fkey" FOREIGN KEY ("organization_id","discount_id") REFERENCES "public"."discounts"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "custom_fields" ADD CONSTRAINT "custom_fields_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_sessions" ADD CONSTRAINT "customer_sessions_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_sessions" ADD CONSTRAINT "customer_sessions_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_tallies" ADD CONSTRAINT "customer_tallies_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customers" ADD CONSTRAINT "customers_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "discount_products" ADD CONSTRAINT "discount_products_discount_id_fkey" FOREIGN KEY ("organization_id","discount_id") REFERENCES "public"."discounts"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1090,7 +1098,6 @@ ALTER TABLE "invoices" ADD CONSTRAINT "invoices_refund_id_fkey" FOREIGN KEY ("or
 ALTER TABLE "invoices" ADD CONSTRAINT "invoices_file_id_fkey" FOREIGN KEY ("organization_id","file_id") REFERENCES "public"."files"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "audit_log" ADD CONSTRAINT "audit_log_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE set null ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "events" ADD CONSTRAINT "events_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "mails" ADD CONSTRAINT "mails_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "meters" ADD CONSTRAINT "meters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_balances" ADD CONSTRAINT "customer_balances_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_balances" ADD CONSTRAINT "customer_balances_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -1189,6 +1196,9 @@ CREATE INDEX "custom_fields_by_name" ON "custom_fields" USING btree ("organizati
 CREATE INDEX "custom_fields_by_type" ON "custom_fields" USING btree ("organization_id","type","id") WHERE "custom_fields"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "custom_fields_moving" ON "custom_fields" USING btree ("organization_id","id") WHERE "custom_fields"."former_slugs" <> '[]';--> statement-breakpoint
 CREATE INDEX "custom_fields_part" ON "custom_fields" USING gin ("name" gin_trgm_ops,"slug" gin_trgm_ops);--> statement-breakpoint
+CREATE UNIQUE INDEX "customer_sessions_token" ON "customer_sessions" USING btree ("token_hash");--> statement-breakpoint
+CREATE INDEX "customer_sessions_by_customer" ON "customer_sessions" USING btree ("organization_id","customer_id");--> statement-breakpoint
+CREATE INDEX "customer_sessions_by_end" ON "customer_sessions" USING btree ("expires_at");--> statement-breakpoint
 CREATE UNIQUE INDEX "customers_email" ON "customers" USING btree ("organization_id",lower("email")) WHERE "customers"."deleted_at" is null;--> statement-breakpoint
 CREATE UNIQUE INDEX "customers_external_id" ON "customers" USING btree ("organization_id","external_id");--> statement-breakpoint
 CREATE INDEX "customers_by_external_id" ON "customers" USING btree ("external_id");--> statement-breakpoint
@@ -1231,7 +1241,6 @@ CREATE INDEX "events_subject" ON "events" USING btree ("organization_id",("data"
 CREATE INDEX "failed_work_dead" ON "failed_work" USING btree ("kind") WHERE "failed_work"."retry_at" is null;--> statement-breakpoint
 CREATE INDEX "idempotency_keys_age" ON "idempotency_keys" USING btree ("created_at");--> statement-breakpoint
 CREATE INDEX "mails_age" ON "mails" USING btree ("created_at");--> statement-breakpoint
-CREATE INDEX "mails_of_sandbox" ON "mails" USING btree ("organization_id","created_at","id") WHERE "mails"."organization_id" is not null;--> statement-breakpoint
 CREATE INDEX "mails_due" ON "mails" USING btree ("next_attempt_at") WHERE "mails"."next_attempt_at" is not null;--> statement-breakpoint
 CREATE INDEX "meters_by_name" ON "meters" USING btree ("organization_id","name","id");--> statement-breakpoint
 CREATE INDEX "meters_by_creation" ON "meters" USING btree ("organization_id","created_at","id");--> statement-breakpoint
@@ -1263,7 +1272,7 @@ CREATE INDEX "payments_by_order" ON "payments" USING btree ("organization_id","o
 CREATE INDEX "payments_by_fingerprint" ON "payments" USING btree ("organization_id","fingerprint") WHERE "payments"."fingerprint" is not null;--> statement-breakpoint
 CREATE INDEX "payments_due" ON "payments" USING btree ("organization_id","reconcile_due_at") WHERE "payments"."reconcile_due_at" is not null;--> statement-breakpoint
 CREATE INDEX "test_disputes_by_intent" ON "test_disputes" USING btree ("intent_id");--> statement-breakpoint
-CREATE INDEX "test_events_due" ON "test_events" USING btree ("organization_id","due_at");--> statement-breakpoint
+CREATE INDEX "test_events_due" ON "test_events" USING btree ("due_at");--> statement-breakpoint
 CREATE INDEX "test_refunds_by_intent" ON "test_refunds" USING btree ("intent_id");--> statement-breakpoint
 CREATE INDEX "product_benefits_of_benefit" ON "product_benefits" USING btree ("organization_id","benefit_id");--> statement-breakpoint
 CREATE INDEX "product_custom_fields_of_field" ON "product_custom_fields" USING btree ("organization_id","custom_field_id");--> statement-breakpoint

@@ -3,6 +3,7 @@ import { catalogService } from "../catalog/service.ts";
 import { checkoutLinkService } from "../checkout-links/service.ts";
 import { checkoutClientService, checkoutService } from "../checkouts/service.ts";
 import { customFieldService } from "../custom-fields/service.ts";
+import { customerPortalService, customerSessionService } from "../customer-sessions/service.ts";
 import { customerService } from "../customers/service.ts";
 import { discountService } from "../discounts/service.ts";
 import { disputeService } from "../disputes/service.ts";
@@ -14,11 +15,9 @@ import { organizationService } from "../organizations/service.ts";
 import { customerCardService, paymentService } from "../payments/service.ts";
 import { productService } from "../products/service.ts";
 import { refundService } from "../refunds/service.ts";
-import { sandboxService } from "../sandbox/service.ts";
 import { subscriptionService } from "../subscriptions/service.ts";
 import { taxService } from "../tax/service.ts";
 import { webhookService } from "../webhooks/service.ts";
-import { walkedWork } from "../worker.ts";
 import type { Provider } from "./provider.ts";
 
 /** floe's own engine. */
@@ -33,6 +32,8 @@ export const embedded: Provider = {
   tax: taxService,
   checkoutLinks: checkoutLinkService,
   customers: { ...customerService, ...customerCardService },
+  customerSessions: customerSessionService,
+  customerPortal: customerPortalService,
   checkouts: checkoutService,
   checkoutClient: checkoutClientService,
   orders: orderService,
@@ -43,6 +44,4 @@ export const embedded: Provider = {
   disputes: disputeService,
   webhooks: webhookService,
   catalog: catalogService,
-  // What passes with time is of all domains, and a sandbox does it in its own order.
-  sandbox: sandboxService(walkedWork),
 };

@@ -5,6 +5,7 @@ import { checkoutClient } from "./checkout-client.ts";
 import { checkoutLinks } from "./checkout-links.ts";
 import { checkouts } from "./checkouts.ts";
 import { customFields } from "./custom-fields.ts";
+import { customerPortal, customerSessions } from "./customer-sessions.ts";
 import { customers } from "./customers.ts";
 import { discounts } from "./discounts.ts";
 import { disputes } from "./disputes.ts";
@@ -16,7 +17,6 @@ import { organizations } from "./organizations.ts";
 import { payments } from "./payments.ts";
 import { products } from "./products.ts";
 import { refunds } from "./refunds.ts";
-import { sandbox } from "./sandbox.ts";
 import { subscriptions } from "./subscriptions.ts";
 import { tax } from "./tax.ts";
 import { webhooks } from "./webhooks.ts";
@@ -33,6 +33,8 @@ export const api = {
   tax,
   checkoutLinks,
   customers,
+  customerSessions,
+  customerPortal,
   checkouts,
   checkoutClient,
   orders,
@@ -43,6 +45,5 @@ export const api = {
   disputes,
   webhooks,
   catalog,
-  sandbox,
 } as const satisfies Contract;
 export type Api = typeof api;

@@ -229,16 +229,3 @@ describe("updates (ORD-25)", () => {
     });
   });
 });
-
-test("CHK-50: no session is handed to whoever typed an address", async () => {
-  const checkout = await seller.client.checkouts.create({ body: { products: [guide?.id ?? ""] } });
-  const body = {
-    customer_email: "ada@example.com",
-    customer_billing_address: { country: "FR" as const },
-    confirmation_token_id: "pm_card_visa",
-  };
-  const answer = await floe
-    .client()
-    .checkoutClient.confirm({ params: { client_secret: checkout.client_secret }, body });
-  expect([answer.status, answer.customer_session_token]).toEqual(["confirmed", ""]);
-});

@@ -9,6 +9,7 @@ import { CheckoutPublic, CheckoutPublicConfirmed } from "../../shared/api/checko
 import { CheckoutLink } from "../../shared/api/checkout-links.ts";
 import { Checkout } from "../../shared/api/checkouts.ts";
 import { AttachedCustomField, CustomField } from "../../shared/api/custom-fields.ts";
+import { CustomerPortalCustomer, CustomerSession } from "../../shared/api/customer-sessions.ts";
 import { Customer, CustomerState } from "../../shared/api/customers.ts";
 import { CheckoutDiscount, Discount } from "../../shared/api/discounts.ts";
 import type { Dispute } from "../../shared/api/disputes.ts";
@@ -25,7 +26,7 @@ import { OrderSubscription } from "../../shared/api/subscriptions.ts";
 import { WebhookDelivery, WebhookEndpoint, WebhookEvent } from "../../shared/api/webhooks.ts";
 import type { Operation } from "../../shared/contract.ts";
 import { eventTypes, eventTypesOf, payloads } from "../../shared/events.ts";
-import { isScope } from "../../shared/scopes.ts";
+import { customerScopes, isScope, type Scope } from "../../shared/scopes.ts";
 import wireFields from "../fixtures/wire-fields.json" with { type: "json" };
 import { type Json, wireSchema, wireValue } from "../support/samples.ts";
 import { closedEventTypes, readers38, readers49 } from "../support/strict-clients.ts";
@@ -42,7 +43,8 @@ describe("every operation", () => {
   test.each(operations)("%s names its path parameters, its scopes and a summary", (_, operation) => {
     const named = [...operation.path.matchAll(/:(\w+)/g)].map(([, key]) => key);
     expect(Object.keys(operation.params?.shape ?? {})).toEqual(named);
-    expect(operation.scopes.every(isScope)).toBe(true);
+    const known = (scope: Scope) => isScope(scope) || customerScopes.some((one) => one === scope);
+    expect(operation.scopes.every(known)).toBe(true);
     expect(operation.summary).not.toBe("");
     // A plan changes nothing, and a document says what is there already.
     const reads = /^\/v1\/catalog\/plan$|\/(invoice|credit-note)$/.test(operation.path);
@@ -78,6 +80,8 @@ const shapes: Record<keyof typeof wireFields, z.ZodType> = {
   Address,
   Customer,
   OrderCustomer: Order.shape.customer,
+  CustomerSession,
+  CustomerPortalCustomer,
   CustomerState,
   CustomerStateSubscription: state.active_subscriptions.element,
   CustomerStateSubscriptionMeter: state.active_subscriptions.element.shape.meters.element,
@@ -154,6 +158,8 @@ const answers = {
   Checkout,
   CheckoutPublic,
   CheckoutPublicConfirmed,
+  CustomerSession,
+  CustomerPortalCustomer,
   Order,
   Payment,
   Refund,

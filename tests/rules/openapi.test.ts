@@ -31,7 +31,7 @@ describe("the document", () => {
         "webhooks:redeliver_webhook_event",
       ]),
     );
-    expect(ids.filter((id) => !/^[a-z0-9-]+:[a-z_]+$/.test(id))).toEqual([]);
+    expect(ids.filter((id) => !/^[a-z0-9_-]+(:[a-z_-]+){1,2}$/.test(id))).toEqual([]);
   });
 
   test("names its shapes, refers to them everywhere, and to nothing that is not there", () => {

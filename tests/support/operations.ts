@@ -3,6 +3,7 @@ import { sql } from "drizzle-orm";
 import { type Api, api } from "../../shared/api/index.ts";
 import { urlOf } from "../../shared/client.ts";
 import type { Operation } from "../../shared/contract.ts";
+import { isScope } from "../../shared/scopes.ts";
 import { type Floe, start } from "./floe.ts";
 import { newId } from "./ids.ts";
 import { bodyOf, type Row, rowOf } from "./rows.ts";
@@ -27,6 +28,8 @@ export const operations: Entry[] = Object.entries(api).flatMap(([resource, ops])
     op: op as Operation,
   })),
 );
+/** What a customer asks with a session of their own, and no seller. */
+export const isOfCustomers = ({ scopes }: Operation): boolean => scopes.some((scope) => !isScope(scope));
 export const withParams = operations.filter(({ op }) => op.params);
 export const withBody = operations.filter(({ op }) => op.body);
 
@@ -36,6 +39,8 @@ export async function startOperations() {
   const seller = await floe.seller("ada");
   const rows = new Map<keyof Api, Row>();
   for (const resource of Object.keys(api) as (keyof Api)[]) rows.set(resource, await rowOf[resource](floe, seller));
+  const customer_id = rows.get("customers")?.params.id ?? "";
+  const customer = await seller.client.customerSessions.create({ body: { customer_id } });
   const product_id = rows.get("products")?.params.id ?? "";
   /** The statuses that each operation has answered with. */
   const seen = new Map<string, Set<number>>(operations.map(({ title }) => [title, new Set()]));
@@ -74,8 +79,11 @@ export async function startOperations() {
     sampleOf,
     paramsOf,
     /** Who may: the seller's key (for what only people may, the session), or nobody where everybody may. */
-    may: ({ op, title }: Entry): Sent =>
-      op.scopes.length > 0 ? { as: title === "organizations.create" ? seller.session : seller.key } : {},
+    may: ({ op, title }: Entry): Sent => {
+      if (op.scopes.length === 0) return {};
+      if (isOfCustomers(op)) return { as: customer.token };
+      return { as: title === "organizations.create" ? seller.session : seller.key };
+    },
     /** Where there is nothing. */
     unknownParams: ({ op }: Entry): Record<string, string> =>
       Object.fromEntries(

@@ -1,6 +1,4 @@
 import { createHash } from "node:crypto";
-import { queueMail } from "../../server/lib/mail.ts";
-import { transact } from "../../server/lib/unit-of-work.ts";
 import type { Api } from "../../shared/api/index.ts";
 import { sellableCountries } from "../../shared/countries.ts";
 import { unionCountries } from "../../shared/tax.ts";
@@ -130,6 +128,8 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     const { id } = await client.customers.create({ body: { email: "row@example.com", external_id } });
     return { params: { id, external_id } };
   },
+  customerSessions: async () => ({ params: {} }),
+  customerPortal: async () => ({ params: {} }),
   checkouts: async (_, seller) => ({ params: { id: (await openCheckout(seller)).id } }),
   checkoutClient: async (floe, seller) => {
     const { client_secret } = await sell(floe, seller);
@@ -143,11 +143,6 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     return { params: { client_secret: open }, of: { order: bought, invoice: bought, receipt: bought } };
   },
   orders: async (floe, seller) => ({ params: { id: await sellOrder(floe, seller) } }),
-  sandbox: async ({ deps }, { organization_id }) => {
-    const mail = { to: "buyer@example.com", subject: "Paid", paragraphs: ["Thank you."] as const, organization_id };
-    await transact(deps, (tx) => queueMail(tx, { ...deps, sandbox: true }, mail));
-    return { params: {} };
-  },
   subscriptions: async (floe, seller) => ({ params: { id: await subscribe(floe, seller) } }),
   invoices: async (floe, seller) => {
     const order_id = await sellOrder(floe, seller);
@@ -295,12 +290,12 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
     success_url: "https://shop.example/done?checkout_id={CHECKOUT_ID}",
     metadata: { tier: "pro" },
   }),
+  "customerSessions.create": () => ({ external_customer_id: "row-1" }),
   "checkoutClient.confirm": () => ({
     confirmation_token_id: "pm_card_chargeDeclined",
     customer_name: "Sample",
     customer_email: "sample@example.com",
   }),
-  "sandbox.advance": () => ({ by: "1minute" }),
   "refunds.create": () => ({ ...refund, order_id: newId(), comment: "By telephone.", metadata: { ticket: 12 } }),
   "catalog.plan": () => ({ document }),
   "catalog.apply": () => ({ document, prune: false }),

@@ -6,6 +6,8 @@ import { CheckoutLink$inboundSchema as CheckoutLink38 } from "polar-sdk-0.38/mod
 import { CheckoutPublic$inboundSchema as CheckoutPublic38 } from "polar-sdk-0.38/models/components/checkoutpublic.js";
 import { CheckoutPublicConfirmed$inboundSchema as CheckoutPublicConfirmed38 } from "polar-sdk-0.38/models/components/checkoutpublicconfirmed.js";
 import { Customer$inboundSchema as Customer38 } from "polar-sdk-0.38/models/components/customer.js";
+import { CustomerPortalCustomer$inboundSchema as CustomerPortalCustomer38 } from "polar-sdk-0.38/models/components/customerportalcustomer.js";
+import { CustomerSession$inboundSchema as CustomerSession38 } from "polar-sdk-0.38/models/components/customersession.js";
 import { CustomerState$inboundSchema as CustomerState38 } from "polar-sdk-0.38/models/components/customerstate.js";
 import { CustomField$inboundSchema as CustomField38 } from "polar-sdk-0.38/models/components/customfield.js";
 import { Discount$inboundSchema as Discount38 } from "polar-sdk-0.38/models/components/discount.js";
@@ -26,6 +28,8 @@ import { CheckoutLink$inboundSchema as CheckoutLink49 } from "polar-sdk-0.49/mod
 import { CheckoutPublic$inboundSchema as CheckoutPublic49 } from "polar-sdk-0.49/models/components/checkoutpublic.js";
 import { CheckoutPublicConfirmed$inboundSchema as CheckoutPublicConfirmed49 } from "polar-sdk-0.49/models/components/checkoutpublicconfirmed.js";
 import { Customer$inboundSchema as Customer49 } from "polar-sdk-0.49/models/components/customer.js";
+import { CustomerPortalCustomer$inboundSchema as CustomerPortalCustomer49 } from "polar-sdk-0.49/models/components/customerportalcustomer.js";
+import { CustomerSession$inboundSchema as CustomerSession49 } from "polar-sdk-0.49/models/components/customersession.js";
 import { CustomerState$inboundSchema as CustomerState49 } from "polar-sdk-0.49/models/components/customerstate.js";
 import { CustomField$inboundSchema as CustomField49 } from "polar-sdk-0.49/models/components/customfield.js";
 import { Discount$inboundSchema as Discount49 } from "polar-sdk-0.49/models/components/discount.js";
@@ -52,6 +56,8 @@ export const readers38 = {
   Checkout: Checkout38,
   CheckoutPublic: CheckoutPublic38,
   CheckoutPublicConfirmed: CheckoutPublicConfirmed38,
+  CustomerSession: CustomerSession38,
+  CustomerPortalCustomer: CustomerPortalCustomer38,
   Benefit: Benefit38,
   CheckoutLink: CheckoutLink38,
   FileList: FileList38,
@@ -74,6 +80,8 @@ export const readers49 = {
   Checkout: Checkout49,
   CheckoutPublic: CheckoutPublic49,
   CheckoutPublicConfirmed: CheckoutPublicConfirmed49,
+  CustomerSession: CustomerSession49,
+  CustomerPortalCustomer: CustomerPortalCustomer49,
   Benefit: Benefit49,
   CheckoutLink: CheckoutLink49,
   FileList: FileList49,

@@ -1,0 +1,99 @@
+import type { CustomerSession, customerPortal, customerSessions } from "../../shared/api/customer-sessions.ts";
+import type { Service } from "../../shared/contract.ts";
+import { ApiError, fault, invalid } from "../../shared/errors.ts";
+import { type CustomerRow, customerOut } from "../customers/rules.ts";
+import { findCustomer } from "../customers/store.ts";
+import { serverClock } from "../lib/clock.ts";
+import { type Ctx, type Database, type Deps, type Identity, organizationOf, type Tx } from "../lib/context.ts";
+import { newId, newToken } from "../lib/ids.ts";
+import { hashesOf, hashToken } from "../lib/secrets.ts";
+import { transact } from "../lib/unit-of-work.ts";
+import { findOrganization } from "../organizations/store.ts";
+import * as store from "./store.ts";
+
+export const token_prefix = "polar_cst_";
+const lifetime_ms = 60 * 60 * 1000;
+
+/** Open a session for a customer; the token is known here alone. It lasts by the server's clock, as every token does. */
+export async function openSession(
+  { clock, config }: Pick<Deps, "clock" | "config">,
+  db: Database | Tx,
+  { id: customer_id, organization_id }: Pick<CustomerRow, "id" | "organization_id">,
+  return_url: string | null = null,
+): Promise<{ row: store.SessionRow; token: string }> {
+  const token = newToken(token_prefix);
+  const now = serverClock(clock).now();
+  const row = await store.insertSession(db, {
+    id: newId(now),
+    organization_id,
+    created_at: now,
+    token_hash: hashToken(config.secret, token),
+    customer_id,
+    expires_at: new Date(now.getTime() + lifetime_ms),
+    return_url,
+  });
+  return { row, token };
+}
+
+/** Whose customer session a token is; undefined for what is no such token. */
+export async function identifyCustomer({ db, clock, config }: Deps, token: string): Promise<Identity | undefined> {
+  if (!token.startsWith(token_prefix)) return undefined;
+  const found = await store.findHolder(db, hashesOf(config.secrets, token), serverClock(clock).now());
+  return found ? { kind: "customer", ...found } : { kind: "invalid" };
+}
+
+/** Where the portal of a session is (CUP-04). */
+const portalUrl = (base: string, slug: string, token: string, email: string | null): string => {
+  const query = new URLSearchParams({ customer_session_token: token, ...(email === null ? {} : { email }) });
+  return `${base}/${encodeURIComponent(slug)}/portal?${query}`;
+};
+
+/** Customer sessions of the API. */
+export const customerSessionService: Service<typeof customerSessions, Ctx> = {
+  create: (ctx, { body }) =>
+    transact(ctx, async (tx): Promise<CustomerSession> => {
+      const organization_id = organizationOf(ctx);
+      const external_id = body.external_customer_id ?? body.customer_external_id ?? "";
+      const by = body.customer_id ? { id: body.customer_id } : { external_id };
+      const customer = await findCustomer(tx, organization_id, by);
+      const seller = await findOrganization(tx, organization_id);
+      if (!customer || !seller) {
+        const field = body.customer_id ? "customer_id" : "external_customer_id";
+        throw invalid(fault([field], "Customer does not exist.", "value_error", body.customer_id ?? external_id));
+      }
+      const { row, token } = await openSession(ctx, tx, customer, body.return_url ?? null);
+      const { id, created_at, modified_at, expires_at, return_url, customer_id } = row;
+      const customer_portal_url = portalUrl(ctx.config.url, seller.slug, token, customer.email);
+      const shown = { id, created_at, modified_at, expires_at, return_url, customer_id };
+      return { ...shown, token, customer_portal_url, customer: customerOut(customer) };
+    }),
+};
+
+/** Whom a request with a customer session speaks for. */
+function customerOf({ actor }: Ctx): { organization_id: string; customer_id: string; session_id: string } {
+  if (!actor.customer) throw new Error("A customer's operation without a customer was reached.");
+  return { organization_id: organizationOf({ actor }), ...actor.customer };
+}
+
+/** It was there when the request began. */
+const ended = () => new ApiError("invalid_token", "The customer session has ended.");
+
+/** What customers ask for themselves. */
+export const customerPortalService: Service<typeof customerPortal, Ctx> = {
+  async introspect(ctx) {
+    const { organization_id, session_id } = customerOf(ctx);
+    const row = await store.findSession(ctx.db, { organization_id, id: session_id });
+    if (!row) throw ended();
+    const { id, created_at, modified_at, expires_at, return_url } = row;
+    return { id, created_at, modified_at, expires_at, return_url };
+  },
+  async getMe(ctx) {
+    const { organization_id, customer_id } = customerOf(ctx);
+    const row = await findCustomer(ctx.db, organization_id, { id: customer_id });
+    if (!row) throw ended();
+    const { id, created_at, modified_at, type, email, email_verified, name, locale, tax_id } = row;
+    const { billing_name, billing_address, default_payment_method_id } = row;
+    const person = { id, created_at, modified_at, type, email, email_verified, name, locale, tax_id };
+    return { ...person, billing_name, billing_address, default_payment_method_id, oauth_accounts: {} };
+  },
+};

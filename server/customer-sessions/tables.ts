@@ -1,0 +1,23 @@
+import { index, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { customers } from "../customers/tables.ts";
+import { instant, ownedKey, references } from "../lib/columns.ts";
+import { owned } from "../organizations/tables.ts";
+
+/** What opens the customer portal for a while. Of the token there is a keyed hash (CUP-03). */
+export const customerSessions = pgTable(
+  "customer_sessions",
+  {
+    ...owned(),
+    token_hash: text().notNull(),
+    customer_id: uuid().notNull(),
+    expires_at: instant().notNull(),
+    return_url: text(),
+  },
+  (table) => [
+    ownedKey(table.id),
+    references(table.customer_id, customers),
+    uniqueIndex("customer_sessions_token").on(table.token_hash),
+    index("customer_sessions_by_customer").on(table.organization_id, table.customer_id),
+    index("customer_sessions_by_end").on(table.expires_at),
+  ],
+);

@@ -1,0 +1,87 @@
+import { z } from "zod";
+import { Address } from "../addresses.ts";
+import { instant, type Resource } from "../contract.ts";
+import { Customer } from "./customers.ts";
+import { stored, TaxId, webUrl } from "./fields.ts";
+
+/** What opens the customer portal for one customer, for an hour. The token is shown here alone. */
+export const CustomerSession = z.object({
+  ...stored,
+  token: z.string(),
+  expires_at: instant,
+  return_url: z.string().nullable(),
+  customer_portal_url: z.string(),
+  customer_id: z.uuid(),
+  customer: Customer,
+});
+export type CustomerSession = z.output<typeof CustomerSession>;
+
+/** For exactly one customer, by our id or by the seller's own (CUP-01). */
+export const CustomerSessionCreate = z
+  .object({
+    customer_id: z.uuid().nullish().describe("The customer whom it is for."),
+    external_customer_id: z.string().max(512).nullish().describe("Your own id of the customer whom it is for."),
+    customer_external_id: z.string().max(512).nullish().describe("Older name of external_customer_id."),
+    return_url: webUrl.nullish().describe("Where the back button of the portal leads."),
+  })
+  .superRefine(({ customer_id, external_customer_id, customer_external_id }, issues) => {
+    const external = external_customer_id ?? customer_external_id ?? null;
+    const refuse = (field: string, message: string, type: string) =>
+      issues.addIssue({ code: "custom", path: [field], message, params: { type } });
+    if (!customer_id && external === null) refuse("customer_id", "Field required", "missing");
+    if (customer_id && external !== null)
+      refuse("external_customer_id", "A session is for one customer: name it by one id.", "value_error");
+  });
+
+export const customerSessions = {
+  create: {
+    method: "POST",
+    path: "/v1/customer-sessions/",
+    summary: "Create a customer session",
+    scopes: ["customer_sessions:write"],
+    body: CustomerSessionCreate,
+    response: CustomerSession,
+    status: 201,
+  },
+} as const satisfies Resource;
+
+/** A customer as they see themselves. */
+export const CustomerPortalCustomer = z.object({
+  ...stored,
+  type: z.enum(["individual", "team"]),
+  /** Null for a team alone. */
+  email: z.string().nullable(),
+  email_verified: z.boolean(),
+  name: z.string().nullable(),
+  billing_name: z.string().nullable(),
+  billing_address: Address.nullable(),
+  tax_id: TaxId.nullable(),
+  locale: z.string().nullable(),
+  default_payment_method_id: z.uuid().nullable(),
+  /** Accounts elsewhere that benefits go to, by platform. */
+  oauth_accounts: z.record(z.string(), z.object({ account_id: z.string(), account_username: z.string().nullable() })),
+});
+export type CustomerPortalCustomer = z.output<typeof CustomerPortalCustomer>;
+
+/** The session that is asked with, as it may be shown again. */
+export const CustomerCustomerSession = z.object({ ...stored, expires_at: instant, return_url: z.string().nullable() });
+
+/** What a customer session opens: its own customer's, and nobody else's (CUP-05). */
+export const customerPortal = {
+  introspect: {
+    method: "GET",
+    id: "customer_portal:customer-session:introspect",
+    path: "/v1/customer-portal/customer-session/introspect",
+    summary: "Get the customer session that is used",
+    scopes: ["customer_portal:read"],
+    response: CustomerCustomerSession,
+  },
+  getMe: {
+    method: "GET",
+    id: "customer_portal:customers:get",
+    path: "/v1/customer-portal/customers/me",
+    summary: "Get the customer of a session",
+    scopes: ["customer_portal:read"],
+    response: CustomerPortalCustomer,
+  },
+} as const satisfies Resource;
