@@ -1,5 +1,5 @@
 /** Stripe.js, loaded from Stripe when a server is set up with it and a card is asked for; never otherwise. */
-import type { Appearance, Stripe } from "@stripe/stripe-js";
+import type { Appearance, Stripe, StripeElementLocale } from "@stripe/stripe-js";
 import { loadStripe } from "@stripe/stripe-js/pure";
 import type { Checkout } from "./api.ts";
 
@@ -35,6 +35,9 @@ export function elementsOptions(checkout: Collected) {
 
 /** What needs no other page to be completed: cards, and the wallets that carry them. The server asks for the same. */
 export const allowedMethods = ["card"];
+
+/** Stripe's own texts in the page's language; each of these it has. */
+export const localeOf = (locale: string) => new Intl.Locale(locale).language as StripeElementLocale;
 
 const isDark = (element: HTMLElement): boolean => {
   const scheme = getComputedStyle(element).colorScheme;

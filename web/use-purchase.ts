@@ -4,6 +4,7 @@ import { digitsOf, readExpiry } from "./card.ts";
 import { addressOf, answersOf, businessOf, check, type Faults, faultsOf, type Values } from "./checkout-form.ts";
 import { tellParent } from "./parent.ts";
 import type { StripeHandle } from "./parts/StripeCard.tsx";
+import type { WalletPayer } from "./parts/Wallets.tsx";
 import { type Speech, useSpeech } from "./speech.tsx";
 import { dueToday, isSameDeal } from "./terms.ts";
 import type { Order } from "./use-checkout.ts";
@@ -19,6 +20,17 @@ const challengeOf = ({ status, payment_processor_metadata: { intent_status, inte
 
 const sayChanged = (checkout: Checkout, { words, money }: Speech): string =>
   words.changed(money(dueToday(checkout), checkout.currency));
+
+/** An address of which nothing is said that is not known; none without its country. */
+function filledIn(address: WalletPayer["address"]): Record<string, string> | undefined {
+  const known = Object.entries(address).flatMap(([field, text]): [string, string][] => (text ? [[field, text]] : []));
+  return address.country ? Object.fromEntries(known) : undefined;
+}
+
+async function tokenOf(payer: WalletPayer): Promise<Result<{ id: string }> | { faults: Faults }> {
+  const made = await payer.token();
+  return "id" in made ? { ok: true, value: made } : { faults: { form: made.fault } };
+}
 
 type Options = {
   values: Values;
@@ -100,20 +112,30 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
     return checkouts.tokenizeTestCard(card, values.name.trim());
   };
 
-  const send = async (): Promise<void> => {
+  const refuse = (faults: Faults): false => {
+    faulty(faults);
+    return false;
+  };
+  const show = (standing: Checkout): false => {
+    changed(sayChanged(standing, speech));
+    return false;
+  };
+  /** Whether it is confirmed: otherwise nothing was charged, and the page says why. */
+  const send = async (wallet?: WalletPayer): Promise<boolean> => {
     // What was pressed for is what was shown then; changes of the buyer's own may still have been on their way.
     const standing = (await settled()) ?? checkout;
-    if (!isSameDeal(checkout, standing)) return changed(sayChanged(standing, speech));
-    const body: Record<string, unknown> = { customer_name: values.name.trim(), quote: standing.quote };
-    if (!checkout.customer_id) body.customer_email = values.email.trim();
-    const customer_billing_address = addressOf(values, checkout);
+    if (!isSameDeal(checkout, standing)) return show(standing);
+    const customer_name = (wallet?.name || values.name).trim();
+    const body: Record<string, unknown> = { customer_name, quote: standing.quote };
+    if (!checkout.customer_id) body.customer_email = (wallet?.email ?? values.email).trim();
+    const customer_billing_address = wallet ? filledIn(wallet.address) : addressOf(values, checkout);
     if (customer_billing_address) body.customer_billing_address = customer_billing_address;
     Object.assign(body, businessOf(values, checkout));
     if (checkout.attached_custom_fields.length > 0) body.custom_field_data = answersOf(values, checkout);
     if (checkout.is_payment_form_required) {
-      const made = await tokenize();
-      if ("faults" in made) return faulty(made.faults);
-      if (!made.ok) return faulty(faultsOf(made.failure, words));
+      const made = wallet ? await tokenOf(wallet) : await tokenize();
+      if ("faults" in made) return refuse(made.faults);
+      if (!made.ok) return refuse(faultsOf(made.failure, words));
       body.confirmation_token_id = made.value.id;
     }
     const answer = await checkouts.confirm(secret, body);
@@ -121,13 +143,18 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
       token.current = answer.value.customer_session_token;
       tellParent(answer.value, { event: "confirmed" });
       take(answer.value);
-    } else if (answer.failure.status === 410 || answer.failure.error === "NotOpenCheckout") {
+      return true;
+    }
+    if (answer.failure.status === 410 || answer.failure.error === "NotOpenCheckout") {
       // It ended elsewhere, in another tab for example: show how.
       await load();
-    } else if (answer.failure.error === "QuoteChanged" && answer.failure.checkout) {
+      return false;
+    }
+    if (answer.failure.error === "QuoteChanged" && answer.failure.checkout) {
       take(answer.failure.checkout);
-      changed(sayChanged(answer.failure.checkout, speech));
-    } else faulty(faultsOf(answer.failure, words));
+      return show(answer.failure.checkout);
+    }
+    return refuse(faultsOf(answer.failure, words));
   };
 
   const submit = async (): Promise<void> => {
@@ -140,8 +167,26 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
     setSending(false);
   };
 
+  /** What no wallet tells has to be on the form: what the seller asks, the amount, the company. */
+  const isReadyForWallet = (): boolean => {
+    const told: (keyof Values)[] = ["email", "name", "country", "line1", "line2", "city", "postal_code", "state"];
+    const all = check(values, checkout, { own_card_form: false, words });
+    const faults = Object.fromEntries(Object.entries(all).filter(([name]) => !told.includes(name as keyof Values)));
+    faulty(faults);
+    return Object.keys(faults).length === 0 && !sending;
+  };
+
+  const payByWallet = async (payer: WalletPayer): Promise<boolean> => {
+    setSending(true);
+    const isConfirmed = await send(payer);
+    setSending(false);
+    return isConfirmed;
+  };
+
   return {
     submit,
+    isReadyForWallet,
+    payByWallet,
     /** From the press of the button until the outcome is known. */
     busy: sending || checkout.status === "confirmed",
     challenge: stripeKey(checkout) ? undefined : challenge,

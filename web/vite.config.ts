@@ -58,7 +58,7 @@ export default defineConfig({
             { name: "account", test: /\/web\/(auth-client|overlay|account\/)/ },
             {
               name: "sale",
-              test: /\/shared\/(countries|money|currencies|pricing|calendar|tax)|\/web\/(pages\/checkout|parts\/(?!Stripe|Challenge|CardForm|Brands|Documents|StateSelect)|accent|card|checkout-form|parent|speech|terms|use-|watch|words\/en)/,
+              test: /\/shared\/(countries|money|currencies|pricing|calendar|tax)|\/web\/(pages\/checkout|parts\/(?!Stripe|Wallets|Challenge|CardForm|Brands|Documents|StateSelect)|accent|card|checkout-form|parent|speech|terms|use-|watch|words\/en)/,
             },
           ],
         },

@@ -52,14 +52,48 @@ const shown: Shown[] = [
   },
   {
     name: "confirmation",
-    path: () => `${pathOf(fake.checkout({ status: "succeeded", customer_email: "ada@example.com" }).url)}/confirmation`,
+    path: () => {
+      // Longer than a telephone is wide.
+      const customer_email = `${"ada.lovelace.".repeat(4)}@example.com`;
+      return `${pathOf(fake.checkout({ status: "succeeded", customer_email }).url)}/confirmation`;
+    },
     heading: "Thank you, it is yours",
+    act: () => page.getByText("DEMO-0042").waitFor(),
   },
   {
     name: "confirmation, still waiting",
     path: () => `${pathOf(fake.checkout({ status: "confirmed" }).url)}/confirmation`,
     heading: "Completing your purchase",
   },
+  {
+    name: "checkout with everything",
+    path: () => {
+      const made = fake.checkout({
+        seats: 2,
+        min_seats: 1,
+        price_per_seat: 1000,
+        trial_end: "2027-01-08T12:00:00.000Z",
+      });
+      const tiers = [{ min_seats: 1, max_seats: null, price_per_seat: 1000 }];
+      const seat_tiers = { seat_tier_type: "volume" as const, tiers, minimum_seats: 1, maximum_seats: 40 };
+      const price = { ...made.product_price, amount_type: "seat_based" as const, seat_tiers };
+      Object.assign(made, { product_price: price, prices: { [made.product_id]: [price] }, total_amount: 2000 });
+      const description = "A **soft** [shirt](https://shirt.example) `x`\n\n1. one";
+      Object.assign(made.product, { description, recurring_interval: "month", recurring_interval_count: 1 });
+      return pathOf(made.url);
+    },
+    heading: "Field Guide to Ice",
+    act: async () => {
+      const details = page.getByRole("button", { name: "Details" });
+      await details.click();
+      await page.getByRole("button", { name: "Add a discount code" }).click();
+      await page.getByLabel("I am buying for a business").check();
+      await page.getByLabel("E-mail").fill("ada@");
+      await page.getByLabel("Name on card").focus();
+      await page.getByText("Write it like").waitFor();
+    },
+  },
+  { name: "dead link", path: () => "/buy/polar_cl_nope", heading: "This offer is not available any more" },
   { name: "unknown checkout", path: () => "/checkout/nope", heading: "There is no such checkout" },
   { name: "sign in", path: () => "/sign-in", heading: "Sign in", signedOut: true },
   { name: "signed in", path: () => "/sign-in", heading: "You are signed in" },

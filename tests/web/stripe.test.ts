@@ -122,6 +122,88 @@ test("nothing of Stripe's is loaded before a card is asked for", async () => {
   expect(asked.filter((one) => /stripe/i.test(one))).toEqual([]);
 });
 
+describe("a wallet", () => {
+  const address = { line1: "1 Ice Road", line2: null, city: "Berlin", postal_code: "10115", state: "", country: "DE" };
+  const own = { name: "Ada Lovelace", email: "wallet@example.com", address };
+  const wallet = () => page.getByRole("button", { name: "Test wallet" });
+  const open = async (payer: object | null, fields: object = {}): Promise<string> => {
+    if (payer) await page.addInitScript((known) => Object.assign(window, { stripeWallet: known }), payer);
+    const body = { products: [product_id], ...fields };
+    const { id, url } = await seller.client.checkouts.create({ body: body as never });
+    await page.goto(url);
+    return id;
+  };
+
+  test("stands above the form where the browser has one, and pays with nothing typed", async () => {
+    const checkout = await open(own, { locale: "de" });
+    await wallet().waitFor();
+    await page.getByText("oder mit Karte").waitFor();
+    const top = (one: ReturnType<typeof wallet>) => one.evaluate((element) => element.getBoundingClientRect().top);
+    expect(await top(wallet())).toBeLessThan(await top(page.getByLabel("E-Mail-Adresse")));
+    const made = (await calls()) as unknown as [string, string | { locale: string }, object][];
+    // The card's own form shows no second one, and both speak the page's language.
+    expect(made).toContainEqual([
+      "create",
+      "payment",
+      expect.objectContaining({ wallets: { applePay: "never", googlePay: "never" } }),
+    ]);
+    expect(made.filter(([name]) => name === "elements").map(([, said]) => (said as { locale: string }).locale)).toEqual(
+      ["de", "de"],
+    );
+    await card().getByLabel("Card number").waitFor();
+    expect(await seriousFaults(page)).toEqual([]);
+    await wallet().click();
+    await page.getByRole("heading", { name: "Danke" }).waitFor();
+    expect(await paymentsOf(checkout)).toEqual(["succeeded"]);
+    const [order] = (await seller.client.orders.list({ query: { checkout_id: [checkout] } as never })).items;
+    expect(order).toMatchObject({
+      customer: { email: "wallet@example.com" },
+      billing_name: "Ada Lovelace",
+      billing_address: { country: "DE", line1: "1 Ice Road", city: "Berlin", line2: null, state: null },
+    });
+  });
+
+  test("is not there where the browser has none, nor is its line", async () => {
+    await open(null);
+    await card().getByLabel("Card number").waitFor();
+    expect(await page.getByText("or pay by card").isVisible()).toBe(false);
+    expect(await wallet().count()).toBe(0);
+  });
+
+  test("is told that nothing was paid where the sum is another than was shown, which is shown then", async () => {
+    const checkout = await open(own);
+    await wallet().waitFor();
+    const body = { type: "fixed", name: "Thaw", amount: 400, duration: "once", products: [product_id] };
+    const discount = await seller.client.discounts.create({ body: body as never });
+    await seller.client.checkouts.update({ params: { id: checkout }, body: { discount_id: discount.id } });
+    await wallet().click();
+    await page.getByRole("alert").filter({ hasText: "Due today is now $15.00. Nothing was charged" }).waitFor();
+    expect(await paymentsOf(checkout)).toEqual([]);
+    expect(await calls()).toContainEqual(["paymentFailed", { reason: "fail" }]);
+    await wallet().click();
+    await thanks();
+    expect(await paymentsOf(checkout)).toEqual(["succeeded"]);
+  });
+
+  test("does not open while the seller's own question is not answered", async () => {
+    const field = await seller.client.customFields.create({
+      body: { type: "text", slug: "size", name: "Size", properties: {} } as never,
+    });
+    const prices = [{ amount_type: "fixed", price_amount: 1900 }];
+    const attached_custom_fields = [{ custom_field_id: field.id, required: true }];
+    const shirt = { name: "Shirt", prices, attached_custom_fields };
+    const { id } = await seller.client.products.create({ body: shirt as never });
+    const checkout = await open(own, { products: [id] });
+    await wallet().click();
+    await page.getByText("Please answer this.").waitFor();
+    expect(await calls()).toContainEqual(["reject"]);
+    expect(await paymentsOf(checkout)).toEqual([]);
+    await page.getByLabel("Size").fill("L");
+    await wallet().click();
+    await thanks();
+  });
+});
+
 describe("a refused card", () => {
   test.each([
     ["an unfinished one", "", "Your card number is incomplete."],
@@ -173,7 +255,9 @@ test("Stripe's fields are asked for what is due, in the page's colours, and foll
   await page.emulateMedia({ colorScheme: "light" });
   await open();
   await card().getByLabel("Card number").waitFor();
-  const [[, options] = [], [, , element] = []] = (await calls()) as unknown as [string, never, never?][];
+  const made = (await calls()) as unknown as [string, never, never?][];
+  const [, , element] = made.find(([name, type]) => name === "create" && type === "payment") ?? [];
+  const [, options] = made[made.findIndex(([name, type]) => name === "create" && type === "payment") - 1] ?? [];
   expect(options).toMatchObject({
     mode: "payment",
     amount: 1900,

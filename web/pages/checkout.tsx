@@ -38,6 +38,7 @@ import "../checkout.css";
 const CardForm = lazy(() => import("../parts/CardForm.tsx"));
 const Challenge = lazy(() => import("../parts/Challenge.tsx"));
 const StripeCard = lazy(() => import("../parts/StripeCard.tsx"));
+const Wallets = lazy(() => import("../parts/Wallets.tsx"));
 
 /** What the buyer chose, or what was proposed: the line of it is the last. */
 const chosenAmount = (checkout: Checkout): number => linesOf(checkout).at(-1)?.amount ?? checkout.amount;
@@ -149,6 +150,16 @@ function Form({ order }: { order: Order }) {
   return (
     <form ref={form} noValidate onSubmit={submit} onBlur={look} aria-busy={purchase.busy}>
       {checkout.products.length > 1 && <Choices order={order} choose={(product_id) => send({ product_id })} />}
+      {checkout.is_payment_form_required && publishable_key && (
+        <Suspense>
+          <Wallets
+            publishable_key={publishable_key}
+            checkout={checkout}
+            ready={purchase.isReadyForWallet}
+            pay={purchase.payByWallet}
+          />
+        </Suspense>
+      )}
       <section>
         <h2>{words.your_details}</h2>
         <div className="fields">

@@ -1,7 +1,8 @@
 import type { StripeElements, StripePaymentElement } from "@stripe/stripe-js";
 import { type RefObject, useEffect, useRef, useState } from "react";
 import type { Checkout } from "../api.ts";
-import { allowedMethods, appearanceOf, elementsOptions, onAppearance, openStripe } from "../stripe.ts";
+import { useSpeech } from "../speech.tsx";
+import { allowedMethods, appearanceOf, elementsOptions, localeOf, onAppearance, openStripe } from "../stripe.ts";
 import { Button } from "./Button.tsx";
 import { Notice } from "./Notice.tsx";
 
@@ -19,6 +20,7 @@ type Props = {
 
 /** Stripe's own card fields in Stripe's own frame, so that the card never reaches this page. */
 export default function StripeCard({ publishable_key, checkout, handle, faultId }: Props) {
+  const { locale } = useSpeech();
   const place = useRef<HTMLDivElement>(null);
   const elements = useRef<StripeElements | null>(null);
   const field = useRef<StripePaymentElement | null>(null);
@@ -39,13 +41,14 @@ export default function StripeCard({ publishable_key, checkout, handle, faultId 
         ...elementsOptions(first.current),
         allowedPaymentMethodTypes: allowedMethods,
         appearance: appearanceOf(frame),
-        locale: "auto",
+        locale: localeOf(locale),
       });
       const card = collected.create("payment", {
         // They are asked for by this page, and sent along with the card.
         fields: { billingDetails: "never" },
         business: { name: first.current.organization.name },
-        paymentMethodOrder: ["apple_pay", "google_pay", "card"],
+        // They stand above the form.
+        wallets: { applePay: "never", googlePay: "never" },
         layout: "tabs",
       });
       card.on("loaderror", ({ error }) => setFault(error.message ?? "The card form could not be loaded."));
@@ -75,7 +78,7 @@ export default function StripeCard({ publishable_key, checkout, handle, faultId 
       field.current = null;
       for (const step of undo) step();
     };
-  }, [publishable_key, handle, attempt]);
+  }, [publishable_key, handle, locale, attempt]);
 
   useEffect(() => {
     const now = { is_payment_required, is_payment_setup_required, total_amount, currency };

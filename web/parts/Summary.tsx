@@ -96,7 +96,7 @@ function Lines({ checkout }: { checkout: Checkout }) {
           <Money amount={total_amount} currency={currency} />
         </Row>
       )}
-      <Row className="sum" label={words.total_today}>
+      <Row className="sum" label={checkout.status === "succeeded" ? words.total_paid : words.total_today}>
         <Money amount={due} currency={currency} />
       </Row>
       {isTaxed && isIncluded && (
@@ -178,7 +178,7 @@ export function Summary({ checkout, order }: { checkout: Checkout; order?: Order
         </div>
         <p className="total">
           {due === 0 && !schedule ? words.free : <Money amount={due} currency={checkout.currency} />}
-          {schedule && <span className="per">{words.due_today}</span>}
+          {schedule && checkout.status !== "succeeded" && <span className="per">{words.due_today}</span>}
         </p>
         {later && <p className="later">{later}</p>}
         {isOpen && checkout.trial_end && <SkipTrial order={order} className="plain" />}

@@ -13,6 +13,28 @@ const script = `(() => {
     frame.style.width = "100%";
     return frame;
   };
+  // A wallet, where the test says that the browser has one, and whose it is.
+  const walletOf = (calls) => {
+    const heard = {};
+    const payer = window.stripeWallet;
+    const button = document.createElement("button");
+    Object.assign(button, { type: "button", textContent: "Test wallet" });
+    button.onclick = () => heard.click({
+      reject: () => calls.push(["reject"]),
+      resolve: () => heard.confirm({
+        billingDetails: payer,
+        paymentFailed: (why) => calls.push(["paymentFailed", why]),
+      }),
+    });
+    return {
+      mount(place) {
+        if (payer) place.append(button);
+        setTimeout(() => heard.ready({ availablePaymentMethods: payer ? { applePay: true } : undefined }));
+      },
+      destroy: () => button.remove(),
+      on: (name, handler) => (heard[name] = handler),
+    };
+  };
   window.Stripe = (key) => ({
     elements(options) {
       const current = { ...options };
@@ -26,6 +48,7 @@ const script = `(() => {
       return {
         create(type, more) {
           calls.push(["create", type, structuredClone(more)]);
+          if (type === "expressCheckout") return walletOf(calls);
           frame = frameOf("/stand-in/card", "Secure payment input frame");
           return {
             mount: (place) => place.append(frame),
@@ -38,8 +61,13 @@ const script = `(() => {
           Object.assign(current, changed);
           calls.push(["update", structuredClone(changed)]);
         },
-        submit: () => ask({ to: "submit" }),
-        token: (params) => ask({ to: "token", key, options: { ...current, appearance: null }, params }),
+        submit: async () => frame ? ask({ to: "submit" }) : {},
+        token: async (params) => frame
+          ? ask({ to: "token", key, options: { ...current, appearance: null }, params })
+          : (await fetch("https://api.stripe.com/v1/confirmation_tokens", {
+              method: "POST",
+              body: JSON.stringify({ key, options: { ...current, appearance: null }, wallet: true }),
+            })).json(),
       };
     },
     createConfirmationToken: ({ elements, params }) => elements.token(params),
@@ -86,11 +114,17 @@ type Asked = {
   options: { mode: string; amount?: number; currency: string; setupFutureUsage: string | null };
   params: { payment_method_data: { billing_details: Record<string, unknown> } };
   card: { number: string; expiry: string; cvc: string };
+  wallet?: true;
 };
 const fault = (message: string) => ({ error: { type: "validation_error", message } });
 
 /** What Stripe makes of a card that was typed into its frame. */
-function tokenize(standIn: StripeStandIn, { options, params, card }: Asked): object {
+function tokenize(standIn: StripeStandIn, { options, params, card, wallet }: Asked): object {
+  if (wallet) {
+    const kept = { brand: "visa", last4: "4242", exp_month: 12, exp_year: 2040 };
+    const usage = options.mode === "setup" ? "off_session" : options.setupFutureUsage;
+    return { confirmationToken: { id: standIn.tokenize({ card: kept, scenario: "success" }, usage) } };
+  }
   const details = params.payment_method_data.billing_details;
   // Whoever hides these fields has to send them.
   for (const name of ["name", "email", "phone", "address"])
@@ -111,8 +145,7 @@ export async function serveStripeJs(context: BrowserContext, standIn: StripeStan
     const { pathname } = new URL(route.request().url());
     const sent = route.request().postData() ?? "";
     const html = (body: string) => route.fulfill({ contentType: "text/html", body });
-    const json = (value: object) =>
-      route.fulfill({ json: value, headers: { "access-control-allow-origin": "https://js.stripe.com" } });
+    const json = (value: object) => route.fulfill({ json: value, headers: { "access-control-allow-origin": "*" } });
     if (stripe.down) return route.abort();
     if (pathname.endsWith("/stripe.js")) return route.fulfill({ contentType: "text/javascript", body: script });
     if (pathname === "/stand-in/card") return html(cardFrame);

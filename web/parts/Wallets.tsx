@@ -1,0 +1,94 @@
+import type { StripeElements } from "@stripe/stripe-js";
+import { useEffect, useRef, useState } from "react";
+import type { Checkout } from "../api.ts";
+import { useSpeech } from "../speech.tsx";
+import { allowedMethods, appearanceOf, elementsOptions, localeOf, openStripe } from "../stripe.ts";
+
+/** Who pays, as their wallet tells, and the token that stands for its card. */
+export type WalletPayer = {
+  name: string;
+  email: string | undefined;
+  address: Record<string, string | null>;
+  token: () => Promise<{ id: string } | { fault: string }>;
+};
+type Props = {
+  publishable_key: string;
+  checkout: Checkout;
+  /** Whether all that no wallet tells is there; where it is not, the page says so instead of opening the wallet. */
+  ready: () => boolean;
+  /** Pays; false where nothing was charged. */
+  pay: (payer: WalletPayer) => Promise<boolean>;
+};
+
+/** Apple Pay and Google Pay, where the browser has them; nothing at all where it does not. */
+export default function Wallets({ publishable_key, checkout, ready, pay }: Props) {
+  const { words, locale } = useSpeech();
+  const place = useRef<HTMLDivElement>(null);
+  const elements = useRef<StripeElements | null>(null);
+  const [isThere, setThere] = useState(false);
+  const { is_payment_required, is_payment_setup_required, total_amount, currency } = checkout;
+  const latest = useRef({ checkout, ready, pay, failed: words.wallet_failed });
+  useEffect(() => {
+    latest.current = { checkout, ready, pay, failed: words.wallet_failed };
+  });
+
+  useEffect(() => {
+    let gone = false;
+    let close = (): void => undefined;
+    const open = async (): Promise<void> => {
+      const stripe = await openStripe(publishable_key);
+      const frame = place.current;
+      if (gone || !frame) return;
+      const { checkout: first } = latest.current;
+      const collected = stripe.elements({
+        ...elementsOptions(first),
+        allowedPaymentMethodTypes: allowedMethods,
+        appearance: appearanceOf(frame),
+        locale: localeOf(locale),
+      });
+      const buttons = collected.create("expressCheckout", {
+        business: { name: first.organization.name },
+        emailRequired: first.customer_id === null || first.customer_email === null,
+        billingAddressRequired: true,
+        buttonHeight: 48,
+        paymentMethods: { amazonPay: "never", klarna: "never", link: "never", paypal: "never" },
+      });
+      buttons.on("ready", ({ availablePaymentMethods }) => setThere(availablePaymentMethods !== undefined));
+      buttons.on("click", (event) => (latest.current.ready() ? event.resolve({}) : event.reject()));
+      buttons.on("confirm", async (event) => {
+        const { billingDetails } = event;
+        const token = async () => {
+          const { error: unfinished } = await collected.submit();
+          if (unfinished) return { fault: unfinished.message ?? latest.current.failed };
+          const { error, confirmationToken } = await stripe.createConfirmationToken({ elements: collected });
+          return confirmationToken ? { id: confirmationToken.id } : { fault: error.message ?? latest.current.failed };
+        };
+        const { name = "", email, address = {} } = billingDetails ?? {};
+        const isPaid = await latest.current.pay({ name, email, address: { ...address }, token });
+        if (!isPaid) event.paymentFailed({ reason: "fail" });
+      });
+      buttons.mount(frame);
+      elements.current = collected;
+      close = () => buttons.destroy();
+    };
+    // Without Stripe there are no wallets, and the card form says why.
+    open().catch(() => undefined);
+    return () => {
+      gone = true;
+      elements.current = null;
+      close();
+    };
+  }, [publishable_key, locale]);
+
+  useEffect(() => {
+    const now = { is_payment_required, is_payment_setup_required, total_amount, currency };
+    void elements.current?.update(elementsOptions(now));
+  }, [is_payment_required, is_payment_setup_required, total_amount, currency]);
+
+  return (
+    <div className={isThere ? "wallets" : "wallets absent"}>
+      <div ref={place} />
+      <p className="or">{words.or_by_card}</p>
+    </div>
+  );
+}
