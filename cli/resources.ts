@@ -343,6 +343,14 @@ export const looks: Record<string, Look | false> = {
       ],
     },
   },
+  sandbox: {
+    summary: "A store to try things out in: its time, and what was saved of it",
+    noun: "sandbox",
+    columns: ["subject:name", "to", "created_at:date", "id:key"],
+    // Moving it draws what happens: floe advance.
+    names: { getClock: "clock", advance: false, listMails: "mails" },
+    examples: { clock: ["floe sandbox clock --json now"], mails: ["floe sandbox mails"] },
+  },
   customerSessions: {
     name: "customer-sessions",
     summary: "What opens the customer portal for one of your customers",

@@ -111,7 +111,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     listenStream(scope, { ...streams, bodyOf: rawBody, sign, unixSeconds });
     openapiRoute(scope, () => openapiOf(api, deps.config.url));
   });
-  const controls = deps.processor.test;
+  const controls = deps.processors.test.test;
   if (controls) {
     // Card forms are our own pages' alone, so that no other page may call it.
     await app.register(async (scope) => {

@@ -16,7 +16,7 @@ import { DataFolderError, holdDataFolder } from "./lib/data-folder.ts";
 import { DatabaseError, openEmbedded, openPostgres } from "./lib/database.ts";
 import { openJobs } from "./lib/jobs.ts";
 import { loggable } from "./lib/loggable.ts";
-import { openProcessor, openTaxCalculator } from "./processors/open.ts";
+import { openProcessors } from "./processors/open.ts";
 import { embedded } from "./providers/embedded.ts";
 import { reactions } from "./reactions.ts";
 import { openStorage } from "./storage/open.ts";
@@ -61,13 +61,16 @@ export async function start(
     const jobs = openJobs();
     let worker: { stop(): Promise<void> } | undefined;
     closing.push(() => worker?.stop());
+    const processors = await openProcessors(config, database.db, systemClock);
     const deps: Deps = {
       db: database.db,
       clock: systemClock,
       config,
       jobs,
-      processor: await openProcessor(config, database.db, systemClock),
-      taxCalculator: await openTaxCalculator(config),
+      processor: processors.own,
+      processors,
+      taxCalculator: processors.tax,
+      sandbox: false,
       storage: await openStorage(config, systemClock),
       reactions,
       log,

@@ -13,7 +13,7 @@ import { confirmations, invoicePrinting } from "./invoices/jobs.ts";
 import type { Deps } from "./lib/context.ts";
 import { reviveDeadLetters } from "./lib/due.ts";
 import { mailCleaning, mailDelivery, warnOfUnsentMail } from "./lib/mail.ts";
-import { failureCleaning, type Sweep, startSweep } from "./lib/sweeps.ts";
+import { failureCleaning, type RowSweep, type Sweep, startSweep } from "./lib/sweeps.ts";
 import { freeSettlement } from "./orders/jobs.ts";
 import { renameAnswers as renameOrderAnswers } from "./orders/store.ts";
 import { paymentReconciliation, setupReconciliation } from "./payments/jobs.ts";
@@ -43,6 +43,15 @@ export const dueWork: readonly Sweep[] = [
   invoicePrinting,
   answerMoves([renameOrderAnswers, renameCheckoutAnswers]),
 ];
+
+/** What happens to a seller as its time passes: when a sandbox is moved, it is done in the order in which it falls due. */
+export const walkedWork: readonly RowSweep[] = dueWork.filter(
+  (sweep): sweep is RowSweep =>
+    "due" in sweep &&
+    typeof sweep.due !== "function" &&
+    sweep.due.organization_id !== undefined &&
+    sweep !== webhookArchive,
+);
 
 /** What nobody needs any more. */
 export const cleaning: readonly Sweep[] = [

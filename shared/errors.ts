@@ -38,6 +38,7 @@ export const statusOf = {
   IdempotencyKeyInUse: 409,
   CatalogPlanStale: 409,
   CatalogRefused: 409,
+  SandboxBusy: 409,
   ExpiredCheckoutError: 410,
   ResourceUnavailable: 410,
   LengthRequired: 411,

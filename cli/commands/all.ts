@@ -52,6 +52,11 @@ export const commands: Record<string, Entry> = {
     heading: "develop",
     load: () => import("./listen.ts"),
   },
+  advance: {
+    summary: "Let time pass in a sandbox, and see what happens",
+    heading: "develop",
+    load: () => import("./advance.ts"),
+  },
   "api-keys": { summary: "Make and revoke keys for programs", heading: "develop", load: () => import("./api-keys.ts") },
   api: { summary: "Send any request: floe api GET /v1/products/", heading: "develop", load: () => import("./api.ts") },
 };

@@ -24,12 +24,13 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     .argument("[name]", "its name");
   create.option("--name <name>", "the same, as a flag");
   create.option("--slug <slug>", "its name in addresses; made from the name if not given");
+  create.option("--sandbox", "to try things out: test cards alone, its mail kept, its time to be moved");
   create.addHelpText(
     "after",
-    '\nExamples:\n  floe orgs create "Acme Tools"\n  floe orgs create Acme --slug acme-tools',
+    '\nExamples:\n  floe orgs create "Acme Tools"\n  floe orgs create Acme --slug acme-tools\n  floe orgs create Tryout --sandbox',
   );
-  create.action((name: string | undefined, options: { name?: string; slug?: string }) =>
-    make(contextOf(create), options.name ?? name, options.slug),
+  create.action((name: string | undefined, options: { name?: string; slug?: string; sandbox?: true }) =>
+    make(contextOf(create), options.name ?? name, options.slug, options.sandbox),
   );
 }
 
@@ -80,7 +81,12 @@ const slugOf = (name: string): string =>
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "");
 
-async function make(context: Context, given: string | undefined, slug: string | undefined): Promise<void> {
+async function make(
+  context: Context,
+  given: string | undefined,
+  slug: string | undefined,
+  sandbox: boolean | undefined,
+): Promise<void> {
   const { token } = personOf(context);
   let name = given;
   if (name === undefined) {
@@ -96,8 +102,8 @@ async function make(context: Context, given: string | undefined, slug: string | 
     throw new Fault("usage", `no slug can be made from "${name}"`, { hint: "Give one: --slug my-store" });
   const made = (await context.call({
     method: "POST",
-    path: "/api/auth/organization/create",
-    body,
+    path: sandbox ? "/v1/organizations/" : "/api/auth/organization/create",
+    body: sandbox ? { ...body, sandbox } : body,
     organization: false,
     token,
   })) as Organization;

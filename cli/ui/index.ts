@@ -9,6 +9,7 @@ import { Form } from "./Form.tsx";
 import type { Choice, Outcome, Question } from "./questions.ts";
 import { Select } from "./Select.tsx";
 import { Spinner } from "./Spinner.tsx";
+import { type Moment, Timeline } from "./Timeline.tsx";
 
 /** Put something on the terminal until it calls back, and take it away unless it `stays`; stdout is kept for data where stderr is a terminal too. */
 async function show<T>(
@@ -55,4 +56,19 @@ export const spin = <T>(io: Io, label: string, work: Promise<T>): Promise<Outcom
     const stop = (): void => done("interrupted");
     work.then((value) => done({ value }), stop);
     return createElement(Spinner, { label, stop });
+  });
+
+/** Draw what happens while `work` goes on; answers what it ended with, an error included. */
+export const drawTimeline = (
+  io: Io,
+  work: (add: (moments: Moment[], now: string) => void) => Promise<string>,
+): Promise<Outcome<{ now: string } | { error: unknown }>> =>
+  show(io, (done) => {
+    const feed = (add: (moments: Moment[], now: string) => void): void => {
+      work(add).then(
+        (now) => done({ value: { now } }),
+        (error: unknown) => done({ value: { error } }),
+      );
+    };
+    return createElement(Timeline, { feed, stop: () => done("interrupted") });
   });

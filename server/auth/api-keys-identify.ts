@@ -50,7 +50,12 @@ export function createKeyIdentifier(deps: Deps): KeyIdentifier {
 
   // Asked by almost every request: built once, and prepared in the database.
   const ofOrganization = deps.db
-    .select({ ...columns, organization_id: organization.id, clock_offset_ms: organization.clock_offset_ms })
+    .select({
+      ...columns,
+      organization_id: organization.id,
+      clock_offset_ms: organization.clock_offset_ms,
+      sandbox: organization.sandbox,
+    })
     .from(apikey)
     .innerJoin(organization, eq(organization.id, apikey.organizationId))
     .where(and(isGood, isNull(organization.blocked_at)))
@@ -85,9 +90,9 @@ export function createKeyIdentifier(deps: Deps): KeyIdentifier {
     if (kind === "organization") {
       const [row] = await ofOrganization.execute(asked);
       if (!row) return { kind: "invalid" };
-      const { key_id, organization_id, clock_offset_ms } = row;
+      const { key_id, organization_id, clock_offset_ms, sandbox } = row;
       const scopes = expandScopes(scopesIn(row.permissions));
-      return (await use(row, known)) ?? { kind: "key", key_id, organization_id, clock_offset_ms, scopes };
+      return (await use(row, known)) ?? { kind: "key", key_id, organization_id, clock_offset_ms, sandbox, scopes };
     }
     const [row] = await ofPerson.execute(asked);
     if (!row) return { kind: "invalid" };

@@ -1,11 +1,11 @@
 import { sql } from "drizzle-orm";
 import { type Permissions, permissionsOf, scopesOf } from "../../shared/permissions.ts";
 import { expandScopes } from "../../shared/scopes.ts";
-import type { Membership } from "../lib/context.ts";
+import type { Membership, SellerTerms } from "../lib/context.ts";
 import { organization } from "../organizations/tables.ts";
 import { member, organizationRole } from "./tables.ts";
 
-type Stored = { organization_id: string; clock_offset_ms: number; role: string; own: string[] | null };
+type Stored = SellerTerms & { organization_id: string; role: string; own: string[] | null };
 
 // What the organization's own roles of a member permit, as they are stored.
 const ownRoles = sql`(select json_agg(${organizationRole.permission}) from ${organizationRole}
@@ -15,17 +15,17 @@ const ownRoles = sql`(select json_agg(${organizationRole.permission}) from ${org
 /** A person's organizations, for a query that joins `member` and `organization` and groups by the person. */
 export const memberships = sql<Stored[]>`coalesce(
   json_agg(json_build_object(
-    'organization_id', ${member.organizationId}, 'clock_offset_ms', ${organization.clock_offset_ms}, 'role', ${member.role}, 'own', ${ownRoles}) order by ${member.createdAt})
+    'organization_id', ${member.organizationId}, 'clock_offset_ms', ${organization.clock_offset_ms}, 'sandbox', ${organization.sandbox}, 'role', ${member.role}, 'own', ${ownRoles}) order by ${member.createdAt})
   filter (where ${member.id} is not null and ${organization.blocked_at} is null), '[]')`;
 
 /** Memberships with what their roles give. */
 export const membershipsIn = (stored: readonly Stored[]): Membership[] =>
-  stored.map(({ organization_id, clock_offset_ms, role, own }) => {
+  stored.map(({ role, own, ...rest }) => {
     const permissions = permissionsOf(
       role,
       (own ?? []).map((text): Permissions => JSON.parse(text)),
     );
-    return { organization_id, clock_offset_ms, role, permissions, scopes: scopesOf(permissions) };
+    return { ...rest, role, permissions, scopes: scopesOf(permissions) };
   });
 
 /** Memberships for a sign-in that is limited to scopes: none of what their roles give beside the API is left. */

@@ -31,6 +31,7 @@ export async function findHolder(db: Database, hashes: string[], now: Date) {
       customer_id: customerSessions.customer_id,
       organization_id: customerSessions.organization_id,
       clock_offset_ms: organization.clock_offset_ms,
+      sandbox: organization.sandbox,
     })
     .from(customerSessions)
     .innerJoin(customers, followKey(customerSessions.customer_id, customers))

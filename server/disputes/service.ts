@@ -152,7 +152,7 @@ async function settleDispute(deps: Deps | Ctx, key: DisputeRow, word: Word): Pro
     }
     for (const to of await findMemberEmails(tx, row.organization_id)) {
       const mail = disputeMail(to, seller.name, known);
-      if (mail) await queueMail(tx, deps, mail);
+      if (mail) await queueMail(tx, deps, { ...mail, organization_id: row.organization_id });
     }
   });
 }

@@ -2,7 +2,7 @@ import type { FastifyRequest } from "fastify";
 import type { Operation } from "../../shared/contract.ts";
 import { ApiError, fault, invalid, notFound } from "../../shared/errors.ts";
 import { customerScopes, expandScopes, type Scope } from "../../shared/scopes.ts";
-import { type Actor, anonymous, type Identity, type Membership } from "../lib/context.ts";
+import { type Actor, anonymous, type Identity, type Membership, type SellerTerms } from "../lib/context.ts";
 
 /** Says who makes a request, or refuses who asks too often. */
 export type Identify = (request: FastifyRequest) => Promise<Identity>;
@@ -69,6 +69,7 @@ function actorOfKey(identity: Extract<Identity, { kind: "key" }>, asked: Asked, 
     kind: "key",
     organization_id,
     clock_offset_ms: identity.clock_offset_ms,
+    sandbox: identity.sandbox,
     ...(isElsewhere ? { organization_ids: [nowhere] } : {}),
     scopes: expandScopes(identity.scopes),
     user_id: null,
@@ -77,15 +78,8 @@ function actorOfKey(identity: Extract<Identity, { kind: "key" }>, asked: Asked, 
 }
 
 /** A customer session: it speaks for its customer alone. */
-function actorOfCustomer({
-  customer_id,
-  session_id,
-  organization_id,
-  clock_offset_ms,
-}: Extract<Identity, { kind: "customer" }>): Actor {
-  const scopes = new Set(customerScopes);
-  const customer = { customer_id, session_id };
-  return { ...anonymous, kind: "customer", organization_id, clock_offset_ms, scopes, customer };
+function actorOfCustomer({ kind, customer_id, session_id, ...owned }: Extract<Identity, { kind: "customer" }>): Actor {
+  return { ...anonymous, kind, ...owned, scopes: new Set(customerScopes), customer: { customer_id, session_id } };
 }
 
 function namedIn({ headers, body, query }: Asked) {
@@ -110,10 +104,15 @@ export function actorsOf(identity: Identity, asked: Asked, op: Asking): Actor[] 
   if (identity.kind === "customer") return [op.scopes.length === 0 ? anonymous : actorOfCustomer(identity)];
   const { memberships } = identity;
   const member = (id: string) => memberships.find((membership) => membership.organization_id === id);
-  const speakFor = (organization_id: string | null, scopes: ReadonlySet<Scope>, clock_offset_ms = 0): Actor => ({
+  const speakFor = (
+    organization_id: string | null,
+    scopes: ReadonlySet<Scope>,
+    { clock_offset_ms, sandbox }: SellerTerms = anonymous,
+  ): Actor => ({
     kind: identity.kind === "user" ? "user" : "key",
     organization_id,
     clock_offset_ms,
+    sandbox,
     scopes,
     user_id: identity.user_id,
     key_id: identity.kind === "user" ? null : identity.key_id,
@@ -121,7 +120,7 @@ export function actorsOf(identity: Identity, asked: Asked, op: Asking): Actor[] 
     limited: identity.kind !== "user" || identity.limited,
     memberships,
   });
-  const as = (found: Membership) => speakFor(found.organization_id, found.scopes, found.clock_offset_ms);
+  const as = (found: Membership) => speakFor(found.organization_id, found.scopes, found);
   const scopesIn = (some: readonly Membership[]) => new Set(some.flatMap(({ scopes }) => [...scopes]));
 
   const { inHeader, inBody, inQuery } = namedIn(asked);

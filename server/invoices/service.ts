@@ -146,7 +146,8 @@ export async function confirmDue(deps: Deps, organization_id: string, ids: reado
         linkDocument(deps.config, { organization_id, order_id: sale.order.id, kind }, now),
       ),
     );
-    await queueMail(tx, deps, ...letters.filter((letter) => letter !== null));
+    const mails = letters.filter((letter) => letter !== null).map((letter) => ({ ...letter, organization_id }));
+    await queueMail(tx, deps, ...mails);
   });
 }
 

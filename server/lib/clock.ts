@@ -9,6 +9,14 @@ export type Clock = {
   server?: Clock;
 };
 
+/** What of a seller all work for it goes by. */
+export type SellerTerms = {
+  /** How far its clock is ahead of the server's. */
+  clock_offset_ms: number;
+  /** Whether it is there to try things out: its cards are test cards, and its mail is kept. */
+  sandbox: boolean;
+};
+
 export const systemClock: Clock = { now: () => new Date() };
 
 /** The server's clock, whosever clock this is. */
@@ -20,8 +28,19 @@ export function shiftClock(clock: Clock, offset_ms: number): Clock {
   return offset_ms === 0 ? server : { now: () => new Date(server.now().getTime() + offset_ms), server };
 }
 
-/** The same context by the clock of a seller whose row is at hand. */
-export const atClockOf = <C extends { clock: Clock }>(ctx: C, { clock_offset_ms }: { clock_offset_ms: number }): C => ({
+type Served<P, T> = {
+  clock: Clock;
+  sandbox: boolean;
+  processor: P;
+  taxCalculator: T | null;
+  processors: { own: P; tax: T | null; test: P };
+};
+
+/** The same context for a seller whose row is at hand: by its clock, and with the processor that takes its money. */
+export const atClockOf = <P, T, C extends Served<P, T>>(ctx: C, { clock_offset_ms, sandbox }: SellerTerms): C => ({
   ...ctx,
   clock: shiftClock(ctx.clock, clock_offset_ms),
+  sandbox,
+  processor: sandbox ? ctx.processors.test : ctx.processors.own,
+  taxCalculator: sandbox ? null : ctx.processors.tax,
 });

@@ -1,22 +1,20 @@
 import type { Permissions } from "../../shared/permissions.ts";
 import type { Scope } from "../../shared/scopes.ts";
 import type { Config } from "../config.ts";
-import type { Processor } from "../processors/processor.ts";
+import type { Processor, Processors } from "../processors/processor.ts";
 import type { TaxCalculator } from "../processors/tax-calculator.ts";
 import type { Storage } from "../storage/storage.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock, SellerTerms } from "./clock.ts";
 import type { Jobs } from "./jobs.ts";
 import type { ClientProfile } from "./profiles.ts";
 import type { Alongside, Database, Tx } from "./transaction.ts";
 
-export type { Database, Tx };
+export type { Database, SellerTerms, Tx };
 
-/** On whose behalf a request is made, and for which single organization. */
-export type Actor = {
+/** On whose behalf a request is made, and for which single organization, whose terms they are. */
+export type Actor = SellerTerms & {
   kind: "anonymous" | "key" | "user" | "customer" | "system";
   organization_id: string | null;
-  /** How far the clock of that organization is ahead of the server's. */
-  clock_offset_ms: number;
   /** Where a person reads in several of their organizations at once: all of them. */
   organization_ids?: readonly string[];
   scopes: ReadonlySet<Scope>;
@@ -35,6 +33,7 @@ export const anonymous: Actor = {
   kind: "anonymous",
   organization_id: null,
   clock_offset_ms: 0,
+  sandbox: false,
   scopes: new Set(),
   user_id: null,
   key_id: null,
@@ -46,9 +45,9 @@ export type Identity =
   | { kind: "invalid" }
   /** A key that may not be used now: it is beyond its limit, and good again after so many seconds. */
   | { kind: "limited"; retry_after: number }
-  | { kind: "key"; key_id: string; organization_id: string; clock_offset_ms: number; scopes: ReadonlySet<Scope> }
+  | ({ kind: "key"; key_id: string; organization_id: string; scopes: ReadonlySet<Scope> } & SellerTerms)
   /** A customer of an organization, who asks for themselves alone. */
-  | { kind: "customer"; session_id: string; customer_id: string; organization_id: string; clock_offset_ms: number }
+  | ({ kind: "customer"; session_id: string; customer_id: string; organization_id: string } & SellerTerms)
   /** A person's own key: it acts on /v1 as they may, and nowhere else. */
   | { kind: "personal_key"; key_id: string; user_id: string; active_organization_id: null; memberships: Membership[] }
   | {
@@ -65,9 +64,8 @@ export type Identity =
       memberships: Membership[];
     };
 
-export type Membership = {
+export type Membership = SellerTerms & {
   organization_id: string;
-  clock_offset_ms: number;
   /** As stored: several by commas. */
   role: string;
   permissions: Permissions;
@@ -92,8 +90,12 @@ export type Deps = {
   clock: Clock;
   config: Config;
   jobs: Jobs;
+  /** The server's own; in work for one seller, the one that takes that seller's money. */
   processor: Processor;
-  /** Computes tax in place of the sellers' registrations; null where they count. */
+  processors: Processors;
+  /** Whether work is done for a sandbox. */
+  sandbox: boolean;
+  /** Computes tax in place of the sellers' registrations; null where they count, as in a sandbox. */
   taxCalculator: TaxCalculator | null;
   storage: Storage;
   /** Who answers to what happens, in the same transaction. */

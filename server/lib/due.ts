@@ -2,7 +2,7 @@ import { and, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
 // The row of a seller says how far its clock is ahead; what is due by it is found in one statement.
 import { organization } from "../organizations/tables.ts";
-import type { Database, Deps } from "./context.ts";
+import type { Database, Deps, SellerTerms } from "./context.ts";
 import { loggable } from "./loggable.ts";
 import type { RowKey } from "./rows.ts";
 import { failedWork } from "./tables.ts";
@@ -21,14 +21,15 @@ export type Due = {
   after_ms?: number;
   /** The order, where it is another than that in which rows fall due. */
   order?: AnyPgColumn;
+  /** Whether a seller's rows fall due by the server's clock all the same. */
+  by_server?: true;
 };
 
-export type DueRow = RowKey & {
-  /** How far the seller's clock is ahead of the server's. */
-  offset_ms: number;
-  /** Since when handling it has failed. */
-  failing_since: Date | null;
-};
+export type DueRow = RowKey &
+  SellerTerms & {
+    /** Since when handling it has failed. */
+    failing_since: Date | null;
+  };
 
 export type Search = {
   name: string;
@@ -40,9 +41,45 @@ export type Search = {
   /** Sellers of whom nothing more is wanted now, and rows that are being worked on. */
   busy: readonly string[];
   except: readonly string[];
+  /** Rows of this seller alone, also while its clock is held; otherwise who holds it looks for them. */
+  only?: string | undefined;
 };
 
 const among = (texts: readonly string[]): SQL => sql`string_to_array(${texts.join(",")}, ',')`;
+
+/** The rows of whom `whose` says that are due by then, in their order. */
+function dueRows({ table, id, where = sql`true`, at, order = at ?? id }: Due, name: string, now: Date) {
+  return (fields: SQL, whose: SQL, limit: number) => sql`
+    select ${fields}
+    from ${table} left join ${failedWork} as failed on failed.kind = ${name} and failed.row_id = ${id}::text
+    where ${whose} and ${where}
+      and (failed.kind is null or failed.retry_at <= ${now.toISOString()}::timestamptz)
+    order by ${order} limit ${limit}`;
+}
+
+/**
+ * When the next row of a seller falls due, by its own clock, for each of these kinds of work that has one at all. What
+ * waits for no time falls due at the beginning of time.
+ */
+export async function findNext(
+  db: Database,
+  now: Date,
+  organization_id: string,
+  works: readonly { name: string; due: Due }[],
+): Promise<{ name: string; at: Date }[]> {
+  const parts = works.flatMap(({ name, due }) => {
+    const { organization_id: owner, at, after_ms = 0, by_server } = due;
+    if (!owner) return [];
+    const own = by_server ? sql`(select clock_offset_ms from ${organization} where id = ${organization_id})` : sql`0`;
+    const time = at ? sql`${at} + (${after_ms} + ${own}) * interval '1 millisecond'` : sql`'epoch'::timestamptz`;
+    return [
+      sql`(${dueRows(due, name, now)(sql`${name}::text as name, ${time} as at`, sql`${owner} = ${organization_id}`, 1)})`,
+    ];
+  });
+  return db
+    .select({ name: sql<string>`found.name`, at: sql`found.at`.mapWith(failedWork.first_failed_at) })
+    .from(sql`(${sql.join(parts, sql` union all `)}) as found`);
+}
 
 /**
  * Find rows that are due, in one statement: of each seller in turn at most a share, so that one with very many holds up no
@@ -50,42 +87,47 @@ const among = (texts: readonly string[]): SQL => sql`string_to_array(${texts.joi
  * put off are left out.
  */
 export async function findDue(db: Database, now: Date, due: Due, search: Search): Promise<DueRow[]> {
-  const { table, id, organization_id, where = sql`true`, at, after_ms = 0, order = at ?? id } = due;
+  const { table, id, organization_id, where = sql`true`, at, after_ms = 0 } = due;
   const clock = sql`${new Date(now.getTime() - after_ms).toISOString()}::timestamptz`;
-  const rows = (whose: SQL, time: SQL, limit: number) => sql`
-    select ${id}::text as id, failed.first_failed_at as failing_since
-    from ${table} left join ${failedWork} as failed on failed.kind = ${search.name} and failed.row_id = ${id}::text
-    where ${whose} and ${where} and ${at ? sql`${at} <= ${time}` : sql`true`}
-      and (failed.kind is null or failed.retry_at <= ${now.toISOString()}::timestamptz)
-      and ${id}::text <> all(${among(search.except)})
-    order by ${order} limit ${limit}`;
+  const fields = sql`${id}::text as id, failed.first_failed_at as failing_since`;
+  const rows = (whose: SQL, time: SQL, limit: number) =>
+    dueRows(due, search.name, now)(
+      fields,
+      sql`${whose} and ${at ? sql`${at} <= ${time}` : sql`true`} and ${id}::text <> all(${among(search.except)})`,
+      limit,
+    );
   const sellers = (after: SQL) => sql`
     select ${organization_id} from ${table} where ${where} and ${organization_id} > ${after}
     order by ${organization_id} limit 1`;
   const offset = sql`coalesce(${organization.clock_offset_ms}, 0)`;
+  const inTurn = sql`
+        (${sellers(sql`${search.after}`)})
+        union all
+        select (${sellers(sql`sellers.organization_id`)}) from sellers where sellers.organization_id is not null`;
+  const held = sql`${organization.clock_held_until} > ${now.toISOString()}::timestamptz`;
   const found = organization_id
     ? sql`
       with recursive sellers (organization_id) as (
-        (${sellers(sql`${search.after}`)})
-        union all
-        select (${sellers(sql`sellers.organization_id`)}) from sellers where sellers.organization_id is not null
+        ${search.only === undefined ? inTurn : sql`select ${search.only}::text`}
       )
-      select due.*, sellers.organization_id, ${offset} as offset_ms
+      select due.*, sellers.organization_id, ${offset} as offset_ms, coalesce(${organization.sandbox}, false) as sandbox
       from sellers
       left join ${organization} on ${organization.id} = sellers.organization_id
       cross join lateral (${rows(
         sql`${organization_id} = sellers.organization_id`,
-        sql`${clock} + ${offset} * interval '1 millisecond'`,
+        due.by_server ? clock : sql`${clock} + ${offset} * interval '1 millisecond'`,
         search.share,
       )}) as due
       where sellers.organization_id <> all(${among(search.busy)})
+        and ${search.only === undefined ? sql`(${held}) is not true` : sql`true`}
       limit ${search.limit}`
-    : sql`select due.*, '' as organization_id, 0 as offset_ms from (${rows(sql`true`, clock, search.limit)}) as due`;
+    : sql`select due.*, '' as organization_id, 0 as offset_ms, false as sandbox from (${rows(sql`true`, clock, search.limit)}) as due`;
   return db
     .select({
       id: sql<string>`found.id`,
       organization_id: sql<string>`found.organization_id`,
-      offset_ms: sql`found.offset_ms`.mapWith(Number),
+      clock_offset_ms: sql`found.offset_ms`.mapWith(Number),
+      sandbox: sql<boolean>`found.sandbox`,
       failing_since: sql`found.failing_since`.mapWith(failedWork.first_failed_at),
     })
     .from(sql`(${found}) as found`);

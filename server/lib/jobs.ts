@@ -7,6 +7,10 @@ export type Jobs = {
   wake(tx: Tx, sweep: string): void;
   /** Answers how to hear it no longer. */
   onWake(sweep: string, look: () => void): () => void;
+  /** Note work that is under way for a seller. */
+  begin(organization_id: string, piece: Promise<void>): void;
+  /** When what is under way for a seller has ended. */
+  ended(organization_id: string): Promise<void>;
   /** Say whether the worker works. */
   setWorking(is: boolean): void;
   working(): boolean;
@@ -15,12 +19,25 @@ export type Jobs = {
 /** What is to be done is in rows, so nothing is lost with it. */
 export function openJobs(): Jobs {
   const wakes = new EventEmitter();
+  const underWay = new Map<string, Set<Promise<void>>>();
   let isWorking = false;
   return {
     wake: (tx, sweep) => void tx.unit.afterCommit.push(() => void wakes.emit(sweep)),
     onWake(sweep, look) {
       wakes.on(sweep, look);
       return () => void wakes.off(sweep, look);
+    },
+    begin(organization_id, piece) {
+      const pieces = underWay.get(organization_id) ?? new Set();
+      underWay.set(organization_id, pieces.add(piece));
+      const end = () => {
+        pieces.delete(piece);
+        if (pieces.size === 0) underWay.delete(organization_id);
+      };
+      piece.then(end, end);
+    },
+    async ended(organization_id) {
+      await Promise.allSettled(underWay.get(organization_id) ?? []);
     },
     setWorking(is) {
       isWorking = is;

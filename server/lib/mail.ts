@@ -9,8 +9,8 @@ import { seal, tryUnseal } from "./secrets.ts";
 import { forgetRows, type Sweep } from "./sweeps.ts";
 import { mails } from "./tables.ts";
 
-/** A letter and whom it goes to; one whose link dies says how soon. */
-export type Mail = Letter & { to: string; valid_hours?: number };
+/** A letter and whom it goes to; one whose link dies says how soon, and one in the name of a seller of which. */
+export type Mail = Letter & { to: string; valid_hours?: number; organization_id?: string };
 
 const inbox_size = 50;
 const hour_ms = 60 * 60 * 1000;
@@ -26,25 +26,30 @@ const loopback = new Set(["localhost", "127.0.0.1", "[::1]"]);
 /** Where a person at this machine reads mail on the page /mail, and nobody else can. */
 const hasInbox = ({ SMTP_URL, development }: Config): boolean => !SMTP_URL && development;
 
-/** Write mails with the change that they tell of; they are sent as soon as there is a mail server. By the server's clock. */
+/**
+ * Write mails with the change that they tell of; they are sent as soon as there is a mail server, by the server's clock. What
+ * a sandbox writes is kept and shown, with the sandbox's own time.
+ */
 export async function queueMail(tx: Tx, deps: Deps, ...letters: readonly Mail[]): Promise<void> {
   const { clock, config, jobs } = deps;
   if (letters.length === 0) return;
   // Loaded with the first mail: a server that starts has none to write.
   const { renderLetter } = await import("./letter.ts");
-  const now = serverClock(clock).now();
-  const rows = letters.map(({ to, valid_hours, ...letter }) => {
+  const rows = letters.map(({ to, valid_hours, organization_id, ...letter }) => {
+    const sandbox = deps.sandbox ? (organization_id ?? null) : null;
+    const now = (sandbox === null ? serverClock(clock) : clock).now();
     const subject = oneLine(letter.subject);
     const { text, html } = renderLetter({ ...letter, subject }, config.url);
     return {
       id: newId(now),
+      organization_id: sandbox,
       to,
       subject,
       text: seal(config.secret, text),
       html: seal(config.secret, html),
       created_at: now,
       expires_at: valid_hours === undefined ? null : new Date(now.getTime() + valid_hours * hour_ms),
-      next_attempt_at: hasInbox(config) ? null : now,
+      next_attempt_at: hasInbox(config) || sandbox !== null ? null : now,
     };
   });
   await tx.insert(mails).values(rows);
@@ -176,7 +181,11 @@ export const mailCleaning: readonly Sweep[] = [
     },
   },
   forgetRows("mails.forget", cleaning_every_ms, mails, (now) =>
-    and(lt(mails.created_at, new Date(now.getTime() - kept_ms)), isNull(mails.next_attempt_at)),
+    and(
+      lt(mails.created_at, new Date(now.getTime() - kept_ms)),
+      isNull(mails.next_attempt_at),
+      isNull(mails.organization_id),
+    ),
   ),
 ];
 

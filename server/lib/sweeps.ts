@@ -1,6 +1,6 @@
 import { and, lt, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
-import { shiftClock } from "./clock.ts";
+import { atClockOf } from "./clock.ts";
 import type { Database, Deps } from "./context.ts";
 import { type Due, type DueRow, findDue, forgetFailures, putOff } from "./due.ts";
 import type { RowKey } from "./rows.ts";
@@ -106,7 +106,7 @@ type Runner = {
   count(): number;
 };
 
-function openRunner(deps: Deps, sweep: Sweep, rest_ms: number): Runner {
+function openRunner(deps: Deps, sweep: Sweep, rest_ms: number, only?: string): Runner {
   const pieces = new Set<Promise<void>>();
   let count = 0;
   if (!("due" in sweep)) {
@@ -136,6 +136,7 @@ function openRunner(deps: Deps, sweep: Sweep, rest_ms: number): Runner {
       after,
       busy,
       except: [...working, ...resting.keys()],
+      only,
     });
     const isBehind = after !== "";
     after = rows.length < limit ? "" : (rows.at(-1)?.organization_id ?? "");
@@ -164,6 +165,7 @@ function openRunner(deps: Deps, sweep: Sweep, rest_ms: number): Runner {
       }
     });
     pieces.add(piece);
+    deps.jobs.begin(seller, piece);
   }
 
   async function handle(rows: [DueRow, ...DueRow[]]): Promise<void> {
@@ -184,8 +186,8 @@ function openRunner(deps: Deps, sweep: Sweep, rest_ms: number): Runner {
 
   /** The error that it ended with, if it did. */
   async function attempt(rows: [DueRow, ...DueRow[]]): Promise<unknown> {
-    const [{ offset_ms }] = rows;
-    const theirs = { ...deps, clock: shiftClock(deps.clock, offset_ms) };
+    const [seller] = rows;
+    const theirs = atClockOf(deps, seller);
     const timer = Promise.withResolvers<never>();
     const timeout = setTimeout(() => timer.reject(new TimeLimit(`It took longer than ${limit_ms} ms.`)), limit_ms);
     try {
@@ -258,12 +260,16 @@ export function startSweep(deps: Deps, sweep: Sweep): { stop(): Promise<void> } 
   };
 }
 
-/** Do everything that is due now, until nothing is; answers how many rows were worked on. */
-export async function runSweeps(deps: Deps, sweeps: readonly Sweep[]): Promise<number> {
+/** Do everything that is due now, of all sellers or of one, until nothing is or it is to end; answers how many rows were worked on. */
+export async function runSweeps(
+  deps: Deps,
+  sweeps: readonly Sweep[],
+  { only, isOver = () => false }: { only?: string; isOver?: () => boolean } = {},
+): Promise<number> {
   let total = 0;
   for (const sweep of sweeps) {
-    const runner = openRunner(deps, sweep, 0);
-    for (let turn: Turn = "more"; turn !== "none" || runner.pieces.size > 0; ) {
+    const runner = openRunner(deps, sweep, 0, only);
+    for (let turn: Turn = "more"; (turn !== "none" || runner.pieces.size > 0) && !isOver(); ) {
       turn = await runner.turn();
       await Promise.all(runner.pieces);
     }

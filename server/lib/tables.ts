@@ -54,6 +54,8 @@ export const mails = pgTable(
   "mails",
   {
     id: uuid().primaryKey(),
+    /** The sandbox in whose name it is written, and with which it stays: it is never sent. */
+    organization_id: text().references(() => organization.id, { onDelete: "cascade" }),
     to: text().notNull(),
     subject: text().notNull(),
     text: text().notNull(),
@@ -68,6 +70,9 @@ export const mails = pgTable(
   },
   (table) => [
     index("mails_age").on(table.created_at),
+    index("mails_of_sandbox")
+      .on(table.organization_id, table.created_at, table.id)
+      .where(sql`${table.organization_id} is not null`),
     index("mails_due").on(table.next_attempt_at).where(sql`${table.next_attempt_at} is not null`),
   ],
 );

@@ -504,6 +504,7 @@ CREATE TABLE "idempotency_keys" (
 --> statement-breakpoint
 CREATE TABLE "mails" (
 	"id" uuid PRIMARY KEY NOT NULL,
+	"organization_id" text,
 	"to" text NOT NULL,
 	"subject" text NOT NULL,
 	"text" text NOT NULL,
@@ -642,7 +643,10 @@ CREATE TABLE "organization" (
 	"embed_hosts" jsonb DEFAULT '[]'::jsonb NOT NULL,
 	"sso_enforced" boolean DEFAULT false NOT NULL,
 	"blocked_at" timestamp with time zone,
-	"clock_offset_ms" bigint DEFAULT 0 NOT NULL
+	"clock_offset_ms" bigint DEFAULT 0 NOT NULL,
+	"sandbox" boolean DEFAULT false NOT NULL,
+	"clock_target" timestamp with time zone,
+	"clock_held_until" timestamp with time zone
 );
 --> statement-breakpoint
 CREATE TABLE "payment_customers" (
@@ -733,6 +737,7 @@ CREATE TABLE "processor_events" (
 --> statement-breakpoint
 CREATE TABLE "test_disputes" (
 	"id" text PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
 	"intent_id" text NOT NULL,
 	"status" text NOT NULL,
 	"amount" integer NOT NULL,
@@ -743,6 +748,7 @@ CREATE TABLE "test_disputes" (
 --> statement-breakpoint
 CREATE TABLE "test_events" (
 	"id" text PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
 	"event" jsonb NOT NULL,
 	"due_at" timestamp with time zone NOT NULL
 );
@@ -768,6 +774,7 @@ CREATE TABLE "test_intents" (
 --> statement-breakpoint
 CREATE TABLE "test_refunds" (
 	"id" text PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
 	"refund_id" uuid,
 	"intent_id" text NOT NULL,
 	"amount" integer NOT NULL,
@@ -1098,6 +1105,7 @@ ALTER TABLE "invoices" ADD CONSTRAINT "invoices_refund_id_fkey" FOREIGN KEY ("or
 ALTER TABLE "invoices" ADD CONSTRAINT "invoices_file_id_fkey" FOREIGN KEY ("organization_id","file_id") REFERENCES "public"."files"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "audit_log" ADD CONSTRAINT "audit_log_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE set null ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "events" ADD CONSTRAINT "events_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "mails" ADD CONSTRAINT "mails_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "meters" ADD CONSTRAINT "meters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_balances" ADD CONSTRAINT "customer_balances_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_balances" ADD CONSTRAINT "customer_balances_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -1241,6 +1249,7 @@ CREATE INDEX "events_subject" ON "events" USING btree ("organization_id",("data"
 CREATE INDEX "failed_work_dead" ON "failed_work" USING btree ("kind") WHERE "failed_work"."retry_at" is null;--> statement-breakpoint
 CREATE INDEX "idempotency_keys_age" ON "idempotency_keys" USING btree ("created_at");--> statement-breakpoint
 CREATE INDEX "mails_age" ON "mails" USING btree ("created_at");--> statement-breakpoint
+CREATE INDEX "mails_of_sandbox" ON "mails" USING btree ("organization_id","created_at","id") WHERE "mails"."organization_id" is not null;--> statement-breakpoint
 CREATE INDEX "mails_due" ON "mails" USING btree ("next_attempt_at") WHERE "mails"."next_attempt_at" is not null;--> statement-breakpoint
 CREATE INDEX "meters_by_name" ON "meters" USING btree ("organization_id","name","id");--> statement-breakpoint
 CREATE INDEX "meters_by_creation" ON "meters" USING btree ("organization_id","created_at","id");--> statement-breakpoint
@@ -1272,7 +1281,7 @@ CREATE INDEX "payments_by_order" ON "payments" USING btree ("organization_id","o
 CREATE INDEX "payments_by_fingerprint" ON "payments" USING btree ("organization_id","fingerprint") WHERE "payments"."fingerprint" is not null;--> statement-breakpoint
 CREATE INDEX "payments_due" ON "payments" USING btree ("organization_id","reconcile_due_at") WHERE "payments"."reconcile_due_at" is not null;--> statement-breakpoint
 CREATE INDEX "test_disputes_by_intent" ON "test_disputes" USING btree ("intent_id");--> statement-breakpoint
-CREATE INDEX "test_events_due" ON "test_events" USING btree ("due_at");--> statement-breakpoint
+CREATE INDEX "test_events_due" ON "test_events" USING btree ("organization_id","due_at");--> statement-breakpoint
 CREATE INDEX "test_refunds_by_intent" ON "test_refunds" USING btree ("intent_id");--> statement-breakpoint
 CREATE INDEX "product_benefits_of_benefit" ON "product_benefits" USING btree ("organization_id","benefit_id");--> statement-breakpoint
 CREATE INDEX "product_custom_fields_of_field" ON "product_custom_fields" USING btree ("organization_id","custom_field_id");--> statement-breakpoint

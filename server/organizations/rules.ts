@@ -115,6 +115,7 @@ export function organizationOut(row: OrganizationRow): Organization {
     embed_hosts: row.embed_hosts,
     embed_hosts_enforced: shown.feature_settings.frame_ancestors_enforced,
     country: row.country,
+    sandbox: row.sandbox,
     account_id: null,
     payout_account_id: null,
     capabilities: {

@@ -30,9 +30,9 @@ export const organizationService: Service<typeof organizations, Ctx> = {
         "An organization's key cannot create organizations. Sign in, or use a personal key.",
       );
     const now = ctx.clock.now();
-    const { name, slug, ...settings } = body;
+    const { name, slug, sandbox = false, ...settings } = body;
     return transact(ctx, async (tx) => {
-      const values = { ...planUpdate({}, settings, now), id: newId(now), name, slug, createdAt: now };
+      const values = { ...planUpdate({}, settings, now), id: newId(now), name, slug, sandbox, createdAt: now };
       const made = await insertOrganization(tx, values, user_id);
       if (!made) throw invalid(slugTaken(slug));
       const { row, owner } = made;

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, inArray, sql } from "drizzle-orm";
+import { and, asc, count, eq, inArray, isNull, lte, or, sql } from "drizzle-orm";
 import { member } from "../auth/tables.ts";
 import { atClockOf } from "../lib/clock.ts";
 import type { Database, Deps, Tx } from "../lib/context.ts";
@@ -41,10 +41,10 @@ export async function findOrganization(db: Database, id: string): Promise<Organi
   return row;
 }
 
-/** The same context by the clock of a seller. */
-export async function findClockOf<C extends Pick<Deps, "db" | "clock">>(ctx: C, organization_id: string): Promise<C> {
+/** The same context for a seller: its clock, and its processor. */
+export async function findClockOf<C extends Deps>(ctx: C, organization_id: string): Promise<C> {
   const [row] = await ctx.db
-    .select({ clock_offset_ms: organization.clock_offset_ms })
+    .select({ clock_offset_ms: organization.clock_offset_ms, sandbox: organization.sandbox })
     .from(organization)
     .where(eq(organization.id, organization_id));
   return row ? atClockOf(ctx, row) : ctx;
@@ -79,6 +79,36 @@ export async function insertOrganization(
   const [owner] = await tx.insert(member).values(place).returning();
   return owner && { row, owner };
 }
+
+/** Take the clock of an organization for oneself until then; answers whether nobody else has it. Times are the server's. */
+export async function holdClock(db: Database, id: string, now: Date, until: Date): Promise<boolean> {
+  const isFree = or(isNull(organization.clock_held_until), lte(organization.clock_held_until, now));
+  const held = await db
+    .update(organization)
+    .set({ clock_held_until: until })
+    .where(and(eq(organization.id, id), isFree))
+    .returning({ id: organization.id });
+  return held.length > 0;
+}
+
+/** Set the clock that one holds until `held`; answers whether one still does. */
+export async function moveClock(
+  db: Database,
+  id: string,
+  held: Date,
+  values: Partial<Pick<OrganizationRow, "clock_offset_ms" | "clock_target" | "clock_held_until">>,
+): Promise<boolean> {
+  const moved = await db
+    .update(organization)
+    .set(values)
+    .where(and(eq(organization.id, id), eq(organization.clock_held_until, held)))
+    .returning({ id: organization.id });
+  return moved.length > 0;
+}
+
+/** Let the clock go that one holds until `held`. */
+export const releaseClock = (db: Database, id: string, held: Date): Promise<boolean> =>
+  moveClock(db, id, held, { clock_held_until: null });
 
 /** Change columns of an organization. */
 export async function updateOrganization(

@@ -64,6 +64,12 @@ export const organization = pgTable(
     blocked_at: instant(),
     /** How far the organization's clock is ahead of the server's, so that what falls due by the calendar can be tried. */
     clock_offset_ms: bigint({ mode: "number" }).notNull().default(0),
+    /** Whether it was made to try things out: its cards are test cards whatever the server has, and its mail is kept. */
+    sandbox: boolean().notNull().default(false),
+    /** Where its clock is on the way to; null while it only goes on by itself. */
+    clock_target: instant(),
+    /** Until when, by the server's clock, one request alone works on what it has due, because it moves it through time. */
+    clock_held_until: instant(),
   },
   (table) => [uniqueIndex("organization_slug").on(sql`lower(${table.slug})`)],
 );

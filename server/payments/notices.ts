@@ -20,11 +20,11 @@ const at_once = new Date(0);
  */
 export async function recordProcessorEvent(server: Deps, event: ProcessorEvent): Promise<void> {
   const { id, account, kind, organization_id, processor_id } = event;
-  if (account !== server.processor.account) {
+  const deps = await findClockOf(server, organization_id);
+  if (account !== deps.processor.account) {
     server.log.warn({ event_id: id, account }, "An event of another account of the processor was left aside.");
     return;
   }
-  const deps = await findClockOf(server, organization_id);
   await transact(deps, async (tx) => {
     const created_at = server.clock.now();
     const isNew = await store.insertProcessorEvent(tx, {

@@ -1,25 +1,29 @@
 import type { Config } from "../config.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Database } from "../lib/context.ts";
-import type { Processor } from "./processor.ts";
+import type { Processors } from "./processor.ts";
 import type { TaxCalculator } from "./tax-calculator.ts";
 import { testProcessor } from "./test.ts";
 
-/** The processor that the settings name: Stripe with its keys set, otherwise the test processor. */
-export async function openProcessor(config: Config, db: Database, clock: Clock): Promise<Processor> {
+/** The processor that the settings name, Stripe with its keys set, otherwise the test processor; and that of sandboxes. */
+export async function openProcessors(config: Config, db: Database, clock: Clock): Promise<Processors> {
   const { STRIPE_SECRET_KEY, STRIPE_PUBLISHABLE_KEY, STRIPE_WEBHOOK_SECRET, STRIPE_API_URL } = config;
-  if (!STRIPE_SECRET_KEY || !STRIPE_PUBLISHABLE_KEY) return testProcessor(db, clock);
+  if (!STRIPE_SECRET_KEY || !STRIPE_PUBLISHABLE_KEY) {
+    const test = testProcessor(db, clock);
+    return { own: test, test, tax: null };
+  }
   const { stripeProcessor } = await import("./stripe.ts");
-  return stripeProcessor({
+  const own = stripeProcessor({
     secret_key: STRIPE_SECRET_KEY,
     publishable_key: STRIPE_PUBLISHABLE_KEY,
     webhook_secret: STRIPE_WEBHOOK_SECRET,
     api_url: STRIPE_API_URL,
   });
+  return { own, test: testProcessor(db, clock), tax: await openTaxCalculator(config) };
 }
 
 /** The service that computes tax, where the settings say that one does; null where it follows from the sellers' registrations. */
-export async function openTaxCalculator({
+async function openTaxCalculator({
   FLOE_TAX,
   STRIPE_SECRET_KEY,
   STRIPE_API_URL,

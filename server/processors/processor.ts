@@ -1,3 +1,5 @@
+import type { TaxCalculator } from "./tax-calculator.ts";
+
 /**
  * The card payment provider, as few verbs. Every charge, set-up and refund carries our own id as its idempotency key, so that
  * it can be repeated after a crash; what begins with `retrieve` tells the truth about one whose answer was lost.
@@ -36,6 +38,12 @@ export type Processor = {
   /** Present on the test processor alone. */
   test?: TestControls;
 };
+
+/**
+ * The one that the settings name, with what computes the tax of its charges where they name that; and the one of sandboxes.
+ * Without a real one they are the same.
+ */
+export type Processors = { own: Processor; tax: TaxCalculator | null; test: Processor };
 
 /** Who owns a card. `processor_id`: null until the processor knows them. */
 export type CardOwner = { id: string; processor_id: string | null; email: string; name: string | null };

@@ -46,6 +46,7 @@ export const testRefunds = pgTable(
   "test_refunds",
   {
     id: text().primaryKey(),
+    organization_id: text().notNull(),
     /** Ours; null where it was made at the processor itself. */
     refund_id: uuid().unique(),
     intent_id: text().notNull(),
@@ -65,6 +66,7 @@ export const testDisputes = pgTable(
   "test_disputes",
   {
     id: text().primaryKey(),
+    organization_id: text().notNull(),
     intent_id: text().notNull(),
     status: text().$type<Dispute["status"]>().notNull(),
     amount: integer().notNull(),
@@ -80,8 +82,9 @@ export const testEvents = pgTable(
   "test_events",
   {
     id: text().primaryKey(),
+    organization_id: text().notNull(),
     event: jsonb().$type<ProcessorEvent>().notNull(),
     due_at: instant().notNull(),
   },
-  (table) => [index("test_events_due").on(table.due_at)],
+  (table) => [index("test_events_due").on(table.organization_id, table.due_at)],
 );

@@ -8,7 +8,14 @@ import { testEvents } from "./tables.ts";
 export const testNotices = (record: (deps: Deps, event: ProcessorEvent) => Promise<void>): Sweep => ({
   name: "test_processor.tell",
   every_ms: 1000,
-  due: { table: testEvents, id: testEvents.id, at: testEvents.due_at },
+  // A processor goes by its own clock, which is the server's.
+  due: {
+    table: testEvents,
+    id: testEvents.id,
+    organization_id: testEvents.organization_id,
+    at: testEvents.due_at,
+    by_server: true,
+  },
   parallel: 4,
   async work(deps, [{ id }]) {
     const [row] = await deps.db.select().from(testEvents).where(eq(testEvents.id, id));

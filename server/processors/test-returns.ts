@@ -55,7 +55,7 @@ export function testReturns(db: Database, clock: Clock, account: string): Return
   ): Promise<void> => {
     const id = `evt_test_${randomText(24)}`;
     const event = { id, account, organization_id, payment_id, intent_processor_id, ...about };
-    await tx.insert(testEvents).values({ id, event, due_at });
+    await tx.insert(testEvents).values({ id, organization_id, event, due_at });
   };
   const findIntent = async (from: Pick<Database, "select">, id: string): Promise<IntentRow | undefined> =>
     (await from.select().from(testIntents).where(eq(testIntents.id, id)).for("update"))[0];
@@ -88,7 +88,8 @@ export function testReturns(db: Database, clock: Clock, account: string): Return
       const { first: status, later: later_status = null } = refundStatuses(intent.scenario);
       const later_at = later_status && new Date(now.getTime() + minute_ms);
       const id = `re_test_${randomText(24)}`;
-      const values = { id, refund_id, intent_id: intent.id, amount, reason, status, later_status, later_at };
+      const { organization_id, id: intent_id } = intent;
+      const values = { id, organization_id, refund_id, intent_id, amount, reason, status, later_status, later_at };
       const [made] = await tx
         .insert(testRefunds)
         .values({ ...values, created_at: now })
@@ -105,7 +106,8 @@ export function testReturns(db: Database, clock: Clock, account: string): Return
       const intent = await findIntent(tx, intent_id);
       if (intent?.status !== "succeeded") throw new ProcessorError("There is no such charge to dispute.");
       const now = clock.now();
-      const values = { id: `du_test_${randomText(24)}`, intent_id, amount: intent.amount, ...start };
+      const { organization_id, amount } = intent;
+      const values = { id: `du_test_${randomText(24)}`, organization_id, intent_id, amount, ...start };
       const [made] = await tx
         .insert(testDisputes)
         .values({ ...values, created_at: now, evidence_due_at: new Date(now.getTime() + evidence_ms) })

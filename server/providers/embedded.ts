@@ -15,9 +15,11 @@ import { organizationService } from "../organizations/service.ts";
 import { customerCardService, paymentService } from "../payments/service.ts";
 import { productService } from "../products/service.ts";
 import { refundService } from "../refunds/service.ts";
+import { sandboxService } from "../sandbox/service.ts";
 import { subscriptionService } from "../subscriptions/service.ts";
 import { taxService } from "../tax/service.ts";
 import { webhookService } from "../webhooks/service.ts";
+import { walkedWork } from "../worker.ts";
 import type { Provider } from "./provider.ts";
 
 /** floe's own engine. */
@@ -44,4 +46,6 @@ export const embedded: Provider = {
   disputes: disputeService,
   webhooks: webhookService,
   catalog: catalogService,
+  // What passes with time is of all domains, and a sandbox does it in its own order.
+  sandbox: sandboxService(walkedWork),
 };

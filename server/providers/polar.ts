@@ -162,6 +162,7 @@ export function polarProvider(config: Config): Provider {
       listDeliveries: (ctx, { query }) => relay(ctx, () => polar.webhooks.listWebhookDeliveries(query as never)),
       redeliver: (ctx, { params }) => relay(ctx, () => polar.webhooks.redeliverWebhookEvent(params.id)),
     },
+    sandbox: { getClock: notMoved, advance: notMoved, listMails: notMoved },
     catalog: { pull: notFiled, plan: notFiled, apply: notFiled, import: notFiled },
     tax: {
       listRegistrations: notTaxed,
@@ -188,6 +189,9 @@ const notTaxed = notHosted("Hosted Polar sells in its own name and collects the 
 const noBought = (): never => {
   throw notFound();
 };
+
+/** Time goes its own way there. */
+const notMoved = notHosted("Hosted Polar has a sandbox of its own, whose clock is not for sellers to move.");
 
 const noCreditNotes = (): never => {
   throw new ApiError("NotPermitted", "Credit notes are made by floe's own engine, not by hosted Polar.");

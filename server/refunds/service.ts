@@ -302,5 +302,5 @@ function settleRefund(
 async function tellSeller(tx: Tx, deps: Deps, row: RefundRow): Promise<void> {
   const name = await findOrganizationName(tx, row.organization_id);
   for (const to of await findMemberEmails(tx, row.organization_id))
-    await queueMail(tx, deps, surplusMail(to, name, row));
+    await queueMail(tx, deps, { ...surplusMail(to, name, row), organization_id: row.organization_id });
 }

@@ -139,7 +139,7 @@ async function settle(tx: Tx, deps: Deps, taken: Taken, { http_code, text }: Rep
       await store.disableEndpoint(tx, endpoint, now);
       const name = await store.findOrganizationName(tx, organization_id);
       for (const to of await store.findMemberEmails(tx, organization_id))
-        await queueMail(tx, deps, disabledMail(to, name, endpoint));
+        await queueMail(tx, deps, { ...disabledMail(to, name, endpoint), organization_id });
       afterCommit(tx, () =>
         deps.log.warn({ endpoint_id, organization_id }, "A webhook endpoint was switched off after ten failed events."),
       );

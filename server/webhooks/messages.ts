@@ -74,6 +74,20 @@ function messageOf(occurrence: Occurrence, organization: string): Message {
   };
 }
 
+/** An event in one line: what happened, and to what. */
+export function sayEvent({ type, data }: Pick<Occurrence, "type" | "data">): string {
+  const subject = [
+    text(at(data, "product", "name")) || text(at(data, "description")) || text(at(data, "name")),
+    money(data, type.startsWith("order.") || type.startsWith("checkout.") ? "total_amount" : "amount"),
+    text(at(data, "customer", "email")) || text(at(data, "customer_email")) || text(at(data, "email")),
+    text(at(data, "status")),
+  ].filter(Boolean);
+  const [kind = "", happened = ""] = type.split(".");
+  const words = `${kind} ${happened}`.replaceAll("_", " ");
+  const title = titles[type] ?? words.charAt(0).toUpperCase() + words.slice(1);
+  return subject.length > 0 ? `${title}: ${subject.join(", ")}` : title;
+}
+
 const discordBody = ({ title, text, facts }: Message, occurrence: Occurrence): object => ({
   content: text.slice(0, discord.content),
   // A product may be called @everyone.

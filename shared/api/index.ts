@@ -17,6 +17,7 @@ import { organizations } from "./organizations.ts";
 import { payments } from "./payments.ts";
 import { products } from "./products.ts";
 import { refunds } from "./refunds.ts";
+import { sandbox } from "./sandbox.ts";
 import { subscriptions } from "./subscriptions.ts";
 import { tax } from "./tax.ts";
 import { webhooks } from "./webhooks.ts";
@@ -45,5 +46,6 @@ export const api = {
   disputes,
   webhooks,
   catalog,
+  sandbox,
 } as const satisfies Contract;
 export type Api = typeof api;

@@ -148,6 +148,8 @@ export const Organization = z.object({
   embed_hosts: z.array(z.string()),
   embed_hosts_enforced: z.boolean(),
   country: z.enum(countries).nullable(),
+  /** Whether it was made to try things out. */
+  sandbox: z.boolean(),
   account_id: z.string().nullable(),
   payout_account_id: z.string().nullable(),
   capabilities: z.object({
@@ -284,6 +286,10 @@ export const OrganizationCreate = z.object({
   ...settable,
   name: z.string().min(3).max(256).trim().min(1).describe("Name shown to buyers."),
   slug: z.string().toLowerCase().pipe(Slug).describe("Its name in addresses; cannot be changed."),
+  sandbox: z
+    .boolean()
+    .optional()
+    .describe("To try things out: takes test cards alone, keeps its mail, and its clock can be moved. For good."),
 });
 
 export const organizations = {

@@ -6,6 +6,7 @@ import { openapiOf, operationIdOf } from "../../server/http/openapi.ts";
 import { orders } from "../../server/orders/tables.ts";
 import { payments } from "../../server/payments/tables.ts";
 import { refunds } from "../../server/refunds/tables.ts";
+import { withClock } from "../../server/sandbox/walk.ts";
 import { api } from "../../shared/api/index.ts";
 import { urlOf } from "../../shared/client.ts";
 import { expandScopes, scopes } from "../../shared/scopes.ts";
@@ -287,6 +288,13 @@ describe("the answers that have a reason of their own", () => {
     const accepted = await call(named("disputes.accept"), { as: seller.key, params });
     expect([accepted.status, (accepted.json as { status?: string }).status]).toEqual([200, "lost"]);
     expect((await call(named("disputes.accept"), { as: seller.key, params })).json.error).toBe("DisputeNotOpenError");
+  });
+
+  test("409 while somebody else moves a sandbox", async () => {
+    const { floe, seller, call } = all;
+    await withClock(floe.deps, seller.organization_id, async () => {
+      expect((await call(named("sandbox.advance"), { as: seller.key })).json.error).toBe("SandboxBusy");
+    });
   });
 
   test("409 where a plan is stale, and where a thing is taken", async () => {

@@ -104,6 +104,7 @@ describe("hosted Polar behind the same API", () => {
       kind: "key",
       organization_id: seller.organization_id,
       clock_offset_ms: 0,
+      sandbox: false,
       scopes: new Set<never>(),
       user_id: null,
       key_id: null,

@@ -16,7 +16,7 @@ import { openJobs } from "../../server/lib/jobs.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
 import { computeTotals } from "../../server/orders/rules.ts";
 import { orders } from "../../server/orders/tables.ts";
-import { openProcessor, openTaxCalculator } from "../../server/processors/open.ts";
+import { openProcessors } from "../../server/processors/open.ts";
 import { embedded } from "../../server/providers/embedded.ts";
 import type { Provider } from "../../server/providers/provider.ts";
 import { reactions } from "../../server/reactions.ts";
@@ -137,18 +137,23 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
   const jobs = openJobs();
   const clock = new TestClock(new Date());
   const time = options.realTime || options.worker ? { now: () => new Date() } : clock;
+  const processors = await openProcessors(config, database.db, time);
   const base: Deps = {
     db: database.db,
     clock: time,
     config,
     jobs,
-    processor: await openProcessor(config, database.db, time),
-    taxCalculator: await openTaxCalculator(config),
+    processor: processors.own,
+    processors,
+    taxCalculator: processors.tax,
+    sandbox: false,
     storage: await openStorage(config, time),
     reactions,
     log,
   };
   const deps: Deps = { ...base, ...options.replace?.(base) };
+  const { processor: own } = deps;
+  deps.processors = { own, tax: deps.taxCalculator, test: own.test ? own : processors.test };
   const auth = createAuth(deps, { keepsBooks, identifyCustomer });
   const app = await buildApp({
     deps,

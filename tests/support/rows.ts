@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { queueMail } from "../../server/lib/mail.ts";
+import { transact } from "../../server/lib/unit-of-work.ts";
 import type { Api } from "../../shared/api/index.ts";
 import { sellableCountries } from "../../shared/countries.ts";
 import { unionCountries } from "../../shared/tax.ts";
@@ -143,6 +145,11 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     return { params: { client_secret: open }, of: { order: bought, invoice: bought, receipt: bought } };
   },
   orders: async (floe, seller) => ({ params: { id: await sellOrder(floe, seller) } }),
+  sandbox: async ({ deps }, { organization_id }) => {
+    const mail = { to: "buyer@example.com", subject: "Paid", paragraphs: ["Thank you."] as const, organization_id };
+    await transact(deps, (tx) => queueMail(tx, { ...deps, sandbox: true }, mail));
+    return { params: {} };
+  },
   subscriptions: async (floe, seller) => ({ params: { id: await subscribe(floe, seller) } }),
   invoices: async (floe, seller) => {
     const order_id = await sellOrder(floe, seller);
@@ -296,6 +303,7 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
     customer_name: "Sample",
     customer_email: "sample@example.com",
   }),
+  "sandbox.advance": () => ({ by: "1minute" }),
   "refunds.create": () => ({ ...refund, order_id: newId(), comment: "By telephone.", metadata: { ticket: 12 } }),
   "catalog.plan": () => ({ document }),
   "catalog.apply": () => ({ document, prune: false }),

@@ -1,0 +1,97 @@
+import type { SandboxClock, sandbox, TimelineEntry } from "../../shared/api/sandbox.ts";
+import type { Service } from "../../shared/contract.ts";
+import { ApiError, invalid, notFound, notPermitted } from "../../shared/errors.ts";
+import { atClockOf, serverClock } from "../lib/clock.ts";
+import { type Ctx, type Deps, organizationOf, organizationsOf } from "../lib/context.ts";
+import { openMail } from "../lib/mail.ts";
+import { pageOf } from "../lib/page.ts";
+import type { RowSweep } from "../lib/sweeps.ts";
+import type { OrganizationRow } from "../organizations/rules.ts";
+import { findOrganization } from "../organizations/store.ts";
+import { sayEvent } from "../webhooks/messages.ts";
+import { planTarget } from "./rules.ts";
+import * as store from "./store.ts";
+import { type HeldClock, walk, withClock } from "./walk.ts";
+
+/** How long one request moves a clock. */
+const walk_ms = 4000;
+/** What happened last, as the clock shows it. */
+const last_events = 100;
+
+/** The operations of sandboxes; what falls due in one is done by the sweeps that are named. */
+export const sandboxService = (sweeps: readonly RowSweep[]): Service<typeof sandbox, Ctx> => ({
+  async getClock(ctx) {
+    const organization_id = organizationOf(ctx);
+    const row = await findOrganization(ctx.db, organization_id);
+    if (!row) throw notFound();
+    const told = await store.findLast(ctx.db, organization_id, last_events);
+    return clockOut(ctx.clock.now(), row.clock_target, told.map(entryOf));
+  },
+  advance: (ctx, { body }) =>
+    hold(ctx, async (row, clock) => {
+      const now = ctx.clock.now();
+      const plan = planTarget(now, row.clock_target, body);
+      if ("fault" in plan) throw invalid(plan.fault);
+      const { target: to } = plan;
+      const deps = depsOf(ctx);
+      const before = await store.findBeginning(ctx.db, row.id, now, deps.clock.now());
+      await clock.set(now, to);
+      const over = performance.now() + walk_ms;
+      const isDone = await walk(deps, sweeps, row.id, clock, { now, to, isOver: () => performance.now() > over });
+      const after = isDone ? to : await currentTime(ctx, row.id);
+      return clockOut(after, isDone ? null : to, timelineOf(after, await store.findSince(ctx.db, row.id, before)));
+    }),
+  async listMails(ctx, { query }) {
+    const { items, total } = await store.listKept(ctx.db, organizationsOf(ctx), query);
+    // Where a secret of the server's is gone, so are the words that it sealed.
+    const opened = items.map((mail) => openMail(ctx.config, mail) ?? { ...mail, text: "", html: "" });
+    return pageOf(opened, total, query);
+  },
+});
+
+/** Do something with a sandbox while nobody else moves it. What takes real money is refused. */
+async function hold<T>(ctx: Ctx, work: (row: OrganizationRow, clock: HeldClock) => Promise<T>): Promise<T> {
+  const organization_id = organizationOf(ctx);
+  if (!ctx.processor.test)
+    throw notPermitted("This organization takes real money, so its time cannot be moved. Make a sandbox for that.");
+  const made = await withClock(depsOf(ctx), organization_id, async (clock) => {
+    const row = await findOrganization(ctx.db, organization_id);
+    if (!row) throw notFound();
+    return { value: await work(row, clock) };
+  });
+  if (!made) throw new ApiError("SandboxBusy", "Another request is moving this sandbox. Try again when it is done.");
+  return made.value;
+}
+
+/** The server's own parts, for work that is not the request's. */
+const depsOf = ({ actor: _, client: __, ip: ___, alongside: ____, ...deps }: Ctx): Deps =>
+  atClockOf(deps, { clock_offset_ms: 0, sandbox: false });
+
+async function currentTime(ctx: Ctx, organization_id: string): Promise<Date> {
+  const row = await findOrganization(ctx.db, organization_id);
+  return new Date(serverClock(ctx.clock).now().getTime() + (row?.clock_offset_ms ?? 0));
+}
+
+const clockOut = (now: Date, to: Date | null, timeline: TimelineEntry[]): SandboxClock => ({
+  now,
+  to,
+  done: to === null,
+  timeline,
+});
+
+function entryOf({ type, data, created_at }: Awaited<ReturnType<typeof store.findLast>>[number]): TimelineEntry {
+  const id = typeof data === "object" && data !== null && "id" in data ? String(data.id) : null;
+  return { at: created_at, type, id, text: sayEvent({ type, data }) };
+}
+
+/** What happened, in the order of its time. */
+function timelineOf(now: Date, { told, kept, failed }: Awaited<ReturnType<typeof store.findSince>>): TimelineEntry[] {
+  const mailed = kept.map(({ id, to, subject, created_at }) => ({
+    at: created_at,
+    type: "mail.kept",
+    id,
+    text: `Mail to ${to}: ${subject}`,
+  }));
+  const broken = failed.map(({ kind, id, error }) => ({ at: now, type: "work.failed", id, text: `${kind}: ${error}` }));
+  return [...told.map(entryOf), ...mailed, ...broken].sort((a, b) => a.at.getTime() - b.at.getTime());
+}

@@ -1,0 +1,83 @@
+import { serverClock } from "../lib/clock.ts";
+import type { Deps } from "../lib/context.ts";
+import { findNext } from "../lib/due.ts";
+import { type RowSweep, runSweeps } from "../lib/sweeps.ts";
+import { holdClock, moveClock, releaseClock } from "../organizations/store.ts";
+
+/** How long, by the server's clock, a seller's due work is left to who holds its clock, if that one is never heard of again. */
+const hold_ms = 60_000;
+
+/** The clock of a seller, while one request alone has to do with what falls due by it. */
+export type HeldClock = {
+  /** Set it, and stay its holder; answers the server's time at that moment. Refused where it was lost meanwhile. */
+  set(at: Date, target?: Date | null): Promise<Date>;
+};
+
+/**
+ * Do work while nobody else does what a seller has due: not the worker of this or another server, and no second request.
+ * What the worker of this server has begun is waited for. `undefined` where another holds it.
+ */
+export async function withClock<T>(
+  deps: Deps,
+  organization_id: string,
+  work: (held: HeldClock) => Promise<T>,
+): Promise<T | undefined> {
+  const { db } = deps;
+  const until = (now: Date) => new Date(now.getTime() + hold_ms);
+  let now = serverClock(deps.clock).now();
+  let held = until(now);
+  if (!(await holdClock(db, organization_id, now, held))) return undefined;
+  try {
+    await deps.jobs.ended(organization_id);
+    return await work({
+      async set(at, target) {
+        now = serverClock(deps.clock).now();
+        const next = until(now);
+        const values = {
+          clock_offset_ms: at.getTime() - now.getTime(),
+          ...(target === undefined ? {} : { clock_target: target }),
+        };
+        if (!(await moveClock(db, organization_id, held, { ...values, clock_held_until: next })))
+          throw new Error(`The clock of ${organization_id} was held for too long, and is in other hands.`);
+        held = next;
+        return now;
+      },
+    });
+  } finally {
+    await releaseClock(db, organization_id, held);
+  }
+}
+
+/**
+ * Walk a seller's clock from `now` to `to`, from one instant at which something falls due to the next: at each the clock is
+ * set, and what is due by then is done, by a clock that stands still meanwhile. Answers whether it has come to the end; if
+ * not, it was told that it is over, and goes on from there when it is called again.
+ */
+export async function walk(
+  deps: Deps,
+  sweeps: readonly RowSweep[],
+  organization_id: string,
+  clock: HeldClock,
+  { now, to, isOver }: { now: Date; to: Date; isOver: () => boolean },
+): Promise<boolean> {
+  const works = sweeps.map(({ name, due }) => ({ name, due: typeof due === "function" ? due(deps) : due }));
+  let instant = now;
+  for (let isFirst = true; ; isFirst = false) {
+    const next = await findNext(deps.db, serverClock(deps.clock).now(), organization_id, works);
+    const [first] = next.map(({ at }) => at.getTime()).sort((a, b) => a - b);
+    if (first === undefined || first > to.getTime()) break;
+    // At least one step is made, so that whoever asks again comes to the end.
+    if (!isFirst && isOver()) return false;
+    if (first > instant.getTime()) instant = new Date(first);
+    const time = await clock.set(instant);
+    const due = new Set(next.filter(({ at }) => at <= instant).map(({ name }) => name));
+    const still = { ...deps, clock: { now: () => time } };
+    await runSweeps(
+      still,
+      sweeps.filter(({ name }) => due.has(name)),
+      { only: organization_id, isOver },
+    );
+  }
+  await clock.set(to, null);
+  return true;
+}

@@ -1,0 +1,53 @@
+import { beforeEach, expect, test } from "vitest";
+import { floe, type Received, standIn } from "./support.ts";
+
+let answers: object[] = [];
+const server = await standIn(() => ({ json: answers.length > 1 ? answers.shift() : answers[0] }));
+const env = { FLOE_SERVER: server.url, FLOE_API_KEY: "floe_key" };
+const entry = (day: number) => ({
+  at: `2027-01-0${day}T09:00:00.000Z`,
+  type: "order.paid",
+  id: `order-${day}`,
+  text: `Order paid: Pro ${day}\u001b[2J`,
+});
+const [half, whole] = [
+  { now: "2027-01-03T09:00:00.000Z", to: "2027-02-01T00:00:00.000Z", done: false, timeline: [entry(1), entry(2)] },
+  { now: "2027-02-01T00:00:00.000Z", to: null, done: true, timeline: [entry(3)] },
+];
+const bodies = () => server.received.map(({ body }: Received) => body);
+
+beforeEach(() => {
+  server.received.length = 0;
+  answers = [half, whole];
+});
+
+test("advance goes on until it is there, and gives a line of JSON for each thing that happened", async () => {
+  const { code, out } = await floe(["advance", "--by", "1month"], { env });
+  expect(code).toBe(0);
+  const lines = out
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as object);
+  expect(lines).toEqual([entry(1), entry(2), entry(3), { now: whole.now, done: true }]);
+  expect(bodies()).toEqual([{ by: "1month" }, { by: "1month" }]);
+  expect(server.received[0]?.path).toBe("/v1/sandbox/clock");
+});
+
+test("a date is its first moment; on a terminal what happened is drawn, and steers nothing", async () => {
+  const { code, out, err } = await floe(["advance", "--to", "2027-02-01"], {
+    env: { ...env, FLOE_PROMPT_DISABLED: "1" },
+    tty: true,
+  });
+  expect(code).toBe(0);
+  expect(bodies()[0]).toEqual({ to: "2027-02-01T00:00:00.000Z" });
+  expect(out).toContain("2027-01-02 09:00:00 │ Order paid: Pro 2�[2J");
+  expect(err).toContain("It is 2027-02-01 00:00:00 UTC.");
+});
+
+test("it takes one measure, and only one that is a date", async () => {
+  for (const flags of [[], ["--to", "2027-02-01", "--by", "1day"], ["--to", "soon"]]) {
+    const { code, err } = await floe(["advance", ...flags], { env });
+    expect([code, err.includes("floe advance --")]).toEqual([64, true]);
+  }
+  expect(server.received).toEqual([]);
+});
