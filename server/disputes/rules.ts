@@ -3,7 +3,7 @@ import type { Order } from "../../shared/api/orders.ts";
 import { formatMoney } from "../../shared/money.ts";
 import { type CustomerRow, customerOut } from "../customers/rules.ts";
 import type { Mail } from "../lib/mail.ts";
-import type { DisputePolicy } from "../organizations/rules.ts";
+import type { DisputePolicy, OrganizationRow } from "../organizations/rules.ts";
 import { disputeOut } from "../refunds/rules.ts";
 import type { disputes } from "./tables.ts";
 
@@ -62,6 +62,16 @@ export const serializeDispute = ({ dispute, customer }: DisputeAggregate, now: D
   case_id: null,
 });
 
+type Settings = Pick<OrganizationRow, "dispute_settings" | "default_presentment_currency">;
+/**
+ * Whether a dispute that has just begun is given in to by itself: it is of less than the seller fights for, all of it. The
+ * limit is in the seller's own currency, and says nothing of amounts in others.
+ */
+export function isTooSmall(seller: Settings, { amount, currency }: { amount: number; currency: string }): boolean {
+  const limit = seller.dispute_settings.auto_accept_below_amount ?? 0;
+  return currency.toLowerCase() === seller.default_presentment_currency.toLowerCase() && amount < limit;
+}
+
 const news: Partial<Record<DisputeStatus, string>> = {
   early_warning: "may be disputed",
   needs_response: "is disputed",
@@ -76,11 +86,15 @@ export function disputeMail(to: string, organization: string, row: KnownDispute)
   const money = formatMoney(row.amount + row.tax_amount, row.currency);
   const due = row.evidence_due_by?.toISOString().slice(0, 10);
   const open: string[] =
-    row.status === "needs_response"
-      ? [`Answer the bank at your card processor${due ? ` by ${due}` : ""}, or give in: floe disputes accept ${row.id}`]
-      : row.status === "early_warning"
-        ? [`A refund now keeps it from becoming a dispute: floe refunds create --order-id ${row.order_id}`]
-        : [];
+    row.status === "needs_response" && row.accepted_at !== null
+      ? ["It is of less than you have disputes accepted for, so it is accepted. There is nothing to do."]
+      : row.status === "needs_response"
+        ? [
+            `Answer the bank at your card processor${due ? ` by ${due}` : ""}, or give in: floe disputes accept ${row.id}`,
+          ]
+        : row.status === "early_warning"
+          ? [`A refund now keeps it from becoming a dispute: floe refunds create --order-id ${row.order_id}`]
+          : [];
   return {
     to,
     subject: `A payment to ${organization} ${what}`,

@@ -23,6 +23,7 @@ import {
   dispute_again_ms,
   disputeMail,
   isAcceptable,
+  isTooSmall,
   type KnownDispute,
   moveDispute,
   serializeDispute,
@@ -125,14 +126,18 @@ async function settleDispute(deps: Deps | Ctx, key: DisputeRow, word: Word): Pro
     const share = row.is_surplus
       ? { amount: word.amount, tax_amount: 0 }
       : splitTotal(order.order, { refundable_amount: 0, refundable_tax_amount: order.order.tax_amount }, word.amount);
-    const isWaiting = row.accepted_at !== null && isAcceptable({ status });
+    const isGivenUp = row.status !== status && isAcceptable({ status }) && isTooSmall(seller, word);
+    const accepted_at = row.accepted_at ?? (isGivenUp ? now : null);
+    const isWaiting = accepted_at !== null && isAcceptable({ status });
     const known = {
       ...row,
       ...share,
       status,
       reason: word.reason,
       evidence_due_by: word.evidence_due_at,
-      due_at: isWaiting ? new Date(now.getTime() + dispute_again_ms) : null,
+      accepted_at,
+      // Nobody has told the processor yet where it is given in to by itself.
+      due_at: isGivenUp ? at_once : isWaiting ? new Date(now.getTime() + dispute_again_ms) : null,
     };
     await store.updateDispute(tx, row, { ...known, modified_at: row.status === null ? null : now });
     if (row.status === status) return;

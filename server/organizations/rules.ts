@@ -22,7 +22,7 @@ const standard = {
     preview_access_enabled: false,
     disputes_enabled: false,
     sso_enabled: false,
-    dispute_auto_accept_enabled: false,
+    dispute_auto_accept_enabled: true,
     compass_enabled: false,
     merchant_migration_enabled: false,
     frame_ancestors_enforced: false,
@@ -111,7 +111,10 @@ export function organizationOut(row: OrganizationRow): Organization {
     default_tax_behavior: row.default_tax_behavior,
     customer_portal_settings: { ...standard.customer_portal_settings, ...row.customer_portal_settings },
     invoice_settings: { ...standard.invoice_settings, ...row.invoice_settings },
-    dispute_settings: { auto_accept_below_amount: null, access: disputePolicyOf(row) },
+    dispute_settings: {
+      auto_accept_below_amount: row.dispute_settings.auto_accept_below_amount ?? null,
+      access: disputePolicyOf(row),
+    },
     embed_hosts: row.embed_hosts,
     embed_hosts_enforced: shown.feature_settings.frame_ancestors_enforced,
     country: row.country,
@@ -184,7 +187,7 @@ export function planUpdate(row: Partial<OrganizationRow>, body: Partial<Update>,
     const sent = body[group];
     if (sent !== undefined) Object.assign(patch, { [group]: { ...row[group], ...defined(sent) } });
   }
-  if (disputes?.access !== undefined) patch.dispute_settings = { ...row.dispute_settings, access: disputes.access };
+  if (disputes !== undefined) patch.dispute_settings = { ...row.dispute_settings, ...defined(disputes) };
   if (portal !== undefined) {
     const had = { ...standard.customer_portal_settings, ...row.customer_portal_settings };
     patch.customer_portal_settings = {

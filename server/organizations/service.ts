@@ -1,6 +1,6 @@
 import type { organizations } from "../../shared/api/organizations.ts";
 import type { Service } from "../../shared/contract.ts";
-import { ApiError, invalid, notFound, notPermitted } from "../../shared/errors.ts";
+import { ApiError, invalid, notFound } from "../../shared/errors.ts";
 import { record } from "../lib/audit.ts";
 import { type Ctx, organizationOf } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
@@ -57,8 +57,6 @@ export const organizationService: Service<typeof organizations, Ctx> = {
     transact(ctx, async (tx) => {
       const row = await lockOrganization(tx, ownId(ctx, params.id));
       if (!row) throw notFound();
-      if (body.dispute_settings?.auto_accept_below_amount)
-        throw notPermitted("Automatic acceptance of disputes is not enabled.");
       const faults = checkUpdate(row, body, ctx.config.media_url);
       if (faults.length > 0) throw invalid(...faults);
       const now = ctx.clock.now();

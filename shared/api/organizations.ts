@@ -141,6 +141,7 @@ export const Organization = z.object({
   customer_portal_settings: OrganizationCustomerPortalSettings,
   invoice_settings: OrganizationInvoiceSettings,
   dispute_settings: z.object({
+    /** A dispute of less, in the default currency, is accepted by itself; null where none is. */
     auto_accept_below_amount: z.int().nullable(),
     /** Whether a buyer keeps what they bought while their bank wants the money back. */
     access: z.enum(disputePolicies),
@@ -247,7 +248,12 @@ export const OrganizationUpdate = z.object({
   invoice_settings: unlessNull(InvoiceSettingsInput).describe("What your invoices say of you."),
   dispute_settings: unlessNull(
     z.object({
-      auto_accept_below_amount: z.int().min(1).max(10_000).nullish(),
+      auto_accept_below_amount: z
+        .int()
+        .min(1)
+        .max(10_000)
+        .nullish()
+        .describe("Accept disputes of less than this by themselves, in minor units of the default currency."),
       access: unlessNull(z.enum(disputePolicies)),
     }),
   ).describe("How disputes are answered, and what becomes of the access to what was bought."),
@@ -261,8 +267,8 @@ export const OrganizationUpdate = z.object({
 /** Names of places on this server, and of those that visitors take for the server's own. */
 export const reservedSlugs: ReadonlySet<string> = new Set(
   `about accept-invitation account admin api app assets auth billing blog buy cdn checkout customer-portal dashboard device
-  docs embed error files floe forgot-password health healthz help internal legal login logout mail media new oauth2 openapi polar
-  portal pricing privacy readyz reference reset-password root security settings sign-in sign-out sign-up signin signup
+  docs documents embed error files floe forgot-password health healthz help internal legal login logout mail media new oauth2
+  openapi polar portal pricing privacy readyz reference reset-password root security settings sign-in sign-out sign-up signin signup
   static status storage support system terms verify-email webhooks well-known www`.split(/\s+/),
 );
 
@@ -334,6 +340,6 @@ export const organizations = {
     params: byId,
     body: OrganizationUpdate,
     response: Organization,
-    errors: ["NotPermitted", "ResourceNotFound"],
+    errors: ["ResourceNotFound"],
   },
 } as const satisfies Resource;

@@ -70,6 +70,44 @@ const subjects = async () => {
   return rows.map(({ subject }) => subject.replace(/^A payment to \S+ \S+ /, ""));
 };
 
+describe("auto_accept_below_amount", () => {
+  const limit = (auto_accept_below_amount: number | null) =>
+    seller.client.organizations.update({
+      params: { id: seller.organization_id },
+      body: { dispute_settings: { auto_accept_below_amount } },
+    });
+
+  test("gives in by itself to what is of less, once, tells the processor until it has taken note, and says so", async () => {
+    const changed = await limit(2000);
+    expect(changed.dispute_settings).toEqual({ auto_accept_below_amount: 2000, access: "until_lost" });
+    const order_id = await sellOrder(floe, seller);
+    failures = [() => Promise.reject(new Error("The line is down."))];
+    const id = await disputeOrder(floe, seller, order_id);
+    expect((await get(id)).status).toBe("needs_response");
+    floe.clock.advance(dispute_again_ms + 60_000);
+    await floe.runJobs();
+    expect([(await get(id)).status, (await orderOf(order_id)).access]).toEqual(["lost", "withheld"]);
+    expect(await subjects()).toEqual(["is disputed", "was lost to a dispute"]);
+    await expect(seller.client.disputes.accept({ params: { id } })).rejects.toThrow("not open");
+  });
+
+  test("leaves what is of as much or more, in another currency, or open since before; null takes it away", async () => {
+    const before = await disputeOrder(floe, seller, await sellOrder(floe, seller));
+    await limit(1900);
+    const same = await disputeOrder(floe, seller, await sellOrder(floe, seller));
+    await limit(10_000);
+    const inDollars = await sellOrder(floe, seller);
+    await seller.client.organizations.update({
+      params: { id: seller.organization_id },
+      body: { default_presentment_currency: "eur" },
+    });
+    const foreign = await disputeOrder(floe, seller, inDollars);
+    await floe.runJobs();
+    for (const id of [before, same, foreign]) expect((await get(id)).status).toBe("needs_response");
+    expect((await limit(null)).dispute_settings.auto_accept_below_amount).toBeNull();
+  });
+});
+
 describe("a dispute", () => {
   test("is heard of, read, shown on the order, and told to the members", async () => {
     const order_id = await sellOrder(floe, seller);

@@ -254,6 +254,30 @@ describe("a refund", () => {
     expect(await given(id)).toEqual([1000]);
   });
 
+  test("RFD-04: where a balance paid in part and a first card was declined, the card that paid gets what it brought, and no more", async () => {
+    const id = await sellTaxed();
+    const { db } = floe.deps;
+    // Of 12.50 the customer's balance has paid 5.00, and of two attempts the second went through.
+    await db.update(orders).set({ applied_balance_amount: -500 }).where(eq(orders.id, id));
+    const [paid] = await db.update(payments).set({ amount: 750 }).where(eq(payments.order_id, id)).returning();
+    if (!paid) throw new Error("There is no payment.");
+    await db.update(testIntents).set({ amount: 750 }).where(eq(testIntents.payment_id, paid.id));
+    const declined = { id: newId(), status: "failed" as const, processor_id: "pi_declined" };
+    await db.insert(payments).values({ ...paid, ...declined, amount: 1250 });
+    expect(await orderOf(id)).toMatchObject({ refundable_amount: 500, refundable_tax_amount: 250 });
+    const parts = [await give(id, 200), await give(id, 300)];
+    expect(parts.map(({ amount, tax_amount }) => [amount, tax_amount])).toEqual([
+      [200, 50],
+      [300, 200],
+    ]);
+    expect(asked.map((one) => [one.intent_processor_id, one.amount])).toEqual([
+      [paid.processor_id, 250],
+      [paid.processor_id, 500],
+    ]);
+    expect(await standing(id)).toEqual(["refunded", 500, 250, 0, 0]);
+    await expect(give(id, 1)).rejects.toThrow("refunded already");
+  });
+
   test("RFD-09, RFD-11, RFD-13: that comes back is taken off the order again, to the last cent, and off the balance", async () => {
     const id = await sellTaxed();
     const { customer_id, currency } = await orderOf(id);
