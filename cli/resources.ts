@@ -265,7 +265,18 @@ export const looks: Record<string, Look | false> = {
       "current_period_end:date",
       "id:key",
     ],
-    examples: { list: ["floe subscriptions list --status active"] },
+    names: { delete: "revoke" },
+    examples: {
+      list: ["floe subscriptions list --status active"],
+      create: ["floe subscriptions create --product-id News --customer-id ada@example.com"],
+      update: [
+        "floe subscriptions update ID --product-id Pro --proration-behavior invoice",
+        "floe subscriptions update ID --seats 12",
+        "floe subscriptions update ID --discount-id LAUNCH20",
+      ],
+      revoke: ["floe subscriptions revoke ID"],
+      preview: ["floe subscriptions preview ID --product-id Pro --proration-behavior invoice"],
+    },
   },
   // Documents are fetched by commands of orders and refunds.
   invoices: false,

@@ -3,7 +3,6 @@ export const statusOf = {
   PaymentError: 400,
   BadRequest: 400,
   NotASeatBasedSubscription: 400,
-  SeatsAlreadyAssigned: 400,
   RevokeSubscriptionBenefitsProhibited: 400,
   Unauthorized: 401,
   invalid_token: 401,

@@ -8,10 +8,13 @@ import { isLimited, isRedeemable } from "./rules.ts";
 import { countTaken, deleteRedemption, insertRedemption, lockDiscount } from "./store.ts";
 
 /** Who takes it. `card`: what tells the card that they pay with from others, where anybody knows. */
-type Taker = { checkout_id: string; order_id: string; customer_id: string; email: string; card: string | null };
+type Taker = { customer_id: string; email: string; card: string | null } & (
+  | { checkout_id: string; order_id: string }
+  | { subscription_id: string }
+);
 
 /**
- * Take a discount for a checkout that is confirmed, or refuse (DSC-11, DSC-12, DSC-15). One with a limit is locked first and
+ * Take a discount for a checkout that is confirmed, or for a subscription that is given it, or refuse (DSC-11, DSC-12, DSC-15). One with a limit is locked first and
  * looked at again: of many who want the last one, one gets it. One without a limit is taken without a lock.
  */
 export async function redeemDiscount(tx: Tx, ctx: Ctx, found: LimitedDiscount, taker: Taker): Promise<void> {
@@ -34,4 +37,8 @@ export async function redeemDiscount(tx: Tx, ctx: Ctx, found: LimitedDiscount, t
 
 /** Give back the discount that a checkout took, because nothing came of it (DSC-13). */
 export const releaseDiscount = (tx: Tx, { organization_id, id }: RowKey): Promise<void> =>
-  deleteRedemption(tx, organization_id, id);
+  deleteRedemption(tx, organization_id, { checkout_id: id });
+
+/** Give back the discount that a subscription was to be given, because the change was not made. */
+export const releaseFromSubscription = (tx: Tx, { organization_id, id }: RowKey, discount_id: string): Promise<void> =>
+  deleteRedemption(tx, organization_id, { subscription_id: id, discount_id });

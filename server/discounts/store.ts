@@ -151,17 +151,32 @@ export async function countTaken(
   const [row] = await tx
     .select({ taken: sql<number>`count(*)::int`.mapWith(Number) })
     .from(r)
-    .innerJoin(orders, followKey(r.order_id, orders))
-    .where(and(eq(r.organization_id, organization_id), eq(r.discount_id, id), theirs, ne(orders.status, "refunded")));
+    .leftJoin(orders, followKey(r.order_id, orders))
+    .where(
+      and(
+        eq(r.organization_id, organization_id),
+        eq(r.discount_id, id),
+        theirs,
+        or(isNull(orders.status), ne(orders.status, "refunded")),
+      ),
+    );
   return row?.taken ?? 0;
 }
 
 /** Give back what a checkout took, if it took one (DSC-13). */
-export async function deleteRedemption(tx: Tx, organization_id: string, checkout_id: string): Promise<void> {
+export async function deleteRedemption(
+  tx: Tx,
+  organization_id: string,
+  by: { checkout_id: string } | { subscription_id: string; discount_id: string },
+): Promise<void> {
   const r = discountRedemptions;
+  const taken =
+    "checkout_id" in by
+      ? eq(r.checkout_id, by.checkout_id)
+      : and(eq(r.subscription_id, by.subscription_id), eq(r.discount_id, by.discount_id));
   const [gone] = await tx
     .delete(r)
-    .where(and(eq(r.organization_id, organization_id), eq(r.checkout_id, checkout_id)))
+    .where(and(eq(r.organization_id, organization_id), taken))
     .returning();
   if (gone?.is_counted) await count(tx, { organization_id, id: gone.discount_id }, -1);
 }

@@ -76,8 +76,10 @@ export const discountRedemptions = pgTable(
   {
     ...owned(),
     discount_id: uuid().notNull(),
-    checkout_id: uuid().notNull(),
-    order_id: uuid().notNull(),
+    /** The checkout and the order that it was taken for; of one that a subscription was given later, the subscription (DSC-14). */
+    checkout_id: uuid(),
+    order_id: uuid(),
+    subscription_id: uuid(),
     customer_id: uuid().notNull(),
     /** The address as it is compared: small, without what follows a plus (DSC-15). */
     email_key: text().notNull(),

@@ -7,6 +7,7 @@ import * as checkouts from "../../shared/api/checkouts.ts";
 import * as customFields from "../../shared/api/custom-fields.ts";
 import * as customerSessions from "../../shared/api/customer-sessions.ts";
 import * as customers from "../../shared/api/customers.ts";
+import * as derivations from "../../shared/api/derivations.ts";
 import * as discounts from "../../shared/api/discounts.ts";
 import * as disputes from "../../shared/api/disputes.ts";
 import * as files from "../../shared/api/files.ts";
@@ -45,6 +46,7 @@ const modules = [
     customFields,
     customerSessions,
     customers,
+    derivations,
     discounts,
     disputes,
     files,

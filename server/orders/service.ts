@@ -167,6 +167,7 @@ export async function withdrawOrder(tx: Tx, ctx: Deps | Ctx, { order, ...parts }
   const gone = {
     status: moveOrder(order, "void"),
     terms: "withdrawn",
+    period_start: null,
     next_payment_attempt_at: null,
     modified_at: now,
   };

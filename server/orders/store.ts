@@ -237,6 +237,12 @@ const balanceOf = ({ organization_id, customer_id, currency }: Account) =>
     eq(customerBalances.currency, currency),
   );
 
+/** The balance of a customer as it stands. */
+export async function findBalance(db: Database, account: Account): Promise<number> {
+  const [row] = await db.select().from(customerBalances).where(balanceOf(account));
+  return row?.amount ?? 0;
+}
+
 /** The balance of an order's customer, kept from changing until the transaction ends; nothing where there never was one. */
 export async function lockBalance(tx: Tx, account: Account): Promise<number> {
   const [row] = await tx.select().from(customerBalances).where(balanceOf(account)).for("no key update");

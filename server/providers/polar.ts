@@ -122,6 +122,10 @@ export function polarProvider(config: Config): Provider {
     subscriptions: {
       list: (ctx, { query }) => relay(ctx, () => polar.subscriptions.list(query as never)),
       get: (ctx, { params }) => relay(ctx, () => polar.subscriptions.get(params.id)),
+      create: (ctx, { body }) => relay(ctx, () => polar.subscriptions.create(body as never)),
+      update: (ctx, { params, body }) => relay(ctx, () => polar.subscriptions.update(params.id, body as never)),
+      delete: (ctx, { params }) => relay(ctx, () => polar.subscriptions.revoke(params.id)),
+      preview: notHosted("A change of a subscription is previewed by floe's own engine, not by hosted Polar."),
     },
     orders: {
       list: (ctx, { query }) => relay(ctx, () => polar.orders.list(query as never)),

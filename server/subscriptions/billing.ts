@@ -135,7 +135,13 @@ export async function writePlan(
     entries.map((line) => ({ id: newId(now), organization_id, created_at: now, subscription_id, line })),
   );
   const { product, prices } = choice ?? aggregate;
-  const after = { ...aggregate, row, product, prices, discount: discount === null ? null : aggregate.discount };
+  const after = {
+    ...aggregate,
+    row,
+    product,
+    prices,
+    discount: discount === undefined ? aggregate.discount : discount,
+  };
   for (const type of events) await emitSubscription(tx, ctx, type, after);
   tellState(tx, ctx, aggregate);
   return after;
@@ -154,9 +160,12 @@ export async function carryOut(
   ctx: Deps | Ctx,
   ground: Ground,
   plan: Plan,
-  seller: TaxedSeller,
+  { seller, waiting }: { seller: TaxedSeller; waiting: readonly string[] },
 ): Promise<{ aggregate: SubscriptionAggregate; charge: Charge | null }> {
-  const after = await writePlan(tx, ctx, ground, plan);
+  const ends = plan.patch.ended_at != null;
+  const from = ends ? { ...ground, aggregate: { ...ground.aggregate, retries: [] } } : ground;
+  const after = await writePlan(tx, ctx, from, plan);
+  if (ends) await withdrawAll(tx, ctx, after, waiting);
   const { bill } = plan;
   if (!bill) return { aggregate: after, charge: null };
   const quote = quoteFor(ground, plan, bill, seller, ctx.clock.now());
@@ -233,12 +242,17 @@ export async function noteFailure(
 async function endUnpaid(tx: Tx, ctx: Deps | Ctx, aggregate: SubscriptionAggregate): Promise<void> {
   const ground = { aggregate: { ...aggregate, retries: [] }, entries: [], pending: null };
   const after = await writePlan(tx, ctx, ground, planEnd(ground, ctx.clock.now()));
-  await withdrawWaiting(tx, ctx, after);
+  await withdrawAll(tx, ctx, after, await store.findWaiting(tx, after.row));
 }
 
-/** Void all orders of a subscription that wait for their money, those of a change among them. */
-export async function withdrawWaiting(tx: Tx, ctx: Deps | Ctx, { row }: SubscriptionAggregate): Promise<void> {
-  for (const id of await store.findWaiting(tx, row)) {
+/** Void these orders of a subscription: nobody waits for their money any more. */
+export async function withdrawAll(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { row }: SubscriptionAggregate,
+  ids: readonly string[],
+): Promise<void> {
+  for (const id of ids) {
     const whole = await lockOrder(tx, row.organization_id, id);
     if (whole) await withdrawOrder(tx, ctx, whole);
   }
@@ -284,7 +298,7 @@ async function takeStep(tx: Tx, ctx: Deps | Ctx, { organization_id, id }: RowKey
     return { goesOn: true, charge: await tryAgain(tx, ctx, found, retry) };
   const ground = await loadGround(tx, found);
   const plan = row.status === "paused" ? planResume(ground, now) : planCycle(ground, now);
-  const { charge } = await carryOut(tx, ctx, ground, plan, seller);
+  const { charge } = await carryOut(tx, ctx, ground, plan, { seller, waiting: found.waiting });
   return { goesOn: true, charge };
 }
 

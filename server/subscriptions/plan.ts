@@ -34,7 +34,7 @@ export type Choice = { product: PricedProduct; prices: PaidPrice[]; seats: numbe
 /** A subscription, what waits to be billed with its next order, and what it changes to with its next period. */
 export type Ground = {
   aggregate: SubscriptionAggregate;
-  entries: readonly EntryRow[];
+  entries: readonly Pick<EntryRow, "id" | "line">[];
   pending: Choice | null;
 };
 
@@ -52,14 +52,15 @@ export type Bill = {
 export type Plan = {
   patch: Partial<SubscriptionRow>;
   choice: Choice | null;
-  discount?: null;
+  /** The discount from now on; absent: as it was. */
+  discount?: DiscountRow | null;
   entries: LineTerms[];
   bill: Bill | null;
   events: Event[];
 };
 
-type Times = { start: Date; end: Date };
-const periodOf = ({ start, end }: Times) => ({ start: start.toISOString(), end: end.toISOString() });
+export type Times = { start: Date; end: Date };
+export const periodOf = ({ start, end }: Times) => ({ start: start.toISOString(), end: end.toISOString() });
 export const choiceOf = ({ product, prices, row }: SubscriptionAggregate): Choice => ({
   product,
   prices,
@@ -92,7 +93,7 @@ export const payPrices = (
 const staticLines = (choice: Choice, times: Times): LineTerms[] =>
   choice.prices.flatMap((price) => linesOf(price, choice)).map((line) => ({ ...line, period: periodOf(times) }));
 
-const termsIn = (discount: DiscountRow | null, currency: string): DiscountTerms | null =>
+export const termsIn = (discount: DiscountRow | null, currency: string): DiscountTerms | null =>
   (discount && discountTermsIn(discount, currency)) ?? null;
 
 /** What a period costs before tax, after the discount (SUB-04). */
@@ -108,7 +109,7 @@ export const quoteBill = (
   tax: TaxTreatment,
 ): Quote => computeQuote({ currency, seats, lines: bill.lines, discount: bill.discount, tax });
 
-const intervalOf = ({ product }: Choice, row: SubscriptionRow): { interval: Interval; count: number } =>
+export const intervalOf = ({ product }: Choice, row: SubscriptionRow): { interval: Interval; count: number } =>
   product.recurring_interval === null
     ? { interval: row.recurring_interval, count: row.recurring_interval_count }
     : { interval: product.recurring_interval, count: product.recurring_interval_count ?? 1 };
@@ -121,7 +122,11 @@ export function isExpired(discount: DiscountRow, applied_at: Date, start: Date):
 }
 
 /** The columns of what a subscription is paid for. */
-const columnsOf = (choice: Choice, row: SubscriptionRow, discount: DiscountRow | null): Partial<SubscriptionRow> => {
+export const columnsOf = (
+  choice: Choice,
+  row: SubscriptionRow,
+  discount: DiscountRow | null,
+): Partial<SubscriptionRow> => {
   const { interval, count } = intervalOf(choice, row);
   return {
     product_id: choice.product.id,
@@ -174,7 +179,7 @@ function beginPeriod({ aggregate, entries, pending }: Ground, start: Date, ancho
 }
 
 /** What is left to be billed when nothing more comes. */
-const lastBill = (entries: readonly EntryRow[]): Bill | null =>
+const lastBill = (entries: Ground["entries"]): Bill | null =>
   entries.length === 0
     ? null
     : {
@@ -237,5 +242,28 @@ export function planResume(ground: Ground, now: Date): Plan {
     ...plan,
     patch: { ...plan.patch, status: "active", paused_at: null, resumes_at: null },
     events: ["subscription.updated", "subscription.active", "subscription.resumed"],
+  };
+}
+
+/** A trial ends now instead of later: the first period that is paid begins (SUB-45). */
+export function planTrialEnd(ground: Ground, now: Date): Plan {
+  const plan = beginPeriod(ground, now, now.getUTCDate());
+  return {
+    ...plan,
+    patch: { ...plan.patch, status: "active", trial_end: now },
+    events: ["subscription.cycled", "subscription.updated"],
+  };
+}
+
+/** The same subscription after a plan, as the next one is made from it. */
+export function follow({ aggregate, entries }: Ground, plan: Plan): Ground {
+  const row = { ...aggregate.row, ...plan.patch };
+  const { product, prices } = plan.choice ?? aggregate;
+  const discount = plan.discount === undefined ? aggregate.discount : plan.discount;
+  const billed = new Set(plan.bill?.entry_ids);
+  return {
+    aggregate: { ...aggregate, row, product, prices, discount },
+    entries: [...entries.filter(({ id }) => !billed.has(id)), ...plan.entries.map((line) => ({ id: "", line }))],
+    pending: null,
   };
 }

@@ -1,5 +1,6 @@
 import type { CustomerRow } from "../customers/rules.ts";
 import { emitState } from "../customers/service.ts";
+import { releaseFromSubscription } from "../discounts/redemption.ts";
 import { findKept } from "../discounts/store.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { rowFromJson } from "../lib/rows.ts";
@@ -9,7 +10,7 @@ import { lockOrder } from "../orders/store.ts";
 import type { FailedPayment } from "../payments/settlement.ts";
 import { findMethodOfOrder } from "../payments/store.ts";
 import { findPrices, findProduct } from "../products/store.ts";
-import { noteFailure, withdrawWaiting, writePlan } from "./billing.ts";
+import { noteFailure, withdrawAll, writePlan } from "./billing.ts";
 import { type Plan, planEnd } from "./plan.ts";
 import { findDueTime, isBillable, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { startSubscription } from "./service.ts";
@@ -87,7 +88,9 @@ async function applyChange(
   });
   const choice = product ? { product, prices, seats: patch.seats ?? null } : null;
   await store.billEntries(tx, order, changes.entry_ids);
-  const plan = { ...none, choice, patch, events: ["subscription.updated" as const] };
+  const given = patch.discount_id ? await findKept(tx, order.organization_id, [patch.discount_id]) : [];
+  const discount = patch.discount_id === undefined ? {} : { discount: given[0] ?? null };
+  const plan = { ...none, ...discount, choice, patch, events: ["subscription.updated" as const] };
   return writePlan(tx, ctx, { aggregate, entries: [], pending: null }, plan, { change_order_id: null });
 }
 
@@ -129,6 +132,8 @@ export async function hearFailure(tx: Tx, ctx: Deps | Ctx, { order, reason, trig
   if (changes) {
     await withdrawOrder(tx, ctx, whole);
     const { row, retries } = found;
+    const { discount_id } = changes.patch as Partial<SubscriptionRow>;
+    if (discount_id) await releaseFromSubscription(tx, row, discount_id);
     if (row.change_order_id === order.id)
       await store.updateSubscription(tx, row, { change_order_id: null, due_at: findDueTime(row, retries) });
     return;
@@ -145,6 +150,6 @@ export async function endOfCustomer(tx: Tx, ctx: Deps | Ctx, customer: CustomerR
     if (!found) continue;
     const ground = { aggregate: { ...found, retries: [] }, entries: [], pending: null };
     await writePlan(tx, ctx, ground, planEnd(ground, ctx.clock.now()), { change_order_id: null });
-    await withdrawWaiting(tx, ctx, found);
+    await withdrawAll(tx, ctx, found, found.waiting);
   }
 }

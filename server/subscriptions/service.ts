@@ -1,16 +1,26 @@
-import type { subscriptions } from "../../shared/api/subscriptions.ts";
+import type { z } from "zod";
+import type { SubscriptionCreate, subscriptions } from "../../shared/api/subscriptions.ts";
 import type { Interval } from "../../shared/calendar.ts";
 import type { Service } from "../../shared/contract.ts";
-import { notFound } from "../../shared/errors.ts";
-import type { Quote } from "../../shared/pricing.ts";
+import { type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
+import { computeQuote, type Quote, untaxed } from "../../shared/pricing.ts";
 import { emailKey } from "../customers/rules.ts";
+import { findCustomer } from "../customers/store.ts";
 import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
+import { transact } from "../lib/unit-of-work.ts";
+import { isFree, planLines } from "../products/lines.ts";
 import type { PriceRow } from "../products/rules.ts";
+import { findProduct } from "../products/store.ts";
+import { tellState } from "./billing.ts";
+import { changeSubscription, previewChange } from "./change.ts";
+import { payPrices } from "./plan.ts";
 import { planStart, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { emitSubscription, serializeSubscription } from "./serialize.ts";
 import * as store from "./store.ts";
+
+type Create = z.output<typeof SubscriptionCreate>;
 
 /** What a subscription is begun with. */
 export type NewSubscription = Pick<SubscriptionAggregate, "customer" | "product" | "discount"> &
@@ -80,4 +90,48 @@ export const subscriptionService: Service<typeof subscriptions, Ctx> = {
     if (!found) throw notFound();
     return serializeSubscription(found, ctx.config);
   },
+  create: (ctx, { body }) =>
+    transact(ctx, async (tx) => serializeSubscription(await giveSubscription(tx, ctx, body), ctx.config)),
+  update: (ctx, { params, body }) => changeSubscription(ctx, params.id, body),
+  delete: (ctx, { params }) => changeSubscription(ctx, params.id, { revoke: true, quote: undefined }),
+  preview: (ctx, { params, body }) => previewChange(ctx, params.id, body),
 };
+
+/** Subscribe a customer to what costs nothing (SUB-08). */
+async function giveSubscription(tx: Tx, ctx: Ctx, body: Create): Promise<SubscriptionAggregate> {
+  const organization_id = organizationOf(ctx);
+  const { product_id, customer_id, external_customer_id, metadata } = body;
+  const place = customer_id === undefined ? "external_customer_id" : "customer_id";
+  const key = customer_id === undefined ? { external_id: external_customer_id ?? "" } : { id: customer_id };
+  const customer = await findCustomer(tx, organization_id, key);
+  const product = await findProduct(tx, organization_id, product_id);
+  const faults: Fault[] = [];
+  const refuse = (msg: string) => faults.push(fault(["product_id"], msg, "value_error", product_id));
+  if (!product) refuse("Product does not exist.");
+  else if (product.is_archived) refuse("Product is archived.");
+  else if (product.recurring_interval === null) refuse("Product is not a recurring product.");
+  else if (product.prices.length === 0 || !product.prices.every(isFree))
+    refuse("Product is not free. The customer has to go through a checkout.");
+  if (!customer)
+    faults.push(fault([place], "Customer does not exist.", "value_error", customer_id ?? external_customer_id));
+  if (!customer || !product || faults.length > 0) throw invalid(...faults);
+  const currency = product.prices[0]?.price_currency ?? "usd";
+  const prices = product.prices.filter(({ price_currency }) => price_currency === currency);
+  const seats = prices.find((price) => price.seat_tiers)?.seat_tiers?.minimum_seats ?? null;
+  const lines = prices.flatMap((price) => planLines(price, { product, seats, chosen: () => ({ rule: "free" }) }));
+  const row = await startSubscription(tx, ctx, {
+    customer,
+    product,
+    discount: null,
+    prices,
+    quote: computeQuote({ currency, seats, lines, discount: null, tax: untaxed }),
+    trial_end: null,
+    checkout_id: null,
+    payment_method_id: null,
+    metadata,
+    custom_field_data: {},
+    upgrades: null,
+  });
+  tellState(tx, ctx, { customer });
+  return { row, customer, product, discount: null, prices: payPrices(prices, { product, seats }), retries: [] };
+}

@@ -5,6 +5,7 @@ import {
   ids,
   instant,
   many,
+  metadata,
   metadataFilter,
   metadataOut,
   page,
@@ -13,8 +14,9 @@ import {
   sorting,
 } from "../contract.ts";
 import { Customer } from "./customers.ts";
+import { Derivation } from "./derivations.ts";
 import { DiscountBase } from "./discounts.ts";
-import { customFieldData, interval, stored } from "./fields.ts";
+import { customFieldData, id, interval, stored, unlessNull } from "./fields.ts";
 import { Meter } from "./meters.ts";
 import { ProductPrice } from "./prices.ts";
 import { Product } from "./products.ts";
@@ -113,6 +115,112 @@ export const Subscription = z.object({
 });
 export type Subscription = z.output<typeof Subscription>;
 
+/** Subscribe a customer to what costs nothing; what costs something is bought in a checkout. */
+export const SubscriptionCreate = z
+  .object({
+    product_id: id.describe("The product to subscribe to: one that costs nothing."),
+    customer_id: id.optional().describe("The customer who subscribes."),
+    external_customer_id: z.string().min(1).max(256).optional().describe("The customer, by your own id of them."),
+    metadata: metadata.default(() => ({})).describe("Your own keys and values."),
+  })
+  .refine((body) => (body.customer_id === undefined) !== (body.external_customer_id === undefined), {
+    message: "Name the customer, by customer_id or by external_customer_id.",
+    path: ["customer_id"],
+    params: { type: "missing" },
+  });
+
+const prorationBehaviors = ["invoice", "prorate", "next_period", "reset"] as const;
+const proration_behavior = unlessNull(z.enum(prorationBehaviors)).describe(
+  "What becomes of the rest of the period: charged now, with the next order, changed with the next period, or a new period now.",
+);
+const quote = unlessNull(z.string().max(500)).describe(
+  "The quote of a preview of this change: it is charged exactly so, or refused with 409.",
+);
+const reasons = {
+  customer_cancellation_reason: z.enum(cancellationReasons).nullish().describe("Why the customer goes."),
+  customer_cancellation_comment: z.string().max(10_000).nullish().describe("What the customer says about it."),
+};
+const limit_int = 2_147_483_647;
+
+/** One change of a subscription, of one of these kinds. */
+export const SubscriptionUpdate = z.union([
+  z.strictObject({
+    metadata: metadata.optional().describe("Your own keys and values."),
+    product_id: unlessNull(id).describe("Another product, or new prices of the same."),
+    proration_behavior,
+    discount_id: id.nullish().describe("Another discount, from the next period on; null takes it away."),
+    trial_end: unlessNull(z.union([instant, z.literal("now")])).describe("When the trial ends: a time, or now."),
+    quote,
+  }),
+  z.strictObject({
+    seats: z.int().min(-limit_int).max(limit_int).describe("How many seats."),
+    proration_behavior,
+    quote,
+  }),
+  z.strictObject({ current_billing_period_end: instant.describe("When the period ends that runs."), quote }),
+  z.strictObject({
+    cancel_at_period_end: z.boolean().describe("Whether it ends with its period."),
+    ...reasons,
+    quote,
+  }),
+  z.strictObject({ revoke: z.literal(true).describe("End it now."), ...reasons, quote }),
+  z.strictObject({
+    pause_at_period_end: z.boolean().describe("Whether it pauses when its period ends."),
+    resumes_at: instant.nullish().describe("When it goes on by itself."),
+    quote,
+  }),
+  z.strictObject({ resume: z.literal(true).describe("Go on now, with a new period."), quote }),
+  z.strictObject({ pending_update: z.null().describe("Forget what would change with the next period."), quote }),
+  z.strictObject({ payment_method_id: id.describe("The card that is charged from now on."), quote }),
+]);
+
+/** What is charged at one time, and what it is for. */
+const charge = {
+  derivation: Derivation,
+  applied_balance_amount: z.int(),
+  /** What the card is charged with; too little for a card is owed, and asked for later. */
+  due_amount: z.int(),
+};
+
+/** What a change would do, without doing it. */
+export const SubscriptionPreview = z.object({
+  /** To be sent with the change, which is then charged exactly so, or refused. */
+  quote: z.string(),
+  currency: z.string(),
+  /** What is charged now; null where nothing is. */
+  charge: z.object(charge).nullable(),
+  /** What is billed with the next order. */
+  later: z.array(z.object({ label: z.string(), amount: z.int() })),
+  /** How the subscription stands afterwards. */
+  after: z.object({
+    status: z.enum(subscriptionStatuses),
+    product_id: z.uuid(),
+    seats: z.int().nullable(),
+    amount: z.int(),
+    recurring_interval: interval,
+    recurring_interval_count: z.int(),
+    discount_id: z.uuid().nullable(),
+    current_period_start: instant,
+    current_period_end: instant,
+    trial_end: instant.nullable(),
+    cancel_at_period_end: z.boolean(),
+    pause_at_period_end: z.boolean(),
+    /** The product and the seats that it changes to with the next period. */
+    pending_product_id: z.uuid().nullable(),
+    pending_seats: z.int().nullable(),
+  }),
+});
+export type SubscriptionPreview = z.output<typeof SubscriptionPreview>;
+
+const refusals = [
+  "ResourceNotFound",
+  "BadRequest",
+  "NotASeatBasedSubscription",
+  "AlreadyCanceledSubscription",
+  "InactiveSubscription",
+  "ResourceUnavailable",
+] as const;
+
 export const subscriptions = {
   list: {
     method: "GET",
@@ -145,5 +253,46 @@ export const subscriptions = {
     params: byId,
     response: Subscription,
     errors: ["ResourceNotFound"],
+  },
+  create: {
+    method: "POST",
+    path: "/v1/subscriptions/",
+    summary: "Subscribe a customer to what costs nothing",
+    scopes: ["subscriptions:write"],
+    body: SubscriptionCreate,
+    response: Subscription,
+    status: 201,
+  },
+  update: {
+    method: "PATCH",
+    path: "/v1/subscriptions/:id",
+    summary: "Change a subscription",
+    scopes: ["subscriptions:write"],
+    params: byId,
+    body: SubscriptionUpdate,
+    response: Subscription,
+    errors: [...refusals, "PaymentFailed", "SubscriptionLocked", "QuoteChanged", "DiscountRedemptionLimitReached"],
+    external: true,
+  },
+  delete: {
+    method: "DELETE",
+    path: "/v1/subscriptions/:id",
+    summary: "End a subscription now",
+    scopes: ["subscriptions:write"],
+    params: byId,
+    response: Subscription,
+    errors: ["ResourceNotFound", "AlreadyCanceledSubscription", "SubscriptionLocked"],
+    audit: "subscription.revoked",
+    confirm: "End this subscription now? What the customer has of it is taken back at once, and nothing is refunded.",
+  },
+  preview: {
+    method: "POST",
+    path: "/v1/subscriptions/:id/preview",
+    summary: "See what a change of a subscription would do",
+    scopes: ["subscriptions:read"],
+    params: byId,
+    body: SubscriptionUpdate,
+    response: SubscriptionPreview,
+    errors: refusals,
   },
 } as const satisfies Resource;

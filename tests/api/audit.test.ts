@@ -131,8 +131,8 @@ describe("changes over /v1", () => {
         "products.create": book,
         "customers.create": { email: `audit-${key}@example.com` },
         "checkouts.create": { products: [(await rowOf.products(floe, seller)).params.id] },
-        ...(resource === "refunds"
-          ? { "refunds.create": (await freshOf["refunds.create"]?.(floe, seller))?.body }
+        ...(resource === "refunds" || resource === "subscriptions"
+          ? { [`${resource}.create`]: (await freshOf[`${resource}.create`]?.(floe, seller))?.body }
           : {}),
         "webhooks.createEndpoint": { url: "http://127.0.0.1:9/hook", format: "raw", events: ["order.paid"] },
       };

@@ -7,6 +7,7 @@ import { orders } from "../../server/orders/tables.ts";
 import { payments } from "../../server/payments/tables.ts";
 import { refunds } from "../../server/refunds/tables.ts";
 import { withClock } from "../../server/sandbox/walk.ts";
+import { subscriptions } from "../../server/subscriptions/tables.ts";
 import { api } from "../../shared/api/index.ts";
 import { urlOf } from "../../shared/client.ts";
 import { expandScopes, scopes } from "../../shared/scopes.ts";
@@ -321,6 +322,33 @@ describe("the answers that have a reason of their own", () => {
     }
   });
 
+  test("a subscription that changes, that has ended, and of which nothing can be charged", async () => {
+    const { floe, seller, call } = all;
+    const { params } = await rowOf.subscriptions(floe, seller);
+    const as = seller.key;
+    const ask = async (name: string, body?: object) =>
+      (await call(named(`subscriptions.${name}`), { as, params, ...(body ? { body } : {}) })).json.error;
+    const price = { amount_type: "fixed" as const, price_amount: 1900 };
+    const dear = { name: "Club", recurring_interval: "month" as const, prices: [price] };
+    const product = await seller.client.products.create({ body: dear });
+    for (const name of ["update", "preview"]) {
+      expect(await ask(name, { seats: 2 })).toBe("NotASeatBasedSubscription");
+      expect(await ask(name, { resume: true })).toBe("BadRequest");
+    }
+    expect(await ask("update", { product_id: product.id, proration_behavior: "reset" })).toBe("PaymentFailed");
+    expect(await ask("update", { metadata: {}, quote: "none" })).toBe("QuoteChanged");
+    const row = eq(subscriptions.id, params.id ?? "");
+    await floe.deps.db.update(subscriptions).set({ change_order_id: newId() }).where(row);
+    expect(await ask("update", { revoke: true })).toBe("SubscriptionLocked");
+    expect(await ask("delete")).toBe("SubscriptionLocked");
+    await floe.deps.db.update(subscriptions).set({ change_order_id: null }).where(row);
+    expect(await ask("update", { revoke: true })).toBeUndefined();
+    for (const name of ["update", "preview"]) {
+      expect(await ask(name, { cancel_at_period_end: false })).toBe("ResourceUnavailable");
+      expect(await ask(name, { cancel_at_period_end: true })).toBe("AlreadyCanceledSubscription");
+    }
+  });
+
   test("there is no document of what is not sold, or not given back (ORD-22)", async () => {
     const { floe, seller, call } = all;
     const { db } = floe.deps;
@@ -366,7 +394,9 @@ describe.each(operations.filter(({ op }) => op.method === "DELETE"))("$title", (
     const params = all.paramsOf(entry, await rowOf[entry.resource](all.floe, owner));
     const statuses = [];
     for (let tries = 0; tries < 2; tries += 1) statuses.push((await all.call(entry, { as: owner.key, params })).status);
-    expect(statuses).toEqual([entry.op.status ?? 200, 404]);
+    // What has ended is still there.
+    const gone = entry.op.errors?.includes("AlreadyCanceledSubscription") ? 403 : 404;
+    expect(statuses).toEqual([entry.op.status ?? 200, gone]);
   });
 });
 

@@ -305,6 +305,8 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
   }),
   "sandbox.advance": () => ({ by: "1minute" }),
   "refunds.create": () => ({ ...refund, order_id: newId(), comment: "By telephone.", metadata: { ticket: 12 } }),
+  "subscriptions.create": (product_id) => ({ product_id, external_customer_id: "row-1", metadata: { tier: "pro" } }),
+  "subscriptions.preview": () => ({ cancel_at_period_end: true }),
   "catalog.plan": () => ({ document }),
   "catalog.apply": () => ({ document, prune: false }),
   "catalog.import": (product_id, number) => ({
@@ -324,6 +326,12 @@ export const freshOf: Record<
     seller: Seller,
   ) => Promise<{ params?: Record<string, string>; query?: Record<string, string>; body?: object }>
 > = {
+  "subscriptions.create": async (_, { client }) => {
+    const prices = [{ amount_type: "free" as const }];
+    const product = await client.products.create({ body: { name: "News", recurring_interval: "month", prices } });
+    const customer = await client.customers.create({ body: { email: "given@example.com" } });
+    return { body: { product_id: product.id, customer_id: customer.id } };
+  },
   "catalog.pull": async () => ({ query: { catalog: "sample" } }),
   "tax.rates": async () => ({ query: { country: "DE" } }),
   // What the usual document describes looks like what other tests have made.

@@ -2,10 +2,19 @@
 import { and, asc, eq, gt } from "drizzle-orm";
 import { events } from "../../server/lib/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
+import { executeSetup } from "../../server/payments/setups.ts";
+import { paymentSetups } from "../../server/payments/tables.ts";
+import { beginSetup, newOrder } from "./attempts.ts";
 import type { Floe, Seller } from "./floe.ts";
 import { payment } from "./rows.ts";
 
 type Body = Record<string, unknown>;
+type Preview = {
+  quote: string;
+  charge: { due_amount: number; derivation: { lines: { label: string; amount: number }[] } } | null;
+  later: { label: string; amount: number }[];
+  after: Body;
+};
 type Said = { error?: string; detail: { loc: (string | number)[]; msg: string }[] };
 
 /** What these cards do when they are charged while their owner is away. */
@@ -89,6 +98,15 @@ export async function openShop(floe: Floe, at: string, settings: Body = {}) {
       if (!order?.subscription_id) throw new Error("Nothing was begun.");
       return order.subscription_id;
     },
+    /** A customer leaves a card; answers its id. */
+    async leaves(customer_id: string, card: string): Promise<string> {
+      const order = await newOrder(floe, seller, { customer_id });
+      const setup = await beginSetup(floe, order, card);
+      await executeSetup(floe.deps, setup);
+      const [left] = await floe.deps.db.select().from(paymentSetups).where(eq(paymentSetups.id, setup.id));
+      if (!left?.payment_method_id) throw new Error("The card was not kept.");
+      return left.payment_method_id;
+    },
     get: (id: string) => client.subscriptions.get({ params: { id } }),
     /** Change a subscription; answers it, or the name of the refusal. */
     async changes(id: string, body: Body): Promise<string> {
@@ -96,6 +114,10 @@ export async function openShop(floe: Floe, at: string, settings: Body = {}) {
       if (status === 200) return "done";
       const where = Array.isArray(json.detail) ? ` ${json.detail.map(({ loc }) => loc.slice(1).join(".")).join()}` : "";
       return `${status} ${json.error}${where}`;
+    },
+    /** What a change would do. */
+    async previews(id: string, body: Body) {
+      return (await accepted("POST", `/v1/subscriptions/${id}/preview`, body)) as unknown as Preview;
     },
     /** How a subscription stands, in a line. */
     async state(id: string): Promise<string> {

@@ -1,0 +1,119 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { z } from "zod";
+import type { SubscriptionPreview, SubscriptionUpdate } from "../../shared/api/subscriptions.ts";
+import { computeAmount, type Quote } from "../../shared/pricing.ts";
+import type { Config } from "../config.ts";
+import { findDiscount } from "../discounts/store.ts";
+import type { Database } from "../lib/context.ts";
+import { meetBalance } from "../orders/service.ts";
+import type { OrganizationRow } from "../organizations/rules.ts";
+import { organizationOut } from "../organizations/rules.ts";
+import { findProduct } from "../products/store.ts";
+import type { TaxedSeller } from "../tax/rules.ts";
+import { loadGround, quoteFor } from "./billing.ts";
+import type { Ground } from "./plan.ts";
+import type { SubscriptionAggregate } from "./rules.ts";
+import { type Decision, planUpdate } from "./update.ts";
+
+type Update = z.output<typeof SubscriptionUpdate>;
+/** What an update comes to at a time: the plan, and what is charged for it now. */
+export type Evaluation = Decision & {
+  ground: Ground;
+  at: Date;
+  charge: { quote: Quote; met: ReturnType<typeof meetBalance> } | null;
+};
+
+/** How long a quote can be sent with its change: what is left of a period is less with every moment. */
+const valid_ms = 15 * 60 * 1000;
+
+const prorationOf = (seller: OrganizationRow) => organizationOut(seller).subscription_settings.proration_behavior;
+
+/** Decide about an update at a time. `readBalance`: what the customer has. Nothing is written. */
+export async function evaluate(
+  db: Database,
+  aggregate: SubscriptionAggregate,
+  body: Update,
+  { seller, at, readBalance }: { seller: TaxedSeller; at: Date; readBalance(): Promise<number> },
+): Promise<Evaluation> {
+  const { organization_id } = aggregate.row;
+  const ground = await loadGround(db, aggregate);
+  const { product_id, discount_id } = { product_id: undefined, discount_id: undefined, ...body };
+  const named = {
+    product: product_id ? await findProduct(db, organization_id, product_id) : undefined,
+    discount: discount_id ? await findDiscount(db, organization_id, discount_id) : undefined,
+    proration: prorationOf(seller.seller),
+  };
+  const decision = planUpdate(ground, body, named, at);
+  const { bill } = decision.plan;
+  if (!bill) return { ...decision, ground, at, charge: null };
+  const quote = quoteFor(ground, decision.plan, bill, seller, at);
+  return { ...decision, ground, at, charge: { quote, met: meetBalance(quote, await readBalance()) } };
+}
+
+/** What an update would do, in words of the wire, without the quote. */
+function describe({ ground, plan, charge }: Evaluation): Omit<SubscriptionPreview, "quote"> {
+  const row = { ...ground.aggregate.row, ...plan.patch };
+  return {
+    currency: row.currency,
+    charge: charge && {
+      derivation: charge.quote,
+      applied_balance_amount: charge.met.applied_balance_amount,
+      due_amount: charge.met.due_amount,
+    },
+    later: plan.entries.map(({ label, source }) => ({ label, amount: computeAmount(source) })),
+    after: {
+      status: row.status,
+      product_id: row.product_id,
+      seats: row.seats,
+      amount: row.amount,
+      recurring_interval: row.recurring_interval,
+      recurring_interval_count: row.recurring_interval_count,
+      discount_id: row.discount_id,
+      current_period_start: row.current_period_start,
+      current_period_end: row.current_period_end,
+      trial_end: row.trial_end,
+      cancel_at_period_end: row.cancel_at_period_end,
+      pause_at_period_end: row.pause_at_period_end,
+      pending_product_id: row.pending_update?.product_id ?? null,
+      pending_seats: row.pending_update?.seats ?? null,
+    },
+  };
+}
+
+/** A signature over a change, the time it was computed for, and all that it comes to. */
+function sign(evaluation: Evaluation, body: Update, { secret }: Pick<Config, "secret">): string {
+  const { ground, at } = evaluation;
+  const terms = [ground.aggregate.row.id, { ...body, quote: undefined }, at.getTime(), describe(evaluation)];
+  return createHmac("sha256", secret)
+    .update(`change ${JSON.stringify(terms)}`)
+    .digest("base64url");
+}
+
+/** What an update would do, with the quote that it can be sent with. */
+export const previewOf = (
+  evaluation: Evaluation,
+  body: Update,
+  config: Pick<Config, "secret">,
+): SubscriptionPreview => ({
+  quote: `${evaluation.at.getTime().toString(36)}.${sign(evaluation, body, config)}`,
+  ...describe(evaluation),
+});
+
+/** The time that a quote was computed for; undefined where it is too old, or none. */
+export function timeOfQuote(quote: string, now: Date): Date | undefined {
+  const time = Number.parseInt(quote.split(".")[0] ?? "", 36);
+  const age = now.getTime() - time;
+  return age >= 0 && age <= valid_ms ? new Date(time) : undefined;
+}
+
+/** Whether a quote is of exactly this. */
+export function isQuoteOf(
+  quote: string,
+  evaluation: Evaluation,
+  body: Update,
+  config: Pick<Config, "secret">,
+): boolean {
+  const wanted = Buffer.from(previewOf(evaluation, body, config).quote);
+  const given = Buffer.from(quote);
+  return wanted.length === given.length && timingSafeEqual(wanted, given);
+}

@@ -1,0 +1,154 @@
+import { addInterval } from "../../shared/calendar.ts";
+import { sumOf } from "../../shared/money.ts";
+import {
+  computeAmount,
+  type Discounted,
+  type DiscountTerms,
+  type LineTerms,
+  spreadDiscount,
+} from "../../shared/pricing.ts";
+import type { PriceRow } from "../products/rules.ts";
+import {
+  type Bill,
+  type Choice,
+  choiceOf,
+  columnsOf,
+  type Event,
+  type Ground,
+  intervalOf,
+  type Plan,
+  periodOf,
+  planTrialEnd,
+  type Times,
+  termsIn,
+} from "./plan.ts";
+import type { SubscriptionAggregate, SubscriptionRow } from "./rules.ts";
+
+export type Proration = "invoice" | "prorate" | "reset";
+
+/** Prices that are given back, and asked for, in part; use, gifts and what a buyer chose are not (SUB-36). */
+const isProrated = ({ amount_type }: PriceRow): boolean => amount_type === "fixed" || amount_type === "seat_based";
+
+/** What each price costs, and its share of a discount. */
+function discountPrices({ prices }: Choice, terms: DiscountTerms | null): (Discounted & { id: string })[] {
+  const some = prices.filter(isProrated);
+  const shares = spreadDiscount(
+    some.map(({ amount }) => amount),
+    terms,
+  );
+  return some.map(({ id, amount }, index) => ({ id, amount, discount_amount: shares[index] ?? 0 }));
+}
+
+const nothing: Discounted = { amount: 0, discount_amount: 0 };
+const ms = (from: Date, to: Date): number => to.getTime() - from.getTime();
+const date = new Intl.DateTimeFormat("en-US", { dateStyle: "medium", timeZone: "UTC" });
+const during = ({ start, end }: Times): string => `From ${date.format(start)} to ${date.format(end)}`;
+
+/** Lines that ask for or give back nothing are left out. */
+const withAmount = (lines: LineTerms[]): LineTerms[] => lines.filter(({ source }) => computeAmount(source) !== 0);
+
+const partly = (
+  label: string,
+  times: Times,
+  source: { id: string | null; before: Discounted; after: Discounted; part: number; whole: number },
+  cut: "rounded" | "truncated" = "rounded",
+): LineTerms => {
+  const { id, ...terms } = source;
+  const plain = ({ amount, discount_amount }: Discounted) => ({ amount, discount_amount });
+  return {
+    label,
+    product_price_id: id,
+    proration: true,
+    source: { ...terms, before: plain(terms.before), after: plain(terms.after), rule: "prorated", cut },
+    period: periodOf(times),
+  };
+};
+
+/** The discount of the period that runs: one that was given since is good from the next (SUB-38, SUB-44). */
+const discountNow = ({ row, discount }: SubscriptionAggregate): DiscountTerms | null =>
+  row.discount_applied_at === null ? null : termsIn(discount, row.currency);
+
+/** What is given back for the rest of the period, and what is asked for instead (SUB-36, SUB-37). */
+function exchangeLines(aggregate: SubscriptionAggregate, to: Choice, now: Date, fresh: Times | null): LineTerms[] {
+  const { row, product } = aggregate;
+  const terms = discountNow(aggregate);
+  const rest = { start: now, end: row.current_period_end };
+  const share = { part: ms(now, row.current_period_end), whole: ms(row.current_period_start, row.current_period_end) };
+  const old = share.part > 0 ? discountPrices(choiceOf(aggregate), terms) : [];
+  const asked = fresh ?? rest;
+  const shareAfter = fresh ? { part: 1, whole: 1 } : share;
+  return withAmount([
+    ...old.map(({ id, ...before }) =>
+      partly(`Remaining time on ${product.name} — ${during(rest)}`, rest, { id, before, after: nothing, ...share }),
+    ),
+    ...(shareAfter.part > 0 ? discountPrices(to, terms) : []).map(({ id, ...after }) =>
+      partly(`${to.product.name} — ${during(asked)}`, asked, { id, before: nothing, after, ...shareAfter }),
+    ),
+  ]);
+}
+
+/** Other seats for the rest of the period: one line, of what they cost more or less (SUB-47). */
+function seatLines(aggregate: SubscriptionAggregate, to: Choice, now: Date): LineTerms[] {
+  const { row, product } = aggregate;
+  const share = { part: ms(now, row.current_period_end), whole: ms(row.current_period_start, row.current_period_end) };
+  if (share.part <= 0) return [];
+  const terms = discountNow(aggregate);
+  const total = (choice: Choice): Discounted => {
+    const prices = discountPrices(choice, terms);
+    const sum = (field: keyof Discounted) => sumOf(prices.map((price) => price[field]));
+    return { amount: sum("amount"), discount_amount: sum("discount_amount") };
+  };
+  const id = to.prices.find(({ amount_type }) => amount_type === "seat_based")?.id ?? null;
+  const label = `${product.name} (${row.seats} → ${to.seats} seats)`;
+  const rest = { start: now, end: row.current_period_end };
+  const terms_of_line = { id, before: total(choiceOf(aggregate)), after: total(to), ...share };
+  return withAmount([partly(label, rest, terms_of_line, "truncated")]);
+}
+
+/**
+ * A subscription changes to another product, other prices or other seats now: what that comes to for the rest of the period is
+ * billed now or with the next order. Where the length of periods changes, or is asked to begin anew, a period begins now.
+ */
+export function planChange(ground: Ground, to: Choice, behavior: Proration, now: Date): Plan {
+  const { aggregate, entries } = ground;
+  const { row, discount } = aggregate;
+  const { interval, count } = intervalOf(to, row);
+  const columns = { ...columnsOf(to, row, discount), pending_update: null };
+  const events: Event[] = ["subscription.updated"];
+  if (row.status === "trialing") return planTrialChange(ground, to, columns, now);
+  const isAnew = behavior === "reset" || interval !== row.recurring_interval || count !== row.recurring_interval_count;
+  const fresh = isAnew ? { start: now, end: addInterval(now, interval, count) } : null;
+  const isSeats = fresh === null && to.product.id === aggregate.product.id && to.seats !== row.seats;
+  const lines = isSeats ? seatLines(aggregate, to, now) : exchangeLines(aggregate, to, now, fresh);
+  const patch = fresh
+    ? { ...columns, anchor_day: now.getUTCDate(), current_period_start: fresh.start, current_period_end: fresh.end }
+    : columns;
+  if (behavior === "prorate" && !fresh) return { patch, choice: to, entries: lines, bill: null, events };
+  const whole = [...lines, ...entries.map(({ line }) => line)];
+  const bill: Bill | null =
+    whole.length === 0
+      ? null
+      : {
+          billing_reason: "subscription_update",
+          lines: whole,
+          // Each line has had its share of it (ORD-09).
+          discount: null,
+          period_start: fresh && now,
+          entry_ids: entries.map(({ id }) => id),
+        };
+  return { patch, choice: to, entries: [], bill, events };
+}
+
+/** A change in a trial costs nothing; its end is that of the new product's trial, which may be past already (SUB-42, SUB-48). */
+function planTrialChange(ground: Ground, to: Choice, columns: Partial<SubscriptionRow>, now: Date): Plan {
+  const { row, product } = ground.aggregate;
+  const { trial_interval, trial_interval_count } = to.product;
+  const plan: Plan = { patch: columns, choice: to, entries: [], bill: null, events: ["subscription.updated"] };
+  if (to.product.id === product.id) return plan;
+  const end =
+    trial_interval && trial_interval_count
+      ? addInterval(row.trial_start ?? row.started_at, trial_interval, trial_interval_count)
+      : now;
+  if (end <= now) return planTrialEnd({ ...ground, pending: to }, now);
+  return { ...plan, patch: { ...columns, trial_end: end, current_period_end: end, anchor_day: end.getUTCDate() } };
+}
