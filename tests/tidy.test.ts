@@ -34,6 +34,7 @@ const own_rooms: Record<string, RegExp> = {
   webhooks: /^messages$/,
   customers: /^tax-ids$/,
   products: /^(price-rules|lines)$/,
+  orders: /^balances$/,
   tax: /^(computed|rates|registrations|territories)$/,
   payments: /^(settlement|setups|methods|notices)$/,
   discounts: /^redemption$/,

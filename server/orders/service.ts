@@ -14,6 +14,7 @@ import { pageOf } from "../lib/page.ts";
 import { defineSignal, signal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { atEnd, transact } from "../lib/unit-of-work.ts";
+import { addToBalance, lockBalance } from "./balances.ts";
 import {
   applyBalance,
   assertQuote,
@@ -124,7 +125,7 @@ export async function billOrder(
   parts: Omit<OrderAggregate, "order" | "items">,
 ): Promise<OrderAggregate> {
   const { organization_id, customer_id, quote } = wanted;
-  const balance = await store.lockBalance(tx, { organization_id, customer_id, currency: quote.currency });
+  const balance = await lockBalance(tx, { organization_id, customer_id, currency: quote.currency });
   const { applied_balance_amount, is_paid } = meetBalance(quote, balance);
   const written = await writeOrder(tx, ctx, { ...wanted, applied_balance_amount });
   const whole = { ...written, ...parts };
@@ -155,7 +156,7 @@ export function meetBalance({ total_amount, currency }: Quote, balance: number) 
 
 async function moveBalance(tx: Tx, order: OrderRow, now: Date, sign: 1 | -1 = 1): Promise<void> {
   const change = balanceChange(order) * sign;
-  if (change !== 0) await store.addToBalance(tx, order, change, now);
+  if (change !== 0) await addToBalance(tx, order, change, now);
 }
 
 /**
@@ -290,9 +291,9 @@ export async function refundOrder(
   await emit(tx, ctx, order.organization_id, "order.updated", answer);
   if (total > 0) await emit(tx, ctx, order.organization_id, "order.refunded", answer);
   await recordMove(tx, ctx, total > 0 ? "order.refunded" : "order.refund_reversed", order, Math.abs(total));
-  const balance = await store.lockBalance(tx, order);
+  const balance = await lockBalance(tx, order);
   const moved = total > 0 ? -Math.max(0, Math.min(balance, total)) : balance_amount;
-  if (moved !== 0) await store.addToBalance(tx, order, moved, ctx.clock.now());
+  if (moved !== 0) await addToBalance(tx, order, moved, ctx.clock.now());
   return { balance_amount: total > 0 ? -moved : 0 };
 }
 

@@ -10,7 +10,7 @@ import { organization } from "../organizations/tables.ts";
 import { products } from "../products/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
 import type { ExportedOrder, OrderAggregate, OrderItemRow, OrderRow } from "./rules.ts";
-import { customerBalances, invoiceCounters, orderItems, orders, receiptCounters } from "./tables.ts";
+import { invoiceCounters, orderItems, orders, receiptCounters } from "./tables.ts";
 
 /** Which orders are meant. */
 export type OrderFilter = {
@@ -227,38 +227,6 @@ export async function updateOrder(
   const [row] = await tx.update(orders).set(patch).where(matchKey(orders, { organization_id, id })).returning();
   if (!row) throw new Error(`The order ${id} is gone.`);
   return row;
-}
-
-type Account = Pick<OrderRow, "organization_id" | "customer_id" | "currency">;
-const balanceOf = ({ organization_id, customer_id, currency }: Account) =>
-  and(
-    eq(customerBalances.organization_id, organization_id),
-    eq(customerBalances.customer_id, customer_id),
-    eq(customerBalances.currency, currency),
-  );
-
-/** The balance of a customer as it stands. */
-export async function findBalance(db: Database, account: Account): Promise<number> {
-  const [row] = await db.select().from(customerBalances).where(balanceOf(account));
-  return row?.amount ?? 0;
-}
-
-/** The balance of an order's customer, kept from changing until the transaction ends; nothing where there never was one. */
-export async function lockBalance(tx: Tx, account: Account): Promise<number> {
-  const [row] = await tx.select().from(customerBalances).where(balanceOf(account)).for("no key update");
-  return row?.amount ?? 0;
-}
-
-/** Add to the balance of an order's customer, or take from it. */
-export async function addToBalance(tx: Tx, order: OrderRow, change: number, now: Date): Promise<void> {
-  const { organization_id, customer_id, currency } = order;
-  await tx
-    .insert(customerBalances)
-    .values({ organization_id, customer_id, currency, amount: change, modified_at: now })
-    .onConflictDoUpdate({
-      target: [customerBalances.organization_id, customerBalances.customer_id, customerBalances.currency],
-      set: { amount: sql`${customerBalances.amount} + ${change}::int`, modified_at: now },
-    });
 }
 
 /** Those of these orders whose buyers are still to be told that they are paid; from here on they are not. */
