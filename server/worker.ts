@@ -9,7 +9,7 @@ import { redemptionCount } from "./discounts/jobs.ts";
 import { disputeFollowing } from "./disputes/jobs.ts";
 import { fileSweeps } from "./files/jobs.ts";
 import { idempotencyCleaning } from "./http/idempotency.ts";
-import { confirmations, invoicePrinting } from "./invoices/jobs.ts";
+import { confirmations, exportCollecting, invoicePrinting } from "./invoices/jobs.ts";
 import type { Deps } from "./lib/context.ts";
 import { reviveDeadLetters } from "./lib/due.ts";
 import { mailCleaning, mailDelivery, warnOfUnsentMail } from "./lib/mail.ts";
@@ -40,6 +40,7 @@ export const dueWork: readonly Sweep[] = [
   deliveries,
   mailDelivery,
   confirmations,
+  exportCollecting,
   invoicePrinting,
   answerMoves([renameOrderAnswers, renameCheckoutAnswers]),
 ];

@@ -68,6 +68,10 @@ const document = (pick: (all: typeof import("./documents.ts")) => VerbModule["ad
 /** Commands written by hand that stand in a group of the contract, by group and name. */
 export const verbs: Record<string, Record<string, () => Promise<VerbModule>>> = {
   files: { upload: () => import("./files-upload.ts") },
-  orders: { invoice: document((all) => all.addInvoice), receipt: document((all) => all.addReceipt) },
+  orders: {
+    invoice: document((all) => all.addInvoice),
+    receipt: document((all) => all.addReceipt),
+    invoices: async () => ({ add: (await import("./invoices.ts")).addInvoices }),
+  },
   refunds: { "credit-note": document((all) => all.addCreditNote) },
 };

@@ -74,6 +74,19 @@ async function save(context: Context, kind: Kind, id: string, output: string | u
 
 /** Save what is at an address that is its own permission: whole or not at all. */
 async function fetchTo(context: Context, address: string, output: string | undefined): Promise<void> {
+  const response = await openAt(context, address);
+  if (output === "-") {
+    for await (const part of response) context.io.stdout.write(part as Buffer);
+    return;
+  }
+  const [, named = "document.pdf"] = /filename="([\w.-]+)"/.exec(response.headers["content-disposition"] ?? "") ?? [];
+  const path = output ?? named;
+  await saveWhole(path, response);
+  context.say(`Saved ${path}\n`);
+}
+
+/** The bytes at an address of a document. */
+export async function openAt(context: Context, address: string) {
   const { response } = await open({
     method: "GET",
     url: new URL(address),
@@ -86,12 +99,5 @@ async function fetchTo(context: Context, address: string, output: string | undef
     response.resume();
     throw new Fault("error", `the file store answered ${response.statusCode}`, { hint: "Try again." });
   }
-  if (output === "-") {
-    for await (const part of response) context.io.stdout.write(part as Buffer);
-    return;
-  }
-  const [, named = "document.pdf"] = /filename="([\w.-]+)"/.exec(response.headers["content-disposition"] ?? "") ?? [];
-  const path = output ?? named;
-  await saveWhole(path, response);
-  context.say(`Saved ${path}\n`);
+  return response;
 }

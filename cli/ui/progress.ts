@@ -9,20 +9,20 @@ const bar_width = 24;
 const line_steps = 10;
 
 type Phase = {
-  /** Begin to count, from nothing or from so many bytes; `what` is said beside the bar. */
+  /** Begin to count, from nothing or from so many; `what` is said beside the bar. */
   start(what: string, from?: number): void;
-  add(bytes: number): void;
+  add(more: number): void;
   /** Take the bar away. */
   end(): void;
 };
 
-/** Show the progress of `name`, which is over at `total` bytes, through one or several phases. */
-export function progress(context: Context, name: string, total: number): Phase {
+/** Show the progress of `name`, which is over at `total` bytes (or what `say` makes of them), through one or several phases. */
+export function progress(context: Context, name: string, total: number, say = bytesReadable): Phase {
   const { isTTY, columns = 80 } = context.io.stderr;
   let phase = "";
   let done = 0;
   let steps = 0;
-  const far = (): string => `${Math.floor((done / total) * 100)} % of ${bytesReadable(total)}`;
+  const far = (): string => `${Math.floor((done / total) * 100)} % of ${say(total)}`;
   const draw = (): void => {
     const filled = Math.floor((done / total) * bar_width);
     const bar = "█".repeat(filled) + "░".repeat(bar_width - filled);
@@ -34,8 +34,8 @@ export function progress(context: Context, name: string, total: number): Phase {
       [phase, done, steps] = [what && `${what} `, from, 0];
       if (isTTY) draw();
     },
-    add(bytes) {
-      done += bytes;
+    add(more) {
+      done += more;
       if (isTTY) return draw();
       const reached = Math.floor((done / total) * line_steps);
       if (reached > steps) context.say(`${plain(name)}: ${far()}\n`);

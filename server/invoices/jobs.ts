@@ -1,9 +1,9 @@
 import { sql } from "drizzle-orm";
 import type { Sweep } from "../lib/sweeps.ts";
 import { orders } from "../orders/tables.ts";
-import { confirmDue, printDue, printing } from "./service.ts";
+import { collectDue, collecting, confirmDue, printDue, printing } from "./service.ts";
 import { takeDueInvoice } from "./store.ts";
-import { invoices } from "./tables.ts";
+import { invoiceExports, invoices } from "./tables.ts";
 
 /** How long one may be under way before another server takes it up. */
 const again_ms = 3 * 60_000;
@@ -28,6 +28,22 @@ export const confirmations: Sweep = {
       rows[0].organization_id,
       rows.map(({ id }) => id),
     ),
+};
+
+/** Exports whose orders are still to be found. */
+export const exportCollecting: Sweep = {
+  name: collecting,
+  every_ms: 1000,
+  due: {
+    table: invoiceExports,
+    id: invoiceExports.id,
+    organization_id: invoiceExports.organization_id,
+    at: invoiceExports.due_at,
+    where: sql`${invoiceExports.due_at} is not null`,
+  },
+  parallel: 2,
+  share: 1,
+  work: (deps, [key]) => collectDue(deps, key),
 };
 
 /** Documents that were asked for, or whose contents may have changed. One thread prints them, one after the other. */

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { InvoiceExport } from "../../shared/api/invoices.ts";
 import { allocate, fractionOf } from "../../shared/money.ts";
 import { computeTotals, isPaid, type OrderAggregate, type OrderRow } from "../orders/rules.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
@@ -6,7 +7,7 @@ import type { PaymentRow } from "../payments/rules.ts";
 import type { RefundRow } from "../refunds/rules.ts";
 import type { RegistrationRow } from "../tax/rules.ts";
 import { type InvoiceDocument, type InvoiceTax, type Party, printable } from "./document.ts";
-import type { invoices } from "./tables.ts";
+import type { invoiceExports, invoices } from "./tables.ts";
 import { languageFor, wordsOf } from "./words.ts";
 
 export type InvoiceRow = typeof invoices.$inferSelect;
@@ -170,8 +171,23 @@ export const fileNameOf = (number: string): string => `${number}.pdf`;
 /** The series of an organization's credit notes. */
 export const seriesOf = (slug: string): string => `${slug.toUpperCase()}-CN`;
 
+/** An export as it is answered. */
+export function exportOut(row: typeof invoiceExports.$inferSelect, total: number, done: number): InvoiceExport {
+  const { id, created_at, modified_at, organization_id, created_after, created_before, skipped } = row;
+  return {
+    ...{ id, created_at, modified_at, organization_id, created_after, created_before, skipped, total, done },
+    customer_id: row.customer_ids,
+    product_id: row.product_ids,
+    status: row.due_at !== null ? "collecting" : done < total ? "printing" : "done",
+  };
+}
+
 /** Whether an order is or was sold, and says to whom: its invoice can be printed (ORD-22). */
-export const hasInvoice = ({ status, billing_name, billing_address }: OrderRow): boolean =>
+export const hasInvoice = ({
+  status,
+  billing_name,
+  billing_address,
+}: Pick<OrderRow, "status" | "billing_name" | "billing_address">): boolean =>
   status !== "draft" && status !== "void" && Boolean(billing_name?.trim()) && billing_address !== null;
 
 /** Where the picture of an address of ours is kept. */

@@ -7,11 +7,13 @@ import { serverClock } from "../lib/clock.ts";
 import { type Ctx, type Deps, organizationOf, type Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { queueMail } from "../lib/mail.ts";
+import { pageOf } from "../lib/page.ts";
 import { Relayed } from "../lib/relayed.ts";
+import type { RowKey } from "../lib/rows.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import type { OrderAggregate, OrderRow } from "../orders/rules.ts";
 import { markInvoiced } from "../orders/service.ts";
-import { findOrder, takeConfirmations } from "../orders/store.ts";
+import { findOrder, nextOrders, takeConfirmations } from "../orders/store.ts";
 import { findOrganization } from "../organizations/store.ts";
 import { findPaymentOf } from "../refunds/store.ts";
 import { loadRegistrations } from "../tax/store.ts";
@@ -21,6 +23,7 @@ import { printDocument } from "./printer.ts";
 import {
   describeDocument,
   digestDocument,
+  exportOut,
   fileNameOf,
   formatOf,
   hasInvoice,
@@ -32,8 +35,13 @@ import {
 import * as store from "./store.ts";
 import { type Language, languageFor, type Waiting, wordsOf } from "./words.ts";
 
-/** The name of the sweep that prints, as it is woken. */
+/** The names of the sweeps that print, and that collect what an export is of, as they are woken. */
 export const printing = "invoices.print";
+export const collecting = "invoices.collect";
+
+/** A person waits for it: it goes before what an export has in the queue. */
+const at_once = new Date(0);
+const collected_at_once = 200;
 
 /** An order that can have documents, or the refusal. */
 async function findSold(ctx: Ctx, id: string): Promise<OrderAggregate> {
@@ -66,8 +74,8 @@ async function schedule(ctx: Ctx, place: store.Place, numbered: string | { serie
   await transact(ctx, async (tx) => {
     const now = ctx.clock.now();
     ctx.jobs.wake(tx, printing);
-    if (made) return store.scheduleInvoice(tx, made, now);
-    const row = { ...place, id: newId(now), created_at: now, due_at: now };
+    if (made) return store.scheduleInvoice(tx, made, at_once);
+    const row = { ...place, id: newId(now), created_at: now, due_at: at_once };
     if (typeof numbered === "string") {
       await store.insertInvoice(tx, { ...row, number: numbered });
       return;
@@ -187,6 +195,41 @@ export const invoiceService: Service<typeof operations, Ctx> = {
     const seller = await findOrganization(ctx.db, refund.organization_id);
     await schedule(ctx, place, { series: seriesOf(seller?.slug ?? "") });
   },
+  createExport: (ctx, { body }) =>
+    transact(ctx, async (tx) => {
+      const now = ctx.clock.now();
+      const { created_after = null, created_before = null, customer_id = null, product_id = null } = body;
+      const row = await store.insertExport(tx, {
+        id: newId(now),
+        organization_id: organizationOf(ctx),
+        created_at: now,
+        created_after,
+        created_before,
+        customer_ids: customer_id,
+        product_ids: product_id,
+        due_at: now,
+      });
+      ctx.jobs.wake(tx, collecting);
+      return exportOut(row, 0, 0);
+    }),
+  async getExport(ctx, { params }) {
+    const found = await store.findExport(ctx.db, { organization_id: organizationOf(ctx), id: params.id });
+    if (!found) throw notFound();
+    return exportOut(found.row, found.total, found.done);
+  },
+  async listExported(ctx, { params, query }) {
+    const key = { organization_id: organizationOf(ctx), id: params.id };
+    const found = await store.findExport(ctx.db, key);
+    if (!found) throw notFound();
+    const rows = await store.listExported(ctx.db, key, query);
+    const items = await Promise.all(
+      rows.map(async (row) => {
+        const link = row.due_at === null ? await linkOf(ctx, row) : undefined;
+        return { order_id: row.order_id, number: row.number, url: link?.url ?? null };
+      }),
+    );
+    return pageOf(items, found.total, query);
+  },
   async creditNote(ctx, { params }) {
     const { place } = await findRefunded(ctx, params.id);
     const link = await linkOf(ctx, await store.findInvoice(ctx.db, place));
@@ -194,6 +237,40 @@ export const invoiceService: Service<typeof operations, Ctx> = {
     return link;
   },
 };
+
+/** Collect some more of the orders that an export is of, and have their invoices printed. */
+export async function collectDue(deps: Deps, key: RowKey): Promise<void> {
+  await transact(deps, async (tx) => {
+    const row = await store.lockDueExport(tx, key);
+    if (!row) return;
+    const now = deps.clock.now();
+    const filter = {
+      created_after: row.created_after ?? undefined,
+      // What is sold from now on is not meant, so that it comes to an end.
+      created_before:
+        row.created_before !== null && row.created_before < row.created_at ? row.created_before : row.created_at,
+      customer_id: row.customer_ids ?? undefined,
+      product_id: row.product_ids ?? undefined,
+    };
+    const orders = await nextOrders(tx, [key.organization_id], filter, row.after ?? undefined, collected_at_once);
+    const meant = orders.filter(({ status }) => status !== "draft" && status !== "void");
+    const printed = meant.filter(hasInvoice);
+    await store.addToExport(
+      tx,
+      row,
+      printed.map(({ id, invoice_number }) => ({ id, row_id: newId(now), number: invoice_number ?? "" })),
+      now,
+    );
+    const last = orders.length === collected_at_once ? orders.at(-1) : undefined;
+    await store.updateExport(tx, row, {
+      after: last ? { at: last.at, id: last.id } : row.after,
+      skipped: row.skipped + meant.length - printed.length,
+      due_at: last ? now : null,
+      modified_at: now,
+    });
+    deps.jobs.wake(tx, printing);
+  });
+}
 
 /** What stands in the documents of an order has changed: those that were made are looked at again. */
 export async function reprintOrder(tx: Tx, ctx: Ctx | Deps, order: OrderRow): Promise<void> {

@@ -1,11 +1,12 @@
-import { and, eq, lte, sql } from "drizzle-orm";
+import { and, count, eq, getTableColumns, isNotNull, isNull, lte, sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
+import { offsetOf, type Paging } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
 import type { RefundRow } from "../refunds/rules.ts";
 import { refunds } from "../refunds/tables.ts";
 import type { DocumentKind } from "./document.ts";
 import type { InvoiceRow } from "./rules.ts";
-import { documentCounters, invoices } from "./tables.ts";
+import { documentCounters, invoiceExportOrders, invoiceExports, invoices } from "./tables.ts";
 
 /** Which document: of an order, or of a refund of it. */
 export type Place = { organization_id: string; kind: DocumentKind; order_id: string; refund_id: string | null };
@@ -64,6 +65,95 @@ export async function takeNumber(tx: Tx, organization_id: string, series: string
 /** Hold a series, so that whoever else wants its next number sees what was made meanwhile. */
 export const lockSeries = (tx: Tx, organization_id: string, series: string): Promise<unknown> =>
   tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`${organization_id} ${series}`}, 0))`);
+
+export type ExportRow = typeof invoiceExports.$inferSelect;
+
+/** Begin an export. */
+export async function insertExport(tx: Tx, values: typeof invoiceExports.$inferInsert): Promise<ExportRow> {
+  const [row] = await tx.insert(invoiceExports).values(values).returning();
+  if (!row) throw new Error("The export was not written.");
+  return row;
+}
+
+/** An export, and how far it is: what is printed and waits for nothing is done. */
+export async function findExport(db: Database, key: RowKey) {
+  const [row] = await db.select().from(invoiceExports).where(matchKey(invoiceExports, key));
+  if (!row) return undefined;
+  const [counted] = await db
+    .select({
+      total: count(),
+      done: sql`count(*) filter (where ${invoices.file_id} is not null and ${invoices.due_at} is null)`.mapWith(Number),
+    })
+    .from(invoiceExportOrders)
+    .leftJoin(invoices, isExported)
+    .where(ofExport(key));
+  return { row, total: counted?.total ?? 0, done: counted?.done ?? 0 };
+}
+
+const isExported = and(
+  eq(invoices.organization_id, invoiceExportOrders.organization_id),
+  eq(invoices.order_id, invoiceExportOrders.order_id),
+  eq(invoices.kind, "invoice"),
+  isNull(invoices.refund_id),
+);
+const ofExport = ({ organization_id, id }: RowKey) =>
+  and(eq(invoiceExportOrders.organization_id, organization_id), eq(invoiceExportOrders.export_id, id));
+
+/** One page of the invoices of an export, in the order of their numbers. */
+export function listExported(db: Database, key: RowKey, paging: Paging): Promise<InvoiceRow[]> {
+  return db
+    .select(getTableColumns(invoices))
+    .from(invoiceExportOrders)
+    .innerJoin(invoices, isExported)
+    .where(ofExport(key))
+    .orderBy(sql`length(${invoices.number})`, invoices.number, invoices.id)
+    .limit(paging.limit)
+    .offset(offsetOf(paging));
+}
+
+/** An export that is still collecting, kept from changing until the transaction ends. */
+export async function lockDueExport(tx: Tx, key: RowKey): Promise<ExportRow | undefined> {
+  const [row] = await tx
+    .select()
+    .from(invoiceExports)
+    .where(and(matchKey(invoiceExports, key), isNotNull(invoiceExports.due_at)))
+    .for("update");
+  return row;
+}
+
+/** Note how far the collecting of an export has come. The caller holds its lock. */
+export async function updateExport(tx: Tx, key: RowKey, patch: Partial<ExportRow>): Promise<void> {
+  await tx.update(invoiceExports).set(patch).where(matchKey(invoiceExports, key));
+}
+
+/**
+ * Have these orders' invoices printed for an export: those that there are are looked at again, and made anew where what stands
+ * in them has changed.
+ */
+export async function addToExport(
+  tx: Tx,
+  { organization_id, id: export_id }: RowKey,
+  orders: readonly { id: string; row_id: string; number: string }[],
+  now: Date,
+): Promise<void> {
+  if (orders.length === 0) return;
+  await tx
+    .insert(invoiceExportOrders)
+    .values(orders.map(({ id }) => ({ organization_id, export_id, order_id: id })))
+    .onConflictDoNothing();
+  const rows = orders.map(({ id, row_id, number }) => ({
+    ...{ id: row_id, organization_id, created_at: now, kind: "invoice" as const },
+    ...{ number, order_id: id, refund_id: null, due_at: now },
+  }));
+  await tx
+    .insert(invoices)
+    .values(rows)
+    .onConflictDoUpdate({
+      target: [invoices.organization_id, invoices.order_id, invoices.kind],
+      targetWhere: isNull(invoices.refund_id),
+      set: { due_at: sql`coalesce(${invoices.due_at}, excluded.due_at)` },
+    });
+}
 
 /** Take a document, if it is due. It is put off first, so that no other server works on it at the same time. */
 export async function takeDueInvoice(

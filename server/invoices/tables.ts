@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import { files } from "../files/tables.ts";
 import { instant, ownedKey, references } from "../lib/columns.ts";
 import { orders } from "../orders/tables.ts";
@@ -38,6 +38,47 @@ export const invoices = pgTable(
       .where(sql`${table.refund_id} is null`),
     uniqueIndex("invoices_of_refund").on(table.organization_id, table.refund_id),
     index("invoices_due").on(table.organization_id, table.due_at).where(sql`${table.due_at} is not null`),
+  ],
+);
+
+/**
+ * The invoices of many orders, asked for as one. Its orders are collected a number at a time, each step in one transaction with
+ * the place where it ended, so that none is missed or taken twice wherever the process dies.
+ */
+export const invoiceExports = pgTable(
+  "invoice_exports",
+  {
+    ...owned(),
+    created_after: instant(),
+    created_before: instant(),
+    customer_ids: jsonb().$type<string[]>(),
+    product_ids: jsonb().$type<string[]>(),
+    /** Where the collecting has come to: the order that was looked at last. */
+    after: jsonb().$type<{ at: string; id: string }>(),
+    skipped: integer().notNull().default(0),
+    /** When more orders are to be looked for; null when all were. */
+    due_at: instant(),
+  },
+  (table) => [
+    ownedKey(table.id),
+    index("invoice_exports_due").on(table.organization_id, table.due_at).where(sql`${table.due_at} is not null`),
+  ],
+);
+
+/** Which orders an export is of. */
+export const invoiceExportOrders = pgTable(
+  "invoice_export_orders",
+  {
+    organization_id: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
+    export_id: uuid().notNull(),
+    order_id: uuid().notNull(),
+  },
+  (table) => [
+    ownedKey(table.export_id, table.order_id),
+    references(table.export_id, invoiceExports, "cascade"),
+    references(table.order_id, orders),
   ],
 );
 

@@ -438,6 +438,28 @@ CREATE TABLE "document_counters" (
 	CONSTRAINT "document_counters_organization_id_series_pk" PRIMARY KEY("organization_id","series")
 );
 --> statement-breakpoint
+CREATE TABLE "invoice_export_orders" (
+	"organization_id" text NOT NULL,
+	"export_id" uuid NOT NULL,
+	"order_id" uuid NOT NULL,
+	CONSTRAINT "invoice_export_orders_pkey" PRIMARY KEY("organization_id","export_id","order_id")
+);
+--> statement-breakpoint
+CREATE TABLE "invoice_exports" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"created_after" timestamp with time zone,
+	"created_before" timestamp with time zone,
+	"customer_ids" jsonb,
+	"product_ids" jsonb,
+	"after" jsonb,
+	"skipped" integer DEFAULT 0 NOT NULL,
+	"due_at" timestamp with time zone,
+	CONSTRAINT "invoice_exports_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
 CREATE TABLE "invoices" (
 	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
@@ -1100,6 +1122,10 @@ ALTER TABLE "disputes" ADD CONSTRAINT "disputes_order_id_fkey" FOREIGN KEY ("org
 ALTER TABLE "disputes" ADD CONSTRAINT "disputes_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "disputes" ADD CONSTRAINT "disputes_payment_id_fkey" FOREIGN KEY ("organization_id","payment_id") REFERENCES "public"."payments"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "document_counters" ADD CONSTRAINT "document_counters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "invoice_export_orders" ADD CONSTRAINT "invoice_export_orders_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "invoice_export_orders" ADD CONSTRAINT "invoice_export_orders_export_id_fkey" FOREIGN KEY ("organization_id","export_id") REFERENCES "public"."invoice_exports"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "invoice_export_orders" ADD CONSTRAINT "invoice_export_orders_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "invoice_exports" ADD CONSTRAINT "invoice_exports_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "invoices" ADD CONSTRAINT "invoices_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "invoices" ADD CONSTRAINT "invoices_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "invoices" ADD CONSTRAINT "invoices_refund_id_fkey" FOREIGN KEY ("organization_id","refund_id") REFERENCES "public"."refunds"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -1237,6 +1263,7 @@ CREATE INDEX "disputes_due" ON "disputes" USING btree ("organization_id","due_at
 CREATE INDEX "files_by_creation" ON "files" USING btree ("organization_id","created_at","id") WHERE "files"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "files_unfinished" ON "files" USING btree ("organization_id","created_at") WHERE "files"."deleted_at" is null and not "files"."is_uploaded";--> statement-breakpoint
 CREATE INDEX "files_to_purge" ON "files" USING btree ("organization_id","deleted_at") WHERE "files"."deleted_at" is not null and "files"."purged_at" is null;--> statement-breakpoint
+CREATE INDEX "invoice_exports_due" ON "invoice_exports" USING btree ("organization_id","due_at") WHERE "invoice_exports"."due_at" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "invoices_number" ON "invoices" USING btree ("organization_id","number","kind");--> statement-breakpoint
 CREATE UNIQUE INDEX "invoices_of_order" ON "invoices" USING btree ("organization_id","order_id","kind") WHERE "invoices"."refund_id" is null;--> statement-breakpoint
 CREATE UNIQUE INDEX "invoices_of_refund" ON "invoices" USING btree ("organization_id","refund_id");--> statement-breakpoint

@@ -134,30 +134,38 @@ const exported = {
   email: customers.email,
   customer_name: customers.name,
 };
-const exportPage = (db: Database, where: SQL | undefined) =>
-  db
-    .select({ ...exported, at: sql<string>`${orders.created_at}::text` })
-    .from(orders)
-    .innerJoin(customers, ofCustomer)
-    .innerJoin(products, ofProduct)
-    .where(where)
-    .orderBy(asc(orders.created_at), asc(orders.id))
-    .limit(export_page);
 /** All that is asked for, the oldest first, a page at a time: each is found where the one before it ended. */
 export async function* allOrders(
   db: Database,
   organizations: readonly string[],
   filter: OrderFilter,
 ): AsyncGenerator<ExportedOrder[]> {
-  const where = isMeant(organizations, filter);
   let last: ExportedOrder | undefined;
   do {
-    // The time as text, because a date here knows no microseconds, and would find the last one again.
-    const further = last && sql`(${orders.created_at}, ${orders.id}) > (${last.at}::timestamptz, ${last.id}::uuid)`;
-    const rows: ExportedOrder[] = await exportPage(db, and(where, further));
+    const rows = await nextOrders(db, organizations, filter, last, export_page);
     yield rows;
     last = rows.length === export_page ? rows.at(-1) : undefined;
   } while (last);
+}
+
+/** So many of what is asked for, after the one that was seen last; the oldest first. */
+export function nextOrders(
+  db: Database,
+  organizations: readonly string[],
+  filter: OrderFilter,
+  last: { at: string; id: string } | undefined,
+  limit: number,
+): Promise<ExportedOrder[]> {
+  // The time as text, because a date here knows no microseconds, and would find the last one again.
+  const further = last && sql`(${orders.created_at}, ${orders.id}) > (${last.at}::timestamptz, ${last.id}::uuid)`;
+  return db
+    .select({ ...exported, at: sql<string>`${orders.created_at}::text` })
+    .from(orders)
+    .innerJoin(customers, ofCustomer)
+    .innerJoin(products, ofProduct)
+    .where(and(isMeant(organizations, filter), further))
+    .orderBy(asc(orders.created_at), asc(orders.id))
+    .limit(limit);
 }
 
 /** An order of an organization with everything it is answered with; undefined while its sale is in the making. */

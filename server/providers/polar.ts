@@ -138,6 +138,9 @@ export function polarProvider(config: Config): Provider {
       generate: (ctx, { params }) => relay(ctx, () => polar.orders.generateInvoice(params.id)),
       get: (ctx, { params }) => relay(ctx, () => polar.orders.invoice(params.id)),
       receipt: (ctx, { params }) => relay(ctx, () => polar.orders.receipt(params.id)),
+      createExport: notExported,
+      getExport: notExported,
+      listExported: notExported,
       generateCreditNote: noCreditNotes,
       creditNote: noCreditNotes,
     },
@@ -188,6 +191,8 @@ const notOpened = notHosted("Ask hosted Polar itself with this customer session.
 const notFiled = notHosted("Catalogue files work with floe's own engine, not with hosted Polar.");
 /** There Polar is the merchant. */
 const notTaxed = notHosted("Hosted Polar sells in its own name and collects the tax itself.");
+
+const notExported = notHosted("Invoices are exported by floe's own engine, not by hosted Polar.");
 
 /** A buyer reads of an order there by its checkout alone. */
 const noBought = (): never => {

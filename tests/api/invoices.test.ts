@@ -1,7 +1,9 @@
-import { and, eq } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { fileSweeps } from "../../server/files/jobs.ts";
 import { files } from "../../server/files/tables.ts";
+import { exportCollecting } from "../../server/invoices/jobs.ts";
+import { collectDue } from "../../server/invoices/service.ts";
 import { invoices } from "../../server/invoices/tables.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
 import { events } from "../../server/lib/tables.ts";
@@ -288,3 +290,93 @@ describe("what an invoice says of the seller", () => {
       expect((await update({ branding })).status).toBe(422);
   });
 });
+
+describe("the invoices of many orders", () => {
+  const collect = () => runSweeps(floe.deps, [exportCollecting]);
+
+  test("are printed as one piece of work that says how far it is; what is there is not printed again", async () => {
+    const ids = [await sellTo(), await sellTo()];
+    const nameless = await sellOrder(floe, seller);
+    await floe.deps.db.update(orders).set({ billing_name: null }).where(eq(orders.id, nameless));
+    await call("POST", `/v1/orders/${ids[0]}/invoice`);
+    await floe.runJobs();
+    const [before] = await rows();
+    const { createExport, getExport, listExported } = seller.client.invoices;
+    const begun = await createExport({ body: {} });
+    expect(begun).toMatchObject({ status: "collecting", total: 0, done: 0 });
+    const params = { id: begun.id };
+    await collect();
+    expect(await getExport({ params })).toMatchObject({ status: "printing", total: 2, done: 0, skipped: 1 });
+    // Who asks for one of them goes before them all.
+    const third = await sellTo();
+    await call("POST", `/v1/orders/${third}/invoice`);
+    const [asked] = (await rows()).filter(({ order_id }) => order_id === third);
+    expect(asked?.due_at).toEqual(new Date(0));
+    await floe.runJobs();
+    expect(await getExport({ params })).toMatchObject({ status: "done", total: 2, done: 2, skipped: 1 });
+    const { items } = await listExported({ params, query: {} });
+    expect(items.map(({ order_id }) => order_id)).toEqual(ids);
+    expect((await readPdf((await fetched(items[1]?.url ?? "")).bytes)).pages).toBe(1);
+    expect((await rows()).find(({ id }) => id === before?.id)).toEqual(before);
+    const other = await floe.seller();
+    for (const path of [`/v1/invoice-exports/${begun.id}`, `/v1/invoice-exports/${begun.id}/invoices`])
+      expect((await call("GET", path, other.key)).status).toBe(404);
+    const theirs = await other.client.invoices.createExport({ body: {} });
+    await floe.runJobs();
+    expect(await other.client.invoices.getExport({ params: { id: theirs.id } })).toMatchObject({
+      total: 0,
+      status: "done",
+    });
+  });
+
+  test("are those of the filter, and not of what is sold later", async () => {
+    const { createExport, getExport } = seller.client.invoices;
+    const id = await sellTo();
+    const { customer_id, product_id, created_at } = await seller.client.orders.get({ params: { id } });
+    const soon = new Date(created_at.getTime() + 1000).toISOString();
+    const filters = [{ customer_id: [customer_id] }, { product_id: [product_id] }, { created_before: soon }];
+    const none = [{ customer_id: [newId()] }, { created_after: soon }, { created_before: "2020-01-01T00:00:00Z" }];
+    const begun = [];
+    for (const body of [...filters, ...none]) begun.push((await createExport({ body })).id);
+    floe.clock.advance(5000);
+    await sellTo();
+    await floe.runJobs();
+    const totals = [];
+    for (const each of begun) totals.push((await getExport({ params: { id: each } })).total);
+    expect(totals).toEqual([1, 1, 1, 0, 0, 0]);
+  });
+
+  test("are collected some at a time; where the process dies, none is missed or doubled", async () => {
+    const id = await sellTo();
+    const names = (await floe.deps.db.execute(sql`
+      select string_agg('"' || column_name || '"', ', ') as list from information_schema.columns
+      where table_schema = 'public' and table_name = 'orders'
+        and column_name not in ('id', 'invoice_number', 'checkout_id', 'receipt_number')`)) as unknown as {
+      rows: { list: string }[];
+    };
+    const list = names.rows[0]?.list ?? "";
+    await floe.deps.db.execute(
+      sql.raw(`insert into orders (id, invoice_number, ${list})
+        select gen_random_uuid(), 'COPY-' || n, ${list} from orders, generate_series(1, 449) as n where id = '${id}'`),
+    );
+    const { organization_id } = seller;
+    const begun = await seller.client.invoices.createExport({ body: {} });
+    const key = { organization_id, id: begun.id };
+    await collectDue(floe.deps, key);
+    // Killed on its way: nothing of the second step is written.
+    const failing = { ...floe.deps, jobs: { ...floe.deps.jobs, wake: () => failNow() } };
+    await expect(collectDue(failing, key)).rejects.toThrow("killed");
+    expect(await rows()).toHaveLength(200);
+    await Promise.all([collectDue(floe.deps, key), collectDue(floe.deps, key)]);
+    await collectDue(floe.deps, key);
+    const all = await rows();
+    expect([all.length, new Set(all.map(({ order_id }) => order_id)).size]).toEqual([450, 450]);
+    const standing = await seller.client.invoices.getExport({ params: { id: begun.id } });
+    expect(standing).toMatchObject({ status: "printing", total: 450 });
+    await floe.deps.db.update(invoices).set({ due_at: null }).where(eq(invoices.organization_id, organization_id));
+  });
+});
+
+function failNow(): never {
+  throw new Error("killed");
+}

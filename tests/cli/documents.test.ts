@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { orders } from "../../server/orders/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { readPdf } from "../support/invoices.ts";
 import { sellOrder } from "../support/rows.ts";
@@ -59,4 +61,27 @@ test("- is the standard output; what cannot be written or is not there is said",
   ]);
   const unknown = await floe(["orders", "receipt", "0199c1f0-0000-7000-8000-000000000001"], { env });
   expect(unknown.code).toBe(6);
+});
+
+test("the invoices of many orders are printed as one, with a bar on a terminal and lines in a pipe, and begun again where it was stopped", async () => {
+  await sellOrder(server, seller);
+  const unnamed = await sellOrder(server, seller);
+  await server.deps.db.update(orders).set({ billing_name: null }).where(eq(orders.id, unnamed));
+  const place = join(folder(), "quarter");
+  const day = server.clock.now().toISOString().slice(0, 10);
+  const argv = ["orders", "invoices", "--from", day, "--to", day, "-o", place];
+  const { code, out, err } = await whileWorking(floe(argv, { env }));
+  expect([code, out]).toEqual([0, ""]);
+  expect(err).toMatch(/invoices: 100 % of 2\n.*Saved 2 invoices in .*; 1 order has no name or address\n$/s);
+  const files = readdirSync(place).toSorted();
+  expect(files).toEqual([expect.stringMatching(/-0001\.pdf$/), expect.stringMatching(/-0002\.pdf$/)]);
+  const first = readFileSync(join(place, files[0] ?? ""));
+  const seen = await whileWorking(floe(argv, { env, tty: true, columns: 80 }));
+  expect([seen.code, seen.err]).toEqual([0, expect.stringContaining("100 % of 2  saving invoices")]);
+  // Printed once: the same bytes again.
+  expect(readFileSync(join(place, files[0] ?? "")).equals(first)).toBe(true);
+  const none = await whileWorking(floe(["orders", "invoices", "--to", "2020-01-01", "-o", place], { env }));
+  expect([none.code, none.err]).toEqual([0, `Saved 0 invoices in ${place}\n`]);
+  const wrong = await floe(["orders", "invoices", "--from", "yesterday", "-o", place], { env });
+  expect([wrong.code, wrong.err]).toEqual([64, expect.stringContaining("--from is a day")]);
 });

@@ -160,11 +160,16 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     });
     const made = await seller.client.refunds.create({ body: { ...refund, order_id } });
     const credited = { id: made.id };
+    const exported = await seller.client.invoices.createExport({ body: {} });
+    const far = { id: exported.id };
     await seller.client.invoices.generate({ params: { id: order_id } });
     await seller.client.invoices.generateCreditNote({ params: credited });
     await seller.client.invoices.receipt({ params: { id: order_id } }).catch(() => undefined);
     await floe.runJobs();
-    return { params: { id: order_id }, of: { generateCreditNote: credited, creditNote: credited } };
+    return {
+      params: { id: order_id },
+      of: { generateCreditNote: credited, creditNote: credited, getExport: far, listExported: far },
+    };
   },
   payments: async (floe, seller) => {
     await sell(floe, seller);
@@ -304,6 +309,7 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
     customer_email: "sample@example.com",
   }),
   "sandbox.advance": () => ({ by: "1minute" }),
+  "invoices.createExport": () => ({ created_after: "2026-01-01T00:00:00Z", created_before: "2036-01-01T00:00:00Z" }),
   "refunds.create": () => ({ ...refund, order_id: newId(), comment: "By telephone.", metadata: { ticket: 12 } }),
   "subscriptions.create": (product_id) => ({ product_id, external_customer_id: "row-1", metadata: { tier: "pro" } }),
   "subscriptions.preview": () => ({ cancel_at_period_end: true }),
