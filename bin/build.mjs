@@ -8,6 +8,7 @@ import { writeManifest } from "../cli/build-manifest.ts";
 import { bundleCli } from "../cli/bundle.ts";
 import { api } from "../shared/api/index.ts";
 import { catalogSchema } from "../shared/catalog/schema.ts";
+import { bundleReact } from "../web/build-react.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, "dist");
@@ -36,6 +37,7 @@ await Promise.all([
     sourcemap: true,
     logLevel: "warning",
   }),
+  bundleReact(root, dist),
   buildWeb({ configFile: join(root, "web/vite.config.ts"), logLevel: "warn" }),
 ]);
 cpSync(join(root, "server/migrations"), join(dist, "migrations"), { recursive: true });

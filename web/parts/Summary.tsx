@@ -149,6 +149,8 @@ export function Summary({ checkout, order }: { checkout: Checkout; order?: Order
   const later = describeSchedule(schedule, checkout.currency, speech);
   const due = dueToday(checkout);
   const isOpen = order !== undefined && checkout.status === "open";
+  const takesCode = isOpen && checkout.allow_discount_codes && checkout.is_discount_applicable;
+  const hasDetails = takesCode || Boolean(product.description) || !isPlain(checkout);
   return (
     <section className="water" aria-label={words.order} aria-busy={order?.updating}>
       <p className="seller">
@@ -183,12 +185,14 @@ export function Summary({ checkout, order }: { checkout: Checkout; order?: Order
         {later && <p className="later">{later}</p>}
         {isOpen && checkout.trial_end && <SkipTrial order={order} className="plain" />}
         {isOpen && seatRange(checkout) && <Seats order={order} />}
-        <button type="button" className="fold" aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}>
-          {words.details}
-          <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
-            <path d="m2 4 4 4 4-4" fill="none" stroke="currentColor" strokeWidth="2" strokeLinecap="round" />
-          </svg>
-        </button>
+        {hasDetails && (
+          <button type="button" className="fold" aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}>
+            {words.details}
+            <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
+              <path d="m2 4 4 4 4-4" fill="none" stroke="currentColor" strokeWidth="2" strokeLinecap="round" />
+            </svg>
+          </button>
+        )}
         <div id={id} className={open ? "details" : "details folded"}>
           {product.description && (
             <div className="description">
@@ -196,7 +200,7 @@ export function Summary({ checkout, order }: { checkout: Checkout; order?: Order
             </div>
           )}
           {!isPlain(checkout) && <Lines checkout={checkout} />}
-          {isOpen && checkout.allow_discount_codes && checkout.is_discount_applicable && <Discount order={order} />}
+          {takesCode && <Discount order={order} />}
         </div>
       </div>
       <Drift />
