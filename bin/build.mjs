@@ -6,9 +6,9 @@ import { build } from "esbuild";
 import { build as buildWeb } from "vite";
 import { writeManifest } from "../cli/build-manifest.ts";
 import { bundleCli } from "../cli/bundle.ts";
+import { bundleReact } from "../cli/bundle-react.ts";
 import { api } from "../shared/api/index.ts";
 import { catalogSchema } from "../shared/catalog/schema.ts";
-import { bundleReact } from "../web/build-react.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, "dist");

@@ -39,7 +39,7 @@ function loadScript(origin: string): Promise<Script> {
     const script = document.createElement("script");
     script.src = `${origin}/embed.js`;
     script.onload = () => {
-      const { Floe } = window as unknown as { Floe?: Script };
+      const { Floe } = window as { Floe?: Script };
       if (Floe) resolve({ EmbedCheckout: Floe.EmbedCheckout });
       else reject(new Error(`${script.src} is not floe's.`));
     };

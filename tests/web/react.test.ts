@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { bundleReact } from "../../web/build-react.ts";
+import { bundleReact } from "../../cli/bundle-react.ts";
 import { buildWeb } from "./support/build.ts";
 import { openChromium, openPage } from "./support/chromium.ts";
 import { type Fake, startFake } from "./support/fake.ts";
