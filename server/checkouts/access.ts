@@ -2,8 +2,10 @@ import { ApiError, notFound } from "../../shared/errors.ts";
 import { type CustomerRow, emailKey } from "../customers/rules.ts";
 import { atClockOf } from "../lib/clock.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
+import type { RowKey } from "../lib/rows.ts";
 import { type OrganizationRow, organizationOut } from "../organizations/rules.ts";
-import { hadTrial, hasBillable } from "../subscriptions/store.ts";
+import { findOrdersOfCard } from "../payments/store.ts";
+import { claimTrial, hadTrial, hasBillable } from "../subscriptions/store.ts";
 import type { TaxedSeller } from "../tax/rules.ts";
 import { type CheckoutAggregate, productOf } from "./rules.ts";
 import { findBySecret, loadCheckout, lockBySecret, type WithSeller } from "./store.ts";
@@ -51,14 +53,23 @@ export const asksForCard = (seller: OrganizationRow, { row, discount }: Checkout
   Boolean(discount?.max_redemptions_per_customer) ||
   (row.trial_end !== null && organizationOut(seller).subscription_settings.prevent_trial_abuse);
 
-/** Refuse a second trial of one buyer where the seller says so; they may buy without it (CHK-53). */
+/**
+ * Refuse a second trial of one buyer where the seller says so; they may buy without it (CHK-53). One who has none yet takes it
+ * here: another checkout of theirs that is confirmed at the same time waits, and is refused.
+ */
 export async function checkTrialled(
   tx: Tx,
   seller: OrganizationRow,
+  checkout: RowKey,
   { id: customer_id, organization_id }: CustomerRow,
-  { email, of_card }: { email: string; of_card: readonly string[] },
+  { email, card, now }: { email: string; card: string | null; now: Date },
 ): Promise<void> {
   if (!organizationOut(seller).subscription_settings.prevent_trial_abuse) return;
-  if (await hadTrial(tx, organization_id, { customer_id, email_key: emailKey(email), of_card }))
-    throw new ApiError("TrialAlreadyRedeemed", "You have had a trial before. You can buy without it.");
+  const email_key = emailKey(email);
+  const claims = [`customer:${customer_id}`, `email:${email_key}`, ...(card === null ? [] : [`card:${card}`])];
+  const of_card = card === null ? [] : await findOrdersOfCard(tx, organization_id, card);
+  const isFirst =
+    (await claimTrial(tx, checkout, claims, now)) &&
+    !(await hadTrial(tx, organization_id, { customer_id, email_key, of_card }));
+  if (!isFirst) throw new ApiError("TrialAlreadyRedeemed", "You have had a trial before. You can buy without it.");
 }

@@ -18,7 +18,6 @@ import { findFingerprint } from "../payments/methods.ts";
 import type { PaymentRow, SetupRow } from "../payments/rules.ts";
 import { chargePayment, type Settled, startPayment } from "../payments/settlement.ts";
 import { executeSetup, startSetup } from "../payments/setups.ts";
-import { findOrdersOfCard } from "../payments/store.ts";
 import type { PriceRow } from "../products/rules.ts";
 import { type Computed, openTaxation, type Wanted } from "../tax/computed.ts";
 import { asksForCard, checkSubscribed, checkTrialled, lockOfBuyer, type Opened } from "./access.ts";
@@ -170,10 +169,7 @@ async function writeConfirmation(
   const { customer, isNew } = await findOrCreateCustomer(tx, ctx, filled.row);
   // A team may have no address of its own; the buyer's is asked for then.
   const email = customer.email ?? filled.row.customer_email ?? "";
-  if (trial_end) {
-    const of_card = card ? await findOrdersOfCard(tx, filled.row.organization_id, card) : [];
-    await checkTrialled(tx, seller, customer, { email, of_card });
-  }
+  if (trial_end) await checkTrialled(tx, seller, before.row, customer, { email, card: card ?? null, now });
   const wanted = planOrder(filled, prices, customer, now);
   const { order_id } = before.row;
   const order = order_id === null ? await openOrder(tx, ctx, wanted) : await reopenOrder(tx, ctx, order_id, wanted);

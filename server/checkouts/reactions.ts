@@ -3,6 +3,7 @@ import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
 import { digestQuote, type OrderAggregate, type OrderRow } from "../orders/rules.ts";
 import type { FailedPayment, Waiting } from "../payments/settlement.ts";
+import { releaseTrial } from "../subscriptions/store.ts";
 import { type CheckoutAggregate, type CheckoutRow, moveCheckout } from "./rules.ts";
 import { serializeCheckout } from "./serialize.ts";
 import { loadCheckout, lockCheckout, updateCheckout } from "./store.ts";
@@ -72,6 +73,7 @@ export async function reopenCheckout(tx: Tx, ctx: Deps | Ctx, { order }: FailedP
   // What was not paid for has used up nothing (DSC-13).
   if (order.discount_id !== null || order.begins?.quote.discount)
     await releaseDiscount(tx, { organization_id, id: checkout_id });
+  if (order.begins?.trial_end) await releaseTrial(tx, { organization_id, id: checkout_id });
 }
 
 /** The browser is told how an attempt stands, and what it needs to finish a challenge. */

@@ -994,6 +994,14 @@ CREATE TABLE "subscriptions" (
 	CONSTRAINT "subscriptions_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
+CREATE TABLE "trial_claims" (
+	"organization_id" text NOT NULL,
+	"claim" text NOT NULL,
+	"checkout_id" uuid NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "trial_claims_pkey" PRIMARY KEY("organization_id","claim")
+);
+--> statement-breakpoint
 CREATE TABLE "tax_reports" (
 	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
@@ -1182,6 +1190,7 @@ ALTER TABLE "subscriptions" ADD CONSTRAINT "subscriptions_organization_id_organi
 ALTER TABLE "subscriptions" ADD CONSTRAINT "subscriptions_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "subscriptions" ADD CONSTRAINT "subscriptions_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "subscriptions" ADD CONSTRAINT "subscriptions_discount_id_fkey" FOREIGN KEY ("organization_id","discount_id") REFERENCES "public"."discounts"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "trial_claims" ADD CONSTRAINT "trial_claims_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "tax_reports" ADD CONSTRAINT "tax_reports_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "tax_reports" ADD CONSTRAINT "tax_reports_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "tax_reports" ADD CONSTRAINT "tax_reports_refund_id_fkey" FOREIGN KEY ("organization_id","refund_id") REFERENCES "public"."refunds"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -1339,6 +1348,7 @@ CREATE INDEX "subscriptions_by_customer" ON "subscriptions" USING btree ("organi
 CREATE INDEX "subscriptions_by_product" ON "subscriptions" USING btree ("organization_id","product_id");--> statement-breakpoint
 CREATE INDEX "subscriptions_by_trial" ON "subscriptions" USING btree ("organization_id","trial_email_key") WHERE "subscriptions"."trial_email_key" is not null;--> statement-breakpoint
 CREATE INDEX "subscriptions_by_discount" ON "subscriptions" USING btree ("organization_id","discount_id");--> statement-breakpoint
+CREATE INDEX "trial_claims_of_checkout" ON "trial_claims" USING btree ("organization_id","checkout_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "tax_reports_of_sale" ON "tax_reports" USING btree ("organization_id","order_id") WHERE "tax_reports"."kind" = 'sale';--> statement-breakpoint
 CREATE UNIQUE INDEX "tax_reports_of_refund" ON "tax_reports" USING btree ("organization_id","refund_id","kind");--> statement-breakpoint
 CREATE INDEX "tax_reports_due" ON "tax_reports" USING btree ("organization_id","due_at") WHERE "tax_reports"."due_at" is not null;--> statement-breakpoint

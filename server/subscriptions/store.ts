@@ -18,7 +18,7 @@ import type { PricedProduct } from "../products/rules.ts";
 import { findPrices, findProducts } from "../products/store.ts";
 import { products } from "../products/tables.ts";
 import { active, billable, type EntryRow, revoked, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
-import { subscriptionEntries, subscriptionPrices, subscriptions } from "./tables.ts";
+import { subscriptionEntries, subscriptionPrices, subscriptions, trialClaims } from "./tables.ts";
 
 type Filter = Paging & {
   product_id?: string[] | undefined;
@@ -314,6 +314,28 @@ export async function hadTrial(
     .where(and(eq(subscriptions.organization_id, organization_id), isNotNull(subscriptions.trial_email_key), theirs))
     .limit(1);
   return row !== undefined;
+}
+
+/**
+ * Take a trial for those who are told by these claims; false where another checkout has taken one of them, or is just about to.
+ * In one order, so that two who want the same ones do not wait for each other.
+ */
+export async function claimTrial(
+  tx: Tx,
+  { organization_id, id: checkout_id }: RowKey,
+  claims: readonly string[],
+  now: Date,
+): Promise<boolean> {
+  const rows = [...new Set(claims)].sort().map((claim) => ({ organization_id, claim, checkout_id, created_at: now }));
+  const taken = await tx.insert(trialClaims).values(rows).onConflictDoNothing().returning({ claim: trialClaims.claim });
+  return taken.length === rows.length;
+}
+
+/** Give back what a checkout claimed: nothing came of it. */
+export async function releaseTrial(tx: Tx, { organization_id, id: checkout_id }: RowKey): Promise<void> {
+  await tx
+    .delete(trialClaims)
+    .where(and(eq(trialClaims.organization_id, organization_id), eq(trialClaims.checkout_id, checkout_id)));
 }
 
 type Priced = { product_price_id: string; amount: number };

@@ -6,7 +6,7 @@ import type { LineTerms } from "../../shared/pricing.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import { instant, metadata, ownedKey, references } from "../lib/columns.ts";
-import { owned } from "../organizations/tables.ts";
+import { organization, owned } from "../organizations/tables.ts";
 import { productPrices, products } from "../products/tables.ts";
 
 /** A change that is put off until the next period, at the prices that stood when it was asked for; times as text. */
@@ -123,4 +123,22 @@ export const subscriptionEntries = pgTable(
       .where(sql`${table.order_id} is null`),
     index("subscription_entries_by_order").on(table.organization_id, table.order_id),
   ],
+);
+
+/**
+ * Who has begun a trial, or is beginning one: their customer, their address and their card each have one at a seller who says
+ * so (CHK-53). Taken with the confirmation and given back where nothing comes of it, so that of two at once one gets it.
+ */
+export const trialClaims = pgTable(
+  "trial_claims",
+  {
+    organization_id: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
+    /** What somebody is told by, as `card:` and what tells cards apart. */
+    claim: text().notNull(),
+    checkout_id: uuid().notNull(),
+    created_at: instant().notNull(),
+  },
+  (table) => [ownedKey(table.claim), index("trial_claims_of_checkout").on(table.organization_id, table.checkout_id)],
 );

@@ -291,6 +291,9 @@ describe("subscriptions", () => {
     expect(await begin("other@example.com", "pm_card_visa")).toBe("TrialAlreadyRedeemed");
     expect(await begin("other@example.com", "pm_card_visa", { allow_trial: false })).toBe("confirmed");
     expect(await begin("third@example.com", "pm_card_amex")).toBe("confirmed");
+    // What came to nothing has used nothing up.
+    expect(await begin("fourth@example.com", "pm_card_chargeDeclined")).toBe("PaymentError");
+    expect(await begin("fourth@example.com", "pm_card_visa_debit")).toBe("confirmed");
   });
 
   test("that cost nothing, or only what is used, begin without a charge", async () => {
