@@ -1,10 +1,10 @@
 /** Catalogues applied where others write too, on a real PostgreSQL: one connection would hide it. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import type { Floe, Seller } from "../support/floe.ts";
+import { startMortal } from "../support/mortal.ts";
+import { saleSteps } from "../support/mortal-steps.ts";
 import { awaitLock, startOnPostgres } from "../support/races.ts";
 
 let floe: Floe;
@@ -87,24 +87,11 @@ test("an apply that breaks in the middle leaves nothing, and the next one does a
   expect(await totals()).toEqual([1, 1, 1]);
 });
 
-test("a server killed in the middle of an apply leaves nothing of it; the next apply does all of it", async () => {
+test("a server cut off in the middle of an apply leaves nothing of it; the next apply does all of it", async () => {
   seller = await floe.seller("killed");
-  const child = spawn(process.execPath, ["tests/support/mortal.ts", url, "while a catalogue is applied"], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const ended = once(child, "exit");
-  const [line] = (await Promise.race([once(child.stdout, "data"), ended.then(() => [""])])) as [unknown];
-  const answer = fetch(`${String(line).trim()}/v1/catalog/apply`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${seller.key}`, "content-type": "application/json" },
-    body: JSON.stringify({ document }),
-  });
-  const outcome = await answer.then(
-    () => "answered",
-    () => "cut off",
-  );
-  if (outcome === "answered") child.kill();
-  expect([outcome, (await ended)[1]]).toEqual(["cut off", "SIGKILL"]);
+  const mortal = await startMortal({ databaseUrl: url }, (die) => saleSteps("while a catalogue is applied", die));
+  void mortal.request("POST", "/v1/catalog/apply", { token: seller.key, body: { document } });
+  await mortal.ended;
   expect(await totals()).toEqual([0, 0, 0]);
   expect((await apply(document)).steps).toHaveLength(3);
   expect(await totals()).toEqual([1, 1, 1]);

@@ -1,19 +1,16 @@
-import type { PGlite } from "@electric-sql/pglite";
-import { drizzle } from "drizzle-orm/pglite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CatalogPlan } from "../../shared/api/catalog.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import { ApiError } from "../../shared/errors.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { watchStatements } from "../support/statements.ts";
 
 let floe: Floe;
 let seller: Seller;
 const queries: string[] = [];
 beforeAll(async () => {
-  const logger = { logQuery: (query: string) => void queries.push(query) };
-  floe = await start({
-    replace: ({ db }) => ({ db: drizzle({ client: (db as unknown as { $client: PGlite }).$client, logger }) }),
-  });
+  floe = await start();
+  watchStatements(floe, (statement) => void queries.push(statement));
 });
 afterAll(() => floe.close());
 

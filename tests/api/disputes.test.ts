@@ -62,12 +62,13 @@ const updates = async (order_id: string) => {
     .filter(({ id, dispute_status }) => id === order_id && dispute_status)
     .map(({ dispute_status, access }) => `${dispute_status} ${access}`);
 };
+/** Which letters the seller got, in the order of the alphabet. */
 const subjects = async () => {
   const rows = await floe.deps.db
     .select()
     .from(mails)
     .where(and(eq(mails.to, seller.email), like(mails.subject, "A payment to%")));
-  return rows.map(({ subject }) => subject.replace(/^A payment to \S+ \S+ /, ""));
+  return rows.map(({ subject }) => subject.replace(/^A payment to \S+ \S+ /, "")).sort();
 };
 
 describe("auto_accept_below_amount", () => {

@@ -1,13 +1,13 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { asc, eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { events } from "../../server/lib/tables.ts";
 import { testIntents } from "../../server/processors/tables.ts";
 import type { Floe, Seller } from "../support/floe.ts";
+import { spawnMortal, startMortal } from "../support/mortal.ts";
+import { saleSteps } from "../support/mortal-steps.ts";
 import { startOnPostgres } from "../support/races.ts";
 
-/** `kill -9` between the steps of a sale, on a real PostgreSQL: another process finds the rows and finishes or undoes it. */
+/** A server ends between the steps of a sale, on a real PostgreSQL: another one finds the rows and finishes or undoes it. */
 
 let floe: Floe;
 let seller: Seller;
@@ -22,22 +22,24 @@ afterAll(() => floe?.close());
 
 const pay = { customer_billing_address: { country: "FR" }, confirmation_token_id: "pm_card_visa" };
 
-/** Confirm a checkout at a server that dies at this step; answers the checkout's id. */
-async function die(step: string, client_secret: string, customer_email: string): Promise<void> {
-  const child = spawn(process.execPath, ["tests/support/mortal.ts", String(floe.deps.config.DATABASE_URL), step], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const ended = once(child, "exit");
-  const [line] = (await Promise.race([once(child.stdout, "data"), ended.then(() => [""])])) as [unknown];
-  const url = String(line).trim();
-  expect(url).toMatch(/^http/);
-  const answer = fetch(`${url}/v1/checkouts/client/${client_secret}/confirm`, {
+/** Confirm a checkout at a server of the same database that dies at this step. */
+async function die(how: string, step: string, client_secret: string, customer_email: string): Promise<void> {
+  const databaseUrl = String(floe.deps.config.DATABASE_URL);
+  const path = `/v1/checkouts/client/${client_secret}/confirm`;
+  const body = { ...pay, customer_email };
+  if (how === "cut off") {
+    const mortal = await startMortal({ databaseUrl }, (end) => saleSteps(step, end));
+    void mortal.request("POST", path, { body });
+    return mortal.ended;
+  }
+  const mortal = spawnMortal(databaseUrl, step);
+  const answer = fetch((await mortal.url()) + path, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ ...pay, customer_email }),
+    body: JSON.stringify(body),
   });
   await expect(answer).rejects.toThrow();
-  expect((await ended)[1]).toBe("SIGKILL");
+  await mortal.killed();
 }
 
 const states = async (checkout_id: string) => ({
@@ -65,16 +67,17 @@ const unpaid = { checkout: "open", orders: [], payments: [] };
 const sold = { checkout: "succeeded", orders: ["paid"], payments: ["succeeded"] };
 
 test.each([
-  ["before the payment is written", 0, unpaid],
-  ["before charging", 0, { ...unpaid, payments: ["failed"] }],
-  ["after charging", 1, sold],
-  ["while the order is written", 1, sold],
-  ["before the order is committed", 1, sold],
-] as const)("killed %s", async (step, charges, expected) => {
+  ["cut off", "before the payment is written", 0, unpaid],
+  ["cut off", "before charging", 0, { ...unpaid, payments: ["failed"] }],
+  ["cut off", "after charging", 1, sold],
+  ["cut off", "while the order is written", 1, sold],
+  ["killed", "while the order is written", 1, sold],
+  ["cut off", "before the order is committed", 1, sold],
+] as const)("%s %s", async (how, step, charges, expected) => {
   const before = (await floe.deps.db.select().from(testIntents)).length;
   const { id, client_secret } = await seller.client.checkouts.create({ body: { products: [product_id] } });
-  const customer_email = `${step.replaceAll(" ", "-")}@example.com`;
-  await die(step, client_secret, customer_email);
+  const customer_email = `${`${how} ${step}`.replaceAll(" ", "-")}@example.com`;
+  await die(how, step, client_secret, customer_email);
   expect((await states(id)).orders).toEqual([]);
   // Another server of the same database, two minutes later.
   floe.clock.advance(3 * 60_000);

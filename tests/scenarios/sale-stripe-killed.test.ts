@@ -6,10 +6,11 @@ import { orders } from "../../server/orders/tables.ts";
 import { payments } from "../../server/payments/tables.ts";
 import type { Floe, Seller } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
+import { startMortal } from "../support/mortal.ts";
 import { startOnPostgres } from "../support/races.ts";
 import { type StripeStandIn, startStripe, type Trouble } from "../support/stripe-stand-in.ts";
 
-/** `kill -9` at each call to Stripe, before it arrives and before it is answered: another process finishes or undoes what was begun. */
+/** A server ends at each call to Stripe, before it arrives and before it is answered: another one finishes or undoes what was begun. */
 
 let floe: Floe;
 let seller: Seller;
@@ -35,20 +36,31 @@ afterAll(async () => {
   await standIn?.close();
 });
 
-/** A server of the same database with its worker, killed by Stripe's hand at this call. */
-async function startMortal(kind: Trouble, of: RegExp) {
-  const child = spawn(
-    process.execPath,
-    ["tests/support/serving.ts", String(floe.deps.config.DATABASE_URL), JSON.stringify(settings)],
-    { stdio: ["ignore", "pipe", "inherit"] },
-  );
-  const ended = once(child, "exit");
+/** A server of the same database with its worker, ended by Stripe's hand at this call: cut off, or really killed. */
+async function startEnding(kind: Trouble, of: RegExp, how: "cut off" | "killed" = "cut off"): Promise<Ending> {
+  const databaseUrl = String(floe.deps.config.DATABASE_URL);
+  if (how === "cut off") {
+    const { request, die, ended } = await startMortal({ databaseUrl, settings, worker: true });
+    standIn.trouble(kind, { of, meanwhile: die });
+    return { request, ended: () => ended };
+  }
+  const child = spawn(process.execPath, ["tests/support/serving.ts", databaseUrl, JSON.stringify(settings)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const exit = once(child, "exit");
+  const [line] = await once(child.stdout, "data");
+  const { url } = JSON.parse(String(line)) as { url: string };
   standIn.trouble(kind, { of, meanwhile: () => child.kill("SIGKILL") });
   return {
-    url: async () => (JSON.parse(String((await once(child.stdout, "data"))[0])) as { url: string }).url,
-    end: async () => expect((await ended)[1]).toBe("SIGKILL"),
+    request: (method, path, { body }) =>
+      fetch(url + path, { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+    ended: async () => expect((await exit)[1]).toBe("SIGKILL"),
   };
 }
+type Ending = {
+  request(method: string, path: string, sent: { body: object }): Promise<unknown>;
+  ended(): Promise<void>;
+};
 const create = () => seller.client.checkouts.create({ body: { products: [product_id] } });
 const pay = (confirmation_token_id = "ctoken_visa") => ({
   customer_email: "buyer@example.com",
@@ -85,16 +97,15 @@ const stateOf = async (checkout_id: string) => {
 };
 const sold = { checkout: "succeeded", orders: ["paid"], taken: [1900], back: [] };
 
-test.each(["unreached", "lost"] as const)("killed while a card is charged, its answer %s", async (kind) => {
+test.each([
+  ["cut off", "unreached"],
+  ["cut off", "lost"],
+  ["killed", "lost"],
+] as const)("%s while a card is charged, its answer %s", async (how, kind) => {
   const { id, client_secret } = await create();
-  const mortal = await startMortal(kind, /^POST .*payment_intents$/);
-  const answer = fetch(`${await mortal.url()}/v1/checkouts/client/${client_secret}/confirm`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(pay()),
-  });
-  await expect(answer).rejects.toThrow();
-  await mortal.end();
+  const mortal = await startEnding(kind, /^POST .*payment_intents$/, how);
+  mortal.request("POST", `/v1/checkouts/client/${client_secret}/confirm`, { body: pay() }).catch(() => undefined);
+  await mortal.ended();
   await later(3);
   if (kind === "unreached") {
     expect(await stateOf(id)).toEqual({ checkout: "open", orders: [], taken: [], back: [] });
@@ -103,7 +114,7 @@ test.each(["unreached", "lost"] as const)("killed while a card is charged, its a
   expect(await stateOf(id)).toEqual(sold);
 });
 
-test("killed while it asks what became of a charge", async () => {
+test("cut off while it asks what became of a charge", async () => {
   const { id, client_secret } = await create();
   standIn.trouble("lost", { times: 3 });
   await confirm(client_secret);
@@ -113,13 +124,13 @@ test("killed while it asks what became of a charge", async () => {
     .update(payments)
     .set({ reconcile_due_at: new Date(0) })
     .where(eq(payments.id, payment?.id ?? ""));
-  const mortal = await startMortal("lost", /^GET .*payment_intents$/);
-  await mortal.end();
+  const mortal = await startEnding("lost", /^GET .*payment_intents$/);
+  await mortal.ended();
   await later(5);
   expect(await stateOf(id)).toEqual(sold);
 });
 
-test.each(["unreached", "lost"] as const)("killed while surplus money is given back, its answer %s", async (kind) => {
+test.each(["unreached", "lost"] as const)("cut off while surplus money is given back, its answer %s", async (kind) => {
   const { id, client_secret } = await create();
   standIn.trouble("lost", { times: 3 });
   await confirm(client_secret);
@@ -130,8 +141,7 @@ test.each(["unreached", "lost"] as const)("killed while surplus money is given b
   await later(3);
   expect((await confirm(client_secret)).status).toBe(200);
   standIn.intents.set(late.id, late);
-  const mortal = await startMortal(kind, /^POST .*refunds$/);
-  await mortal.url();
+  const mortal = await startEnding(kind, /^POST .*refunds$/);
   const { body, signature } = standIn.notice(
     "payment_intent.succeeded",
     late,
@@ -140,12 +150,12 @@ test.each(["unreached", "lost"] as const)("killed while surplus money is given b
   );
   const headers = { "stripe-signature": signature };
   expect((await floe.request("POST", "/v1/integrations/stripe/webhook", { body, headers })).status).toBe(200);
-  await mortal.end();
+  await mortal.ended();
   await later(20);
   expect(await stateOf(id)).toEqual({ ...sold, taken: [1900, 1900], back: [1900] });
 });
 
-test("killed while a challenge that nobody answered is given up", async () => {
+test("cut off while a challenge that nobody answered is given up", async () => {
   const { id, client_secret } = await create();
   await confirm(client_secret, "ctoken_threeDSecure2Required");
   const [payment] = await paymentsOf(id);
@@ -154,8 +164,8 @@ test("killed while a challenge that nobody answered is given up", async () => {
     .update(payments)
     .set({ created_at: long_ago, reconcile_due_at: new Date(0) })
     .where(eq(payments.id, payment?.id ?? ""));
-  const mortal = await startMortal("lost", /cancel$/);
-  await mortal.end();
+  const mortal = await startEnding("lost", /cancel$/);
+  await mortal.ended();
   await later(5);
   expect((await intentsOf(id)).map(({ status }) => status)).toEqual(["canceled"]);
   expect(await stateOf(id)).toEqual({ checkout: "open", orders: [], taken: [], back: [] });

@@ -1,5 +1,3 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { events } from "../../server/lib/tables.ts";
@@ -11,9 +9,11 @@ import { paymentMethods, paymentSetups, payments } from "../../server/payments/t
 import { testIntents, testSetups } from "../../server/processors/tables.ts";
 import { beginPayment, beginSetup, newOrder } from "../support/attempts.ts";
 import type { Floe, Seller } from "../support/floe.ts";
+import { spawnMortal, startMortal } from "../support/mortal.ts";
+import { type Die, leaveCard, setupSteps } from "../support/mortal-steps.ts";
 import { startOnPostgres } from "../support/races.ts";
 
-/** `kill -9` between the steps by which a card is left, on a real PostgreSQL: another process finishes or undoes it. */
+/** A server ends between the steps by which a card is left, on a real PostgreSQL: another one finishes or undoes it. */
 
 let floe: Floe;
 let seller: Seller;
@@ -23,10 +23,19 @@ beforeAll(async () => {
 });
 afterAll(() => floe?.close());
 
-async function die(step: string, { id }: OrderRow): Promise<void> {
-  const args = ["tests/support/mortal-setup.ts", String(floe.deps.config.DATABASE_URL), step, id];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
-  expect((await once(child, "exit"))[1]).toBe("SIGKILL");
+/** Leave a card for an order at a server of the same database that dies at this step. */
+async function die(how: string, step: string, { id }: OrderRow): Promise<void> {
+  const databaseUrl = String(floe.deps.config.DATABASE_URL);
+  if (how === "killed") return spawnMortal(databaseUrl, step, id).killed();
+  let end: Die = () => {
+    throw new Error("It has not begun to live.");
+  };
+  const mortal = await startMortal({ databaseUrl }, (die) => {
+    end = die;
+    return setupSteps(step, die);
+  });
+  leaveCard(mortal.deps, id, step, end).catch(() => undefined);
+  return mortal.ended;
 }
 
 const stateOf = async ({ id, customer_id }: OrderRow) => {
@@ -49,18 +58,20 @@ const said = ["order.created", "order.updated", "order.paid"];
 const done = { order: "paid", attempts: ["succeeded"], kept: 1, said };
 const open = { order: "pending", kept: 0, said: [] };
 
-test.each(
-  [
-    ["before it is written down", 0, { ...open, attempts: [] }],
-    ["before it is asked for", 0, { ...open, attempts: ["failed"] }],
-    ["after it was done", 1, done],
-    ["while the order is settled", 1, done],
-    ["while the customer is changed", 1, done],
-  ].flatMap(([step, count, expected]) => [0, 1900].map((amount) => [step, amount, count, expected] as const)),
-)("killed %s (to be paid: %i)", async (step, amount, count, expected) => {
+const steps: [step: string, count: number, expected: object][] = [
+  ["before it is written down", 0, { ...open, attempts: [] }],
+  ["before it is asked for", 0, { ...open, attempts: ["failed"] }],
+  ["after it was done", 1, done],
+  ["while the order is settled", 1, done],
+  ["while the customer is changed", 1, done],
+];
+test.each<[how: string, step: string, amount: number, count: number, expected: object]>([
+  ...steps.flatMap(([step, ...rest]) => [0, 1900].map((amount) => ["cut off", step, amount, ...rest] as never)),
+  ["killed", "while the customer is changed", 0, 1, done],
+])("%s %s (to be paid: %i)", async (how, step, amount, count, expected) => {
   const before = await countThere();
   const order = await newOrder(floe, seller, { amount });
-  await die(String(step), order);
+  await die(how, step, order);
   expect((await stateOf(order)).said).toEqual([]);
   // Another server of the same database, two minutes later.
   floe.clock.advance(3 * 60_000);

@@ -1,11 +1,10 @@
 /** A listening floe for tests of accounts: really fetched from, with cookies, its queries counted. */
-import type { PGlite } from "@electric-sql/pglite";
-import { drizzle } from "drizzle-orm/pglite";
 import type { Deps } from "../../server/lib/context.ts";
 import { mailDelivery, sendMail } from "../../server/lib/mail.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
 import { type Seller, start } from "./floe.ts";
 import { checkRefusal } from "./refusals.ts";
+import { logStatements } from "./statements.ts";
 
 export type Answer = { status: number; json: never; text: string; headers: Headers };
 export type Asked = { token?: string; cookie?: string; body?: unknown; headers?: Record<string, string> };
@@ -28,12 +27,11 @@ export const cookiesOf = (answer: Answer): string =>
 /** Start it. `settings` are environment variables; `more` replaces shared parts, such as the clock. */
 export async function startAccounts(settings: Record<string, string> = {}, more: Partial<Deps> = {}) {
   const queries: string[] = [];
-  const logger = { logQuery: (query: string) => void queries.push(query) };
   const floe = await start({
     listen: true,
     realTime: true,
     settings,
-    replace: ({ db }) => ({ db: drizzle({ client: (db as unknown as { $client: PGlite }).$client, logger }), ...more }),
+    replace: ({ db }) => ({ db: logStatements(db, (statement) => void queries.push(statement)), ...more }),
   });
   const { deps, url } = floe;
 

@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFile
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { embeddedExtensions, type OpenDatabase, openEmbedded } from "../../server/lib/database.ts";
+import { type Ask, fingerprintOf, writeRestore } from "./emptying.ts";
 
 export const migrations = "server/migrations";
 const cache = "node_modules/.cache/floe-tests";
@@ -22,59 +23,10 @@ type Kept = {
 };
 const kept: Kept[] = [];
 
-const own = "oid >= 16384";
-const schemaQuery = `select md5(concat(
-  (select string_agg(concat(oid, nspname), ',' order by oid) from pg_namespace where ${own} and nspname not like 'pg_%'),
-  (select string_agg(concat(oid, relname, relnamespace, relkind, relrowsecurity), ',' order by oid) from pg_class
-    where ${own} and relnamespace <> 'pg_toast'::regnamespace),
-  (select string_agg(concat(attrelid, attnum, attname, atttypid, atttypmod, attnotnull, attisdropped), ','
-    order by attrelid, attnum) from pg_attribute where attrelid >= 16384 and attnum > 0),
-  (select string_agg(concat(adrelid, adnum, adbin), ',' order by oid) from pg_attrdef where ${own}),
-  (select string_agg(concat(oid, conname, pg_get_constraintdef(oid)), ',' order by oid) from pg_constraint where ${own}),
-  (select string_agg(concat(indexrelid, indisvalid), ',' order by indexrelid) from pg_index where indexrelid >= 16384),
-  (select string_agg(concat(oid, tgname, tgenabled, tgfoid), ',' order by oid) from pg_trigger where ${own}),
-  (select string_agg(concat(oid, proname, prosrc), ',' order by oid) from pg_proc where ${own}),
-  (select string_agg(concat(oid, typname), ',' order by oid) from pg_type where ${own}),
-  (select string_agg(setconfig::text, ',') from pg_db_role_setting))) as schema`;
-
-/** Differs when a `create`, `alter` or `drop` has changed anything. */
-export async function fingerprintOf(pglite: PGlite): Promise<string> {
-  return (await pglite.query<{ schema: string }>(schemaQuery)).rows[0]?.schema ?? "";
-}
-
-const isOwnSchema = `n.nspname not in ('pg_catalog', 'information_schema') and n.nspname not like 'pg\\_%'`;
-
-/** The statements that make it what it is now. Most tables are empty; migrations fill some. */
-async function writeRestore(pglite: PGlite): Promise<string> {
-  const tables = await pglite.query<{ name: string; columns: string }>(
-    `select c.oid::regclass::text as name, (select string_agg(quote_ident(attname), ', ' order by attnum) from pg_attribute
-       where attrelid = c.oid and attnum > 0 and not attisdropped and attgenerated = '') as columns
-     from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.relkind = 'r' and ${isOwnSchema}`,
-  );
-  const sequences = await pglite.query<{ name: string }>(
-    `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where c.relkind = 'S' and ${isOwnSchema}`,
-  );
-  // As on a replica no trigger runs: no foreign key asks for an order, and the audit log lets its entries go.
-  const statements = ["begin", "set local session_replication_role = replica"];
-  for (const { name, columns } of tables.rows) {
-    statements.push(`delete from ${name}`);
-    const { rows } = await pglite.query<{ insert: string | null }>(
-      `select case when count(*) > 0 then format('insert into ${name} (%1$s) select %1$s from json_populate_recordset(null::${name}, %2$L)',
-         $1::text, json_agg(t)) end as insert from ${name} t`,
-      [columns],
-    );
-    if (rows[0]?.insert) statements.push(rows[0].insert);
-  }
-  for (const { name } of sequences.rows) {
-    const { rows } = await pglite.query<{ setval: string }>(
-      `select format('select setval(%L, %s, %L)', $1::text, last_value, is_called) as setval from ${name}`,
-      [name],
-    );
-    if (rows[0]) statements.push(rows[0].setval);
-  }
-  return [...statements, "commit"].join(";\n");
-}
+export const askOf =
+  (pglite: PGlite): Ask =>
+  async (statement, ...values) =>
+    (await pglite.query<Record<string, string | null>>(statement, values)).rows;
 
 /** A migrated database: made once for each state of the migrations, then loaded from its copy. */
 async function load(): Promise<Kept> {
@@ -94,7 +46,8 @@ async function load(): Promise<Kept> {
     await database.close();
   }
   const pglite = await PGlite.create({ extensions: embeddedExtensions, loadDataDir: new Blob([readFileSync(file)]) });
-  return { pglite, restore: await writeRestore(pglite), schema: await fingerprintOf(pglite) };
+  const ask = askOf(pglite);
+  return { pglite, restore: await writeRestore(ask), schema: await fingerprintOf(ask) };
 }
 
 /** Empty it and keep it, unless a test has changed its tables or has ended it. */
@@ -102,7 +55,7 @@ async function keep(database: Kept): Promise<void> {
   const { pglite, restore, schema } = database;
   if (pglite.closed) return;
   await pglite.exec("rollback");
-  const isAsMade = (await fingerprintOf(pglite)) === schema;
+  const isAsMade = (await fingerprintOf(askOf(pglite))) === schema;
   if (!isAsMade || kept.length >= kept_max) return pglite.close();
   await pglite.exec("discard all");
   await pglite.exec(restore);

@@ -1,5 +1,5 @@
 /** Every operation of the contract, and a floe to call them on: what tests need that hold for all of them. */
-import { sql } from "drizzle-orm";
+import { events } from "../../server/lib/tables.ts";
 import { type Api, api } from "../../shared/api/index.ts";
 import { urlOf } from "../../shared/client.ts";
 import type { Operation } from "../../shared/contract.ts";
@@ -93,12 +93,7 @@ export async function startOperations() {
       const { status, json } = await call(entry, sent);
       return `${status} ${json?.error ?? ""}`;
     },
-    async eventCount(): Promise<number> {
-      const result = (await floe.deps.db.execute(sql`select count(*)::int as total from events`)) as unknown as {
-        rows: { total: number }[];
-      };
-      return result.rows[0]?.total ?? -1;
-    },
+    eventCount: (): Promise<number> => floe.deps.db.$count(events),
     /** What the server itself failed at. */
     faultsLogged: (): string[] => floe.logged.filter((line) => line.startsWith("error")),
   };

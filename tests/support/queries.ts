@@ -1,19 +1,22 @@
 import type { Floe } from "./floe.ts";
 
-type Client = { query(...args: unknown[]): Promise<unknown> };
+type Ask = (...args: unknown[]) => unknown;
+type Client = { query?: Ask; unsafe?: Ask };
 
-/** What a piece of work answers, and how many queries the embedded database was asked meanwhile. */
+/** What a piece of work answers, and how many queries the database was asked meanwhile, outside of transactions. */
 export async function countQueries<T>({ deps }: Pick<Floe, "deps">, work: () => Promise<T>): Promise<[T, number]> {
-  const { $client } = deps.db as never as { $client: Client };
-  const original = $client.query.bind($client);
+  const { $client } = deps.db as unknown as { $client: Client };
+  // One of PGlite, one of the driver of PostgreSQL.
+  const name = $client.unsafe ? "unsafe" : "query";
+  const original = $client[name] as Ask;
   let queries = 0;
-  $client.query = (...args) => {
+  $client[name] = (...args) => {
     queries += 1;
-    return original(...args);
+    return original.apply($client, args);
   };
   try {
     return [await work(), queries];
   } finally {
-    $client.query = original;
+    $client[name] = original;
   }
 }

@@ -1,3 +1,8 @@
+import type { PGlite } from "@electric-sql/pglite";
+import { drizzle as drizzlePglite } from "drizzle-orm/pglite";
+import { drizzle as drizzlePostgres } from "drizzle-orm/postgres-js";
+import type { Sql } from "postgres";
+import type { Database } from "../../server/lib/transaction.ts";
 import type { Floe } from "./floe.ts";
 
 type Logger = { logQuery(statement: string, values: unknown[]): void };
@@ -34,4 +39,11 @@ export function watchStatements(
       Object.assign(session.options, { logger: before });
     },
   };
+}
+
+/** The same database, every statement to which is said to `see`: also those that are built once, before it is watched. */
+export function logStatements(db: Database, see: (statement: string) => void): Database {
+  const { $client } = db as unknown as { $client: Sql | PGlite };
+  const logger = { logQuery: see };
+  return "begin" in $client ? drizzlePostgres({ client: $client, logger }) : drizzlePglite({ client: $client, logger });
 }

@@ -82,11 +82,11 @@ async function readDatabase(): Promise<string> {
   const tables = (await floe.deps.db.execute(
     sql`select quote_ident(table_schema) || '.' || quote_ident(table_name) as name from information_schema.tables
       where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`,
-  )) as unknown as { rows: { name: string }[] };
+  )) as unknown as { name: string }[];
   const texts = await Promise.all(
-    tables.rows.map(({ name }) => floe.deps.db.execute(sql.raw(`select t::text as row from ${name} t`))),
+    tables.map(({ name }) => floe.deps.db.execute(sql.raw(`select t::text as row from ${name} t`))),
   );
-  return JSON.stringify(texts.map((one) => (one as unknown as { rows: object[] }).rows));
+  return JSON.stringify(texts);
 }
 
 test("a card is typed into Stripe's frame and reaches Stripe alone: no request, log line or row of floe's has it", async () => {
