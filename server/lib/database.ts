@@ -72,9 +72,9 @@ export async function openEmbedded(folder: string | PGlite): Promise<OpenDatabas
 const connections_max = 10;
 const migration_lock = 4455;
 
-/** PostgreSQL over the network. */
-export async function openPostgres(url: string): Promise<OpenDatabase> {
-  const pool = openPool(url, connections_max);
+/** PostgreSQL over the network, by at most so many connections. */
+export async function openPostgres(url: string, connections = connections_max): Promise<OpenDatabase> {
+  const pool = openPool(url, connections);
   const db = drizzlePostgres({ client: pool });
   try {
     await db.execute(sql`select 1`);

@@ -58,10 +58,10 @@ describe("people of an organization", () => {
     expect(await json(mine, "invitations", "list", "--status", "pending")).toEqual([]);
 
     const members = await json<{ role: string; user: { email: string } }[]>(mine, "members", "list");
-    expect(members.map((one) => [one.user.email, one.role])).toEqual([
-      [owner.email, "owner"],
-      [guest.email, "support"],
-    ]);
+    expect(Object.fromEntries(members.map((one) => [one.user.email, one.role]))).toEqual({
+      [owner.email]: "owner",
+      [guest.email]: "support",
+    });
     await ok(theirs, "customers", "list", "--org", owner.organization_id);
     const refused = await floe(["products", "list", "--org", owner.organization_id], { env: theirs });
     expect(refused.code).toBe(5);

@@ -24,7 +24,8 @@ afterAll(() => floe?.close());
 
 const statusOf = async ({ id }: OrderRow) =>
   (await floe.deps.db.select({ status: orders.status }).from(orders).where(eq(orders.id, id)))[0]?.status;
-const setupsOf = ({ id }: OrderRow) => floe.deps.db.select().from(paymentSetups).where(eq(paymentSetups.order_id, id));
+const setupsOf = ({ id }: OrderRow) =>
+  floe.deps.db.select().from(paymentSetups).where(eq(paymentSetups.order_id, id)).orderBy(paymentSetups.decline_reason);
 const paymentsOf = ({ id }: OrderRow) =>
   floe.deps.db.select().from(payments).where(eq(payments.order_id, id)).orderBy(payments.created_at);
 const methodsOf = ({ customer_id }: { customer_id: string }) =>

@@ -282,6 +282,7 @@ async function check(checkout: { id: string }): Promise<void> {
   expect(types.sort()).toEqual(listed.length === 1 ? ["order.created", "order.paid", "order.updated"] : []);
 }
 
+const runs = Number(process.env.FLOE_TEST_RUNS ?? 50);
 test("any interleaving ends in at most one paid order, and every further charge goes back", async () => {
   let paid = 0;
   let surplus = 0;
@@ -294,10 +295,10 @@ test("any interleaving ends in at most one paid order, and every further charge 
       if (after.some(({ order }) => order.status === "paid")) paid += 1;
       if (after.some(({ payment }) => payment.is_surplus)) surplus += 1;
     }),
-    { numRuns: Number(process.env.FLOE_TEST_RUNS ?? 50) },
+    { numRuns: runs },
   );
   // The property has seen what it is about.
-  expect(paid).toBeGreaterThan(10);
+  expect(paid).toBeGreaterThan(runs / 5);
   expect(surplus).toBeGreaterThan(0);
 });
 

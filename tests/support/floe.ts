@@ -84,7 +84,7 @@ export type Floe = {
 export type FloeOptions = {
   /** A PostgreSQL to use, as the settings name one. */
   databaseUrl?: string;
-  /** The embedded database, in memory. Otherwise PostgreSQL stands in its place, which works at a third of its cost. */
+  /** The embedded database, in memory, or PostgreSQL in its place; where nothing is said, as FLOE_TEST_DATABASE says. */
   embedded?: boolean;
   /** Really listen on `url`, for browsers and SDKs. */
   listen?: boolean;
@@ -126,7 +126,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     {},
   );
   const config = completeConfig(settings);
-  const isEmbedded = options.embedded || process.env.FLOE_TEST_DATABASE === "embedded";
+  const isEmbedded = options.embedded ?? process.env.FLOE_TEST_DATABASE !== "postgres";
   const database = options.databaseUrl
     ? await openPostgres(options.databaseUrl)
     : await (isEmbedded ? openMemory() : openShared());
