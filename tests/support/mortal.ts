@@ -18,7 +18,6 @@ type Query = Parameters<postgres.Sql["unsafe"]>;
 type Transaction = { unsafe(...query: Query): unknown; savepoint(work: Work): Promise<unknown> };
 type Work = (tx: Transaction) => Promise<unknown>;
 type Client = { unsafe(...query: Query): unknown; begin(work: Work): Promise<unknown> };
-export type Mortal = Awaited<ReturnType<typeof startMortal>>;
 
 const never = new Promise<never>(() => undefined);
 const unanswered = Object.assign(never, { values: () => never });
