@@ -224,6 +224,7 @@ function operationEntry(resource: Resource, key: string, name: string, op: Opera
     ...(op.method === "DELETE" && { done: `Deleted the ${look.noun}.` }),
     ...(answerOf(op)?.list && { list: true as const }),
     ...(op.file && { file: true as const }),
+    ...(look.opens?.[name] && { opens: look.opens[name] }),
     ...(look.current && { current: true as const }),
     ...(op.anyOrganization && { anyOrganization: true as const }),
     ...(examples && { examples }),

@@ -44,6 +44,8 @@ export type OperationEntry = {
   list?: true;
   /** It answers with a file. */
   file?: true;
+  /** The field of its answer that is an address, which --open opens. */
+  opens?: string;
   /** The id in its path is the organization in use. */
   current?: true;
   anyOrganization?: true;

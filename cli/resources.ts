@@ -28,6 +28,8 @@ export type Look = {
   parts?: Record<string, string>;
   /** A command for what was just made, `NAME` being what it is called. */
   next?: string;
+  /** By command, the field of its answer that is an address to look at: --open opens it in the browser. */
+  opens?: Record<string, string>;
   /** There is one of it, the one in use: no command takes an id. */
   current?: true;
   /** By command. */
@@ -238,8 +240,13 @@ export const looks: Record<string, Look | false> = {
     noun: "checkout",
     columns: ["product.name:name", "status:state", "total_amount:money", "customer_email", "created_at:date", "id:key"],
     examples: {
-      create: ["floe checkouts create --products Pro", "floe checkouts create --products PRODUCT_ID --json url"],
+      create: [
+        "floe checkouts create --products Pro --open",
+        "floe checkouts create --products Pro --discount-id LAUNCH20 --customer-email ada@example.com",
+        "floe checkouts create --products PRODUCT_ID --json url",
+      ],
     },
+    opens: { create: "url", get: "url" },
   },
   orders: {
     summary: "What was sold",

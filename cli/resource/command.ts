@@ -18,6 +18,7 @@ type Options = Record<string, unknown> & {
   all?: boolean;
   max?: number;
   output?: string;
+  open?: boolean;
   idempotencyKey?: string;
 };
 type Asked = { describe(context: Context, body: unknown): Promise<string> };
@@ -66,6 +67,7 @@ export async function addOperation(
       return max;
     });
   }
+  if (op.opens) command.option("--open", "open it in the browser");
   if (op.file) command.option("-o, --output <file>", "where to (the standard output)");
   if (writes) command.option("--dry-run", "show the request instead of sending it");
   if (op.method === "POST") command.option("--idempotency-key <key>", "repeat an earlier request safely");
@@ -144,6 +146,14 @@ async function runOperation(
     { verb: op.name.split(" ").at(-1) ?? "", noun: group.noun, columns, next: group.next },
     fields,
   );
+  if (options.open && op.opens) await openPage(context, (answer as Record<string, unknown>)[op.opens]);
+}
+
+/** Open what was answered in the browser. Its address has been said before: where there is no browser, that is enough. */
+async function openPage({ io, say }: Context, url: unknown): Promise<void> {
+  const unopened = "The browser could not be opened; open the address yourself.\n";
+  if (typeof url !== "string" || !/^https?:\/\//.test(url)) return say(unopened);
+  await io.openBrowser(url).catch(() => say(unopened));
 }
 
 /** The parameters of the path; what is not an id is looked up by name, where things of the group have one. */
