@@ -364,10 +364,24 @@ export const looks: Record<string, Look | false> = {
   sandbox: {
     summary: "A store to try things out in: its time, and what was saved of it",
     noun: "sandbox",
-    columns: ["subject:name", "to", "created_at:date", "id:key"],
+    columns: ["name:name", "rows", "created_at:date", "saved_at:date"],
     // Moving it draws what happens: floe advance.
-    names: { getClock: "clock", advance: false, listMails: "mails" },
-    examples: { clock: ["floe sandbox clock --json now"], mails: ["floe sandbox mails"] },
+    names: {
+      getClock: "clock",
+      advance: false,
+      listMails: "mails",
+      listSnapshots: "list",
+      saveSnapshot: false,
+      restoreSnapshot: "restore",
+      deleteSnapshot: "delete",
+      diffSnapshots: false,
+    },
+    columnsOf: { mails: ["subject:name", "to", "created_at:date", "id:key"] },
+    examples: {
+      clock: ["floe sandbox clock --json now"],
+      mails: ["floe sandbox mails"],
+      restore: ["floe sandbox restore start --yes"],
+    },
   },
   customerSessions: {
     name: "customer-sessions",

@@ -22,6 +22,7 @@ import { testNotices } from "./processors/test-notices.ts";
 import { refundExecution } from "./refunds/jobs.ts";
 import { subscriptionAdvance } from "./subscriptions/jobs.ts";
 import { taxReporting } from "./tax-reports/jobs.ts";
+import { snapshotRelease } from "./sandbox/jobs.ts";
 import { deliveries, dispatches, resealEndpoints, webhookArchive } from "./webhooks/jobs.ts";
 
 /** What falls due by the calendar. */
@@ -61,6 +62,7 @@ export const cleaning: readonly Sweep[] = [
   ...accountCleaning,
   guestCleaning,
   ...fileSweeps,
+  snapshotRelease,
   tallySweep,
   customerSessionCleaning,
   redemptionCount,

@@ -74,4 +74,8 @@ export const verbs: Record<string, Record<string, () => Promise<VerbModule>>> = 
     invoices: async () => ({ add: (await import("./invoices.ts")).addInvoices }),
   },
   refunds: { "credit-note": document((all) => all.addCreditNote) },
+  sandbox: {
+    save: async () => ({ add: (await import("./sandbox.ts")).addSave }),
+    diff: async () => ({ add: (await import("./sandbox.ts")).addDiff }),
+  },
 };

@@ -33,7 +33,7 @@ export const fileSweeps: readonly Sweep[] = [
     every_ms,
     due: {
       ...place,
-      where: sql`${files.deleted_at} is not null and ${files.purged_at} is null`,
+      where: sql`${files.deleted_at} is not null and ${files.purged_at} is null and not ${store.isSaved}`,
       order: files.deleted_at,
     },
     parallel: 4,

@@ -3,6 +3,7 @@ import type { Database, Tx } from "../lib/context.ts";
 import { among, offsetOf, ofOrganizations, type Paging } from "../lib/page.ts";
 import { matchKey, matchKeys, type RowKey } from "../lib/rows.ts";
 import { organization } from "../organizations/tables.ts";
+import { snapshotFiles } from "../sandbox/tables.ts";
 import { type FileRow, keyOfPath } from "./rules.ts";
 import { files } from "./tables.ts";
 
@@ -112,12 +113,16 @@ export async function abandonOrphans(db: Database, now: Date, limit: number): Pr
   return gone.length;
 }
 
+/** Whether a snapshot of a sandbox needs the bytes of a file. */
+export const isSaved = sql`exists (select 1 from ${snapshotFiles}
+  where ${snapshotFiles.organization_id} = ${files.organization_id} and ${snapshotFiles.path} = ${files.path})`;
+
 /** A deleted file whose bytes are still in the storage. */
 export async function findUnpurged(db: Database, key: RowKey): Promise<FileRow | undefined> {
   const [row] = await db
     .select()
     .from(files)
-    .where(and(matchKey(files, key), isNotNull(files.deleted_at), isNull(files.purged_at)));
+    .where(and(matchKey(files, key), isNotNull(files.deleted_at), isNull(files.purged_at), sql`not ${isSaved}`));
   return row;
 }
 

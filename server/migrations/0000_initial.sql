@@ -932,6 +932,35 @@ CREATE TABLE "refunds" (
 	CONSTRAINT "refunds_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
+CREATE TABLE "snapshot_files" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"snapshot_id" uuid,
+	"path" text NOT NULL,
+	CONSTRAINT "snapshot_files_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "snapshot_rows" (
+	"organization_id" text NOT NULL,
+	"snapshot_id" uuid NOT NULL,
+	"kind" text NOT NULL,
+	"key" text NOT NULL,
+	"row" jsonb NOT NULL,
+	CONSTRAINT "snapshot_rows_pkey" PRIMARY KEY("organization_id","snapshot_id","kind","key")
+);
+--> statement-breakpoint
+CREATE TABLE "snapshots" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"name" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"saved_at" timestamp with time zone NOT NULL,
+	"rows" integer NOT NULL,
+	"columns" jsonb NOT NULL,
+	"settings" jsonb NOT NULL,
+	CONSTRAINT "snapshots_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
 CREATE TABLE "subscription_entries" (
 	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
@@ -1182,6 +1211,8 @@ ALTER TABLE "refunds" ADD CONSTRAINT "refunds_organization_id_organization_id_fk
 ALTER TABLE "refunds" ADD CONSTRAINT "refunds_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "refunds" ADD CONSTRAINT "refunds_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "refunds" ADD CONSTRAINT "refunds_payment_id_fkey" FOREIGN KEY ("organization_id","payment_id") REFERENCES "public"."payments"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "snapshot_rows" ADD CONSTRAINT "snapshot_rows_snapshot_id_fkey" FOREIGN KEY ("organization_id","snapshot_id") REFERENCES "public"."snapshots"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "snapshots" ADD CONSTRAINT "snapshots_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "subscription_entries" ADD CONSTRAINT "subscription_entries_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "subscription_entries" ADD CONSTRAINT "subscription_entries_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "subscription_prices" ADD CONSTRAINT "subscription_prices_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1337,6 +1368,8 @@ CREATE INDEX "refunds_by_creation" ON "refunds" USING btree ("organization_id","
 CREATE INDEX "refunds_by_order" ON "refunds" USING btree ("organization_id","order_id");--> statement-breakpoint
 CREATE INDEX "refunds_by_customer" ON "refunds" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "refunds_due" ON "refunds" USING btree ("organization_id","due_at") WHERE "refunds"."due_at" is not null;--> statement-breakpoint
+CREATE INDEX "snapshot_files_path" ON "snapshot_files" USING btree ("organization_id","path");--> statement-breakpoint
+CREATE UNIQUE INDEX "snapshots_name" ON "snapshots" USING btree ("organization_id","name");--> statement-breakpoint
 CREATE INDEX "subscription_entries_open" ON "subscription_entries" USING btree ("organization_id","subscription_id") WHERE "subscription_entries"."order_id" is null;--> statement-breakpoint
 CREATE INDEX "subscription_entries_by_order" ON "subscription_entries" USING btree ("organization_id","order_id");--> statement-breakpoint
 CREATE INDEX "subscription_prices_of_price" ON "subscription_prices" USING btree ("organization_id","product_price_id");--> statement-breakpoint

@@ -169,7 +169,16 @@ export function polarProvider(config: Config): Provider {
       listDeliveries: (ctx, { query }) => relay(ctx, () => polar.webhooks.listWebhookDeliveries(query as never)),
       redeliver: (ctx, { params }) => relay(ctx, () => polar.webhooks.redeliverWebhookEvent(params.id)),
     },
-    sandbox: { getClock: notMoved, advance: notMoved, listMails: notMoved },
+    sandbox: {
+      getClock: notMoved,
+      advance: notMoved,
+      listMails: notMoved,
+      listSnapshots: notMoved,
+      saveSnapshot: notMoved,
+      restoreSnapshot: notMoved,
+      deleteSnapshot: notMoved,
+      diffSnapshots: notMoved,
+    },
     catalog: { pull: notFiled, plan: notFiled, apply: notFiled, import: notFiled },
     tax: {
       listRegistrations: notTaxed,

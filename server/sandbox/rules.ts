@@ -1,3 +1,4 @@
+import type { SnapshotDiff } from "../../shared/api/sandbox.ts";
 import { addInterval, type Interval } from "../../shared/calendar.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
 
@@ -35,3 +36,57 @@ export function planTarget(
     return { fault: fault([place], `That is more than ${years_max} years ahead.`, "value_error", to ?? by) };
   return { target };
 }
+
+type Row = Record<string, unknown>;
+type Compared = {
+  counts: {
+    kind: string;
+    added: number;
+    removed: number;
+    changed: number;
+    items: { key: string; before: Row | null; after: Row | null }[];
+  }[];
+  before: { kind: string; currency: string; amount: number }[];
+  after: { kind: string; currency: string; amount: number }[];
+};
+
+/** What a row is called by people, in its own words. */
+function textOf(row: Row): string {
+  const words = [
+    "name",
+    "subject",
+    "invoice_number",
+    "email",
+    "customer_email",
+    "description",
+    "type",
+    "code",
+    "status",
+  ];
+  const found = words.map((word) => row[word]).filter((value) => typeof value === "string" && value !== "");
+  return found.slice(0, 2).join(", ");
+}
+
+/** What differs between two snapshots, kind by kind, and what it comes to in money. */
+export function kindsOf({ counts, before, after }: Compared): SnapshotDiff["kinds"] {
+  return counts.map(({ kind, added, removed, changed, items }) => {
+    const sums = (all: Compared["before"]) =>
+      new Map(all.filter((one) => one.kind === kind).map(({ currency, amount }) => [currency, amount]));
+    const [then, now] = [sums(before), sums(after)];
+    const totals = [...new Set([...then.keys(), ...now.keys()])]
+      .sort()
+      .map((currency) => ({ currency, before: then.get(currency) ?? 0, after: now.get(currency) ?? 0 }));
+    return { kind, added, removed, changed, totals, items: items.map(itemOf) };
+  });
+}
+
+function itemOf({ key, before, after }: Compared["counts"][number]["items"][number]) {
+  const row = after ?? before ?? {};
+  const change = before === null ? "added" : after === null ? "removed" : "changed";
+  const fields =
+    before && after ? Object.keys({ ...before, ...after }).filter((field) => !isSame(before[field], after[field])) : [];
+  const id = typeof row.id === "string" ? row.id : (JSON.parse(key) as unknown[]).join("/");
+  return { id, change, text: textOf(row), fields } as const;
+}
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);

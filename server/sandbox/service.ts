@@ -1,15 +1,18 @@
 import type { SandboxClock, sandbox, TimelineEntry } from "../../shared/api/sandbox.ts";
 import type { Service } from "../../shared/contract.ts";
-import { ApiError, invalid, notFound, notPermitted } from "../../shared/errors.ts";
+import { ApiError, fault, invalid, notFound, notPermitted } from "../../shared/errors.ts";
 import { atClockOf, serverClock } from "../lib/clock.ts";
 import { type Ctx, type Deps, organizationOf, organizationsOf } from "../lib/context.ts";
+import { newId } from "../lib/ids.ts";
 import { openMail } from "../lib/mail.ts";
 import { pageOf } from "../lib/page.ts";
 import type { RowSweep } from "../lib/sweeps.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import { sayEvent } from "../webhooks/messages.ts";
-import { planTarget } from "./rules.ts";
+import { kindsOf, planTarget } from "./rules.ts";
+import { compareRows, insertSnapshot, restoreRows } from "./snapshots.ts";
 import * as store from "./store.ts";
 import { type HeldClock, walk, withClock } from "./walk.ts";
 
@@ -47,7 +50,75 @@ export const sandboxService = (sweeps: readonly RowSweep[]): Service<typeof sand
     const opened = items.map((mail) => openMail(ctx.config, mail) ?? { ...mail, text: "", html: "" });
     return pageOf(opened, total, query);
   },
+  async listSnapshots(ctx, { query }) {
+    const { items, total } = await store.listSnapshots(ctx.db, organizationsOf(ctx), query);
+    return pageOf(items, total, query);
+  },
+  saveSnapshot: (ctx, { body: { name } }) =>
+    hold(ctx, ({ id: organization_id }) =>
+      transact(ctx, async (tx) => {
+        // Whoever adds rows of it points to the organization: none are half there.
+        const settings = await store.lockSettings(tx, organization_id);
+        if (name === present)
+          throw invalid(fault(["name"], "This is what the sandbox as it is, is called.", "value_error", name));
+        if ((await store.countSnapshots(tx, organization_id)) >= snapshots_max)
+          throw notPermitted(`A sandbox can be saved ${snapshots_max} times. Delete what you need no more.`);
+        const now = ctx.clock.now();
+        const times = { created_at: now, saved_at: serverClock(ctx.clock).now() };
+        const made = await insertSnapshot(tx, { id: newId(now), organization_id, name, settings, ...times });
+        if (!made) throw new ApiError("ResourceAlreadyExists", `There is a snapshot ${name} already. Delete it first.`);
+        return made;
+      }),
+    ),
+  restoreSnapshot: (ctx, { params }) =>
+    hold(ctx, async ({ id: organization_id }, clock) => {
+      const row = await store.findSnapshot(ctx.db, organization_id, params.name);
+      if (!row) throw notFound();
+      const restore = () =>
+        transact(ctx, async (tx) => {
+          await store.lockSettings(tx, organization_id);
+          await restoreRows(tx, row);
+          await clock.setWithin(tx, row.created_at);
+          return row;
+        });
+      for (let tries = 1; ; tries += 1) {
+        try {
+          return await restore();
+        } catch (error) {
+          if (!isCrossed(error)) throw error;
+          if (tries === tries_max)
+            throw new ApiError("SandboxBusy", "Something in this sandbox is being changed all the time. Try again.");
+        }
+      }
+    }),
+  deleteSnapshot: (ctx, { params }) =>
+    transact(ctx, async (tx) => {
+      if (!(await store.deleteSnapshot(tx, organizationOf(ctx), params.name))) throw notFound();
+    }),
+  async diffSnapshots(ctx, { params, query }) {
+    const find = async (name: string) => {
+      const row = await store.findSnapshot(ctx.db, organizationOf(ctx), name);
+      if (!row) throw notFound();
+      return row;
+    };
+    const from = await find(params.name);
+    const to = query.to === present ? null : await find(query.to);
+    return { from: from.name, to: query.to, kinds: kindsOf(await compareRows(ctx.db, from, to)) };
+  },
 });
+
+/** What the sandbox as it is, is called where something is compared with it. */
+const present = "now";
+const snapshots_max = 20;
+const tries_max = 3;
+
+/** Whether somebody who was writing at the same time stood in the way: a row that points to one that is gone, or a ring of locks. */
+const isCrossed = (error: unknown): boolean =>
+  ["23503", "23505", "40P01"].some((code) =>
+    [error, error instanceof Error && error.cause].some((one) => hasCode(one, code)),
+  );
+const hasCode = (error: unknown, code: string): boolean =>
+  typeof error === "object" && error !== null && "code" in error && error.code === code;
 
 /** Do something with a sandbox while nobody else moves it. What takes real money is refused. */
 async function hold<T>(ctx: Ctx, work: (row: OrganizationRow, clock: HeldClock) => Promise<T>): Promise<T> {

@@ -1,7 +1,11 @@
-import { and, asc, count, desc, eq, gt, gte, notInArray, or } from "drizzle-orm";
-import type { Database } from "../lib/context.ts";
-import { offsetOf, ofOrganizations, type Paging } from "../lib/page.ts";
+import { and, asc, count, desc, eq, gt, gte, isNull, not, notInArray, or, sql } from "drizzle-orm";
+import { files } from "../files/tables.ts";
+import type { Database, Tx } from "../lib/context.ts";
+import { listRows, offsetOf, ofOrganizations, type Paging } from "../lib/page.ts";
+import { matchKey, type RowKey } from "../lib/rows.ts";
 import { events, failedWork, mails } from "../lib/tables.ts";
+import { organization } from "../organizations/tables.ts";
+import { snapshotFiles, snapshots } from "./tables.ts";
 
 const timeline_max = 5000;
 
@@ -89,3 +93,71 @@ export async function listKept(db: Database, organization_ids: readonly string[]
   const [row] = await db.select({ total: count() }).from(mails).where(where);
   return { items, total: row?.total ?? 0 };
 }
+
+/** The row of an organization in JSON. It is locked, so that until the transaction ends nobody adds a row that points to it. */
+export async function lockSettings(tx: Tx, organization_id: string): Promise<unknown> {
+  const [row] = await tx
+    .select({ settings: sql<unknown>`to_jsonb(${organization})` })
+    .from(organization)
+    .where(eq(organization.id, organization_id))
+    .for("update");
+  if (!row) throw new Error(`The organization ${organization_id} is gone.`);
+  return row.settings;
+}
+
+/** One page of what was saved of sandboxes, the newest first. */
+export function listSnapshots(db: Database, organization_ids: readonly string[], paging: Paging) {
+  const where = ofOrganizations(snapshots.organization_id, organization_ids);
+  return listRows(db, snapshots, { where, order: [desc(snapshots.saved_at), desc(snapshots.id)], paging });
+}
+
+export const countSnapshots = (db: Database, organization_id: string): Promise<number> =>
+  db.$count(snapshots, eq(snapshots.organization_id, organization_id));
+
+const byName = (organization_id: string, name: string) =>
+  and(eq(snapshots.organization_id, organization_id), eq(snapshots.name, name));
+
+/** What was saved under a name. */
+export async function findSnapshot(db: Database, organization_id: string, name: string) {
+  const [row] = await db.select().from(snapshots).where(byName(organization_id, name));
+  return row;
+}
+
+/** Forget it; answers whether it was there. */
+export async function deleteSnapshot(tx: Tx, organization_id: string, name: string): Promise<boolean> {
+  const gone = await tx.delete(snapshots).where(byName(organization_id, name)).returning({ id: snapshots.id });
+  return gone.length > 0;
+}
+
+/** Bytes whose snapshot is gone; whether another snapshot or a file needs them. */
+export async function findReleased(
+  db: Database,
+  key: RowKey,
+): Promise<{ path: string; isNeeded: boolean } | undefined> {
+  const [row] = await db
+    .select({ path: snapshotFiles.path })
+    .from(snapshotFiles)
+    .where(and(matchKey(snapshotFiles, key), isReleased));
+  if (!row) return undefined;
+  const { path } = row;
+  const { organization_id } = key;
+  const [kept] = await db
+    .select({ id: snapshotFiles.id })
+    .from(snapshotFiles)
+    .where(and(eq(snapshotFiles.organization_id, organization_id), eq(snapshotFiles.path, path), not(isReleased)))
+    .limit(1);
+  const [file] = await db
+    .select({ id: files.id })
+    .from(files)
+    .where(and(eq(files.organization_id, organization_id), eq(files.path, path), isNull(files.purged_at)))
+    .limit(1);
+  return { path, isNeeded: kept !== undefined || file !== undefined };
+}
+
+/** Bytes that no snapshot needs any more. */
+export const isReleased = sql`not exists (select 1 from ${snapshots}
+  where ${snapshots.organization_id} = ${snapshotFiles.organization_id} and ${snapshots.id} = ${snapshotFiles.snapshot_id})`;
+
+/** Know of them no longer. */
+export const forgetReleased = (db: Database, key: RowKey): Promise<unknown> =>
+  db.delete(snapshotFiles).where(matchKey(snapshotFiles, key));

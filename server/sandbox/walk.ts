@@ -1,5 +1,5 @@
 import { serverClock } from "../lib/clock.ts";
-import type { Deps } from "../lib/context.ts";
+import type { Deps, Tx } from "../lib/context.ts";
 import { findNext } from "../lib/due.ts";
 import { type RowSweep, runSweeps } from "../lib/sweeps.ts";
 import { holdClock, moveClock, releaseClock } from "../organizations/store.ts";
@@ -11,6 +11,8 @@ const hold_ms = 60_000;
 export type HeldClock = {
   /** Set it, and stay its holder; answers the server's time at that moment. Refused where it was lost meanwhile. */
   set(at: Date, target?: Date | null): Promise<Date>;
+  /** Set it in a transaction, which leads nowhere any more. */
+  setWithin(tx: Tx, at: Date): Promise<void>;
 };
 
 /**
@@ -29,18 +31,24 @@ export async function withClock<T>(
   if (!(await holdClock(db, organization_id, now, held))) return undefined;
   try {
     await deps.jobs.ended(organization_id);
+    const lost = () => new Error(`The clock of ${organization_id} was held for too long, and is in other hands.`);
     return await work({
       async set(at, target) {
         now = serverClock(deps.clock).now();
         const next = until(now);
+        const clock_offset_ms = at.getTime() - now.getTime();
         const values = {
-          clock_offset_ms: at.getTime() - now.getTime(),
+          clock_offset_ms,
+          clock_held_until: next,
           ...(target === undefined ? {} : { clock_target: target }),
         };
-        if (!(await moveClock(db, organization_id, held, { ...values, clock_held_until: next })))
-          throw new Error(`The clock of ${organization_id} was held for too long, and is in other hands.`);
+        if (!(await moveClock(db, organization_id, held, values))) throw lost();
         held = next;
         return now;
+      },
+      async setWithin(tx, at) {
+        const clock_offset_ms = at.getTime() - serverClock(deps.clock).now().getTime();
+        if (!(await moveClock(tx, organization_id, held, { clock_offset_ms, clock_target: null }))) throw lost();
       },
     });
   } finally {

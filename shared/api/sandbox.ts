@@ -39,6 +39,57 @@ export const SandboxMail = z.object({
   html: z.string(),
 });
 
+const name = z
+  .string()
+  .regex(
+    /^[a-z0-9][a-z0-9._-]{0,63}$/i,
+    "Must begin with a letter or digit, and have these, dots, dashes and underscores.",
+  );
+const byName = z.object({ name });
+
+/** A sandbox as it was. */
+export const Snapshot = z.object({
+  id: z.uuid(),
+  /** By the sandbox's clock. */
+  created_at: instant,
+  /** By the server's clock. */
+  saved_at: instant,
+  name: z.string(),
+  organization_id: z.string(),
+  /** How many rows were saved. */
+  rows: z.int(),
+});
+export type Snapshot = z.output<typeof Snapshot>;
+
+const Totals = z.object({ currency: z.string(), before: z.int(), after: z.int() });
+export const SnapshotDiff = z.object({
+  from: z.string(),
+  /** `now` where it is compared with the sandbox as it is. */
+  to: z.string(),
+  kinds: z.array(
+    z.object({
+      /** What they are, as `orders`. */
+      kind: z.string(),
+      added: z.int(),
+      removed: z.int(),
+      changed: z.int(),
+      /** All that there is of this kind, before tax, in minor units. */
+      totals: z.array(Totals),
+      /** The first of those that differ. */
+      items: z.array(
+        z.object({
+          id: z.string(),
+          change: z.enum(["added", "removed", "changed"]),
+          text: z.string(),
+          /** What of it is another. */
+          fields: z.array(z.string()),
+        }),
+      ),
+    }),
+  ),
+});
+export type SnapshotDiff = z.output<typeof SnapshotDiff>;
+
 /** A store to try things out in: its time goes where it is told to, forwards by its clock and back by what was saved. */
 export const sandbox = {
   getClock: {
@@ -71,5 +122,57 @@ export const sandbox = {
     scopes: ["organizations:read"],
     query: z.object({ ...paging.shape, organization_id: ids.describe("Only of these organizations.") }),
     response: page(SandboxMail),
+  },
+  listSnapshots: {
+    method: "GET",
+    path: "/v1/sandbox/snapshots",
+    summary: "List what was saved of a sandbox",
+    scopes: ["organizations:read"],
+    query: z.object({ ...paging.shape, organization_id: ids.describe("Only of these organizations.") }),
+    response: page(Snapshot),
+  },
+  saveSnapshot: {
+    method: "POST",
+    path: "/v1/sandbox/snapshots",
+    summary: "Save a sandbox as it is, every row of it",
+    scopes: ["organizations:write"],
+    body: z.object({ name: name.describe("What it is called.") }),
+    response: Snapshot,
+    status: 201,
+    errors: ["NotPermitted", "SandboxBusy", "ResourceAlreadyExists"],
+    external: true,
+    audit: "sandbox.saved",
+  },
+  restoreSnapshot: {
+    method: "POST",
+    path: "/v1/sandbox/snapshots/:name/restore",
+    summary: "Put a sandbox back to what was saved, its clock too",
+    scopes: ["organizations:write"],
+    params: byName,
+    response: Snapshot,
+    errors: ["NotPermitted", "ResourceNotFound", "SandboxBusy"],
+    external: true,
+    audit: "sandbox.restored",
+    confirm: "Put the sandbox back? What happened in it since then is gone, unless you have saved it, too.",
+  },
+  deleteSnapshot: {
+    method: "DELETE",
+    path: "/v1/sandbox/snapshots/:name",
+    summary: "Forget what was saved of a sandbox",
+    scopes: ["organizations:write"],
+    params: byName,
+    status: 204,
+    errors: ["ResourceNotFound"],
+    audit: "sandbox.forgot",
+  },
+  diffSnapshots: {
+    method: "GET",
+    path: "/v1/sandbox/snapshots/:name/diff",
+    summary: "Compare what was saved with something else that was, or with the present",
+    scopes: ["organizations:read"],
+    params: byName,
+    query: z.object({ to: name.default("now").describe("The name of the other; now for the sandbox as it is.") }),
+    response: SnapshotDiff,
+    errors: ["ResourceNotFound"],
   },
 } as const satisfies Resource;

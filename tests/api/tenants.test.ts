@@ -40,6 +40,7 @@ const notSellers: Record<string, string> = {
 
 /** Columns that hold the id of a row without a foreign key, and why. */
 const unheld: Record<string, string> = {
+  "snapshot_files.snapshot_id": "outlives it, until it is known whether anything else needs the bytes",
   "catalog_entries.subject_id": "is of one table or another, as the entry's kind says",
   "customers.default_payment_method_id": "the card points back by a foreign key of its own",
   "discount_redemptions.checkout_id": "the checkout is made by a domain to the right, and points to the discount",

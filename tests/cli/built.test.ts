@@ -181,13 +181,15 @@ describe("the commands of the contract", () => {
           ),
     );
     // Two are steps of floe files upload; which organizations there are, and a further one, is floe orgs; a clock is moved by
-    // floe advance.
+    // floe advance; floe sandbox save and diff are written by hand.
     expect(missing.sort()).toEqual([
       "files.create",
       "files.uploaded",
       "organizations.create",
       "organizations.list",
       "sandbox.advance",
+      "sandbox.diffSnapshots",
+      "sandbox.saveSnapshot",
     ]);
   });
 

@@ -51,3 +51,30 @@ test("it takes one measure, and only one that is a date", async () => {
   }
   expect(server.received).toEqual([]);
 });
+
+test("sandbox save says what it has, and diff what is different, with the money", async () => {
+  answers = [{ name: "start", rows: 41, created_at: "2027-01-01T09:00:00.000Z" }];
+  const saved = await floe(["sandbox", "save", "start"], { env: { ...env, FLOE_PROMPT_DISABLED: "1" }, tty: true });
+  expect([saved.code, saved.err]).toEqual([0, "Saved start: 41 rows, as of 2027-01-01 09:00 UTC.\n"]);
+  expect(bodies()).toEqual([{ name: "start" }]);
+  const orders = {
+    kind: "orders",
+    added: 2,
+    removed: 0,
+    changed: 1,
+    totals: [{ currency: "usd", before: 1900, after: 5700 }],
+    items: [
+      { id: "o1", change: "added", text: "Pro\u001b[2J", fields: [] },
+      { id: "o2", change: "changed", text: "Old", fields: ["status"] },
+    ],
+  };
+  answers = [{ from: "start", to: "end", kinds: [orders] }];
+  const shown = await floe(["sandbox", "diff", "start", "end"], { env: { ...env, NO_COLOR: "1" }, tty: true });
+  expect(server.received[1]?.url).toBe("/v1/sandbox/snapshots/start/diff?to=end");
+  expect(shown.out).toBe(
+    "orders  2 added, 1 changed\n  $19.00 → $57.00\n  + Pro\ufffd[2J\n  ~ Old status\n  … and 1 more\n",
+  );
+  answers = [{ from: "start", to: "now", kinds: [] }];
+  const same = await floe(["sandbox", "diff", "start"], { env, tty: true });
+  expect(same.err).toBe("They are the same.\n");
+});

@@ -86,6 +86,11 @@ async function subscribe(floe: Floe, { client }: Seller): Promise<string> {
   return subscription.id;
 }
 
+async function saveSandbox(_: Floe, { client }: Seller) {
+  const { name } = await client.sandbox.saveSnapshot({ body: { name: `fresh-${newId().slice(-12)}` } });
+  return { params: { name } };
+}
+
 /** Makes one row of each resource. A resource without an entry does not compile, so each gets its baseline tests. */
 export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<Row> } = {
   organizations: async (_, { organization_id }) => ({ params: { id: organization_id } }),
@@ -145,10 +150,12 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     return { params: { client_secret: open }, of: { order: bought, invoice: bought, receipt: bought } };
   },
   orders: async (floe, seller) => ({ params: { id: await sellOrder(floe, seller) } }),
-  sandbox: async ({ deps }, { organization_id }) => {
+  sandbox: async ({ deps }, { organization_id, client }) => {
     const mail = { to: "buyer@example.com", subject: "Paid", paragraphs: ["Thank you."] as const, organization_id };
     await transact(deps, (tx) => queueMail(tx, { ...deps, sandbox: true }, mail));
-    return { params: {} };
+    const { items } = await client.sandbox.listSnapshots({ query: {} });
+    if (items.length === 0) await client.sandbox.saveSnapshot({ body: { name: "row" } });
+    return { params: { name: "row" } };
   },
   subscriptions: async (floe, seller) => ({ params: { id: await subscribe(floe, seller) } }),
   invoices: async (floe, seller) => {
@@ -310,6 +317,7 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
   }),
   "sandbox.advance": () => ({ by: "1minute" }),
   "invoices.createExport": () => ({ created_after: "2026-01-01T00:00:00Z", created_before: "2036-01-01T00:00:00Z" }),
+  "sandbox.saveSnapshot": (_, number) => ({ name: `saved-${number}` }),
   "refunds.create": () => ({ ...refund, order_id: newId(), comment: "By telephone.", metadata: { ticket: 12 } }),
   "subscriptions.create": (product_id) => ({ product_id, external_customer_id: "row-1", metadata: { tier: "pro" } }),
   "subscriptions.preview": () => ({ cancel_at_period_end: true }),
@@ -339,6 +347,9 @@ export const freshOf: Record<
     return { body: { product_id: product.id, customer_id: customer.id } };
   },
   "catalog.pull": async () => ({ query: { catalog: "sample" } }),
+  // Put back at once, nothing is gone that other tests have made.
+  "sandbox.restoreSnapshot": saveSandbox,
+  "sandbox.deleteSnapshot": saveSandbox,
   "tax.rates": async () => ({ query: { country: "DE" } }),
   // What the usual document describes looks like what other tests have made.
   "catalog.apply": async () => ({ body: { document: { version: 1, catalog: "fresh" } } }),

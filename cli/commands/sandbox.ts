@@ -1,0 +1,70 @@
+/** `floe sandbox save` and `floe sandbox diff`: keep a sandbox as it is, and see what became of it. */
+import type { Command } from "commander";
+import { formatMoney } from "../../shared/money.ts";
+import type { Context } from "../context.ts";
+import { showOne } from "../resource/show.ts";
+import { plain } from "../ui/theme.ts";
+
+type Add = (group: Command, contextOf: (command: Command) => Context) => void;
+type Item = { id: string; change: "added" | "removed" | "changed"; text: string; fields: string[] };
+type Kind = {
+  kind: string;
+  added: number;
+  removed: number;
+  changed: number;
+  totals: { currency: string; before: number; after: number }[];
+  items: Item[];
+};
+type Diff = { from: string; to: string; kinds: Kind[] };
+
+export const addSave: Add = (group, contextOf) => {
+  const command = group
+    .command("save")
+    .description("Save the sandbox as it is, every row of it")
+    .argument("<name>", "what it is called")
+    .addHelpText("after", "\nExamples:\n  floe sandbox save start");
+  command.action(async (name: string) => {
+    const context = contextOf(command);
+    const made = await context.call({ method: "POST", path: "/v1/sandbox/snapshots", body: { name } });
+    if (context.json) return showOne(context, made as Record<string, unknown>);
+    const { rows, created_at } = made as { rows: number; created_at: string };
+    context.say(`Saved ${plain(name)}: ${rows} rows, as of ${created_at.slice(0, 16).replace("T", " ")} UTC.\n`);
+  });
+};
+
+export const addDiff: Add = (group, contextOf) => {
+  const command = group
+    .command("diff")
+    .description("Show what is different in two things that were saved, or in one and the present")
+    .argument("<from>", "what was saved")
+    .argument("[to]", "what else was saved; the sandbox as it is")
+    .addHelpText("after", "\nExamples:\n  floe sandbox diff start\n  floe sandbox diff year-at-19 year-at-29");
+  command.action(async (name: string, to: string | undefined) => {
+    const context = contextOf(command);
+    const query = to === undefined ? {} : { to };
+    const path = "/v1/sandbox/snapshots/:name/diff";
+    const diff = (await context.call({ method: "GET", path, params: { name }, query })) as Diff;
+    if (context.json) return showOne(context, diff as unknown as Record<string, unknown>);
+    if (diff.kinds.length === 0) return context.say("They are the same.\n");
+    for (const kind of diff.kinds) print(context, kind);
+  });
+};
+
+const signs = { added: "+", removed: "-", changed: "~" } as const;
+
+function print(context: Context, { kind, added, removed, changed, totals, items }: Kind): void {
+  const paint = context.paint.out();
+  const tones = { added: paint.good, removed: paint.bad, changed: paint.warn } as const;
+  const counts = Object.entries({ added, removed, changed }).filter(([, count]) => count > 0);
+  context.print(
+    `${paint.strong(kind.replaceAll("_", " "))}  ${counts.map(([word, count]) => `${count} ${word}`).join(", ")}\n`,
+  );
+  for (const { currency, before, after } of totals.filter((one) => one.before !== one.after))
+    context.print(`  ${formatMoney(before, currency)} → ${formatMoney(after, currency)}\n`);
+  for (const { change, id, text, fields } of items) {
+    const what = fields.length > 0 ? ` ${paint.dim(fields.map(plain).join(", "))}` : "";
+    context.print(`  ${tones[change](signs[change])} ${plain(text) || plain(id)}${what}\n`);
+  }
+  const more = added + removed + changed - items.length;
+  if (more > 0) context.print(paint.dim(`  … and ${more} more\n`));
+}
