@@ -55,10 +55,12 @@ try {
   /** The shop's only customer and all that they have, so many times more; each is due a minute after the one before. */
   const multiply = async ({ organization_id }, count, tables) => {
     const ids = ["customer_id", "order_id", "payment_id", "subscription_id", "checkout_id", "payment_method_id"];
-    await db.execute(sql`create temporary table copies as select n, ${sql.join(
-      ids.map((id) => sql`gen_random_uuid() as ${sql.identifier(id)}`),
-      sql`, `,
-    )} from generate_series(1, ${count}::int) n`);
+    await db.execute(
+      sql`create temporary table copies as select n, ${sql.join(
+        ids.map((id) => sql`gen_random_uuid() as ${sql.identifier(id)}`),
+        sql`, `,
+      )} from generate_series(1, ${count}::int) n`,
+    );
     const own = {
       customers: "customer_id",
       orders: "order_id",
@@ -121,7 +123,11 @@ try {
         isDone = (await ask(seller, "POST", "clock", { to: to.toISOString() })).done;
     });
     const { total_count } = (await seller.client.orders.list({ query: { limit: 1 } })).pagination;
-    judge(`advance ${customers} customers by ${months} months: ${total_count} orders, ${requests} requests`, ms, advance_max_ms);
+    judge(
+      `advance ${customers} customers by ${months} months: ${total_count} orders, ${requests} requests`,
+      ms,
+      advance_max_ms,
+    );
     if (total_count !== customers * months + 1) throw new Error(`There are ${total_count} orders.`);
   }
   await floe.close();

@@ -44,7 +44,8 @@ type Reach = "list" | "row" | "products" | "named" | "standing";
 export type Asking = Pick<Operation, "scopes" | "path"> & Partial<Operation>;
 
 function reachOf({ path, method = "GET", query, anyOrganization, ofProducts }: Asking): Reach {
-  if (anyOrganization) return "standing";
+  // What is called by a name of its owner's choice may be in several: the name does not say whose it is.
+  if (anyOrganization || path.includes("/:name")) return "standing";
   if (path.includes("/:")) return "row";
   if (ofProducts) return "products";
   if (method !== "GET") return "named";

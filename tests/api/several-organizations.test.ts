@@ -50,7 +50,11 @@ const saysWhose = ({ response }: (typeof own)[number]["op"]): boolean =>
   response instanceof z.ZodObject && "organization_id" in response.shape;
 const reads = own.filter(
   ({ op, resource }) =>
-    op.method === "GET" && op.params && resource !== "organizations" && !op.path.includes(":external_id"),
+    op.method === "GET" &&
+    op.params &&
+    resource !== "organizations" &&
+    !op.path.includes(":external_id") &&
+    !op.path.includes(":name"),
 );
 const creates = own.filter(({ op, title }) => op.status === 201 && !op.params && bodyOf[title]);
 
@@ -125,6 +129,18 @@ test("changes and deletions reach the row in whichever of them it is, are writte
   const theirs = await foreign.client.products.create({ body: { name: "Book", prices: [price] } });
   for (const method of ["PATCH", "GET"])
     expect((await ask(method, `/v1/products/${theirs.id}`, method === "GET" ? {} : { body: {} })).status).toBe(404);
+});
+
+test("what is called by a name, which several may have, is that of the one that is named, or that they stand in", async () => {
+  for (const seller of [first, second]) await rowOf.sandbox(floe, seller);
+  const path = "/v1/sandbox/snapshots/row/restore";
+  await callsOf(floe)(first, "POST", "/organization/set-active", { organizationId: first.organization_id });
+  const stood = await ask("POST", path);
+  const named = await ask("POST", path, { headers: header(second) });
+  expect([stood, named].map(({ json }) => json.organization_id)).toEqual([
+    first.organization_id,
+    second.organization_id,
+  ]);
 });
 
 test.each(creates.filter(({ op }) => !op.ofProducts))(
