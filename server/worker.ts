@@ -20,9 +20,9 @@ import { paymentReconciliation, setupReconciliation } from "./payments/jobs.ts";
 import { recordProcessorEvent } from "./payments/notices.ts";
 import { testNotices } from "./processors/test-notices.ts";
 import { refundExecution } from "./refunds/jobs.ts";
+import { snapshotRelease } from "./sandbox/jobs.ts";
 import { subscriptionAdvance } from "./subscriptions/jobs.ts";
 import { taxReporting } from "./tax-reports/jobs.ts";
-import { snapshotRelease } from "./sandbox/jobs.ts";
 import { deliveries, dispatches, resealEndpoints, webhookArchive } from "./webhooks/jobs.ts";
 
 /** What falls due by the calendar. */
