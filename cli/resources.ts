@@ -367,21 +367,11 @@ export const looks: Record<string, Look | false> = {
     columns: ["name:name", "rows", "created_at:date", "saved_at:date"],
     // Moving it draws what happens: floe advance.
     names: {
-      getClock: "clock",
-      advance: false,
-      listMails: "mails",
-      listSnapshots: "list",
-      saveSnapshot: false,
-      restoreSnapshot: "restore",
-      deleteSnapshot: "delete",
-      diffSnapshots: false,
+      ...{ getClock: "clock", advance: false, listMails: "mails", listSnapshots: "list", saveSnapshot: false },
+      ...{ restoreSnapshot: "restore", deleteSnapshot: "delete", diffSnapshots: false },
     },
     columnsOf: { mails: ["subject:name", "to", "created_at:date", "id:key"] },
-    examples: {
-      clock: ["floe sandbox clock --json now"],
-      mails: ["floe sandbox mails"],
-      restore: ["floe sandbox restore start --yes"],
-    },
+    examples: { clock: ["floe sandbox clock --json now"], restore: ["floe sandbox restore start --yes"] },
   },
   customerSessions: {
     name: "customer-sessions",

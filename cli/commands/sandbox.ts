@@ -44,7 +44,7 @@ export const addDiff: Add = (group, contextOf) => {
     const query = to === undefined ? {} : { to };
     const path = "/v1/sandbox/snapshots/:name/diff";
     const diff = (await context.call({ method: "GET", path, params: { name }, query })) as Diff;
-    if (context.json) return showOne(context, diff as unknown as Record<string, unknown>);
+    if (context.json) return context.print(`${JSON.stringify(diff, null, 2)}\n`);
     if (diff.kinds.length === 0) return context.say("They are the same.\n");
     for (const kind of diff.kinds) print(context, kind);
   });
