@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { z } from "zod";
-import type { CheckoutPublic } from "../../shared/api/checkout-client.ts";
+import { CheckoutPublic } from "../../shared/api/checkout-client.ts";
 import { webPageOf } from "../../shared/destinations.ts";
 import { pickLanguage, readLocale } from "../../shared/locales.ts";
 import { plainText } from "../../shared/markdown.ts";
@@ -122,8 +122,10 @@ export async function readCheckoutPage(
     },
     remoteAddress: request.socket.remoteAddress ?? "",
   });
-  if (answer.statusCode !== 200) {
-    // Nothing is for sale on such a page; of any other failure nobody knows.
+  const json: unknown = answer.statusCode === 200 ? answer.json() : null;
+  // Another provider's answer may lack what is drawn here.
+  if (!CheckoutPublic.safeDecode(json as Checkout).success) {
+    // Nothing is for sale on a page of none; of any other failure nobody knows.
     const isOver = answer.statusCode === 404 || answer.statusCode === 410;
     const { language } = pickLanguage(readLocale(languageOf(request)), languages);
     return {
@@ -137,7 +139,7 @@ export async function readCheckoutPage(
       ancestors: isOver ? "*" : "'none'",
     };
   }
-  const checkout = answer.json() as Checkout;
+  const checkout = json as Checkout;
   const { language, locale } = pickLanguage(readLocale(checkout.locale, languageOf(request)), languages);
   const { product, organization } = checkout;
   const picture = product.medias.find(({ mime_type }) => mime_type.startsWith("image/"))?.public_url;

@@ -2,7 +2,9 @@
 import { eq } from "drizzle-orm";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Relayed } from "../../server/lib/relayed.ts";
 import { organization } from "../../server/organizations/tables.ts";
+import { embedded } from "../../server/providers/embedded.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { buildWeb } from "./support/build.ts";
 import { openChromium, openPage } from "./support/chromium.ts";
@@ -139,6 +141,17 @@ describe("the document of a checkout", () => {
     expect(await page.evaluate(() => (window as unknown as { shifts: number }).shifts)).toBe(0);
     await page.context().close();
   });
+});
+
+test("a provider whose checkouts lack what is drawn has its page ask for them, in no frame", async () => {
+  const answer = { id: "1", client_secret: "polar_c_theirs", product: { name: evil } };
+  const get = async () => new Relayed(200, answer) as never;
+  const provider = () => ({ ...embedded, checkoutClient: { ...embedded.checkoutClient, get } });
+  const hosted = await start({ web: await buildWeb(), provider });
+  const { status, text, headers } = await hosted.request("GET", "/checkout/polar_c_theirs");
+  await hosted.close();
+  expect([status, text.includes('id="given"'), text.includes("alert(1)")]).toEqual([200, false, false]);
+  expect(headers["content-security-policy"]).toContain("frame-ancestors 'none'");
 });
 
 test("the buyer's country is proposed, by where they come from, and counts for the tax before anything is typed", async () => {
