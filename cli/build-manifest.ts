@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Contract, Operation, Resource } from "../shared/contract.ts";
 import type { FlagEntry, GroupEntry, Manifest, OperationEntry } from "./manifest.ts";
 import type { Kind } from "./resource/shorthand.ts";
-import { type Look, references, looks as standardLooks } from "./resources.ts";
+import { type Look, references, looks as standardLooks, type Verb } from "./resources.ts";
 
 type Schema = {
   type?: string | string[];
@@ -246,6 +246,21 @@ function archiving(update: OperationEntry, field: string, look: Look): Operation
   ];
 }
 
+/** A command that is an update with some fields already given, and takes a few of the others. */
+function verbEntry(update: OperationEntry, name: string, verb: Verb, look: Look): OperationEntry {
+  const { confirm: _, examples: __, ...base } = update;
+  const examples = look.examples?.[name];
+  return {
+    ...base,
+    name,
+    summary: verb.summary,
+    preset: verb.preset,
+    body: (update.body ?? []).filter((flag) => verb.fields?.includes(flag.name)),
+    ...(verb.confirm && { confirm: verb.confirm }),
+    ...(examples && { examples }),
+  };
+}
+
 /** A resource without an entry in `cli/resources.ts` still gets its commands. */
 const plainLook = (name: string): Look => ({
   summary: `Manage ${name}`,
@@ -271,6 +286,11 @@ function groupOf(key: string, resource: Resource, look: Look): Group {
         fields[one.name] = fields[name] ?? [];
       }
     }
+    if (operation === "update")
+      for (const [verb, said] of Object.entries(look.verbs ?? {})) {
+        operations.push(verbEntry(entry, verb, said, look));
+        fields[verb] = fields[name] ?? [];
+      }
   }
   return {
     entry: {

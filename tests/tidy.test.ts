@@ -39,7 +39,7 @@ const own_rooms: Record<string, RegExp> = {
   payments: /^(settlement|setups|methods|notices)$/,
   discounts: /^redemption$/,
   checkouts: /^(access|choose|confirm|customer|plan-update|quote|signed-quote|tax)$/,
-  subscriptions: /^(plan|proration|update|change|billing|dunning|preview)$/,
+  subscriptions: /^(plan|proration|update|change|billing|dunning|forecast|lists|preview)$/,
   invoices: /^(document|electronic|fonts|letter|page|pdf|printer|sums|words|worker)$/,
   catalog: /^(current|changes)$/,
   sandbox: /^(walk|snapshots)$/,

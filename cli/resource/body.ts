@@ -95,7 +95,7 @@ export async function readBody(
   }
   const parts = partlyWritten(flags);
   const data = options.data ?? {};
-  let given: Given = { ...data };
+  let given: Given = { ...data, ...op.preset };
   for (const [name, value] of Object.entries(said)) given[name] = parts.has(name) ? laidOver(data[name], value) : value;
   let typed = flags;
   given = typeOf(op, given, typed);

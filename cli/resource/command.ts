@@ -21,10 +21,11 @@ type Options = Record<string, unknown> & {
   open?: boolean;
   idempotencyKey?: string;
 };
-type Asked = { describe(context: Context, body: unknown): Promise<string> };
+type Asked = { describe(context: Context, body: unknown, params: Record<string, string>): Promise<string> };
 /** Questions that say what the request would do, which the server knows, by group and operation. */
 const questions: Record<string, Record<string, () => Promise<Asked>>> = {
   refunds: { create: () => import("./refund-question.ts") },
+  subscriptions: { update: () => import("./change-question.ts") },
 };
 
 type Page = { items?: unknown[]; pagination?: { total_count?: number; max_page?: number } };
@@ -116,7 +117,7 @@ async function runOperation(
     const [named] = op.params.filter((param, index) => params[param] !== values[index]);
     const which = named ? `${values[op.params.indexOf(named)]} is ${params[named]}. ` : "";
     const asked = options.yes ? undefined : await questions[group.name]?.[op.name]?.();
-    await confirm(context, which + ((await asked?.describe(context, body)) ?? op.confirm), options.yes);
+    await confirm(context, which + ((await asked?.describe(context, body, params)) ?? op.confirm), options.yes);
   }
   const made = {
     method: op.method,

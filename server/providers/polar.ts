@@ -125,6 +125,8 @@ export function polarProvider(config: Config): Provider {
       create: (ctx, { body }) => relay(ctx, () => polar.subscriptions.create(body as never)),
       update: (ctx, { params, body }) => relay(ctx, () => polar.subscriptions.update(params.id, body as never)),
       delete: (ctx, { params }) => relay(ctx, () => polar.subscriptions.revoke(params.id)),
+      export: (ctx, { query }) => relay(ctx, () => polar.subscriptions.export(query as never)),
+      forecast: notHosted("Hosted Polar does not say what a subscription will be charged."),
       preview: notHosted("A change of a subscription is previewed by floe's own engine, not by hosted Polar."),
     },
     orders: {

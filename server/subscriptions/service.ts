@@ -1,20 +1,30 @@
 import type { z } from "zod";
-import type { SubscriptionCreate, subscriptions } from "../../shared/api/subscriptions.ts";
-import type { Interval } from "../../shared/calendar.ts";
+import {
+  type SubscriptionColumn,
+  type SubscriptionCreate,
+  subscriptionColumns,
+  type subscriptions,
+} from "../../shared/api/subscriptions.ts";
+import { type Interval, zoneFormat } from "../../shared/calendar.ts";
 import type { Service } from "../../shared/contract.ts";
 import { type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
 import { computeQuote, type Quote, untaxed } from "../../shared/pricing.ts";
 import { emailKey } from "../customers/rules.ts";
 import { findCustomer } from "../customers/store.ts";
 import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
+import { csvLine } from "../lib/csv.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
+import { findBalance } from "../orders/balances.ts";
 import { isFree, planLines } from "../products/lines.ts";
 import type { PriceRow } from "../products/rules.ts";
 import { findProduct } from "../products/store.ts";
-import { tellState } from "./billing.ts";
+import { findTaxedSeller } from "../tax/store.ts";
+import { loadGround, tellState } from "./billing.ts";
 import { changeSubscription, previewChange } from "./change.ts";
+import { forecast } from "./forecast.ts";
+import { allSubscriptions, type ExportedSubscription, exportCells, listSubscriptions } from "./lists.ts";
 import { payPrices } from "./plan.ts";
 import { planStart, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { emitSubscription, serializeSubscription } from "./serialize.ts";
@@ -75,10 +85,26 @@ export async function startSubscription(tx: Tx, ctx: Deps | Ctx, wanted: NewSubs
   return row;
 }
 
+const allColumns = Object.keys(subscriptionColumns) as SubscriptionColumn[];
+
+/** Subscriptions as a CSV file, one page of them at a time. */
+async function* csvOf(
+  first: ExportedSubscription[],
+  others: AsyncIterable<ExportedSubscription[]>,
+  columns: readonly SubscriptionColumn[],
+  timezone: string,
+): AsyncGenerator<string> {
+  const zone = zoneFormat(timezone);
+  const linesOf = (rows: ExportedSubscription[]) =>
+    rows.map((row) => csvLine(exportCells(row, columns, zone))).join("");
+  yield csvLine(columns.map((column) => subscriptionColumns[column])) + linesOf(first);
+  for await (const rows of others) yield linesOf(rows);
+}
+
 /** The subscriptions of the API. */
 export const subscriptionService: Service<typeof subscriptions, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listSubscriptions(ctx.db, organizationsOf(ctx), query);
+    const { items, total } = await listSubscriptions(ctx.db, organizationsOf(ctx), query);
     return pageOf(
       items.map((one) => serializeSubscription(one, ctx.config)),
       total,
@@ -89,6 +115,20 @@ export const subscriptionService: Service<typeof subscriptions, Ctx> = {
     const found = await store.findSubscription(ctx.db, organizationOf(ctx), params.id);
     if (!found) throw notFound();
     return serializeSubscription(found, ctx.config);
+  },
+  async export(ctx, { query }) {
+    const pages = allSubscriptions(ctx.db, organizationsOf(ctx), query);
+    // The first is read before the answer begins, so that what fails at once is answered as a fault.
+    const { value: first } = await pages.next();
+    return csvOf(first ?? [], pages, query.columns ?? allColumns, query.timezone);
+  },
+  async forecast(ctx, { params }) {
+    const organization_id = organizationOf(ctx);
+    const found = await store.findSubscription(ctx.db, organization_id, params.id);
+    const seller = await findTaxedSeller(ctx.db, organization_id);
+    if (!found || !seller) throw notFound();
+    const ground = await loadGround(ctx.db, found);
+    return forecast(ground, seller, ctx.clock.now(), await findBalance(ctx.db, found.row));
   },
   create: (ctx, { body }) =>
     transact(ctx, async (tx) => serializeSubscription(await giveSubscription(tx, ctx, body), ctx.config)),

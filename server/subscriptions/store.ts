@@ -1,51 +1,22 @@
-import { and, count, eq, gt, inArray, isNotNull, isNull, ne, or, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, isNotNull, isNull, ne, or, sql } from "drizzle-orm";
 import { ApiError } from "../../shared/errors.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import {
-  among,
-  loadByOrganization,
-  metadataMatches,
-  offsetOf,
-  ofOrganizations,
-  orderBy,
-  type Paging,
-} from "../lib/page.ts";
+import { loadByOrganization } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { orders } from "../orders/tables.ts";
 import type { PricedProduct } from "../products/rules.ts";
 import { findPrices, findProducts } from "../products/store.ts";
 import { products } from "../products/tables.ts";
-import { active, billable, type EntryRow, revoked, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
+import { billable, type EntryRow, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { subscriptionEntries, subscriptionPrices, subscriptions, trialClaims } from "./tables.ts";
 
-type Filter = Paging & {
-  product_id?: string[] | undefined;
-  customer_id?: string[] | undefined;
-  external_customer_id?: string[] | undefined;
-  discount_id?: string[] | undefined;
-  active?: boolean | undefined;
-  status?: string[] | undefined;
-  cancel_at_period_end?: boolean | undefined;
-  metadata?: Record<string, string[] | undefined> | undefined;
-  sorting: readonly string[];
-};
-const sortable = {
-  started_at: subscriptions.started_at,
-  current_period_end: subscriptions.current_period_end,
-  status: subscriptions.status,
-  amount: subscriptions.amount,
-  customer: customers.email,
-  product: products.name,
-  discount: discounts.name,
-};
-
-const ofCustomer = followKey(subscriptions.customer_id, customers);
-const ofProduct = followKey(subscriptions.product_id, products);
+export const ofCustomer = followKey(subscriptions.customer_id, customers);
+export const ofProduct = followKey(subscriptions.product_id, products);
 const ofDiscount = followKey(subscriptions.discount_id, discounts);
 
-const select = (db: Database) =>
+export const select = (db: Database) =>
   db
     .select({ row: subscriptions, customer: customers, discount: discounts })
     .from(subscriptions)
@@ -77,7 +48,7 @@ async function findRetries(db: Database, organization_id: string, ids: readonly 
 }
 
 /** The same with products, prices and what is charged again: four statements for all subscriptions of a seller. */
-const loadAll = (db: Database, all: Found[]): Promise<SubscriptionAggregate[]> =>
+export const loadAll = (db: Database, all: Found[]): Promise<SubscriptionAggregate[]> =>
   loadByOrganization(
     all.map((one) => ({ ...one, organization_id: one.row.organization_id })),
     async (organization_id, found) => {
@@ -122,31 +93,6 @@ const loadAll = (db: Database, all: Found[]): Promise<SubscriptionAggregate[]> =
       });
     },
   );
-
-/** One page of subscriptions, and how many there are (SUB-09). */
-export async function listSubscriptions(db: Database, organizations: readonly string[], filter: Filter) {
-  const externals = filter.external_customer_id;
-  const where = and(
-    ofOrganizations(subscriptions.organization_id, organizations),
-    among(subscriptions.product_id, filter.product_id),
-    among(subscriptions.customer_id, filter.customer_id),
-    externals && and(inArray(customers.external_id, externals), isNull(customers.deleted_at)),
-    among(subscriptions.discount_id, filter.discount_id),
-    filter.active === undefined ? undefined : inArray(subscriptions.status, [...(filter.active ? active : revoked)]),
-    among(subscriptions.status, filter.status),
-    filter.cancel_at_period_end === undefined
-      ? undefined
-      : eq(subscriptions.cancel_at_period_end, filter.cancel_at_period_end),
-    metadataMatches(subscriptions.metadata, filter.metadata),
-  );
-  const found = await select(db)
-    .where(where)
-    .orderBy(...orderBy(filter.sorting, sortable, subscriptions.id))
-    .limit(filter.limit)
-    .offset(offsetOf(filter));
-  const [row] = await db.select({ total: count() }).from(subscriptions).innerJoin(customers, ofCustomer).where(where);
-  return { items: await loadAll(db, found), total: row?.total ?? 0 };
-}
 
 /** A subscription of an organization. */
 export async function findSubscription(

@@ -52,6 +52,22 @@ export const currency = z.enum(currencies);
 export const interval = z.enum(["day", "week", "month", "year"]);
 export const taxBehaviorOption = z.enum(["location", "inclusive", "exclusive"]);
 
+const isZone = (zone: string): boolean => {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: zone });
+    return true;
+  } catch {
+    return false;
+  }
+};
+/** In which time zone the dates of an export are written. */
+export const timezone = z
+  .string()
+  .max(64)
+  .refine(isZone, "There is no such time zone.")
+  .default("UTC")
+  .describe("Time zone of the dates, as Europe/Paris.");
+
 /** Answers to the custom fields of a product, by their slug (CUF-10). */
 export const customFieldData = z.record(z.string(), z.union([z.string(), z.int(), z.boolean(), z.null()]));
 

@@ -16,7 +16,7 @@ import { Customer } from "./customers.ts";
 import { OrderExplanation } from "./derivations.ts";
 import { DiscountBase } from "./discounts.ts";
 import { disputeStatuses } from "./disputes.ts";
-import { customFieldData, stored, unlessNull } from "./fields.ts";
+import { customFieldData, stored, timezone, unlessNull } from "./fields.ts";
 import { OrderProduct } from "./products.ts";
 import { OrderSubscription } from "./subscriptions.ts";
 
@@ -122,15 +122,6 @@ export const orderColumns = {
 export type OrderColumn = keyof typeof orderColumns;
 const columnNames = Object.keys(orderColumns) as [OrderColumn, ...OrderColumn[]];
 
-const isZone = (zone: string): boolean => {
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: zone });
-    return true;
-  } catch {
-    return false;
-  }
-};
-
 /** Which orders are meant, in a list and in an export. */
 const filters = {
   organization_id: ids.describe("Only of these organizations."),
@@ -180,12 +171,7 @@ export const orders = {
     scopes: ["orders:read"],
     query: z.object({
       ...filters,
-      timezone: z
-        .string()
-        .max(64)
-        .refine(isZone, "There is no such time zone.")
-        .default("UTC")
-        .describe("Time zone of the dates, as Europe/Paris."),
+      timezone,
       columns: many(z.enum(columnNames)).describe("The columns, in this order (Polar's seven)."),
     }),
     file: { name: "polar-orders.csv", type: "text/csv" },

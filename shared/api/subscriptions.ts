@@ -16,7 +16,7 @@ import {
 import { Customer } from "./customers.ts";
 import { Derivation } from "./derivations.ts";
 import { DiscountBase } from "./discounts.ts";
-import { customFieldData, id, interval, stored, unlessNull } from "./fields.ts";
+import { customFieldData, id, interval, stored, timezone, unlessNull } from "./fields.ts";
 import { Meter } from "./meters.ts";
 import { ProductPrice } from "./prices.ts";
 import { Product } from "./products.ts";
@@ -30,6 +30,14 @@ export const subscriptionStatuses = [
   "canceled",
   "unpaid",
   "paused",
+] as const;
+/** As orders have it. */
+const billingReasons = [
+  "purchase",
+  "subscription_create",
+  "subscription_cycle",
+  "subscription_update",
+  "subscription_meter_cycle",
 ] as const;
 export const cancellationReasons = [
   "customer_service",
@@ -221,6 +229,54 @@ const refusals = [
   "ResourceUnavailable",
 ] as const;
 
+/** Each coming charge of a year, as the subscription stands now, if every payment succeeds. */
+export const SubscriptionForecast = z.object({
+  currency: z.string(),
+  charges: z.array(
+    z.object({
+      at: instant,
+      billing_reason: z.enum(billingReasons),
+      ...charge,
+      period_start: instant.nullable(),
+      period_end: instant.nullable(),
+    }),
+  ),
+  /** When it ends, where it does within the year. */
+  ends_at: instant.nullable(),
+});
+export type SubscriptionForecast = z.output<typeof SubscriptionForecast>;
+
+/** The columns that an export can have, and what they are headed; amounts are decimals of the subscription's currency. */
+export const subscriptionColumns = {
+  email: "Email",
+  name: "Name",
+  created_at: "Created At",
+  started_at: "Started At",
+  product: "Product",
+  status: "Status",
+  amount: "Amount",
+  currency: "Currency",
+  interval: "Interval",
+  current_period_start: "Current Period Start",
+  current_period_end: "Current Period End",
+  cancel_at_period_end: "Cancel At Period End",
+  canceled_at: "Canceled At",
+  ended_at: "Ended At",
+  id: "ID",
+} as const;
+export type SubscriptionColumn = keyof typeof subscriptionColumns;
+const columnNames = Object.keys(subscriptionColumns) as [SubscriptionColumn, ...SubscriptionColumn[]];
+
+/** Which subscriptions are meant, in a list and in an export. */
+const filters = {
+  organization_id: ids.describe("Only of these organizations."),
+  product_id: ids.describe("Only to these products."),
+  status: many(z.enum(subscriptionStatuses)).describe("Only in one of these states."),
+  cancel_at_period_end: flag.describe("Only those that end with their period, or only those that do not."),
+  started_after: instant.optional().describe("Only begun at or after this time."),
+  started_before: instant.optional().describe("Only begun at or before this time."),
+};
+
 export const subscriptions = {
   list: {
     method: "GET",
@@ -229,21 +285,45 @@ export const subscriptions = {
     scopes: ["subscriptions:read"],
     query: z.object({
       ...paging.shape,
-      organization_id: ids.describe("Only of these organizations."),
-      product_id: ids.describe("Only to these products."),
+      ...filters,
       customer_id: ids.describe("Only of these customers."),
       external_customer_id: many(z.string()).describe("Only of the customers with these ids of your own."),
       discount_id: ids.describe("Only with one of these discounts."),
       active: flag.describe("Only those that are active, or only those that have ended."),
-      status: many(z.enum(subscriptionStatuses)).describe("Only in one of these states."),
-      cancel_at_period_end: flag.describe("Only those that end with their period, or only those that do not."),
+      customer_cancellation_reason: many(z.enum(cancellationReasons)).describe(
+        "Only canceled for one of these reasons.",
+      ),
+      canceled_at_after: instant.optional().describe("Only canceled at or after this time."),
+      canceled_at_before: instant.optional().describe("Only canceled at or before this time."),
       metadata: metadataFilter,
       sorting: sorting(
-        ["started_at", "current_period_end", "status", "amount", "customer", "product", "discount"],
+        [
+          "started_at",
+          "current_period_end",
+          "ended_at",
+          "ends_at",
+          "status",
+          "amount",
+          "customer",
+          "product",
+          "discount",
+        ],
         ["-started_at"],
       ),
     }),
     response: page(Subscription),
+  },
+  export: {
+    method: "GET",
+    path: "/v1/subscriptions/export",
+    summary: "Export subscriptions as CSV",
+    scopes: ["subscriptions:read"],
+    query: z.object({
+      ...filters,
+      timezone,
+      columns: many(z.enum(columnNames)).describe("The columns, in this order (all)."),
+    }),
+    file: { name: "polar-subscriptions.csv", type: "text/csv" },
   },
   get: {
     method: "GET",
@@ -262,6 +342,7 @@ export const subscriptions = {
     body: SubscriptionCreate,
     response: Subscription,
     status: 201,
+    ofProducts: true,
   },
   update: {
     method: "PATCH",
@@ -271,6 +352,7 @@ export const subscriptions = {
     params: byId,
     body: SubscriptionUpdate,
     response: Subscription,
+    confirm: "Change this subscription? What it comes to now is charged at once.",
     errors: [...refusals, "PaymentFailed", "SubscriptionLocked", "QuoteChanged", "DiscountRedemptionLimitReached"],
     external: true,
   },
@@ -284,6 +366,15 @@ export const subscriptions = {
     errors: ["ResourceNotFound", "AlreadyCanceledSubscription", "SubscriptionLocked"],
     audit: "subscription.revoked",
     confirm: "End this subscription now? What the customer has of it is taken back at once, and nothing is refunded.",
+  },
+  forecast: {
+    method: "GET",
+    path: "/v1/subscriptions/:id/forecast",
+    summary: "See what a subscription will be charged in a year",
+    scopes: ["subscriptions:read"],
+    params: byId,
+    response: SubscriptionForecast,
+    errors: ["ResourceNotFound"],
   },
   preview: {
     method: "POST",

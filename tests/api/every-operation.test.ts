@@ -325,7 +325,8 @@ describe("the answers that have a reason of their own", () => {
   });
 
   test("a subscription that changes, that has ended, and of which nothing can be charged", async () => {
-    const { floe, seller, call } = all;
+    const { floe, call } = all;
+    const seller = await floe.seller("club");
     const { params } = await rowOf.subscriptions(floe, seller);
     const as = seller.key;
     const ask = async (name: string, body?: object) =>

@@ -45,8 +45,13 @@ const unheld: Record<string, string> = {
   "customers.default_payment_method_id": "the card points back by a foreign key of its own",
   "discount_redemptions.checkout_id": "the checkout is made by a domain to the right, and points to the discount",
   "discount_redemptions.order_id": "the order is made by a domain to the right, and points to the discount",
+  "discount_redemptions.subscription_id":
+    "the subscription is made by a domain to the right, and points to the discount",
   "orders.checkout_id": "the checkout points back by a foreign key of its own",
+  "subscription_entries.order_id": "orders point to subscriptions, and tables make no circle",
+  "subscriptions.change_order_id": "the order points back by a foreign key of its own",
   "subscriptions.checkout_id": "the checkout is made first, and may itself name a subscription",
+  "subscriptions.payment_method_id": "cards are of orders, which point to subscriptions, and tables make no circle",
 };
 
 type Column = { name: string; type: string; required: boolean; defaulted: boolean };

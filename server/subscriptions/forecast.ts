@@ -1,0 +1,49 @@
+import type { SubscriptionForecast } from "../../shared/api/subscriptions.ts";
+import { addInterval } from "../../shared/calendar.ts";
+import { minimumAmount } from "../../shared/money.ts";
+import { applyBalance } from "../orders/rules.ts";
+import { meetBalance } from "../orders/service.ts";
+import type { TaxedSeller } from "../tax/rules.ts";
+import { quoteFor } from "./billing.ts";
+import { follow, type Ground, planCycle, planResume } from "./plan.ts";
+import { isBillable } from "./rules.ts";
+
+/** As many charges as are told, however short the periods are. */
+const charges_max = 400;
+
+/**
+ * Each charge of the year from `now`, by the plans that renewals are made by: a period that begins, a trial, a discount or a
+ * pause that ends, a change that was put off, and what was not billed yet. `balance`: what the customer has.
+ */
+export function forecast(ground: Ground, seller: TaxedSeller, now: Date, balance: number): SubscriptionForecast {
+  const until = addInterval(now, "year", 1);
+  const { currency } = ground.aggregate.row;
+  const charges: SubscriptionForecast["charges"] = [];
+  let here = ground;
+  let left = balance;
+  while (charges.length < charges_max) {
+    const { row } = here.aggregate;
+    const at = isBillable(row.status) ? row.current_period_end : row.status === "paused" ? row.resumes_at : null;
+    if (at === null || at > until) break;
+    const plan = row.status === "paused" ? planResume(here, at) : planCycle(here, at);
+    const { bill } = plan;
+    if (bill) {
+      const quote = quoteFor(here, plan, bill, seller, at);
+      const { applied_balance_amount, due_amount } = meetBalance(quote, left);
+      left = applyBalance(quote.total_amount, left, minimumAmount(currency)).balance;
+      const { current_period_start, current_period_end } = { ...row, ...plan.patch };
+      charges.push({
+        at,
+        billing_reason: bill.billing_reason,
+        derivation: quote,
+        applied_balance_amount,
+        due_amount,
+        period_start: bill.period_start && current_period_start,
+        period_end: bill.period_start && current_period_end,
+      });
+    }
+    here = follow(here, plan);
+  }
+  const { ended_at } = here.aggregate.row;
+  return { currency, charges, ends_at: ended_at };
+}

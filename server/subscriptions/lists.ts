@@ -1,0 +1,133 @@
+import { and, asc, count, eq, gte, inArray, isNull, lte, type SQL, sql } from "drizzle-orm";
+import type { z } from "zod";
+import type { subscriptions as operations, SubscriptionColumn } from "../../shared/api/subscriptions.ts";
+import { zonedText } from "../../shared/calendar.ts";
+import { decimalMoney } from "../../shared/money.ts";
+import { customers } from "../customers/tables.ts";
+import { discounts } from "../discounts/tables.ts";
+import type { Database } from "../lib/context.ts";
+import { among, metadataMatches, offsetOf, ofOrganizations, orderBy } from "../lib/page.ts";
+import { products } from "../products/tables.ts";
+import { active, revoked, type SubscriptionRow } from "./rules.ts";
+import { loadAll, ofCustomer, ofProduct, select } from "./store.ts";
+import { subscriptions } from "./tables.ts";
+
+type Filter = z.output<typeof operations.list.query>;
+type Meant = Omit<z.output<typeof operations.export.query>, "timezone" | "columns">;
+
+const sortable = {
+  started_at: subscriptions.started_at,
+  current_period_end: subscriptions.current_period_end,
+  ended_at: subscriptions.ended_at,
+  ends_at: subscriptions.ends_at,
+  status: subscriptions.status,
+  amount: subscriptions.amount,
+  customer: customers.email,
+  product: products.name,
+  discount: discounts.name,
+};
+
+const isMeant = (organizations: readonly string[], filter: Meant): SQL | undefined =>
+  and(
+    ofOrganizations(subscriptions.organization_id, organizations),
+    among(subscriptions.product_id, filter.product_id),
+    among(subscriptions.status, filter.status),
+    filter.cancel_at_period_end === undefined
+      ? undefined
+      : eq(subscriptions.cancel_at_period_end, filter.cancel_at_period_end),
+    filter.started_after && gte(subscriptions.started_at, filter.started_after),
+    filter.started_before && lte(subscriptions.started_at, filter.started_before),
+  );
+
+/** One page of subscriptions, and how many there are (SUB-09). */
+export async function listSubscriptions(db: Database, organizations: readonly string[], filter: Filter) {
+  const externals = filter.external_customer_id;
+  const where = and(
+    isMeant(organizations, filter),
+    among(subscriptions.customer_id, filter.customer_id),
+    externals && and(inArray(customers.external_id, externals), isNull(customers.deleted_at)),
+    among(subscriptions.discount_id, filter.discount_id),
+    among(subscriptions.customer_cancellation_reason, filter.customer_cancellation_reason),
+    filter.canceled_at_after && gte(subscriptions.canceled_at, filter.canceled_at_after),
+    filter.canceled_at_before && lte(subscriptions.canceled_at, filter.canceled_at_before),
+    filter.active === undefined ? undefined : inArray(subscriptions.status, [...(filter.active ? active : revoked)]),
+    metadataMatches(subscriptions.metadata, filter.metadata),
+  );
+  const found = await select(db)
+    .where(where)
+    .orderBy(...orderBy(filter.sorting, sortable, subscriptions.id))
+    .limit(filter.limit)
+    .offset(offsetOf(filter));
+  const [row] = await db.select({ total: count() }).from(subscriptions).innerJoin(customers, ofCustomer).where(where);
+  return { items: await loadAll(db, found), total: row?.total ?? 0 };
+}
+
+/** What an export reads of each subscription; `at`: when it began, to the microsecond. */
+export type ExportedSubscription = {
+  row: SubscriptionRow;
+  email: string | null;
+  name: string | null;
+  product: string;
+  at: string;
+};
+
+/** How many subscriptions are read at once where all are wanted. */
+const export_page = 500;
+
+/** All that is asked for, the oldest first, a page at a time: each is found where the one before it ended. */
+export async function* allSubscriptions(
+  db: Database,
+  organizations: readonly string[],
+  filter: Meant,
+): AsyncGenerator<ExportedSubscription[]> {
+  const { started_at, id } = subscriptions;
+  const where = isMeant(organizations, filter);
+  let last: ExportedSubscription | undefined;
+  do {
+    // The time as text, because a date here knows no microseconds, and would find the last one again.
+    const further = last && sql`(${started_at}, ${id}) > (${last.at}::timestamptz, ${last.row.id}::uuid)`;
+    const rows: ExportedSubscription[] = await db
+      .select({
+        row: subscriptions,
+        email: customers.email,
+        name: customers.name,
+        product: products.name,
+        at: sql<string>`${started_at}::text`,
+      })
+      .from(subscriptions)
+      .innerJoin(customers, ofCustomer)
+      .innerJoin(products, ofProduct)
+      .where(and(where, further))
+      .orderBy(asc(started_at), asc(id))
+      .limit(export_page);
+    yield rows;
+    last = rows.length === export_page ? rows.at(-1) : undefined;
+  } while (last);
+}
+
+/** A subscription as a line of an export. */
+export function exportCells(
+  { row, email, name, product }: ExportedSubscription,
+  columns: readonly SubscriptionColumn[],
+  zone: Intl.DateTimeFormat,
+): (string | null)[] {
+  const time = (at: Date | null) => at && zonedText(at, zone);
+  const cells: Record<SubscriptionColumn, () => string | null> = {
+    email: () => email,
+    name: () => name,
+    created_at: () => time(row.created_at),
+    started_at: () => time(row.started_at),
+    product: () => product,
+    status: () => row.status,
+    amount: () => decimalMoney(row.amount, row.currency),
+    currency: () => row.currency,
+    interval: () => `${row.recurring_interval_count} ${row.recurring_interval}`,
+    current_period_start: () => time(row.current_period_start),
+    current_period_end: () => time(row.current_period_end),
+    cancel_at_period_end: () => String(row.cancel_at_period_end),
+    canceled_at: () => time(row.canceled_at),
+    ended_at: () => time(row.ended_at),
+    id: () => row.id,
+  };
+  return columns.map((column) => cells[column]());
+}
