@@ -4,7 +4,8 @@ import { z } from "zod";
 import type { Contract, Operation, Resource } from "../shared/contract.ts";
 import type { FlagEntry, GroupEntry, Manifest, OperationEntry } from "./manifest.ts";
 import type { Kind } from "./resource/shorthand.ts";
-import { type Look, references, looks as standardLooks, type Verb } from "./resources.ts";
+import { type Look, references, looks as standardLooks } from "./resources.ts";
+import type { Verb } from "./verbs.ts";
 
 type Schema = {
   type?: string | string[];
