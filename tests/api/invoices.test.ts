@@ -352,9 +352,9 @@ describe("the invoices of many orders", () => {
       select string_agg('"' || column_name || '"', ', ') as list from information_schema.columns
       where table_schema = 'public' and table_name = 'orders'
         and column_name not in ('id', 'invoice_number', 'checkout_id', 'receipt_number')`)) as unknown as {
-      rows: { list: string }[];
-    };
-    const list = names.rows[0]?.list ?? "";
+      list: string;
+    }[];
+    const list = names[0]?.list ?? "";
     await floe.deps.db.execute(
       sql.raw(`insert into orders (id, invoice_number, ${list})
         select gen_random_uuid(), 'COPY-' || n, ${list} from orders, generate_series(1, 449) as n where id = '${id}'`),

@@ -65,9 +65,9 @@ test("has each order once over many pages, the oldest first, also of those made 
   const columns = (await floe.deps.db.execute(sql`
     select column_name from information_schema.columns where table_schema = 'public' and table_name = 'orders'
       and column_name not in ('id', 'invoice_number', 'checkout_id', 'receipt_number', 'created_at')`)) as unknown as {
-    rows: { column_name: string }[];
-  };
-  const names = columns.rows.map(({ column_name }) => `"${column_name}"`).join(", ");
+    column_name: string;
+  }[];
+  const names = columns.map(({ column_name }) => `"${column_name}"`).join(", ");
   await floe.deps.db.execute(
     sql.raw(`insert into orders (id, invoice_number, created_at, ${names})
       select gen_random_uuid(), 'COPY-' || n, '2026-01-01T00:00:00Z'::timestamptz + (n / 3) * interval '1 microsecond', ${names}

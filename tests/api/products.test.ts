@@ -13,7 +13,7 @@ let floe: Floe;
 let seller: Seller;
 let other: Seller;
 beforeAll(async () => {
-  floe = await start();
+  floe = await start({ embedded: true });
   seller = await floe.seller("ada");
   other = await floe.seller("bob");
 });

@@ -20,7 +20,7 @@ let seller: Seller;
 let ctx: Ctx;
 let product: Product;
 beforeAll(async () => {
-  floe = await start();
+  floe = await start({ embedded: true });
   seller = await floe.seller();
   product = await seller.client.products.create({ body: { name: "Book", prices: [{ amount_type: "free" }] } });
   const actor = {

@@ -17,7 +17,7 @@ let seller: Seller;
 let product_id: string;
 let free_id: string;
 beforeAll(async () => {
-  floe = await start();
+  floe = await start({ embedded: true });
   seller = await floe.seller();
   product_id = (
     await seller.client.products.create({

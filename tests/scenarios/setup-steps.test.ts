@@ -19,7 +19,7 @@ import { watchStatements } from "../support/statements.ts";
 let floe: Floe;
 let seller: Seller;
 beforeAll(async () => {
-  floe = await start();
+  floe = await start({ embedded: true });
   seller = await floe.seller();
 });
 afterAll(() => floe?.close());

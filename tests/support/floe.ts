@@ -126,7 +126,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     {},
   );
   const config = completeConfig(settings);
-  const isEmbedded = options.embedded ?? process.env.FLOE_TEST_DATABASE !== "postgres";
+  const isEmbedded = options.embedded ?? process.env.FLOE_TEST_DATABASE === "embedded";
   const database = options.databaseUrl
     ? await openPostgres(options.databaseUrl)
     : await (isEmbedded ? openMemory() : openShared());
