@@ -47,6 +47,10 @@ const flagOf = (loc: (string | number)[]): string => {
   return rest.length > 0 ? `${flag} (${rest.join(".")})` : flag;
 };
 
+/** Whether a refusal is about how things stand, such as an order that was refunded, so that nobody else could do it either. */
+const isBeyondAsking = (error: unknown): boolean =>
+  typeof error === "string" && /^[A-Z]/.test(error) && error !== "NotPermitted";
+
 /** A fault from an answer that is not a success, with the next step where there is one. */
 export function faultOf(answer: Answer, server: string): Fault {
   const body = (parse(answer.text) ?? {}) as Body;
@@ -56,7 +60,9 @@ export function faultOf(answer: Answer, server: string): Fault {
   const said = [body.detail, body.error_description, body.message].find((text) => typeof text === "string");
   const hints: Record<string, string> = {
     signed_out: "Run: `floe login`   (or check FLOE_API_KEY)",
-    not_permitted: "Ask an owner of the organization, or use a key that has the scope.",
+    ...(isBeyondAsking(body.error)
+      ? {}
+      : { not_permitted: "Ask an owner of the organization, or use a key that has the scope." }),
     rate_limited: `Try again${answer.headers["retry-after"] ? ` in ${answer.headers["retry-after"]} s` : " later"}.`,
   };
   const parts = { status, ...(name && { name }), ...(hints[kind] && { hint: hints[kind] }) };
