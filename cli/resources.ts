@@ -387,12 +387,7 @@ export const looks: Record<string, Look | false> = {
     summary: "What opens the customer portal for one of your customers",
     noun: "customer session",
     columns: ["customer.email:name", "customer_portal_url", "expires_at:date", "token", "id:key"],
-    examples: {
-      create: [
-        "floe customer-sessions create --customer-id ada@example.com",
-        "floe customer-sessions create --external-customer-id user_1 --return-url https://shop.example.com --json token",
-      ],
-    },
+    examples: { create: ["floe customer-sessions create --customer-id ada@example.com --json token"] },
   },
   // What a checkout page in a browser calls with its own secret, and the portal with a customer session.
   checkoutClient: false,

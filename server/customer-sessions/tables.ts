@@ -1,4 +1,4 @@
-import { index, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { index, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { customers } from "../customers/tables.ts";
 import { instant, ownedKey, references } from "../lib/columns.ts";
 import { owned } from "../organizations/tables.ts";
@@ -16,7 +16,7 @@ export const customerSessions = pgTable(
   (table) => [
     ownedKey(table.id),
     references(table.customer_id, customers),
-    uniqueIndex("customer_sessions_token").on(table.token_hash),
+    index("customer_sessions_by_token").on(table.token_hash),
     index("customer_sessions_by_customer").on(table.organization_id, table.customer_id),
     index("customer_sessions_by_end").on(table.expires_at),
   ],

@@ -1271,7 +1271,7 @@ CREATE INDEX "custom_fields_by_name" ON "custom_fields" USING btree ("organizati
 CREATE INDEX "custom_fields_by_type" ON "custom_fields" USING btree ("organization_id","type","id") WHERE "custom_fields"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "custom_fields_moving" ON "custom_fields" USING btree ("organization_id","id") WHERE "custom_fields"."former_slugs" <> '[]';--> statement-breakpoint
 CREATE INDEX "custom_fields_part" ON "custom_fields" USING gin ("name" gin_trgm_ops,"slug" gin_trgm_ops);--> statement-breakpoint
-CREATE UNIQUE INDEX "customer_sessions_token" ON "customer_sessions" USING btree ("token_hash");--> statement-breakpoint
+CREATE INDEX "customer_sessions_by_token" ON "customer_sessions" USING btree ("token_hash");--> statement-breakpoint
 CREATE INDEX "customer_sessions_by_customer" ON "customer_sessions" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "customer_sessions_by_end" ON "customer_sessions" USING btree ("expires_at");--> statement-breakpoint
 CREATE UNIQUE INDEX "customers_email" ON "customers" USING btree ("organization_id",lower("email")) WHERE "customers"."deleted_at" is null;--> statement-breakpoint

@@ -135,7 +135,11 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     const { id } = await client.customers.create({ body: { email: "row@example.com", external_id } });
     return { params: { id, external_id } };
   },
-  customerSessions: async () => ({ params: {} }),
+  customerSessions: async (_, { client }) => {
+    // Whom they are for, unless there is such a one already.
+    await client.customers.create({ body: { email: "row@example.com", external_id: "row-1" } }).catch(() => undefined);
+    return { params: {} };
+  },
   customerPortal: async () => ({ params: {} }),
   checkouts: async (_, seller) => ({ params: { id: (await openCheckout(seller)).id } }),
   checkoutClient: async (floe, seller) => {
