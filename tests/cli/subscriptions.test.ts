@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Floe, start } from "../support/floe.ts";
+import { openShop } from "../support/story.ts";
+import { begin, floe as run, until } from "./support.ts";
+
+/** Subscriptions from the terminal, at a server. */
+
+let floe: Floe;
+beforeAll(async () => {
+  floe = await start({ listen: true });
+});
+afterAll(() => floe.close());
+
+test("a change is asked with what it comes to, and charged exactly so; the rest is one word each", async () => {
+  const shop = await openShop(floe, "2027-06-01");
+  const [old, fresh] = [await shop.sells("Old", 10_000), await shop.sells("New", 30_000)];
+  const id = await shop.subscribes(old);
+  await shop.set("2027-06-16");
+  const env = { FLOE_SERVER: floe.url, FLOE_API_KEY: shop.seller.key };
+  const update = ["subscriptions", "update", id, "--product-id", fresh, "--proration-behavior", "invoice"];
+  const asked = async (answer: string) => {
+    const here = begin(update, { env, tty: true });
+    await until(() => here.stderr.text.includes("[y/N]"));
+    here.stdin.write(answer);
+    return { code: await here.ended, err: here.stderr.text };
+  };
+  const no = await asked("n\n");
+  expect(no.err).toContain("Change this subscription, to $300.00 a period? Charged now: $100.00");
+  expect([no.code === 0, (await shop.get(id)).amount]).toEqual([false, 10_000]);
+  expect((await asked("y\n")).code).toBe(0);
+  expect((await shop.orders(id)).at(-1)).toBe("2027-06-16 update 10000 paid");
+
+  const piped = await run(["subscriptions", "cancel", id], { env });
+  expect([piped.code, piped.err.includes("--yes")]).toEqual([64, true]);
+  const reason = ["--customer-cancellation-reason", "unused"];
+  const canceled = await run(["subscriptions", "cancel", id, ...reason, "--yes"], { env });
+  expect(JSON.parse(canceled.out)).toMatchObject({
+    cancel_at_period_end: true,
+    customer_cancellation_reason: "unused",
+  });
+  expect((await run(["subscriptions", "uncancel", id, "--yes"], { env })).code).toBe(0);
+  const paused = await run(["subscriptions", "pause", id, "--resumes-at", "2027-08-01T00:00:00Z", "--yes"], { env });
+  expect(JSON.parse(paused.out)).toMatchObject({ pause_at_period_end: true, resumes_at: "2027-08-01T00:00:00.000Z" });
+  const told = JSON.parse((await run(["subscriptions", "forecast", id], { env })).out);
+  expect(told.charges[0]).toMatchObject({ at: "2027-08-01T00:00:00.000Z", due_amount: 30_000 });
+  const exported = await run(["subscriptions", "export"], { env });
+  expect(exported.out).toContain(id);
+  expect((await run(["subscriptions", "revoke", id, "--yes"], { env })).code).toBe(0);
+  expect((await shop.get(id)).status).toBe("canceled");
+});
