@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { Contract, Operation, Resource } from "../shared/contract.ts";
 import type { FlagEntry, GroupEntry, Manifest, OperationEntry } from "./manifest.ts";
+import { references } from "./references.ts";
 import type { Kind } from "./resource/shorthand.ts";
-import { type Look, references, looks as standardLooks } from "./resources.ts";
+import { type Look, looks as standardLooks } from "./resources.ts";
 import type { Verb } from "./verbs.ts";
 
 type Schema = {

@@ -40,18 +40,6 @@ export type Look = {
   examples?: Record<string, string[]>;
 };
 
-/** Fields of the wire that hold ids → the commands that know the things by name. */
-export const references: Record<string, string> = {
-  products: "products",
-  product_id: "products",
-  benefits: "benefits",
-  benefit_id: "benefits",
-  meter_id: "meters",
-  discount_id: "discounts",
-  customer_id: "customers",
-  medias: "files",
-};
-
 const cardColumns = [
   "method_metadata.brand:name",
   "method_metadata.last4",
