@@ -50,6 +50,8 @@ export const addDiff: Add = (group, contextOf) => {
   });
 };
 
+/** Of each kind; JSON has more. */
+const shown_max = 10;
 const signs = { added: "+", removed: "-", changed: "~" } as const;
 
 function print(context: Context, { kind, added, removed, changed, totals, items }: Kind): void {
@@ -61,10 +63,10 @@ function print(context: Context, { kind, added, removed, changed, totals, items 
   );
   for (const { currency, before, after } of totals.filter((one) => one.before !== one.after))
     context.print(`  ${formatMoney(before, currency)} → ${formatMoney(after, currency)}\n`);
-  for (const { change, id, text, fields } of items) {
+  for (const { change, id, text, fields } of items.slice(0, shown_max)) {
     const what = fields.length > 0 ? ` ${paint.dim(fields.map(plain).join(", "))}` : "";
     context.print(`  ${tones[change](signs[change])} ${plain(text) || plain(id)}${what}\n`);
   }
-  const more = added + removed + changed - items.length;
+  const more = added + removed + changed - Math.min(items.length, shown_max);
   if (more > 0) context.print(paint.dim(`  … and ${more} more\n`));
 }
