@@ -23,8 +23,8 @@ beforeAll(async () => {
   });
   standIn.follow(floe.clock);
   seller = await floe.seller();
-  if (!floe.deps.taxCalculator) throw new Error("Nobody computes tax.");
-  real = floe.deps.taxCalculator;
+  if (!floe.deps.processors.tax) throw new Error("Nobody computes tax.");
+  real = floe.deps.processors.tax;
 });
 afterAll(async () => {
   await floe?.close();
@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 afterEach(() => {
   standIn.calm();
-  floe.deps.taxCalculator = real;
+  floe.deps.processors.tax = real;
 });
 
 const usual = { amount_type: "fixed" as const, price_amount: 1000, price_currency: "usd" as const };
@@ -71,11 +71,11 @@ const outcome = async (id: string) => ({
 });
 /** Something that happens once, between Stripe's answer about tax and what is made of it. */
 const meanwhile = (happens: () => Promise<unknown>) => {
-  floe.deps.taxCalculator = {
+  floe.deps.processors.tax = {
     ...real,
     async calculate(request) {
       const answer = await real.calculate(request);
-      floe.deps.taxCalculator = real;
+      floe.deps.processors.tax = real;
       await happens();
       return answer;
     },
