@@ -49,6 +49,8 @@ type Written = Opened & {
   setup: SetupRow | null;
   isRefused: boolean;
   asks: "card" | Wanted | null;
+  /** What opens the buyer's portal. */
+  portal_token: string | null;
 };
 /** How often others are asked for one confirmation: each once, and again where the checkout was changed meanwhile. */
 const asked_max = 4;
@@ -87,7 +89,7 @@ export async function confirmCheckout(
     else known.tax = await requireTax(written.ctx, aggregate, asks);
     written = await write();
   }
-  const { aggregate, seller, payment, setup, ctx, isRefused } = written;
+  const { aggregate, seller, payment, setup, ctx, isRefused, portal_token } = written;
   if (isRefused) throw refuseQuote(serializePublicCheckout(aggregate, seller, ctx));
   const settled = payment
     ? await chargePayment(ctx, payment, productOf(aggregate).name)
@@ -95,7 +97,7 @@ export async function confirmCheckout(
   if (settled?.status === "failed") throw new ApiError("PaymentError", settled.message ?? "The payment was declined.");
   const row = { ...aggregate.row, payment_processor_metadata: describeChallenge(settled) };
   const answer = serializePublicCheckout({ ...aggregate, row }, seller, ctx);
-  return { ...answer, status: "confirmed", customer_session_token: await openPortal(ctx, row) };
+  return { ...answer, status: "confirmed", customer_session_token: portal_token };
 }
 
 /**
@@ -103,11 +105,12 @@ export async function confirmCheckout(
  * owner, who can prove in the portal who they are (CHK-50).
  */
 async function openPortal(
+  tx: Tx,
   ctx: Ctx,
   { organization_id, customer_id, is_customer_named, is_customer_made }: CheckoutRow,
 ): Promise<string | null> {
   if (customer_id === null || !(is_customer_named || is_customer_made)) return null;
-  return (await openSession(ctx, ctx.db, { id: customer_id, organization_id })).token;
+  return (await openSession(ctx, tx, { id: customer_id, organization_id })).token;
 }
 
 /** What the browser needs to finish a challenge. */
@@ -140,14 +143,14 @@ async function writeConfirmation(
     taxation: openTaxation(ctx, opened, tax),
   });
   const wantedTax = findWanted(ctx, filled, seller);
-  const unwritten = { ...opened, aggregate: filled, payment: null, setup: null, isRefused: false };
+  const unwritten = { ...opened, aggregate: filled, payment: null, setup: null, isRefused: false, portal_token: null };
   if (wantedTax) return { ...unwritten, asks: wantedTax };
   const product = productOf(filled);
   if (agreed && !isSignedQuote(agreed, filled.row, product, ctx)) {
     const row = await updateCheckout(tx, before.row, { ...patch, modified_at: now });
     const aggregate = { ...filled, row };
     await emitCheckout(tx, ctx, "checkout.updated", aggregate);
-    return { ...opened, aggregate, payment: null, setup: null, isRefused: true, asks: null };
+    return { ...unwritten, aggregate, isRefused: true, asks: null };
   }
   await checkSubscribed(tx, seller, filled);
   const { quote, trial_end } = filled.row;
@@ -188,7 +191,8 @@ async function writeConfirmation(
   }
   const aggregate = { ...filled, row };
   await emitCheckout(tx, ctx, "checkout.updated", aggregate);
-  const written = { ...opened, aggregate, payment: null, setup: null, isRefused: false, asks: null };
+  // Before anything is charged: what was paid is not answered with a failure for want of it.
+  const written = { ...unwritten, aggregate, asks: null, portal_token: await openPortal(tx, ctx, row) };
   if (flags.is_payment_required) {
     const keep = flags.is_payment_setup_required;
     const payer = { email, confirmation_token_id: token ?? "", keep };

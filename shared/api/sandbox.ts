@@ -163,7 +163,7 @@ export const sandbox = {
     params: byName,
     status: 204,
     errors: ["ResourceNotFound"],
-    audit: "sandbox.forgot",
+    audit: "sandbox.snapshot_deleted",
   },
   diffSnapshots: {
     method: "GET",

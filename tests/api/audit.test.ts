@@ -1,5 +1,5 @@
 import { desc, eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { actionOf } from "../../server/http/audit.ts";
 import { auditLog } from "../../server/lib/tables.ts";
 import { products } from "../../server/products/tables.ts";
@@ -18,6 +18,8 @@ beforeAll(async () => {
   seller = await floe.seller();
 });
 afterAll(() => floe.close());
+// Everything is asked from one address, which may ask so often a minute.
+beforeEach(() => floe.clock.advance(60_000));
 
 type Entry = {
   id: string;

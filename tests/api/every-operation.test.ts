@@ -293,10 +293,16 @@ describe("the answers that have a reason of their own", () => {
     expect((await call(named("disputes.accept"), { as: seller.key, params })).json.error).toBe("DisputeNotOpenError");
   });
 
-  test("409 while somebody else moves a sandbox", async () => {
+  test("409 while somebody else moves a sandbox, and for a name that is taken", async () => {
     const { floe, seller, call } = all;
+    const save = { as: seller.key, body: { name: "held" } };
+    for (const error of [undefined, "ResourceAlreadyExists"])
+      expect((await call(named("sandbox.saveSnapshot"), save)).json.error).toBe(error);
     await withClock(floe.deps, seller.organization_id, async () => {
-      expect((await call(named("sandbox.advance"), { as: seller.key })).json.error).toBe("SandboxBusy");
+      for (const name of ["advance", "saveSnapshot", "restoreSnapshot"])
+        expect((await call(named(`sandbox.${name}`), { as: seller.key, params: { name: "held" } })).json.error).toBe(
+          "SandboxBusy",
+        );
     });
   });
 

@@ -1,7 +1,8 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Floe, start } from "../support/floe.ts";
-import { floe } from "./support.ts";
+import { floe, folder } from "./support.ts";
 
 let server: Floe;
 beforeAll(async () => {
@@ -18,8 +19,10 @@ async function terminalOf(name: string) {
 
 test("what docs/money.md tells to type is done as it says", async () => {
   const type = await terminalOf("manual");
+  const place = folder();
   const lines = [...readFileSync("docs/money.md", "utf8").matchAll(/^floe (.+)$/gm)]
-    .map(([, line = ""]) => line)
+    // Files are saved out of the way.
+    .map(([, line = ""]) => line.replace(/-o (\S+)$/, (_, name: string) => `-o ${join(place, name)}`))
     // What is done with an order of one's own is tried where there are orders.
     .filter((line) => !/[A-Z]_ID/.test(line));
   expect(lines.length).toBeGreaterThan(7);
@@ -27,6 +30,7 @@ test("what docs/money.md tells to type is done as it says", async () => {
     const { code, err } = await type(line);
     expect(`${line}: ${code} ${code === 0 ? "" : err}`).toBe(`${line}: 0 `);
   }
+  expect(existsSync(join(place, "orders.csv"))).toBe(true);
   const listed = await type("tax registrations list --all --json country,state,scheme,rate");
   expect(JSON.parse(listed.out)).toEqual([
     { country: "US", state: "US-CA", scheme: "domestic", rate: "7.25" },
