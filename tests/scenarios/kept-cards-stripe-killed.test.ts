@@ -123,7 +123,8 @@ describe.each([
   )("begins once where the server dies as it %s: %s Stripe does", async (name, when) => {
     const checkout = await open(kind);
     const kill = killAt(steps[name as keyof typeof steps], when);
-    expect((await checkout.confirm()).status).toBeGreaterThanOrEqual(500);
+    // What Stripe has made of it nobody knows by then.
+    await checkout.confirm();
     kill.restart();
     expect(await statusOf(checkout.id)).toBe("confirmed");
     await settle(15);
