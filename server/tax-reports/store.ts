@@ -1,4 +1,4 @@
-import { and, eq, lte } from "drizzle-orm";
+import { and, eq, lte, type SQL } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
 import { taxReports } from "./tables.ts";
@@ -10,42 +10,23 @@ export async function insertReport(tx: Tx, values: typeof taxReports.$inferInser
   await tx.insert(taxReports).values(values).onConflictDoNothing();
 }
 
-/** The report of an order's sale; undefined where no service computed its tax. */
-export async function findSale(
-  db: Database,
-  { organization_id, order_id }: Pick<ReportRow, "organization_id" | "order_id">,
-): Promise<ReportRow | undefined> {
+async function find(db: Database, organization_id: string, which: SQL | undefined): Promise<ReportRow | undefined> {
   const [row] = await db
     .select()
     .from(taxReports)
-    .where(
-      and(
-        eq(taxReports.organization_id, organization_id),
-        eq(taxReports.order_id, order_id),
-        eq(taxReports.kind, "sale"),
-      ),
-    );
+    .where(and(eq(taxReports.organization_id, organization_id), which));
   return row;
 }
 
-/** The report that something went back; undefined where there is none. */
-export async function findReturn(
+/** The report of an order's sale; undefined where no service computed its tax. */
+export const findSale = (
   db: Database,
-  organization_id: string,
-  refund_id: string,
-): Promise<ReportRow | undefined> {
-  const [row] = await db
-    .select()
-    .from(taxReports)
-    .where(
-      and(
-        eq(taxReports.organization_id, organization_id),
-        eq(taxReports.refund_id, refund_id),
-        eq(taxReports.kind, "refund"),
-      ),
-    );
-  return row;
-}
+  { organization_id, order_id }: Pick<ReportRow, "organization_id" | "order_id">,
+) => find(db, organization_id, and(eq(taxReports.order_id, order_id), eq(taxReports.kind, "sale")));
+
+/** The report that something went back; undefined where there is none. */
+export const findReturn = (db: Database, organization_id: string, refund_id: string) =>
+  find(db, organization_id, and(eq(taxReports.refund_id, refund_id), eq(taxReports.kind, "refund")));
 
 /** Take a report, if it is due. It is put off first, so that no other server works on it at the same time. */
 export async function takeDueReport(db: Database, key: RowKey, now: Date, again: Date): Promise<ReportRow | undefined> {
