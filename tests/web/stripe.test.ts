@@ -170,6 +170,38 @@ describe("a wallet", () => {
     expect(await wallet().count()).toBe(0);
   });
 
+  test.each([
+    ["that is there late", own, { width: 1200, height: 900 }],
+    ["that is there late, on a narrow telephone", own, { width: 320, height: 1400 }],
+    ["that turns out not to be there", null, { width: 1200, height: 900 }],
+    ["that turns out not to be there, on a narrow telephone, in French", null, { width: 320, height: 1400 }],
+  ])("%s moves nothing", async (name, payer, viewport) => {
+    await page.setViewportSize(viewport);
+    await page.addInitScript(() => {
+      Object.assign(window, { stripeHeld: true, shifts: 0 });
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries())
+          (window as unknown as { shifts: number }).shifts += (entry as unknown as { value: number }).value;
+      }).observe({ type: "layout-shift", buffered: true });
+    });
+    await open(payer, name.endsWith("French") ? { locale: "fr" } : {});
+    await card().getByLabel("Card number").waitFor();
+    await page.waitForFunction(() => "stripeShow" in window);
+    const places = () =>
+      page
+        .locator("form > section, form .button, form .trust")
+        .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));
+    const before = await places();
+    expect(before.length).toBeGreaterThan(3);
+    await page.evaluate(() => (window as unknown as { stripeShow: () => void }).stripeShow());
+    await (payer ? wallet() : page.locator(".wallets .none")).waitFor();
+    // Two frames later it is drawn, and what moved is counted.
+    await page.evaluate(() => new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen))));
+    expect(await places()).toEqual(before);
+    expect(await page.evaluate(() => (window as unknown as { shifts: number }).shifts)).toBe(0);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(viewport.width);
+  });
+
   test("is told that nothing was paid where the sum is another than was shown, which is shown then", async () => {
     const checkout = await open(own);
     await wallet().waitFor();

@@ -151,7 +151,7 @@ function Form({ order }: { order: Order }) {
     <form ref={form} noValidate onSubmit={submit} onBlur={look} aria-busy={purchase.busy}>
       {checkout.products.length > 1 && <Choices order={order} choose={(product_id) => send({ product_id })} />}
       {checkout.is_payment_form_required && publishable_key && (
-        <Suspense>
+        <Suspense fallback={<div className="wallets" />}>
           <Wallets
             publishable_key={publishable_key}
             checkout={checkout}

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import type { Checkout } from "../api.ts";
 import { useSpeech } from "../speech.tsx";
 import { allowedMethods, appearanceOf, elementsOptions, localeOf, openStripe } from "../stripe.ts";
+import { GhostLine } from "./Ghost.tsx";
 
 /** Who pays, as their wallet tells, and the token that stands for its card. */
 export type WalletPayer = {
@@ -20,12 +21,15 @@ type Props = {
   pay: (payer: WalletPayer) => Promise<boolean>;
 };
 
-/** Apple Pay and Google Pay, where the browser has them; nothing at all where it does not. */
+/**
+ * Apple Pay and Google Pay, where the browser has them. Their place is kept while Stripe finds out, and is taken by what is said
+ * of the card where there are none, so that nothing below it ever moves.
+ */
 export default function Wallets({ publishable_key, checkout, ready, pay }: Props) {
   const { words, locale } = useSpeech();
   const place = useRef<HTMLDivElement>(null);
   const elements = useRef<StripeElements | null>(null);
-  const [isThere, setThere] = useState(false);
+  const [isThere, setThere] = useState<boolean>();
   const { is_payment_required, is_payment_setup_required, total_amount, currency } = checkout;
   const latest = useRef({ checkout, ready, pay, failed: words.wallet_failed });
   useEffect(() => {
@@ -51,9 +55,11 @@ export default function Wallets({ publishable_key, checkout, ready, pay }: Props
         emailRequired: first.customer_id === null || first.customer_email === null,
         billingAddressRequired: true,
         buttonHeight: 48,
+        layout: { maxColumns: 2, maxRows: 1 },
         paymentMethods: { amazonPay: "never", klarna: "never", link: "never", paypal: "never" },
       });
       buttons.on("ready", ({ availablePaymentMethods }) => setThere(availablePaymentMethods !== undefined));
+      buttons.on("loaderror", () => setThere(false));
       buttons.on("click", (event) => (latest.current.ready() ? event.resolve({}) : event.reject()));
       buttons.on("confirm", async (event) => {
         const { billingDetails } = event;
@@ -72,7 +78,7 @@ export default function Wallets({ publishable_key, checkout, ready, pay }: Props
       close = () => buttons.destroy();
     };
     // Without Stripe there are no wallets, and the card form says why.
-    open().catch(() => undefined);
+    open().catch(() => setThere(false));
     return () => {
       gone = true;
       elements.current = null;
@@ -86,9 +92,15 @@ export default function Wallets({ publishable_key, checkout, ready, pay }: Props
   }, [is_payment_required, is_payment_setup_required, total_amount, currency]);
 
   return (
-    <div className={isThere ? "wallets" : "wallets absent"}>
+    <div className="wallets">
       <div ref={place} />
-      <p className="or">{words.or_by_card}</p>
+      {isThere === undefined && <GhostLine width="100%" height="3rem" />}
+      {isThere && <p className="or">{words.or_by_card}</p>}
+      {isThere === false && (
+        <p className="none">
+          {words.payments_by("Stripe")}. {words.card_safe}
+        </p>
+      )}
     </div>
   );
 }

@@ -13,12 +13,13 @@ const script = `(() => {
     frame.style.width = "100%";
     return frame;
   };
-  // A wallet, where the test says that the browser has one, and whose it is.
+  // A wallet, where the test says that the browser has one, and whose it is. Where it is held, the test says when it is there.
   const walletOf = (calls) => {
     const heard = {};
     const payer = window.stripeWallet;
     const button = document.createElement("button");
     Object.assign(button, { type: "button", textContent: "Test wallet" });
+    button.style = "width: 100%; height: 48px";
     button.onclick = () => heard.click({
       reject: () => calls.push(["reject"]),
       resolve: () => heard.confirm({
@@ -28,8 +29,12 @@ const script = `(() => {
     });
     return {
       mount(place) {
-        if (payer) place.append(button);
-        setTimeout(() => heard.ready({ availablePaymentMethods: payer ? { applePay: true } : undefined }));
+        const show = () => {
+          if (payer) place.append(button);
+          heard.ready({ availablePaymentMethods: payer ? { applePay: true } : undefined });
+        };
+        if (window.stripeHeld) window.stripeShow = show;
+        else setTimeout(show);
       },
       destroy: () => button.remove(),
       on: (name, handler) => (heard[name] = handler),
