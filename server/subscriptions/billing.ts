@@ -280,6 +280,8 @@ const still: Step = { goesOn: false, charge: null };
 
 async function takeStep(tx: Tx, ctx: Deps | Ctx, { organization_id, id }: RowKey): Promise<Step> {
   const now = ctx.clock.now();
+  // Servers side by side find the same rows due: each does what no other is at, instead of waiting for it.
+  if (!(await store.claimDue(tx, { organization_id, id }))) return still;
   const found = await store.lockWithOrders(tx, organization_id, id);
   if (!found || found.row.due_at === null || found.row.due_at > now) return still;
   const { row, retries } = found;

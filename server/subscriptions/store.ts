@@ -168,6 +168,17 @@ export async function lockWithOrders(
   return { ...found, waiting };
 }
 
+/**
+ * Whether what is due of a subscription is this server's to do until the transaction ends, and no other is at it. Not the lock of
+ * its row, for which one would wait, and which comes after those of its orders.
+ */
+export async function claimDue(tx: Tx, { id }: RowKey): Promise<boolean> {
+  const [row] = await tx
+    .select({ is_mine: sql<boolean>`pg_try_advisory_xact_lock(hashtextextended(${`subscriptions.advance ${id}`}, 0))` })
+    .from(sql`(select 1) as one`);
+  return row?.is_mine === true;
+}
+
 /** The subscriptions of a customer from which something can still come. */
 export async function findLiving(db: Database, { organization_id, id }: RowKey): Promise<string[]> {
   const found = await db

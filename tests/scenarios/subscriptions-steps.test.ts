@@ -95,11 +95,8 @@ test("many servers that look at the same subscriptions at the same time bill eac
     if (!seller) throw new Error("The seller is gone.");
     const deps = atClockOf(real.deps, seller);
     const { organization_id } = shop.seller;
-    await Promise.all(
-      [0, 1, 2, 3].flatMap(() =>
-        ids.map((id) => advanceSubscription(deps, { organization_id, id }).catch(() => undefined)),
-      ),
-    );
+    // Whoever finds another at it leaves it alone: none fails.
+    await Promise.all([0, 1, 2, 3].flatMap(() => ids.map((id) => advanceSubscription(deps, { organization_id, id }))));
     await real.runJobs();
     for (const id of ids) expect(await books(real, id)).toEqual({ billed: 3, paid: 3, charged: 3, times: 1 });
     const [numbers] = await real.deps.db

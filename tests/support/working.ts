@@ -1,0 +1,44 @@
+/**
+ * The worker of a server in a process of its own, which answers no requests: `node working.ts DATABASE_URL`. It says when it
+ * is ready, works once it reads a line, and ends with whoever started it. Its clock is the system's; sellers have their own.
+ */
+import "../../shared/walls.ts";
+import { createInterface } from "node:readline";
+import { completeConfig, readSettings } from "../../server/config.ts";
+import { systemClock } from "../../server/lib/clock.ts";
+import type { Deps } from "../../server/lib/context.ts";
+import { openPostgres } from "../../server/lib/database.ts";
+import { openJobs } from "../../server/lib/jobs.ts";
+import { openProcessors } from "../../server/processors/open.ts";
+import { reactions } from "../../server/reactions.ts";
+import { openStorage } from "../../server/storage/open.ts";
+import { startWorker } from "../../server/worker.ts";
+
+const [DATABASE_URL = "", FLOE_FILES_DIR = ""] = process.argv.slice(2);
+const config = completeConfig(
+  readSettings({ DATABASE_URL, FLOE_FILES_DIR, FLOE_SECRET: "a secret for tests, long enough to be one" }, {}),
+);
+const { db } = await openPostgres(DATABASE_URL);
+const processors = await openProcessors(config, db, systemClock);
+const silent = () => undefined;
+const say = (fields: object, text?: string) => {
+  const { err } = fields as { err?: Error };
+  if (err) process.stdout.write(`${text} ${err.message ?? ""} ${(err.cause as Error | undefined)?.message ?? ""}\n`);
+};
+const deps: Deps = {
+  db,
+  clock: systemClock,
+  config,
+  jobs: openJobs(),
+  processor: processors.own,
+  processors,
+  taxCalculator: processors.tax,
+  sandbox: false,
+  storage: await openStorage(config, systemClock),
+  reactions,
+  log: { info: silent, warn: say, error: say },
+};
+const input = createInterface({ input: process.stdin });
+input.once("line", () => void startWorker(deps));
+input.once("close", () => process.exit());
+process.stdout.write("ready\n");
