@@ -9,7 +9,8 @@ import { redemptionCount } from "./discounts/jobs.ts";
 import { disputeFollowing } from "./disputes/jobs.ts";
 import { fileSweeps } from "./files/jobs.ts";
 import { idempotencyCleaning } from "./http/idempotency.ts";
-import { confirmations, exportCollecting, invoicePrinting } from "./invoices/jobs.ts";
+import { exportCollecting, invoicePrinting } from "./invoices/jobs.ts";
+import { confirmations, subscriptionReminding, subscriptionTelling } from "./letters/jobs.ts";
 import type { Deps } from "./lib/context.ts";
 import { reviveDeadLetters } from "./lib/due.ts";
 import { mailCleaning, mailDelivery, warnOfUnsentMail } from "./lib/mail.ts";
@@ -41,6 +42,8 @@ export const dueWork: readonly Sweep[] = [
   deliveries,
   mailDelivery,
   confirmations,
+  subscriptionTelling,
+  subscriptionReminding,
   exportCollecting,
   invoicePrinting,
   answerMoves([renameOrderAnswers, renameCheckoutAnswers]),

@@ -23,6 +23,7 @@ const domains = [
   "disputes",
   "subscriptions",
   "invoices",
+  "letters",
   "checkouts",
   "checkout-links",
   "catalog",
@@ -40,7 +41,8 @@ const own_rooms: Record<string, RegExp> = {
   discounts: /^redemption$/,
   checkouts: /^(access|choose|confirm|customer|plan-update|quote|signed-quote|tax)$/,
   subscriptions: /^(plan|proration|update|change|billing|dunning|forecast|lists|preview)$/,
-  invoices: /^(document|electronic|fonts|letter|page|pdf|printer|sums|words|worker)$/,
+  invoices: /^(document|electronic|fonts|links|page|pdf|printer|sums|words|worker)$/,
+  letters: /^(life|order|words)$/,
   catalog: /^(current|changes)$/,
   sandbox: /^(walk|snapshots)$/,
 };

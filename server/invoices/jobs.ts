@@ -1,34 +1,11 @@
 import { sql } from "drizzle-orm";
 import type { Sweep } from "../lib/sweeps.ts";
-import { orders } from "../orders/tables.ts";
-import { collectDue, collecting, confirmDue, printDue, printing } from "./service.ts";
+import { collectDue, collecting, printDue, printing } from "./service.ts";
 import { takeDueInvoice } from "./store.ts";
 import { invoiceExports, invoices } from "./tables.ts";
 
 /** How long one may be under way before another server takes it up. */
 const again_ms = 3 * 60_000;
-
-/** Sales whose buyers are to be told that they are paid. One seller's are told of together, as each waits for a moment anyhow. */
-export const confirmations: Sweep = {
-  name: "orders.confirm",
-  every_ms: 1500,
-  due: {
-    table: orders,
-    id: orders.id,
-    organization_id: orders.organization_id,
-    at: orders.confirmation_due_at,
-    where: sql`${orders.confirmation_due_at} is not null`,
-  },
-  together: 10,
-  parallel: 2,
-  share: 10,
-  work: (deps, rows) =>
-    confirmDue(
-      deps,
-      rows[0].organization_id,
-      rows.map(({ id }) => id),
-    ),
-};
 
 /** Exports whose orders are still to be found. */
 export const exportCollecting: Sweep = {

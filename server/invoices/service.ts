@@ -6,19 +6,18 @@ import { findPublic } from "../files/store.ts";
 import { serverClock } from "../lib/clock.ts";
 import { type Ctx, type Deps, organizationOf, type Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
-import { queueMail } from "../lib/mail.ts";
 import { pageOf } from "../lib/page.ts";
 import { Relayed } from "../lib/relayed.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import type { OrderAggregate, OrderRow } from "../orders/rules.ts";
 import { markInvoiced } from "../orders/service.ts";
-import { findOrder, nextOrders, takeConfirmations } from "../orders/store.ts";
+import { findOrder, nextOrders } from "../orders/store.ts";
 import { findOrganization } from "../organizations/store.ts";
 import { findPaymentOf } from "../refunds/store.ts";
 import { loadRegistrations } from "../tax/store.ts";
 import type { InvoiceDocument, Logo } from "./document.ts";
-import { confirmationMail, linkDocument, readLink } from "./letter.ts";
+import { readLink } from "./links.ts";
 import { printDocument } from "./printer.ts";
 import {
   describeDocument,
@@ -137,26 +136,6 @@ export async function openDocument(
   if (link) return link;
   const language = languageFor(sale.customer.locale, sale.order.billing_address?.country ?? null);
   return { language, waiting: wordsOf(language).waiting };
-}
-
-/**
- * Tell the buyers of orders that were paid, each once: what is to be told is taken from the orders in the transaction in
- * which the mails are written.
- */
-export async function confirmDue(deps: Deps, organization_id: string, ids: readonly string[]): Promise<void> {
-  await transact(deps, async (tx) => {
-    const sales = await takeConfirmations(tx, organization_id, ids);
-    const seller = await findOrganization(tx, organization_id);
-    if (!seller) return;
-    const now = serverClock(deps.clock).now();
-    const letters = sales.map((sale) =>
-      confirmationMail(sale, seller, (kind) =>
-        linkDocument(deps.config, { organization_id, order_id: sale.order.id, kind }, now),
-      ),
-    );
-    const mails = letters.filter((letter) => letter !== null).map((letter) => ({ ...letter, organization_id }));
-    await queueMail(tx, deps, ...mails);
-  });
 }
 
 async function findRefunded(ctx: Ctx, id: string) {

@@ -623,6 +623,7 @@ CREATE TABLE "orders" (
 	"settle_due_at" timestamp with time zone,
 	"terms" text NOT NULL,
 	"period_start" timestamp with time zone,
+	"occasion" text,
 	"changes" jsonb,
 	"next_payment_attempt_at" timestamp with time zone,
 	"failed_payments" integer DEFAULT 0 NOT NULL,
@@ -972,6 +973,18 @@ CREATE TABLE "subscription_entries" (
 	CONSTRAINT "subscription_entries_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
+CREATE TABLE "subscription_letters" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"subscription_id" uuid NOT NULL,
+	"kind" text NOT NULL,
+	"order_id" uuid,
+	"due_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "subscription_letters_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
 CREATE TABLE "subscription_prices" (
 	"organization_id" text NOT NULL,
 	"subscription_id" uuid NOT NULL,
@@ -1008,6 +1021,7 @@ CREATE TABLE "subscriptions" (
 	"resumes_at" timestamp with time zone,
 	"pending_update" jsonb,
 	"due_at" timestamp with time zone,
+	"reminder_due_at" timestamp with time zone,
 	"change_order_id" uuid,
 	"payment_method_id" uuid,
 	"customer_id" uuid NOT NULL,
@@ -1215,6 +1229,8 @@ ALTER TABLE "snapshot_rows" ADD CONSTRAINT "snapshot_rows_snapshot_id_fkey" FORE
 ALTER TABLE "snapshots" ADD CONSTRAINT "snapshots_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "subscription_entries" ADD CONSTRAINT "subscription_entries_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "subscription_entries" ADD CONSTRAINT "subscription_entries_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "subscription_letters" ADD CONSTRAINT "subscription_letters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "subscription_letters" ADD CONSTRAINT "subscription_letters_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "subscription_prices" ADD CONSTRAINT "subscription_prices_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "subscription_prices" ADD CONSTRAINT "subscription_prices_product_price_id_fkey" FOREIGN KEY ("organization_id","product_price_id") REFERENCES "public"."product_prices"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "subscriptions" ADD CONSTRAINT "subscriptions_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1372,8 +1388,11 @@ CREATE INDEX "snapshot_files_path" ON "snapshot_files" USING btree ("organizatio
 CREATE UNIQUE INDEX "snapshots_name" ON "snapshots" USING btree ("organization_id","name");--> statement-breakpoint
 CREATE INDEX "subscription_entries_open" ON "subscription_entries" USING btree ("organization_id","subscription_id") WHERE "subscription_entries"."order_id" is null;--> statement-breakpoint
 CREATE INDEX "subscription_entries_by_order" ON "subscription_entries" USING btree ("organization_id","order_id");--> statement-breakpoint
+CREATE INDEX "subscription_letters_due" ON "subscription_letters" USING btree ("organization_id","due_at");--> statement-breakpoint
+CREATE INDEX "subscription_letters_of_subscription" ON "subscription_letters" USING btree ("organization_id","subscription_id");--> statement-breakpoint
 CREATE INDEX "subscription_prices_of_price" ON "subscription_prices" USING btree ("organization_id","product_price_id");--> statement-breakpoint
 CREATE INDEX "subscriptions_due" ON "subscriptions" USING btree ("organization_id","due_at") WHERE "subscriptions"."due_at" is not null;--> statement-breakpoint
+CREATE INDEX "subscriptions_reminder_due" ON "subscriptions" USING btree ("organization_id","reminder_due_at") WHERE "subscriptions"."reminder_due_at" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "subscriptions_of_checkout" ON "subscriptions" USING btree ("organization_id","checkout_id");--> statement-breakpoint
 CREATE INDEX "subscriptions_by_start" ON "subscriptions" USING btree ("organization_id","started_at","id");--> statement-breakpoint
 CREATE INDEX "subscriptions_by_period" ON "subscriptions" USING btree ("organization_id","current_period_end","id");--> statement-breakpoint

@@ -158,6 +158,7 @@ export function serializeOrder({ order, items, customer, product, discount, subs
     period_start: _______,
     changes: ________,
     failed_payments: _________,
+    occasion: __________,
     invoice_number,
     ...fields
   } = order;

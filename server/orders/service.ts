@@ -62,7 +62,7 @@ export type NewOrder = Pick<
   | "metadata"
   | "custom_field_data"
 > &
-  Partial<Pick<OrderRow, "subscription_id" | "period_start" | "changes">> & { quote: Quote };
+  Partial<Pick<OrderRow, "subscription_id" | "period_start" | "occasion" | "changes">> & { quote: Quote };
 
 function planOrder({ quote, ...wanted }: NewOrder) {
   assertQuote(quote);
@@ -214,6 +214,10 @@ export async function reopenOrder(
   return order;
 }
 
+/** Whether its customer is told nothing of an order: what goes on for nothing is no news (SUB-18). */
+export const isQuiet = (order: OrderRow): boolean =>
+  order.billing_reason === "subscription_cycle" && computeTotals(order).total_amount === 0;
+
 /**
  * Make an order paid, and say so: created, updated, paid, in this order (ORD-12, ORD-16). The caller holds its lock. A sale in
  * the making comes into being with this: it gets its number, the last thing that is done in the transaction. One that was
@@ -228,9 +232,7 @@ export async function settleOrder(
   const now = ctx.clock.now();
   const isShown = order.invoice_number !== null;
   const status = order.status === "void" ? moveOrder(order, "pending", "paid") : moveOrder(order, "paid");
-  // What goes on for nothing is no news.
-  const isQuiet = order.billing_reason === "subscription_cycle" && computeTotals(order).total_amount === 0;
-  const confirmation_due_at = isQuiet ? null : now;
+  const confirmation_due_at = isQuiet(order) ? null : now;
   const columns = { status, next_payment_attempt_at: null, settle_due_at: null, confirmation_due_at };
   const paid = { ...order, ...columns, ...(isShown ? { modified_at: now } : { created_at: now, modified_at: null }) };
   const settled = { ...parts, order: paid };

@@ -6,7 +6,7 @@ import { newId } from "../lib/ids.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { atEnd, transact } from "../lib/unit-of-work.ts";
 import type { OrderAggregate } from "../orders/rules.ts";
-import { billOrder, type NewOrder, noteAttempt, withdrawOrder } from "../orders/service.ts";
+import { billOrder, isQuiet, type NewOrder, noteAttempt, withdrawOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
 import type { PaymentMethodRow, PaymentRow } from "../payments/rules.ts";
 import { chargePayment, startSavedPayment } from "../payments/settlement.ts";
@@ -19,6 +19,7 @@ import {
   type Bill,
   type Choice,
   type Ground,
+  letterOf,
   type Plan,
   payPrices,
   planCycle,
@@ -26,9 +27,16 @@ import {
   planResume,
   quoteBill,
 } from "./plan.ts";
-import { findDueTime, type Retry, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
+import {
+  findDueTime,
+  findReminderTime,
+  type Retry,
+  type SubscriptionAggregate,
+  type SubscriptionRow,
+} from "./rules.ts";
 import { emitSubscription } from "./serialize.ts";
 import * as store from "./store.ts";
+import type { LetterKind } from "./tables.ts";
 
 /** A card that is to be charged as soon as what was written is committed. */
 export type Charge = { payment: PaymentRow; description: string };
@@ -86,6 +94,7 @@ export function planOrder(
     checkout_id: null,
     subscription_id: row.id,
     period_start: bill.period_start,
+    occasion: bill.occasion,
     metadata: row.metadata,
     custom_field_data: row.custom_field_data,
     begins: null,
@@ -123,7 +132,8 @@ export async function writePlan(
   const { organization_id, id: subscription_id } = aggregate.row;
   const wanted = { ...patch, ...more, modified_at: now };
   const due_at = findDueTime({ ...aggregate.row, ...wanted }, aggregate.retries);
-  const row = await store.updateSubscription(tx, aggregate.row, { due_at, ...wanted });
+  const reminder_due_at = findReminderTime({ ...aggregate.row, ...wanted }, now);
+  const row = await store.updateSubscription(tx, aggregate.row, { due_at, reminder_due_at, ...wanted });
   if (choice)
     await store.replacePrices(
       tx,
@@ -167,15 +177,38 @@ export async function carryOut(
   const after = await writePlan(tx, ctx, from, plan);
   if (ends) await withdrawAll(tx, ctx, after, waiting);
   const { bill } = plan;
-  if (!bill) return { aggregate: after, charge: null };
+  if (!bill) {
+    await tellCustomer(tx, ctx, after, letterOf(plan, false));
+    return { aggregate: after, charge: null };
+  }
   const quote = quoteFor(ground, plan, bill, seller, ctx.clock.now());
   const { discount } = bill.discount ? after : { discount: null };
   const parts = { ...partsOf(after), discount };
   const billed = await billOrder(tx, ctx, planOrder(ground, plan, bill, quote), parts);
   await store.billEntries(tx, billed.order, bill.entry_ids);
+  await tellCustomer(tx, ctx, after, letterOf(plan, !isQuiet(billed.order)));
   if (billed.order.status === "paid") return { aggregate: after, charge: null };
   return { aggregate: after, charge: await startCharge(tx, ctx, after, billed, "subscription_cycle") };
 }
+
+/** Have the customer told by mail, when this is committed. */
+async function tellCustomer(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { row }: Pick<SubscriptionAggregate, "row">,
+  kind: LetterKind | null,
+  order_id: string | null = null,
+): Promise<void> {
+  if (kind === null) return;
+  const now = ctx.clock.now();
+  const { organization_id, id: subscription_id } = row;
+  const values = { id: newId(now), organization_id, created_at: now, subscription_id, kind, order_id, due_at: now };
+  await store.insertLetter(tx, values);
+  ctx.jobs.wake(tx, letters_due);
+}
+
+/** The sweep that writes what customers are told. */
+export const letters_due = "subscriptions.tell";
 
 /** Write down that the card of a subscription is to be charged; where there is none, the payment has failed (ORD-15). */
 async function startCharge(
@@ -218,7 +251,8 @@ export async function noteFailure(
     return;
   }
   const { failed_payments, next_payment_attempt_at } = failure;
-  const isFirst = failed_payments > order.failed_payments && row.past_due_at === null;
+  const isCounted = failed_payments > order.failed_payments;
+  const isFirst = isCounted && row.past_due_at === null;
   const status = row.status === "active" || row.status === "trialing" ? ("past_due" as const) : row.status;
   const others = aggregate.retries.filter((retry) => retry.order_id !== order.id);
   const retries: Retry[] = next_payment_attempt_at
@@ -236,6 +270,7 @@ export async function noteFailure(
       { ...plan, events: [...events] },
     );
   } else await store.updateSubscription(tx, row, { due_at: findDueTime(row, retries) });
+  if (isCounted) await tellCustomer(tx, ctx, aggregate, "payment_failed", order.id);
 }
 
 /** It was tried often enough: the subscription ends, and its orders wait no longer (WHK-35). */
@@ -243,6 +278,7 @@ async function endUnpaid(tx: Tx, ctx: Deps | Ctx, aggregate: SubscriptionAggrega
   const ground = { aggregate: { ...aggregate, retries: [] }, entries: [], pending: null };
   const after = await writePlan(tx, ctx, ground, planEnd(ground, ctx.clock.now()));
   await withdrawAll(tx, ctx, after, await store.findWaiting(tx, after.row));
+  await tellCustomer(tx, ctx, after, "ended");
 }
 
 /** Void these orders of a subscription: nobody waits for their money any more. */

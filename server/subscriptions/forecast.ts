@@ -15,13 +15,19 @@ const charges_max = 400;
  * Each charge of the year from `now`, by the plans that renewals are made by: a period that begins, a trial, a discount or a
  * pause that ends, a change that was put off, and what was not billed yet. `balance`: what the customer has.
  */
-export function forecast(ground: Ground, seller: TaxedSeller, now: Date, balance: number): SubscriptionForecast {
+export function forecast(
+  ground: Ground,
+  seller: TaxedSeller,
+  now: Date,
+  balance: number,
+  most = charges_max,
+): SubscriptionForecast {
   const until = addInterval(now, "year", 1);
   const { currency } = ground.aggregate.row;
   const charges: SubscriptionForecast["charges"] = [];
   let here = ground;
   let left = balance;
-  while (charges.length < charges_max) {
+  while (charges.length < most) {
     const { row } = here.aggregate;
     const at = isBillable(row.status) ? row.current_period_end : row.status === "paused" ? row.resumes_at : null;
     if (at === null || at > until) break;

@@ -14,6 +14,7 @@ import type { OrderRow } from "../orders/rules.ts";
 import { planLines } from "../products/lines.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
 import type { EntryRow, PaidPrice, SubscriptionAggregate, SubscriptionRow } from "./rules.ts";
+import type { LetterKind } from "./tables.ts";
 
 /** What is said of a subscription, in this order. */
 export type Event =
@@ -41,6 +42,7 @@ export type Ground = {
 /** An order that is to be made. */
 export type Bill = {
   billing_reason: OrderRow["billing_reason"];
+  occasion: OrderRow["occasion"];
   lines: LineTerms[];
   discount: DiscountTerms | null;
   /** The period that it is for, of which each is billed once; null where it is for what is left over. */
@@ -141,7 +143,12 @@ export const columnsOf = (
  * A period begins at `start` and is billed: what it costs, and what has come about until then. The discount ends where its time
  * is over (SUB-13, DSC-23).
  */
-function beginPeriod({ aggregate, entries, pending }: Ground, start: Date, anchor_day: number): Plan {
+function beginPeriod(
+  { aggregate, entries, pending }: Ground,
+  start: Date,
+  anchor_day: number,
+  occasion: OrderRow["occasion"],
+): Plan {
   const { row } = aggregate;
   const choice = pending ?? choiceOf(aggregate);
   const { interval, count } = intervalOf(choice, row);
@@ -169,6 +176,7 @@ function beginPeriod({ aggregate, entries, pending }: Ground, start: Date, ancho
         ? null
         : {
             billing_reason: "subscription_cycle",
+            occasion,
             lines,
             discount: termsIn(discount, row.currency),
             period_start: start,
@@ -184,6 +192,7 @@ const lastBill = (entries: Ground["entries"]): Bill | null =>
     ? null
     : {
         billing_reason: "subscription_cycle",
+        occasion: "ended",
         lines: entries.map(({ line }) => line),
         discount: null,
         period_start: null,
@@ -208,7 +217,7 @@ export function planCycle(ground: Ground, now: Date): Plan {
     };
   const start = row.current_period_end;
   const isTrial = row.status === "trialing";
-  const plan = beginPeriod(ground, start, isTrial ? start.getUTCDate() : row.anchor_day);
+  const plan = beginPeriod(ground, start, isTrial ? start.getUTCDate() : row.anchor_day, isTrial ? "trial_over" : null);
   const status = isTrial ? ("active" as const) : row.status;
   return { ...plan, patch: { ...plan.patch, status }, events: ["subscription.cycled", "subscription.updated"] };
 }
@@ -237,7 +246,7 @@ export function planEnd(
 
 /** A paused subscription goes on: a new period begins now, and is billed. */
 export function planResume(ground: Ground, now: Date): Plan {
-  const plan = beginPeriod(ground, now, now.getUTCDate());
+  const plan = beginPeriod(ground, now, now.getUTCDate(), "resumed");
   return {
     ...plan,
     patch: { ...plan.patch, status: "active", paused_at: null, resumes_at: null },
@@ -247,12 +256,29 @@ export function planResume(ground: Ground, now: Date): Plan {
 
 /** A trial ends now instead of later: the first period that is paid begins (SUB-45). */
 export function planTrialEnd(ground: Ground, now: Date): Plan {
-  const plan = beginPeriod(ground, now, now.getUTCDate());
+  const plan = beginPeriod(ground, now, now.getUTCDate(), "trial_over");
   return {
     ...plan,
     patch: { ...plan.patch, status: "active", trial_end: now },
     events: ["subscription.cycled", "subscription.updated"],
   };
+}
+
+/**
+ * What the customer is told of a plan by mail of its own, as it is carried out; null where there is nothing to tell, or where
+ * the mail of its order tells it.
+ */
+export function letterOf({ patch, choice, events }: Plan, isTold: boolean): LetterKind | null {
+  const says = (event: Event) => events.includes(event);
+  if (says("subscription.revoked")) return "ended";
+  if (says("subscription.paused")) return "paused";
+  if (says("subscription.uncanceled")) return "uncanceled";
+  if (says("subscription.canceled")) return "canceled";
+  if (isTold) return null;
+  if (says("subscription.resumed")) return "resumed";
+  if (says("subscription.cycled")) return null;
+  if (patch.pending_update) return "change_planned";
+  return choice ? "changed" : null;
 }
 
 /** The same subscription after a plan, as the next one is made from it. */

@@ -130,6 +130,7 @@ export function planChange(ground: Ground, to: Choice, behavior: Proration, now:
       ? null
       : {
           billing_reason: "subscription_update",
+          occasion: null,
           lines: whole,
           // Each line has had its share of it (ORD-09).
           discount: null,

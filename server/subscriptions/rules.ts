@@ -2,10 +2,11 @@ import { addInterval, type Interval } from "../../shared/calendar.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import type { DiscountRow } from "../discounts/rules.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
-import type { subscriptionEntries, subscriptions } from "./tables.ts";
+import type { subscriptionEntries, subscriptionLetters, subscriptions } from "./tables.ts";
 
 export type SubscriptionRow = typeof subscriptions.$inferSelect;
 export type EntryRow = typeof subscriptionEntries.$inferSelect;
+export type LetterRow = typeof subscriptionLetters.$inferSelect;
 /** A price that a subscription is paid at, and what a period costs at it before discount and tax. */
 export type PaidPrice = PriceRow & { amount: number };
 /** An order of a subscription whose card is charged again by itself. */
@@ -61,6 +62,37 @@ export function planStart(
     discount_applied_at: trial_end ? null : now,
     due_at: current_period_end,
   };
+}
+
+const day_ms = 24 * 60 * 60 * 1000;
+/** How long before the end of a trial, and of a longer period, its customer is told what is charged then. */
+const trial_notice_ms = 3 * day_ms;
+const renewal_notice_ms = 7 * day_ms;
+/** Who pays each month knows. */
+const short_period_ms = 31 * day_ms;
+
+type Coming = Pick<
+  SubscriptionRow,
+  | "status"
+  | "amount"
+  | "current_period_start"
+  | "current_period_end"
+  | "cancel_at_period_end"
+  | "pause_at_period_end"
+  | "reminder_due_at"
+>;
+
+/** When a customer is to be told of the charge that comes next; null where none comes, or they know, or have been told. */
+export function findReminderTime(row: Coming, now: Date): Date | null {
+  const { status, amount, current_period_start: start, current_period_end: end } = row;
+  const isTrial = status === "trialing";
+  if (!(isTrial || status === "active") || amount === 0) return null;
+  if (row.cancel_at_period_end || row.pause_at_period_end) return null;
+  if (!isTrial && end.getTime() - start.getTime() <= short_period_ms) return null;
+  const at = new Date(end.getTime() - (isTrial ? trial_notice_ms : renewal_notice_ms));
+  if (at <= start) return null;
+  // What was due before is left as it is: waiting still, or done.
+  return at > now || row.reminder_due_at?.getTime() === at.getTime() ? at : null;
 }
 
 /** When a subscription is to be looked at next: its period or pause ends, or a card is charged again; null: never. */

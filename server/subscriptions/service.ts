@@ -26,7 +26,7 @@ import { changeSubscription, previewChange } from "./change.ts";
 import { forecast } from "./forecast.ts";
 import { allSubscriptions, type ExportedSubscription, exportCells, listSubscriptions } from "./lists.ts";
 import { payPrices } from "./plan.ts";
-import { planStart, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
+import { findReminderTime, planStart, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { emitSubscription, serializeSubscription } from "./serialize.ts";
 import * as store from "./store.ts";
 
@@ -55,11 +55,15 @@ export async function startSubscription(tx: Tx, ctx: Deps | Ctx, wanted: NewSubs
     recurring_interval: product.recurring_interval,
     recurring_interval_count: product.recurring_interval_count ?? 1,
   };
+  const amount = quote.subtotal_amount - quote.discount_amount;
+  const first = planStart(now, trial_end, period);
+  const fresh = { ...first, amount, cancel_at_period_end: false, pause_at_period_end: false, reminder_due_at: null };
   const values = {
     ...copied,
     ...period,
-    ...planStart(now, trial_end, period),
-    amount: quote.subtotal_amount - quote.discount_amount,
+    ...first,
+    amount,
+    reminder_due_at: findReminderTime(fresh, now),
     currency: quote.currency,
     seats: quote.seats,
     customer_id: customer.id,

@@ -1,16 +1,17 @@
-import { and, eq, gt, inArray, isNotNull, isNull, ne, or, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, isNotNull, isNull, lte, ne, or, sql } from "drizzle-orm";
 import { ApiError } from "../../shared/errors.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { loadByOrganization } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import type { OrderRow } from "../orders/rules.ts";
 import { orders } from "../orders/tables.ts";
 import type { PricedProduct } from "../products/rules.ts";
 import { findPrices, findProducts } from "../products/store.ts";
 import { products } from "../products/tables.ts";
-import { billable, type EntryRow, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
-import { subscriptionEntries, subscriptionPrices, subscriptions, trialClaims } from "./tables.ts";
+import { billable, type EntryRow, type LetterRow, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
+import { subscriptionEntries, subscriptionLetters, subscriptionPrices, subscriptions, trialClaims } from "./tables.ts";
 
 export const ofCustomer = followKey(subscriptions.customer_id, customers);
 export const ofProduct = followKey(subscriptions.product_id, products);
@@ -131,6 +132,21 @@ const selectWaiting = (db: Database, { organization_id, id }: RowKey) =>
 export const findWaiting = async (db: Database, key: RowKey): Promise<string[]> =>
   (await selectWaiting(db, key)).map((order) => order.id);
 
+/** The orders of a subscription that were charged in vain, and wait for their money. */
+export const findUnpaid = (db: Database, { organization_id, id }: RowKey): Promise<OrderRow[]> =>
+  db
+    .select()
+    .from(orders)
+    .where(
+      and(
+        eq(orders.organization_id, organization_id),
+        eq(orders.subscription_id, id),
+        eq(orders.status, "pending"),
+        gt(orders.failed_payments, 0),
+      ),
+    )
+    .orderBy(orders.id);
+
 /** Whether another order of a subscription was charged in vain, and waits. */
 export async function hasFailing(db: Database, { organization_id, id }: RowKey, order_id: string): Promise<boolean> {
   const [row] = await db
@@ -212,6 +228,43 @@ export const findEntries = (db: Database, { organization_id, id }: RowKey): Prom
 /** Keep what is billed with the next order. */
 export async function insertEntries(tx: Tx, entries: (typeof subscriptionEntries.$inferInsert)[]): Promise<void> {
   if (entries.length > 0) await tx.insert(subscriptionEntries).values(entries);
+}
+
+/** Keep what a customer is to be told. */
+export async function insertLetter(tx: Tx, letter: typeof subscriptionLetters.$inferInsert): Promise<void> {
+  await tx.insert(subscriptionLetters).values(letter);
+}
+
+/**
+ * Take what a customer is to be told; nothing where another server was faster. What waits of the same kind about the same is
+ * taken with it, as they are told how it stands now.
+ */
+export async function takeLetter(tx: Tx, { organization_id, id }: RowKey): Promise<LetterRow | undefined> {
+  const [letter] = await tx
+    .delete(subscriptionLetters)
+    .where(matchKey(subscriptionLetters, { organization_id, id }))
+    .returning();
+  if (!letter) return undefined;
+  await tx
+    .delete(subscriptionLetters)
+    .where(
+      and(
+        eq(subscriptionLetters.organization_id, organization_id),
+        eq(subscriptionLetters.subscription_id, letter.subscription_id),
+        eq(subscriptionLetters.kind, letter.kind),
+      ),
+    );
+  return letter;
+}
+
+/** Take a reminder that is due; nothing where another server was faster. */
+export async function takeReminder(tx: Tx, key: RowKey, now: Date): Promise<SubscriptionAggregate | undefined> {
+  const taken = await tx
+    .update(subscriptions)
+    .set({ reminder_due_at: null })
+    .where(and(matchKey(subscriptions, key), lte(subscriptions.reminder_due_at, now)))
+    .returning({ id: subscriptions.id });
+  return taken.length > 0 ? findSubscription(tx, key.organization_id, key.id) : undefined;
 }
 
 /** Mark what is billed with an order. */

@@ -19,6 +19,17 @@ export type PendingUpdate = {
   seats: number | null;
 };
 
+/** What customers are told of by mail as it happens, besides what they pay for. */
+export type LetterKind =
+  | "changed"
+  | "change_planned"
+  | "canceled"
+  | "uncanceled"
+  | "paused"
+  | "resumed"
+  | "payment_failed"
+  | "ended";
+
 /** What a customer pays for again and again. */
 export const subscriptions = pgTable(
   "subscriptions",
@@ -51,6 +62,8 @@ export const subscriptions = pgTable(
     pending_update: jsonb().$type<PendingUpdate>(),
     /** When it is to be looked at again: the end of its period or trial, a payment to be tried again, a pause that ends. */
     due_at: instant(),
+    /** When its customer is to be told of the charge that comes next; null: not at all, or done. */
+    reminder_due_at: instant(),
     /** An order for a change that is being paid at this moment: until that is settled, nothing else changes. */
     change_order_id: uuid(),
     /** The card that renewals are charged to; its customer's default one where there is none. Not a foreign key, as orders point here. */
@@ -74,6 +87,9 @@ export const subscriptions = pgTable(
     references(table.product_id, products),
     references(table.discount_id, discounts),
     index("subscriptions_due").on(table.organization_id, table.due_at).where(sql`${table.due_at} is not null`),
+    index("subscriptions_reminder_due")
+      .on(table.organization_id, table.reminder_due_at)
+      .where(sql`${table.reminder_due_at} is not null`),
     uniqueIndex("subscriptions_of_checkout").on(table.organization_id, table.checkout_id),
     index("subscriptions_by_start").on(table.organization_id, table.started_at, table.id),
     index("subscriptions_by_period").on(table.organization_id, table.current_period_end, table.id),
@@ -122,6 +138,25 @@ export const subscriptionEntries = pgTable(
       .on(table.organization_id, table.subscription_id)
       .where(sql`${table.order_id} is null`),
     index("subscription_entries_by_order").on(table.organization_id, table.order_id),
+  ],
+);
+
+/** What a customer is to be told of a subscription by mail. It is gone once they are, or once there is nothing to be told. */
+export const subscriptionLetters = pgTable(
+  "subscription_letters",
+  {
+    ...owned(),
+    subscription_id: uuid().notNull(),
+    kind: text().$type<LetterKind>().notNull(),
+    /** The order whose payment failed. Not a foreign key, as orders point to subscriptions. */
+    order_id: uuid(),
+    due_at: instant().notNull(),
+  },
+  (table) => [
+    ownedKey(table.id),
+    references(table.subscription_id, subscriptions, "cascade"),
+    index("subscription_letters_due").on(table.organization_id, table.due_at),
+    index("subscription_letters_of_subscription").on(table.organization_id, table.subscription_id),
   ],
 );
 

@@ -1,6 +1,6 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { linkDocument } from "../../server/invoices/letter.ts";
+import { linkDocument } from "../../server/invoices/links.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
 import { orders } from "../../server/orders/tables.ts";
 import { dueWork } from "../../server/worker.ts";

@@ -49,6 +49,7 @@ const unheld: Record<string, string> = {
     "the subscription is made by a domain to the right, and points to the discount",
   "orders.checkout_id": "the checkout points back by a foreign key of its own",
   "subscription_entries.order_id": "orders point to subscriptions, and tables make no circle",
+  "subscription_letters.order_id": "orders point to subscriptions, and tables make no circle",
   "subscriptions.change_order_id": "the order points back by a foreign key of its own",
   "trial_claims.checkout_id": "the checkout is made by a domain to the right, and points to subscriptions",
   "subscriptions.checkout_id": "the checkout is made first, and may itself name a subscription",

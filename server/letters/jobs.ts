@@ -1,0 +1,59 @@
+import { sql } from "drizzle-orm";
+import type { Sweep } from "../lib/sweeps.ts";
+import { orders } from "../orders/tables.ts";
+import { letters_due } from "../subscriptions/billing.ts";
+import { subscriptionLetters, subscriptions } from "../subscriptions/tables.ts";
+import { confirmDue, remindDue, tellDue } from "./service.ts";
+
+/** Sales whose buyers are to be told that they are paid. One seller's are told of together, as each waits for a moment anyhow. */
+export const confirmations: Sweep = {
+  name: "orders.confirm",
+  every_ms: 1500,
+  due: {
+    table: orders,
+    id: orders.id,
+    organization_id: orders.organization_id,
+    at: orders.confirmation_due_at,
+    where: sql`${orders.confirmation_due_at} is not null`,
+  },
+  together: 10,
+  parallel: 2,
+  share: 10,
+  work: (deps, rows) =>
+    confirmDue(
+      deps,
+      rows[0].organization_id,
+      rows.map(({ id }) => id),
+    ),
+};
+
+/** Customers who are to be told what has become of their subscription. */
+export const subscriptionTelling: Sweep = {
+  name: letters_due,
+  every_ms: 1500,
+  due: {
+    table: subscriptionLetters,
+    id: subscriptionLetters.id,
+    organization_id: subscriptionLetters.organization_id,
+    at: subscriptionLetters.due_at,
+  },
+  parallel: 4,
+  share: 2,
+  work: (deps, [key]) => tellDue(deps, key),
+};
+
+/** Customers who are to be told of a charge that comes. */
+export const subscriptionReminding: Sweep = {
+  name: "subscriptions.remind",
+  every_ms: 5000,
+  due: {
+    table: subscriptions,
+    id: subscriptions.id,
+    organization_id: subscriptions.organization_id,
+    at: subscriptions.reminder_due_at,
+    where: sql`${subscriptions.reminder_due_at} is not null`,
+  },
+  parallel: 4,
+  share: 2,
+  work: (deps, [key]) => remindDue(deps, key),
+};

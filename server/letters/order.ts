@@ -1,0 +1,64 @@
+import { describeDocument, hasInvoice } from "../invoices/rules.ts";
+import { sumsOf } from "../invoices/sums.ts";
+import type { Mail } from "../lib/mail.ts";
+import type { OrderAggregate } from "../orders/rules.ts";
+import type { OrganizationRow } from "../organizations/rules.ts";
+import { type Ahead, sayAhead } from "./life.ts";
+import { confirmedTo, occasionOf, speechFor } from "./rules.ts";
+
+/**
+ * Tells a buyer what they have paid for, how their subscription goes on where it is for one, and where its documents are; null
+ * where nobody is to be told.
+ */
+export function orderMail(
+  sale: OrderAggregate,
+  seller: OrganizationRow,
+  ahead: Ahead | null,
+  linkTo: (kind: "invoice" | "receipt") => string,
+): Mail | null {
+  const { order, customer, product } = sale;
+  const to = confirmedTo(sale, seller);
+  if (to === null || order.invoice_number === null) return null;
+  const number = order.invoice_number;
+  const document = describeDocument({
+    invoice: { kind: "invoice", number, created_at: order.created_at },
+    sale,
+    seller,
+    registrations: [],
+    payment: undefined,
+    refund: undefined,
+  });
+  const billing_address = customer.billing_address ?? order.billing_address;
+  const speech = speechFor({ ...customer, billing_address });
+  const { words } = speech;
+  const money = (amount: number) => speech.money(amount, order.currency);
+  const date = new Intl.DateTimeFormat(words.locale, { dateStyle: "long", timeZone: "UTC" }).format(order.created_at);
+  const sums = sumsOf(document).filter(({ weight, amount }) => weight !== "due" || amount !== 0);
+  const links = [
+    ...(hasInvoice(order) ? [{ label: words.open_invoice, url: linkTo("invoice") }] : []),
+    ...(order.receipt_number === null ? [] : [{ label: words.open_receipt, url: linkTo("receipt") }]),
+  ];
+  const [action, ...more] = links;
+  const notes = [action ? words.kept : null, seller.email === null ? null : words.questions(seller.email)];
+  const note = notes.filter((text) => text !== null).join(" ");
+  const occasion = occasionOf(order);
+  const paid =
+    order.receipt_number === null ? words.unpaid(seller.name) : words.paid(money(document.paid_amount), seller.name);
+  const after = ahead && occasion !== null ? sayAhead(ahead, speech) : null;
+  return {
+    to,
+    ...speech.letter,
+    subject: occasion === null ? words.subject(number, seller.name) : words.subjects[occasion](product.name, ""),
+    paragraphs: [paid, ...(after === null ? [] : [after])],
+    table: {
+      caption: words.order(number, date),
+      rows: [
+        ...document.lines.map(({ label, amount }) => ({ label, amount: money(amount), isStrong: false })),
+        ...sums.map(({ label, amount, weight }) => ({ label, amount: money(amount), isStrong: weight === "grand" })),
+      ],
+    },
+    ...(action ? { action } : {}),
+    links: more,
+    ...(note ? { note } : {}),
+  };
+}

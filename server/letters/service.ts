@@ -1,0 +1,101 @@
+import { linkDocument } from "../invoices/links.ts";
+import { serverClock } from "../lib/clock.ts";
+import type { Database, Deps, Tx } from "../lib/context.ts";
+import { queueMail } from "../lib/mail.ts";
+import type { RowKey } from "../lib/rows.ts";
+import { transact } from "../lib/unit-of-work.ts";
+import { findBalance } from "../orders/balances.ts";
+import type { OrderAggregate } from "../orders/rules.ts";
+import { takeConfirmations } from "../orders/store.ts";
+import { findCard, loadGround } from "../subscriptions/billing.ts";
+import { forecast } from "../subscriptions/forecast.ts";
+import type { SubscriptionAggregate } from "../subscriptions/rules.ts";
+import { findSubscription, findUnpaid, takeLetter, takeReminder } from "../subscriptions/store.ts";
+import type { TaxedSeller } from "../tax/rules.ts";
+import { findTaxedSeller } from "../tax/store.ts";
+import { type Ahead, lifeMail } from "./life.ts";
+import { orderMail } from "./order.ts";
+import { occasionOf } from "./rules.ts";
+import type { Occasion } from "./words.ts";
+
+/**
+ * Tell the buyers of orders that were paid, each once: what is to be told is taken from the orders in the transaction in
+ * which the mails are written.
+ */
+export async function confirmDue(deps: Deps, organization_id: string, ids: readonly string[]): Promise<void> {
+  await transact(deps, async (tx) => {
+    const sales = await takeConfirmations(tx, organization_id, ids);
+    const taxed = await findTaxedSeller(tx, organization_id);
+    if (!taxed) return;
+    const now = serverClock(deps.clock).now();
+    const letters = [];
+    for (const sale of sales) {
+      const linkTo = (kind: "invoice" | "receipt") =>
+        linkDocument(deps.config, { organization_id, order_id: sale.order.id, kind }, now);
+      letters.push(orderMail(sale, taxed.seller, await lookAfter(tx, deps, taxed, sale), linkTo));
+    }
+    const mails = letters.filter((letter) => letter !== null).map((letter) => ({ ...letter, organization_id }));
+    await queueMail(tx, deps, ...mails);
+  });
+}
+
+/** How the subscription of an order goes on; null where it has none. */
+async function lookAfter(tx: Tx, deps: Deps, seller: TaxedSeller, { order }: OrderAggregate): Promise<Ahead | null> {
+  if (order.subscription_id === null || occasionOf(order) === null) return null;
+  const found = await findSubscription(tx, order.organization_id, order.subscription_id);
+  return found ? lookAhead(tx, deps, seller, found) : null;
+}
+
+/** How a subscription goes on, by the plans that it is billed by. */
+async function lookAhead(
+  db: Database,
+  { clock }: Pick<Deps, "clock">,
+  seller: TaxedSeller,
+  aggregate: SubscriptionAggregate,
+): Promise<Ahead> {
+  const { row } = aggregate;
+  const ground = await loadGround(db, aggregate);
+  const { pending } = ground;
+  const [first] = forecast(ground, seller, clock.now(), await findBalance(db, row), 1).charges;
+  return {
+    row,
+    charge: first ? { at: first.at, amount: first.due_amount } : null,
+    planned: pending && { product: pending.product.name, seats: pending.seats },
+  };
+}
+
+/** Write the mail about a subscription, where somebody is to be told and it is still so. */
+async function writeMail(tx: Tx, deps: Deps, occasion: Occasion, aggregate: SubscriptionAggregate): Promise<void> {
+  const { organization_id } = aggregate.row;
+  const seller = await findTaxedSeller(tx, organization_id);
+  if (!seller) return;
+  const mail = lifeMail(occasion, {
+    aggregate,
+    seller: seller.seller,
+    ahead: await lookAhead(tx, deps, seller, aggregate),
+    card: await findCard(tx, deps, aggregate),
+    unpaid: await findUnpaid(tx, aggregate.row),
+    link: null,
+  });
+  if (mail) await queueMail(tx, deps, { ...mail, organization_id });
+}
+
+/** Tell a customer what has become of their subscription, once. */
+export function tellDue(deps: Deps, key: RowKey): Promise<void> {
+  return transact(deps, async (tx) => {
+    const letter = await takeLetter(tx, key);
+    const found = letter && (await findSubscription(tx, key.organization_id, letter.subscription_id));
+    if (found) await writeMail(tx, deps, letter.kind, found);
+  });
+}
+
+/** Tell a customer of the charge that comes next, once. */
+export function remindDue(deps: Deps, key: RowKey): Promise<void> {
+  return transact(deps, async (tx) => {
+    const now = deps.clock.now();
+    const found = await takeReminder(tx, key, now);
+    // Found late, there is nothing ahead any more.
+    if (!found || found.row.current_period_end <= now) return;
+    await writeMail(tx, deps, found.row.status === "trialing" ? "trial_ending" : "renewal_ahead", found);
+  });
+}
