@@ -80,6 +80,11 @@ export const checkouts = pgTable(
     references(table.subscription_id, subscriptions),
     index("checkouts_by_creation").on(table.organization_id, table.created_at, table.id),
     index("checkouts_by_customer").on(table.organization_id, table.customer_id),
+    // An order or a subscription that goes is looked for here by the database.
+    index("checkouts_of_order").on(table.organization_id, table.order_id).where(sql`${table.order_id} is not null`),
+    index("checkouts_of_subscription")
+      .on(table.organization_id, table.subscription_id)
+      .where(sql`${table.subscription_id} is not null`),
     // A user's, of all sellers: they move when a guest signs in.
     index("checkouts_by_external_customer").on(table.external_customer_id),
     index("checkouts_due").on(table.organization_id, table.expires_at).where(sql`${table.status} = 'open'`),

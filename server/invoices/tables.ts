@@ -37,6 +37,7 @@ export const invoices = pgTable(
       .on(table.organization_id, table.order_id, table.kind)
       .where(sql`${table.refund_id} is null`),
     uniqueIndex("invoices_of_refund").on(table.organization_id, table.refund_id),
+    index("invoices_by_order").on(table.organization_id, table.order_id),
     index("invoices_due").on(table.organization_id, table.due_at).where(sql`${table.due_at} is not null`),
   ],
 );

@@ -945,9 +945,21 @@ CREATE TABLE "snapshot_rows" (
 	"organization_id" text NOT NULL,
 	"snapshot_id" uuid NOT NULL,
 	"kind" text NOT NULL,
-	"key" text NOT NULL,
-	"row" jsonb NOT NULL,
-	CONSTRAINT "snapshot_rows_pkey" PRIMARY KEY("organization_id","snapshot_id","kind","key")
+	"place" integer NOT NULL,
+	"texts" text[] NOT NULL,
+	"document_1" jsonb,
+	"document_2" jsonb,
+	"document_3" jsonb,
+	"document_4" jsonb,
+	"document_5" jsonb,
+	"document_6" jsonb,
+	"document_7" jsonb,
+	"document_8" jsonb,
+	"document_9" jsonb,
+	"document_10" jsonb,
+	"document_11" jsonb,
+	"document_12" jsonb,
+	CONSTRAINT "snapshot_rows_pkey" PRIMARY KEY("organization_id","snapshot_id","kind","place")
 );
 --> statement-breakpoint
 CREATE TABLE "snapshots" (
@@ -1279,6 +1291,8 @@ CREATE INDEX "checkout_links_by_codes" ON "checkout_links" USING btree ("organiz
 CREATE INDEX "checkout_links_by_success_url" ON "checkout_links" USING btree ("organization_id",left("success_url", 600),"id");--> statement-breakpoint
 CREATE INDEX "checkouts_by_creation" ON "checkouts" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "checkouts_by_customer" ON "checkouts" USING btree ("organization_id","customer_id");--> statement-breakpoint
+CREATE INDEX "checkouts_of_order" ON "checkouts" USING btree ("organization_id","order_id") WHERE "checkouts"."order_id" is not null;--> statement-breakpoint
+CREATE INDEX "checkouts_of_subscription" ON "checkouts" USING btree ("organization_id","subscription_id") WHERE "checkouts"."subscription_id" is not null;--> statement-breakpoint
 CREATE INDEX "checkouts_by_external_customer" ON "checkouts" USING btree ("external_customer_id");--> statement-breakpoint
 CREATE INDEX "checkouts_due" ON "checkouts" USING btree ("organization_id","expires_at") WHERE "checkouts"."status" = 'open';--> statement-breakpoint
 CREATE UNIQUE INDEX "custom_fields_slug" ON "custom_fields" USING btree ("organization_id","slug") WHERE "custom_fields"."deleted_at" is null;--> statement-breakpoint
@@ -1323,6 +1337,7 @@ CREATE INDEX "invoice_exports_due" ON "invoice_exports" USING btree ("organizati
 CREATE UNIQUE INDEX "invoices_number" ON "invoices" USING btree ("organization_id","number","kind");--> statement-breakpoint
 CREATE UNIQUE INDEX "invoices_of_order" ON "invoices" USING btree ("organization_id","order_id","kind") WHERE "invoices"."refund_id" is null;--> statement-breakpoint
 CREATE UNIQUE INDEX "invoices_of_refund" ON "invoices" USING btree ("organization_id","refund_id");--> statement-breakpoint
+CREATE INDEX "invoices_by_order" ON "invoices" USING btree ("organization_id","order_id");--> statement-breakpoint
 CREATE INDEX "invoices_due" ON "invoices" USING btree ("organization_id","due_at") WHERE "invoices"."due_at" is not null;--> statement-breakpoint
 CREATE INDEX "audit_log_organization" ON "audit_log" USING btree ("organization_id","id");--> statement-breakpoint
 CREATE INDEX "audit_log_user" ON "audit_log" USING btree ("user_id","id");--> statement-breakpoint
@@ -1362,6 +1377,8 @@ CREATE UNIQUE INDEX "payments_under_way" ON "payments" USING btree ("organizatio
 CREATE UNIQUE INDEX "payments_succeeded" ON "payments" USING btree ("organization_id","order_id") WHERE "payments"."status" = 'succeeded' and not "payments"."is_surplus";--> statement-breakpoint
 CREATE INDEX "payments_by_creation" ON "payments" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "payments_by_order" ON "payments" USING btree ("organization_id","order_id");--> statement-breakpoint
+CREATE INDEX "payments_by_customer" ON "payments" USING btree ("organization_id","customer_id");--> statement-breakpoint
+CREATE INDEX "payments_by_method" ON "payments" USING btree ("organization_id","payment_method_id") WHERE "payments"."payment_method_id" is not null;--> statement-breakpoint
 CREATE INDEX "payments_by_fingerprint" ON "payments" USING btree ("organization_id","fingerprint") WHERE "payments"."fingerprint" is not null;--> statement-breakpoint
 CREATE INDEX "payments_due" ON "payments" USING btree ("organization_id","reconcile_due_at") WHERE "payments"."reconcile_due_at" is not null;--> statement-breakpoint
 CREATE INDEX "test_disputes_by_intent" ON "test_disputes" USING btree ("intent_id");--> statement-breakpoint
@@ -1382,6 +1399,7 @@ CREATE UNIQUE INDEX "refunds_of_surplus" ON "refunds" USING btree ("organization
 CREATE UNIQUE INDEX "refunds_at_processor" ON "refunds" USING btree ("organization_id","processor_id");--> statement-breakpoint
 CREATE INDEX "refunds_by_creation" ON "refunds" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "refunds_by_order" ON "refunds" USING btree ("organization_id","order_id");--> statement-breakpoint
+CREATE INDEX "refunds_by_payment" ON "refunds" USING btree ("organization_id","payment_id");--> statement-breakpoint
 CREATE INDEX "refunds_by_customer" ON "refunds" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "refunds_due" ON "refunds" USING btree ("organization_id","due_at") WHERE "refunds"."due_at" is not null;--> statement-breakpoint
 CREATE INDEX "snapshot_files_path" ON "snapshot_files" USING btree ("organization_id","path");--> statement-breakpoint

@@ -106,6 +106,10 @@ export const payments = pgTable(
       .where(sql`${table.status} = 'succeeded' and not ${table.is_surplus}`),
     index("payments_by_creation").on(table.organization_id, table.created_at, table.id),
     index("payments_by_order").on(table.organization_id, table.order_id),
+    index("payments_by_customer").on(table.organization_id, table.customer_id),
+    index("payments_by_method")
+      .on(table.organization_id, table.payment_method_id)
+      .where(sql`${table.payment_method_id} is not null`),
     index("payments_by_fingerprint")
       .on(table.organization_id, table.fingerprint)
       .where(sql`${table.fingerprint} is not null`),

@@ -56,6 +56,7 @@ export const refunds = pgTable(
     uniqueIndex("refunds_at_processor").on(table.organization_id, table.processor_id),
     index("refunds_by_creation").on(table.organization_id, table.created_at, table.id),
     index("refunds_by_order").on(table.organization_id, table.order_id),
+    index("refunds_by_payment").on(table.organization_id, table.payment_id),
     index("refunds_by_customer").on(table.organization_id, table.customer_id),
     index("refunds_due").on(table.organization_id, table.due_at).where(sql`${table.due_at} is not null`),
   ],

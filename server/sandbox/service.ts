@@ -74,16 +74,16 @@ export const sandboxService = (sweeps: readonly RowSweep[]): Service<typeof sand
     hold(ctx, async ({ id: organization_id }, clock) => {
       const row = await store.findSnapshot(ctx.db, organization_id, params.name);
       if (!row) throw notFound();
-      const restore = () =>
+      const restore = (afresh: boolean) =>
         transact(ctx, async (tx) => {
           await store.lockSettings(tx, organization_id);
-          await restoreRows(tx, row);
+          await restoreRows(tx, row, { afresh });
           await clock.setWithin(tx, row.created_at);
           return row;
         });
       for (let tries = 1; ; tries += 1) {
         try {
-          return await restore();
+          return await restore(tries > 1);
         } catch (error) {
           if (!isCrossed(error)) throw error;
           if (tries === tries_max)
@@ -95,16 +95,17 @@ export const sandboxService = (sweeps: readonly RowSweep[]): Service<typeof sand
     transact(ctx, async (tx) => {
       if (!(await store.deleteSnapshot(tx, organizationOf(ctx), params.name))) throw notFound();
     }),
-  async diffSnapshots(ctx, { params, query }) {
-    const find = async (name: string) => {
-      const row = await store.findSnapshot(ctx.db, organizationOf(ctx), name);
-      if (!row) throw notFound();
-      return row;
-    };
-    const from = await find(params.name);
-    const to = query.to === present ? null : await find(query.to);
-    return { from: from.name, to: query.to, kinds: kindsOf(await compareRows(ctx.db, from, to)) };
-  },
+  diffSnapshots: (ctx, { params, query }) =>
+    transact(ctx, async (tx) => {
+      const find = async (name: string) => {
+        const row = await store.findSnapshot(tx, organizationOf(ctx), name);
+        if (!row) throw notFound();
+        return row;
+      };
+      const from = await find(params.name);
+      const to = query.to === present ? null : await find(query.to);
+      return { from: from.name, to: query.to, kinds: kindsOf(await compareRows(tx, from, to)) };
+    }),
 });
 
 /** What the sandbox as it is, is called where something is compared with it. */

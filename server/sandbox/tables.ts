@@ -2,6 +2,9 @@ import { index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle
 import { instant, ownedKey, references } from "../lib/columns.ts";
 import { organization } from "../organizations/tables.ts";
 
+/** Which columns of a table were saved, each kind in its order. */
+export type SavedColumns = { texts: string[]; documents: string[] };
+
 /** A sandbox as it was. Its rows are in `snapshot_rows`. */
 export const snapshots = pgTable(
   "snapshots",
@@ -16,24 +19,35 @@ export const snapshots = pgTable(
     saved_at: instant().notNull(),
     rows: integer().notNull(),
     /** The columns that there were, by table: one that came later has its default in what is restored. */
-    columns: jsonb().$type<Record<string, string[]>>().notNull(),
+    columns: jsonb().$type<Record<string, SavedColumns>>().notNull(),
     /** The row of the organization. */
     settings: jsonb().notNull(),
   },
   (table) => [ownedKey(table.id), uniqueIndex("snapshots_name").on(table.organization_id, table.name)],
 );
 
-/** Every row of a saved sandbox, by its table and its key there. */
+/** Of how many columns with JSON a saved table may be. */
+export const documents_max = 12;
+export const documentNames = Array.from({ length: documents_max }, (_, place) => `document_${place + 1}`);
+
+/**
+ * Every row of a saved sandbox: its table, its columns as texts, and those with JSON as they are, which is copied without being
+ * read. `snapshots.columns` says which is which.
+ */
 export const snapshotRows = pgTable(
   "snapshot_rows",
   {
     organization_id: text().notNull(),
     snapshot_id: uuid().notNull(),
     kind: text().notNull(),
-    key: text().notNull(),
-    row: jsonb().notNull(),
+    place: integer().notNull(),
+    texts: text().array().notNull(),
+    ...Object.fromEntries(documentNames.map((name) => [name, jsonb()])),
   },
-  (table) => [ownedKey(table.snapshot_id, table.kind, table.key), references(table.snapshot_id, snapshots, "cascade")],
+  (table) => [
+    ownedKey(table.snapshot_id, table.kind, table.place),
+    references(table.snapshot_id, snapshots, "cascade"),
+  ],
 );
 
 /**

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { customerSessions } from "../../server/customer-sessions/tables.ts";
 import { files } from "../../server/files/tables.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
 import { openTail } from "../../server/lib/tail.ts";
@@ -170,6 +171,27 @@ describe("a snapshot", () => {
     await tidy();
     expect(isThere(keptPath)).toBe(false);
     expect(await floe.deps.db.$count(snapshotFiles)).toBe(0);
+  });
+
+  test("puts back values that have changed hands, rows that were made anew, and ends who was signed in", async () => {
+    const { client } = seller;
+    const [a, b] = await Promise.all(
+      ["swap-a", "swap-b"].map((name) => client.customers.create({ body: { email: `${name}@example.com` } })),
+    );
+    const move = (id: string | undefined, name: string) =>
+      client.customers.update({ params: { id: id ?? "" }, body: { email: `${name}@example.com` } });
+    const sessions = () =>
+      floe.deps.db.$count(customerSessions, eq(customerSessions.organization_id, seller.organization_id));
+    await save("hands");
+    const before = await dump(seller);
+    await client.customerSessions.create({ body: { customer_id: a?.id ?? "" } });
+    await move(a?.id, "elsewhere");
+    await move(b?.id, "swap-a");
+    await move(a?.id, "swap-b");
+    expect(await sessions()).toBeGreaterThan(0);
+    expect((await restore("hands")).status).toBe(200);
+    expect(await dump(seller)).toBe(before);
+    expect(await sessions()).toBe(0);
   });
 
   test("has a name of its own, so many at most, and is its owner's", async () => {
