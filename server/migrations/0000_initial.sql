@@ -1040,6 +1040,7 @@ CREATE TABLE "subscriptions" (
 	"product_id" uuid NOT NULL,
 	"discount_id" uuid,
 	"discount_applied_at" timestamp with time zone,
+	"period_discount" jsonb,
 	"checkout_id" uuid,
 	"seats" integer,
 	"customer_cancellation_reason" text,
@@ -1357,7 +1358,7 @@ CREATE INDEX "meters_metadata" ON "meters" USING gin ("metadata" jsonb_path_ops)
 CREATE INDEX "order_items_by_order" ON "order_items" USING btree ("organization_id","order_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "orders_invoice" ON "orders" USING btree ("organization_id","invoice_number");--> statement-breakpoint
 CREATE UNIQUE INDEX "orders_of_checkout" ON "orders" USING btree ("organization_id","checkout_id");--> statement-breakpoint
-CREATE UNIQUE INDEX "orders_of_period" ON "orders" USING btree ("organization_id","subscription_id","period_start");--> statement-breakpoint
+CREATE UNIQUE INDEX "orders_of_period" ON "orders" USING btree ("organization_id","subscription_id","period_start") WHERE "orders"."status" <> 'void';--> statement-breakpoint
 CREATE INDEX "orders_by_creation" ON "orders" USING btree ("organization_id","created_at","id") WHERE "orders"."invoice_number" is not null;--> statement-breakpoint
 CREATE INDEX "orders_by_customer" ON "orders" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "orders_by_product" ON "orders" USING btree ("organization_id","product_id");--> statement-breakpoint

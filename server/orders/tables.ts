@@ -96,8 +96,10 @@ export const orders = pgTable(
     uniqueIndex("orders_invoice").on(table.organization_id, table.invoice_number),
     // One checkout never makes two orders.
     uniqueIndex("orders_of_checkout").on(table.organization_id, table.checkout_id),
-    // A period is billed once, however many servers are at it.
-    uniqueIndex("orders_of_period").on(table.organization_id, table.subscription_id, table.period_start),
+    // A period is billed once, however many servers are at it; a change that was not paid has begun none.
+    uniqueIndex("orders_of_period")
+      .on(table.organization_id, table.subscription_id, table.period_start)
+      .where(sql`${table.status} <> 'void'`),
     index("orders_by_creation")
       .on(table.organization_id, table.created_at, table.id)
       .where(sql`${table.invoice_number} is not null`),

@@ -11,6 +11,7 @@ import { lockOrder } from "../orders/store.ts";
 import type { PaymentMethodRow, PaymentRow } from "../payments/rules.ts";
 import { chargePayment, startSavedPayment } from "../payments/settlement.ts";
 import { findChargeable } from "../payments/store.ts";
+import { isFree } from "../products/lines.ts";
 import { findPrices, findProduct } from "../products/store.ts";
 import { type TaxedSeller, taxationOf } from "../tax/rules.ts";
 import { findTaxedSeller } from "../tax/store.ts";
@@ -18,6 +19,7 @@ import { planFailure } from "./dunning.ts";
 import {
   type Bill,
   type Choice,
+  fitSeats,
   type Ground,
   letterOf,
   type Plan,
@@ -45,29 +47,43 @@ export type Charge = { payment: PaymentRow; description: string };
 async function findPending(db: Database, { row, product, prices }: SubscriptionAggregate): Promise<Choice | null> {
   const { pending_update: asked, organization_id } = row;
   if (!asked) return null;
-  const seats = asked.seats ?? row.seats;
+  const wished = asked.seats ?? row.seats;
   if (asked.product_id === null || asked.price_ids === null)
-    return { product, prices: payPrices(prices, { product, seats }), seats };
+    return { product, prices: payPrices(prices, { product, seats: wished }), seats: wished };
   const wanted = await findProduct(db, organization_id, asked.product_id);
   if (!wanted) throw new Error(`The product ${asked.product_id} is gone.`);
   const known = new Map((await findPrices(db, organization_id, asked.price_ids)).map((price) => [price.id, price]));
   const found = asked.price_ids.flatMap((id) => known.get(id) ?? []);
+  const seats = fitSeats(found, wished);
   return { product: wanted, prices: payPrices(found, { product: wanted, seats }), seats };
 }
 
 /** All that a plan for a subscription is made from. */
 export async function loadGround(db: Database, aggregate: SubscriptionAggregate): Promise<Ground> {
+  const entries = await store.findEntries(db, aggregate.row);
+  const ids = entries.flatMap(({ line }) => line.product_price_id ?? []);
   return {
     aggregate,
-    entries: await store.findEntries(db, aggregate.row),
+    entries,
+    entryPrices: ids.length === 0 ? [] : await findPrices(db, aggregate.row.organization_id, [...new Set(ids)]),
     pending: await findPending(db, aggregate),
   };
 }
 
-/** A bill with its amounts, taxed by where the customer is now. Where nobody knows, nothing is added. */
-export function quoteFor({ aggregate }: Ground, plan: Plan, bill: Bill, seller: TaxedSeller, at: Date): Quote {
+/**
+ * A bill with its amounts, taxed by where the customer is now. Where nobody knows, nothing is added. Whether tax is within the
+ * prices is for those to say that cost something: what is given back for them has its tax, too, where what follows is free.
+ */
+export function quoteFor(
+  { aggregate, entryPrices = [] }: Ground,
+  plan: Plan,
+  bill: Bill,
+  seller: TaxedSeller,
+  at: Date,
+): Quote {
   const { billing_address: address, tax_id } = aggregate.customer;
-  const [price] = (plan.choice ?? aggregate).prices;
+  const prices = [...(plan.choice?.prices ?? []), ...aggregate.prices, ...entryPrices];
+  const price = prices.find((one) => !isFree(one)) ?? prices[0];
   const price_tax_behavior = price?.tax_behavior ?? null;
   const tax = taxationOf(seller, at)({ address, tax_id, is_business: tax_id !== null, price_tax_behavior });
   return quoteBill(bill, { ...aggregate.row, ...plan.patch }, tax.reason === "unknown" ? untaxed : tax);
@@ -335,7 +351,8 @@ async function takeStep(tx: Tx, ctx: Deps | Ctx, { organization_id, id }: RowKey
   if (retry && retry.next_payment_attempt_at <= first)
     return { goesOn: true, charge: await tryAgain(tx, ctx, found, retry) };
   const ground = await loadGround(tx, found);
-  const plan = row.status === "paused" ? planResume(ground, now) : planCycle(ground, now);
+  // However late this is looked at, the calendar does not move.
+  const plan = row.status === "paused" ? planResume(ground, row.resumes_at ?? now) : planCycle(ground, now);
   const { charge } = await carryOut(tx, ctx, ground, plan, { seller, waiting: found.waiting });
   return { goesOn: true, charge };
 }

@@ -157,6 +157,8 @@ async function steerRetries(tx: Tx, ctx: Ctx, found: SubscriptionAggregate & { w
 /** Charge a card that has just been chosen with all that waits. Where it is refused, the schedule stays as it was (SUB-53). */
 async function payWaiting(ctx: Ctx, aggregate: SubscriptionAggregate): Promise<void> {
   const { row } = aggregate;
+  // Who is leaving is not charged again (SUB-54).
+  if (row.cancel_at_period_end || row.ended_at !== null) return;
   for (const order_id of await store.findWaiting(ctx.db, row)) {
     const charge = await transact(ctx, async (tx) => {
       const whole = await lockOrder(tx, row.organization_id, order_id);

@@ -36,6 +36,8 @@ export type Choice = { product: PricedProduct; prices: PaidPrice[]; seats: numbe
 export type Ground = {
   aggregate: SubscriptionAggregate;
   entries: readonly Pick<EntryRow, "id" | "line">[];
+  /** The prices that the entries are of: they may be others than are paid by now. */
+  entryPrices?: readonly PriceRow[];
   pending: Choice | null;
 };
 
@@ -90,6 +92,13 @@ export const payPrices = (
     ...price,
     amount: sumOf(linesOf(price, rest).map(({ source }) => computeAmount(source))),
   }));
+
+/** How many seats there are at these prices, where there were so many: as many, as far as they can be bought; null without seats. */
+export function fitSeats(prices: readonly PriceRow[], seats: number | null): number | null {
+  const tiers = prices.find(({ amount_type }) => amount_type === "seat_based")?.seat_tiers;
+  if (!tiers) return null;
+  return Math.min(Math.max(seats ?? 0, tiers.minimum_seats), tiers.maximum_seats ?? Number.MAX_SAFE_INTEGER);
+}
 
 /** The lines of a period. */
 const staticLines = (choice: Choice, times: Times): LineTerms[] =>
@@ -164,6 +173,7 @@ function beginPeriod(
       current_period_start: start,
       current_period_end: end,
       discount_applied_at: discount && applied_at,
+      period_discount: termsIn(discount, row.currency),
       ...(isOver ? { discount_id: null } : {}),
       pending_update: null,
     },
@@ -244,13 +254,14 @@ export function planEnd(
   };
 }
 
-/** A paused subscription goes on: a new period begins now, and is billed. */
-export function planResume(ground: Ground, now: Date): Plan {
-  const plan = beginPeriod(ground, now, now.getUTCDate(), "resumed");
+/** A paused subscription goes on: a new period begins at `start`, and is billed. Who was behind with payments still is. */
+export function planResume(ground: Ground, start: Date): Plan {
+  const plan = beginPeriod(ground, start, start.getUTCDate(), "resumed");
+  const isBehind = ground.aggregate.row.past_due_at !== null;
   return {
     ...plan,
-    patch: { ...plan.patch, status: "active", paused_at: null, resumes_at: null },
-    events: ["subscription.updated", "subscription.active", "subscription.resumed"],
+    patch: { ...plan.patch, status: isBehind ? "past_due" : "active", paused_at: null, resumes_at: null },
+    events: ["subscription.updated", ...(isBehind ? [] : (["subscription.active"] as const)), "subscription.resumed"],
   };
 }
 

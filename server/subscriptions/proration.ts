@@ -20,7 +20,6 @@ import {
   periodOf,
   planTrialEnd,
   type Times,
-  termsIn,
 } from "./plan.ts";
 import type { SubscriptionAggregate, SubscriptionRow } from "./rules.ts";
 
@@ -64,14 +63,10 @@ const partly = (
   };
 };
 
-/** The discount of the period that runs: one that was given since is good from the next (SUB-38, SUB-44). */
-const discountNow = ({ row, discount }: SubscriptionAggregate): DiscountTerms | null =>
-  row.discount_applied_at === null ? null : termsIn(discount, row.currency);
-
 /** What is given back for the rest of the period, and what is asked for instead (SUB-36, SUB-37). */
 function exchangeLines(aggregate: SubscriptionAggregate, to: Choice, now: Date, fresh: Times | null): LineTerms[] {
   const { row, product } = aggregate;
-  const terms = discountNow(aggregate);
+  const terms = row.period_discount;
   const rest = { start: now, end: row.current_period_end };
   const share = { part: ms(now, row.current_period_end), whole: ms(row.current_period_start, row.current_period_end) };
   const old = share.part > 0 ? discountPrices(choiceOf(aggregate), terms) : [];
@@ -92,7 +87,7 @@ function seatLines(aggregate: SubscriptionAggregate, to: Choice, now: Date): Lin
   const { row, product } = aggregate;
   const share = { part: ms(now, row.current_period_end), whole: ms(row.current_period_start, row.current_period_end) };
   if (share.part <= 0) return [];
-  const terms = discountNow(aggregate);
+  const terms = row.period_discount;
   const total = (choice: Choice): Discounted => {
     const prices = discountPrices(choice, terms);
     const sum = (field: keyof Discounted) => sumOf(prices.map((price) => price[field]));
@@ -134,7 +129,8 @@ export function planChange(ground: Ground, to: Choice, behavior: Proration, now:
           lines: whole,
           // Each line has had its share of it (ORD-09).
           discount: null,
-          period_start: fresh && now,
+          // Of one that began at this very moment there is a bill.
+          period_start: fresh && now > row.current_period_start ? now : null,
           entry_ids: entries.map(({ id }) => id),
         };
   return { patch, choice: to, entries: [], bill, events };

@@ -11,7 +11,7 @@ import type { FailedPayment } from "../payments/settlement.ts";
 import { findMethodOfOrder } from "../payments/store.ts";
 import { findPrices, findProduct } from "../products/store.ts";
 import { noteFailure, withdrawAll, writePlan } from "./billing.ts";
-import { type Plan, planEnd } from "./plan.ts";
+import { type Event, type Plan, planEnd } from "./plan.ts";
 import { findDueTime, isBillable, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { startSubscription } from "./service.ts";
 import * as store from "./store.ts";
@@ -21,7 +21,8 @@ import { subscriptions } from "./tables.ts";
 export async function settleForSubscription(tx: Tx, ctx: Deps | Ctx, settling: OrderAggregate): Promise<void> {
   const { order, subscription } = settling;
   if (order.begins) return beginSubscription(tx, ctx, settling, order.begins);
-  if (!subscription || (order.changes === null && subscription.status !== "past_due")) return;
+  const isBehind = subscription?.past_due_at != null && subscription.ended_at === null;
+  if (!subscription || (order.changes === null && !isBehind)) return;
   const found = await store.lockSubscription(tx, order.organization_id, subscription.id);
   if (!found) throw new Error(`The subscription ${subscription.id} is gone.`);
   const after = order.changes ? await applyChange(tx, ctx, found, order) : await recover(tx, ctx, found, order);
@@ -103,13 +104,15 @@ async function recover(
 ): Promise<SubscriptionAggregate> {
   const retries = aggregate.retries.filter(({ order_id }) => order_id !== order.id);
   const others = await store.hasFailing(tx, aggregate.row, order.id);
-  if (aggregate.row.status !== "past_due" || others) {
+  if (others) {
     const row = await store.updateSubscription(tx, aggregate.row, { due_at: findDueTime(aggregate.row, retries) });
     return { ...aggregate, row };
   }
-  const patch = { status: "active" as const, past_due_at: null };
+  const isPaused = aggregate.row.status === "paused";
+  const patch = { status: isPaused ? ("paused" as const) : ("active" as const), past_due_at: null };
   const ground = { aggregate: { ...aggregate, retries }, entries: [], pending: null };
-  return writePlan(tx, ctx, ground, { ...none, patch, events: ["subscription.updated", "subscription.active"] });
+  const events: Event[] = isPaused ? ["subscription.updated"] : ["subscription.updated", "subscription.active"];
+  return writePlan(tx, ctx, ground, { ...none, patch, events });
 }
 
 /** Who has begun a subscription is told of with what they hold now, once all else is said (WHK-31). */

@@ -25,7 +25,7 @@ import { loadGround, tellState } from "./billing.ts";
 import { changeSubscription, previewChange } from "./change.ts";
 import { forecast } from "./forecast.ts";
 import { allSubscriptions, type ExportedSubscription, exportCells, listSubscriptions } from "./lists.ts";
-import { payPrices } from "./plan.ts";
+import { payPrices, termsIn } from "./plan.ts";
 import { findReminderTime, planStart, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { emitSubscription, serializeSubscription } from "./serialize.ts";
 import * as store from "./store.ts";
@@ -69,6 +69,7 @@ export async function startSubscription(tx: Tx, ctx: Deps | Ctx, wanted: NewSubs
     customer_id: customer.id,
     product_id: product.id,
     discount_id: discount?.id ?? null,
+    period_discount: trial_end ? null : termsIn(discount, quote.currency),
     trial_email_key: trial_end && customer.email ? emailKey(customer.email) : null,
   };
   const paid = prices.map((price) => ({ ...price, amount: amountOf(quote, price) }));

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { Subscription } from "../../shared/api/subscriptions.ts";
 import type { Interval } from "../../shared/calendar.ts";
-import type { LineTerms } from "../../shared/pricing.ts";
+import type { DiscountTerms, LineTerms } from "../../shared/pricing.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import { instant, metadata, ownedKey, references } from "../lib/columns.ts";
@@ -73,6 +73,8 @@ export const subscriptions = pgTable(
     discount_id: uuid(),
     /** The first billed period that the discount was good for; null until there is one (SUB-05). */
     discount_applied_at: instant(),
+    /** The discount that the running period was billed with: what is given back or asked for in it has the same (SUB-38). */
+    period_discount: jsonb().$type<DiscountTerms>(),
     /** Not a foreign key: the checkout is made first, and may itself name a subscription. */
     checkout_id: uuid(),
     seats: integer(),

@@ -10,6 +10,7 @@ import {
   type Choice,
   choiceOf,
   type Event,
+  fitSeats,
   follow,
   type Ground,
   type Plan,
@@ -61,11 +62,9 @@ function chooseProduct({ aggregate }: Ground, id: string, product: PricedProduct
   if (prices.length === 0) throw refuse("Product has no price in the currency of the subscription.");
   if (prices.some(({ amount_type }) => amount_type === "custom"))
     throw refuse("Subscriptions cannot change to a product whose price the buyer chooses.");
-  const tiers = prices.find(({ amount_type }) => amount_type === "seat_based")?.seat_tiers;
-  if (!tiers && row.seats !== null) throw refuse("A subscription with seats cannot change to a product without.");
-  const seats = tiers
-    ? Math.min(Math.max(row.seats ?? 0, tiers.minimum_seats), tiers.maximum_seats ?? Number.MAX_SAFE_INTEGER)
-    : null;
+  const seats = fitSeats(prices, row.seats);
+  if (seats === null && row.seats !== null)
+    throw refuse("A subscription with seats cannot change to a product without.");
   return { product, prices: payPrices(prices, { product, seats }), seats };
 }
 
@@ -154,7 +153,7 @@ function planTrial(ground: Ground, trial_end: Date | "now", now: Date): Plan {
   }
   const patch = {
     status: "trialing" as const,
-    trial_start: row.trial_start ?? now,
+    trial_start: row.status === "trialing" ? row.trial_start : now,
     trial_end,
     current_period_end: trial_end,
     anchor_day: trial_end.getUTCDate(),

@@ -1,6 +1,8 @@
 /** A shop of its own with a calendar of its own: what happens in it is told as a story, date by date. */
 import { and, asc, eq, gt } from "drizzle-orm";
 import { events } from "../../server/lib/tables.ts";
+import { findBalance } from "../../server/orders/balances.ts";
+import { customerBalances } from "../../server/orders/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { executeSetup } from "../../server/payments/setups.ts";
 import { paymentSetups } from "../../server/payments/tables.ts";
@@ -30,6 +32,7 @@ export async function openShop(floe: Floe, at: string, settings: Body = {}) {
   const seller: Seller = await floe.seller("story");
   const { organization_id, client, key } = seller;
   let seen = 0n;
+  const accountOf = (customer_id: string) => ({ organization_id, customer_id, currency: "usd" });
 
   /** Send something as the seller. */
   async function send(method: string, path: string, body?: object) {
@@ -144,6 +147,22 @@ export async function openShop(floe: Floe, at: string, settings: Body = {}) {
     async lines(id: string): Promise<[string, number][]> {
       const { items } = await client.orders.list({ query: { subscription_id: [id], limit: 1 } as never });
       return (items[0]?.items ?? []).map(({ label, amount }) => [label, amount]);
+    },
+    /** The same as `subtotal - discount = total`. */
+    async amounts(id: string): Promise<string[]> {
+      const { items } = await client.orders.list({
+        query: { subscription_id: [id], sorting: ["created_at"], limit: 100 } as never,
+      });
+      return items.map((one) => `${one.subtotal_amount} - ${one.discount_amount} = ${one.total_amount}`);
+    },
+    /** What the customer of a subscription has with the shop, or owes it. */
+    async balance(id: string): Promise<number> {
+      return findBalance(floe.deps.db, await shop.get(id).then(({ customer_id }) => accountOf(customer_id)));
+    },
+    /** Let the customer of a subscription have so much, or owe it. */
+    async credits(id: string, amount: number): Promise<void> {
+      const { customer_id } = await shop.get(id);
+      await floe.deps.db.insert(customerBalances).values({ ...accountOf(customer_id), amount });
     },
     /** What the shop was told since it was asked last, but for what is said of customers. */
     async told(): Promise<string[]> {
