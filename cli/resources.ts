@@ -321,6 +321,20 @@ export const looks: Record<string, Look | false> = {
       accept: ["floe disputes accept DISPUTE_ID", "floe disputes accept DISPUTE_ID --yes"],
     },
   },
+  metrics: {
+    summary: "How your store does: sales, subscriptions, checkouts",
+    noun: "metric",
+    columns: [],
+    // It is drawn by a command of its own.
+    names: { get: false },
+    examples: {
+      limits: ["floe metrics limits"],
+      export: [
+        "floe metrics export --start-date 2026-01-01 --end-date 2026-12-31 --interval month -o metrics.csv",
+        "floe metrics export --start-date 2026-11-01 --end-date 2026-11-30 --interval day --metrics revenue,orders",
+      ],
+    },
+  },
   webhooks: {
     summary: "Where your events are sent",
     noun: "webhook endpoint",

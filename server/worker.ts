@@ -15,6 +15,7 @@ import type { Deps } from "./lib/context.ts";
 import { reviveDeadLetters } from "./lib/due.ts";
 import { mailCleaning, mailDelivery, warnOfUnsentMail } from "./lib/mail.ts";
 import { failureCleaning, type RowSweep, type Sweep, startSweep } from "./lib/sweeps.ts";
+import { metricSums } from "./metrics/jobs.ts";
 import { freeSettlement } from "./orders/jobs.ts";
 import { renameAnswers as renameOrderAnswers } from "./orders/store.ts";
 import { paymentReconciliation, setupReconciliation } from "./payments/jobs.ts";
@@ -67,6 +68,7 @@ export const cleaning: readonly Sweep[] = [
   ...fileSweeps,
   snapshotRelease,
   tallySweep,
+  metricSums,
   customerSessionCleaning,
   redemptionCount,
   failureCleaning,

@@ -46,6 +46,17 @@ export const fractionOf = (amount: number, part: number, total: number): number 
 export const fractionTruncated = (amount: number, part: number, total: number): number =>
   Number((whole(amount, "An amount") * whole(part, "A part")) / whole(total, "A total"));
 
+/** The mean of so many amounts with this sum, rounded up to a whole unit; 0 where there are none (MET-06). */
+export function averageUp(sum: number, count: number): number {
+  if (count <= 0) return 0;
+  const [all, parts] = [whole(sum, "A sum"), whole(count, "A count")];
+  const down = all / parts;
+  return Number(all > 0n && all % parts !== 0n ? down + 1n : down);
+}
+
+/** A fraction of minor units left off. */
+export const cutToWhole = (amount: number): number => Math.trunc(amount);
+
 /** The sum of these amounts. */
 export const sumOf = (amounts: readonly number[]): number => amounts.reduce((sum, amount) => sum + amount, 0);
 

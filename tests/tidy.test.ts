@@ -27,6 +27,7 @@ const domains = [
   "checkouts",
   "checkout-links",
   "catalog",
+  "metrics",
   "sandbox",
 ];
 /** The rooms that a domain may have, besides those that only one of them has. */
@@ -44,6 +45,7 @@ const own_rooms: Record<string, RegExp> = {
   invoices: /^(document|electronic|fonts|links|page|pdf|printer|sums|words|worker)$/,
   letters: /^(life|order|words)$/,
   catalog: /^(current|changes)$/,
+  metrics: /^periods$/,
   sandbox: /^(walk|snapshots)$/,
 };
 /** Where a store reads tables that are not to its left, and why. */

@@ -13,6 +13,7 @@ import * as disputes from "../../shared/api/disputes.ts";
 import * as files from "../../shared/api/files.ts";
 import * as invoices from "../../shared/api/invoices.ts";
 import * as meters from "../../shared/api/meters.ts";
+import * as metrics from "../../shared/api/metrics.ts";
 import * as orders from "../../shared/api/orders.ts";
 import * as organizations from "../../shared/api/organizations.ts";
 import * as payments from "../../shared/api/payments.ts";
@@ -51,7 +52,20 @@ const modules = [
     disputes,
     files,
   ],
-  ...[invoices, meters, orders, organizations, payments, prices, products, refunds, subscriptions, tax, webhooks],
+  ...[
+    invoices,
+    meters,
+    metrics,
+    orders,
+    organizations,
+    payments,
+    prices,
+    products,
+    refunds,
+    subscriptions,
+    tax,
+    webhooks,
+  ],
 ];
 /** Every shape that is exported has the name of its export. */
 const names = z.registry<{ id: string }>();

@@ -45,6 +45,7 @@ export function profileOf(headers: Record<string, string | string[] | undefined>
 const legacyValues = new Map([
   ["billing_reason", new Map([["subscription_meter_cycle", "subscription_cycle"]])],
   ["reason", new Map([["dispute_prevention", "other"]])],
+  ["type", new Map([["currency_sub_cent", "currency"]])],
   [
     "proration_behavior",
     new Map([

@@ -555,6 +555,40 @@ CREATE TABLE "meters" (
 	CONSTRAINT "meters_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
+CREATE TABLE "metric_tallies" (
+	"organization_id" text NOT NULL,
+	"id" bigserial NOT NULL,
+	"seconds" integer NOT NULL,
+	"at" timestamp with time zone NOT NULL,
+	"product_id" uuid NOT NULL,
+	"orders" bigint,
+	"revenue" bigint,
+	"net_revenue" bigint,
+	"one_time" bigint,
+	"one_time_revenue" bigint,
+	"one_time_net_revenue" bigint,
+	"opening" bigint,
+	"opening_revenue" bigint,
+	"opening_net_revenue" bigint,
+	"checkouts" bigint,
+	"succeeded" bigint,
+	"started" bigint,
+	"churned" bigint,
+	"seats" bigint,
+	"mrr" bigint,
+	"trial_mrr" bigint,
+	"canceled" bigint,
+	"canceled_customer_service" bigint,
+	"canceled_low_quality" bigint,
+	"canceled_missing_features" bigint,
+	"canceled_switched_service" bigint,
+	"canceled_too_complex" bigint,
+	"canceled_too_expensive" bigint,
+	"canceled_unused" bigint,
+	"canceled_other" bigint,
+	CONSTRAINT "metric_tallies_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
 CREATE TABLE "customer_balances" (
 	"organization_id" text NOT NULL,
 	"customer_id" uuid NOT NULL,
@@ -627,6 +661,8 @@ CREATE TABLE "orders" (
 	"changes" jsonb,
 	"next_payment_attempt_at" timestamp with time zone,
 	"failed_payments" integer DEFAULT 0 NOT NULL,
+	"paid_at" timestamp with time zone,
+	"preceded_at" timestamp with time zone,
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"custom_field_data" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	CONSTRAINT "orders_pkey" PRIMARY KEY("organization_id","id")
@@ -1198,6 +1234,7 @@ ALTER TABLE "audit_log" ADD CONSTRAINT "audit_log_organization_id_organization_i
 ALTER TABLE "events" ADD CONSTRAINT "events_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "mails" ADD CONSTRAINT "mails_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "meters" ADD CONSTRAINT "meters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "metric_tallies" ADD CONSTRAINT "metric_tallies_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_balances" ADD CONSTRAINT "customer_balances_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_balances" ADD CONSTRAINT "customer_balances_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "invoice_counters" ADD CONSTRAINT "invoice_counters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1355,6 +1392,8 @@ CREATE INDEX "meters_by_name" ON "meters" USING btree ("organization_id","name",
 CREATE INDEX "meters_by_creation" ON "meters" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "meters_name_part" ON "meters" USING gin ("name" gin_trgm_ops);--> statement-breakpoint
 CREATE INDEX "meters_metadata" ON "meters" USING gin ("metadata" jsonb_path_ops);--> statement-breakpoint
+CREATE INDEX "metric_tallies_by_time" ON "metric_tallies" USING btree ("organization_id","seconds","product_id","at");--> statement-breakpoint
+CREATE INDEX "metric_tallies_loose" ON "metric_tallies" USING btree ("organization_id") WHERE "metric_tallies"."seconds" = 0;--> statement-breakpoint
 CREATE INDEX "order_items_by_order" ON "order_items" USING btree ("organization_id","order_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "orders_invoice" ON "orders" USING btree ("organization_id","invoice_number");--> statement-breakpoint
 CREATE UNIQUE INDEX "orders_of_checkout" ON "orders" USING btree ("organization_id","checkout_id");--> statement-breakpoint
@@ -1364,6 +1403,7 @@ CREATE INDEX "orders_by_customer" ON "orders" USING btree ("organization_id","cu
 CREATE INDEX "orders_by_product" ON "orders" USING btree ("organization_id","product_id");--> statement-breakpoint
 CREATE INDEX "orders_by_discount" ON "orders" USING btree ("organization_id","discount_id");--> statement-breakpoint
 CREATE INDEX "orders_by_subscription" ON "orders" USING btree ("organization_id","subscription_id");--> statement-breakpoint
+CREATE INDEX "orders_by_gap" ON "orders" USING btree ("organization_id",("paid_at" - "preceded_at")) WHERE "orders"."preceded_at" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "orders_receipt" ON "orders" USING btree ("organization_id","receipt_number") WHERE "orders"."receipt_number" is not null;--> statement-breakpoint
 CREATE INDEX "orders_confirmation_due" ON "orders" USING btree ("organization_id","confirmation_due_at") WHERE "orders"."confirmation_due_at" is not null;--> statement-breakpoint
 CREATE INDEX "orders_settle_due" ON "orders" USING btree ("organization_id","settle_due_at") WHERE "orders"."settle_due_at" is not null;--> statement-breakpoint
@@ -1418,6 +1458,7 @@ CREATE INDEX "subscriptions_by_period" ON "subscriptions" USING btree ("organiza
 CREATE INDEX "subscriptions_by_customer" ON "subscriptions" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "subscriptions_by_product" ON "subscriptions" USING btree ("organization_id","product_id");--> statement-breakpoint
 CREATE INDEX "subscriptions_by_trial" ON "subscriptions" USING btree ("organization_id","trial_email_key") WHERE "subscriptions"."trial_email_key" is not null;--> statement-breakpoint
+CREATE INDEX "subscriptions_by_end" ON "subscriptions" USING btree ("organization_id",coalesce("ended_at", "ends_at")) WHERE coalesce("subscriptions"."ended_at", "subscriptions"."ends_at") is not null;--> statement-breakpoint
 CREATE INDEX "subscriptions_by_discount" ON "subscriptions" USING btree ("organization_id","discount_id");--> statement-breakpoint
 CREATE INDEX "trial_claims_of_checkout" ON "trial_claims" USING btree ("organization_id","checkout_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "tax_reports_of_sale" ON "tax_reports" USING btree ("organization_id","order_id") WHERE "tax_reports"."kind" = 'sale';--> statement-breakpoint
@@ -1447,3 +1488,133 @@ END $$;
 CREATE TRIGGER "audit_log_append_only" BEFORE UPDATE OR DELETE ON "audit_log" FOR EACH ROW EXECUTE FUNCTION "audit_log_append_only"();
 --> statement-breakpoint
 CREATE TRIGGER "audit_log_never_emptied" BEFORE TRUNCATE ON "audit_log" FOR EACH STATEMENT EXECUTE FUNCTION "audit_log_append_only"();
+--> statement-breakpoint
+-- What the metrics count. These functions say what an order, a subscription and a checkout add to the sums, and when; triggers
+-- note in metric_tallies what a change makes it more or less, so that whoever writes such a row keeps the sums right.
+CREATE FUNCTION "metric_slot"("moment" timestamptz) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$
+  SELECT date_bin('15 minutes', "moment", '2000-01-01T00:00:00Z')
+$$;
+--> statement-breakpoint
+CREATE FUNCTION "order_facts"("o" "orders") RETURNS TABLE (at timestamptz, orders bigint, revenue bigint, net_revenue bigint, one_time bigint, one_time_revenue bigint, one_time_net_revenue bigint, opening bigint, opening_revenue bigint, opening_net_revenue bigint) LANGUAGE sql IMMUTABLE AS $$
+  SELECT o.paid_at, 1, net, payout, once, once * net, once * payout, opening, opening * net, opening * payout
+  FROM (SELECT o.subtotal_amount - o.discount_amount - CASE WHEN o.tax_behavior = 'inclusive' THEN o.tax_amount ELSE 0 END AS net) a
+  CROSS JOIN LATERAL (SELECT net - o.platform_fee_amount - o.refunded_amount AS payout,
+    (o.subscription_id IS NULL)::int AS once, (o.subscription_id IS NOT NULL AND o.preceded_at IS NULL)::int AS opening) b
+  WHERE o.paid_at IS NOT NULL AND o.status IN ('paid', 'partially_refunded', 'refunded')
+$$;
+--> statement-breakpoint
+-- A subscription counts from its start to its end, and is paid for from the end of its trial. What it makes in a month is
+-- rounded for each one.
+CREATE FUNCTION "subscription_facts"("s" "subscriptions") RETURNS TABLE (at timestamptz, started bigint, churned bigint, seats bigint, mrr bigint, trial_mrr bigint, canceled bigint, canceled_customer_service bigint, canceled_low_quality bigint, canceled_missing_features bigint, canceled_switched_service bigint, canceled_too_complex bigint, canceled_too_expensive bigint, canceled_unused bigint, canceled_other bigint) LANGUAGE sql IMMUTABLE AS $$
+  WITH terms AS (
+    SELECT s.started_at AS begin, coalesce(s.ended_at, s.ends_at) AS stop, greatest(s.started_at, s.trial_end) AS paying,
+      coalesce(s.seats, 0) AS seats,
+      round(s.amount::numeric * CASE s.recurring_interval WHEN 'day' THEN 365 WHEN 'week' THEN 52 WHEN 'month' THEN 12 ELSE 1 END
+        / (12 * s.recurring_interval_count))::bigint AS monthly)
+  SELECT begin, 1, 0, seats, CASE WHEN paying = begin THEN monthly ELSE 0 END, CASE WHEN paying > begin THEN monthly ELSE 0 END,
+    0, 0, 0, 0, 0, 0, 0, 0, 0 FROM terms
+  UNION ALL SELECT paying, 0, 0, 0, monthly, -monthly, 0, 0, 0, 0, 0, 0, 0, 0, 0
+    FROM terms WHERE paying > begin AND (stop IS NULL OR paying < stop)
+  UNION ALL SELECT stop, 0, 1, -seats, CASE WHEN paying > begin AND paying >= stop THEN 0 ELSE -monthly END,
+    CASE WHEN paying > begin AND paying >= stop THEN -monthly ELSE 0 END, 0, 0, 0, 0, 0, 0, 0, 0, 0
+    FROM terms WHERE stop IS NOT NULL
+  UNION ALL SELECT s.canceled_at, 0, 0, 0, 0, 0, 1,
+    (s.customer_cancellation_reason IS NOT DISTINCT FROM 'customer_service')::int, (s.customer_cancellation_reason IS NOT DISTINCT FROM 'low_quality')::int, (s.customer_cancellation_reason IS NOT DISTINCT FROM 'missing_features')::int, (s.customer_cancellation_reason IS NOT DISTINCT FROM 'switched_service')::int, (s.customer_cancellation_reason IS NOT DISTINCT FROM 'too_complex')::int, (s.customer_cancellation_reason IS NOT DISTINCT FROM 'too_expensive')::int, (s.customer_cancellation_reason IS NOT DISTINCT FROM 'unused')::int, (s.customer_cancellation_reason IS NOT DISTINCT FROM 'other')::int
+    WHERE s.canceled_at IS NOT NULL
+$$;
+--> statement-breakpoint
+CREATE FUNCTION "checkout_facts"("c" "checkouts") RETURNS TABLE (at timestamptz, checkouts bigint, succeeded bigint) LANGUAGE sql IMMUTABLE AS $$
+  SELECT c.created_at, 1, (c.status = 'succeeded')::int
+$$;
+--> statement-breakpoint
+CREATE FUNCTION "orders_precede"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  SELECT CASE WHEN metric_slot(s.started_at) = metric_slot(NEW.paid_at) THEN NULL ELSE greatest(s.started_at, (
+      SELECT max(o.paid_at) FROM orders o WHERE o.organization_id = NEW.organization_id
+        AND o.subscription_id = NEW.subscription_id AND o.id <> NEW.id AND o.paid_at <= NEW.paid_at)) END
+    INTO NEW.preceded_at FROM subscriptions s
+    WHERE s.organization_id = NEW.organization_id AND s.id = NEW.subscription_id;
+  RETURN NEW;
+END $$;
+--> statement-breakpoint
+-- What a snapshot puts back has its sums with it.
+CREATE TRIGGER "orders_precede" BEFORE INSERT ON "orders" FOR EACH ROW
+  WHEN (NEW.paid_at IS NOT NULL AND NEW.subscription_id IS NOT NULL AND current_setting('floe.restoring', true) IS DISTINCT FROM 'on')
+  EXECUTE FUNCTION "orders_precede"();
+--> statement-breakpoint
+CREATE TRIGGER "orders_precede_paid" BEFORE UPDATE ON "orders" FOR EACH ROW
+  WHEN (OLD.paid_at IS NULL AND NEW.paid_at IS NOT NULL AND NEW.subscription_id IS NOT NULL
+    AND current_setting('floe.restoring', true) IS DISTINCT FROM 'on')
+  EXECUTE FUNCTION "orders_precede"();
+--> statement-breakpoint
+CREATE FUNCTION "orders_tally"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_setting('floe.restoring', true) = 'on' THEN RETURN NULL; END IF;
+  -- Of an organization that is deleted, the sums go, too.
+  IF TG_OP = 'UPDATE' OR TG_OP = 'DELETE' AND EXISTS (SELECT FROM organization WHERE id = OLD.organization_id) THEN
+    INSERT INTO metric_tallies (organization_id, seconds, at, product_id, orders, revenue, net_revenue, one_time, one_time_revenue, one_time_net_revenue, opening, opening_revenue, opening_net_revenue)
+    SELECT OLD.organization_id, 0, metric_slot(f.at), OLD.product_id, -f.orders, -f.revenue, -f.net_revenue, -f.one_time, -f.one_time_revenue, -f.one_time_net_revenue, -f.opening, -f.opening_revenue, -f.opening_net_revenue
+    FROM order_facts(OLD) f;
+  END IF;
+  IF TG_OP <> 'DELETE' THEN
+    INSERT INTO metric_tallies (organization_id, seconds, at, product_id, orders, revenue, net_revenue, one_time, one_time_revenue, one_time_net_revenue, opening, opening_revenue, opening_net_revenue)
+    SELECT NEW.organization_id, 0, metric_slot(f.at), NEW.product_id, f.orders, f.revenue, f.net_revenue, f.one_time, f.one_time_revenue, f.one_time_net_revenue, f.opening, f.opening_revenue, f.opening_net_revenue
+    FROM order_facts(NEW) f;
+  END IF;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER "orders_tally" AFTER INSERT OR DELETE ON "orders" FOR EACH ROW EXECUTE FUNCTION "orders_tally"();
+--> statement-breakpoint
+CREATE TRIGGER "orders_tally_changed" AFTER UPDATE ON "orders" FOR EACH ROW
+  WHEN ((OLD.paid_at, OLD.status, OLD.refunded_amount, OLD.platform_fee_amount, OLD.subtotal_amount, OLD.discount_amount, OLD.tax_amount, OLD.product_id, OLD.subscription_id) IS DISTINCT FROM
+    (NEW.paid_at, NEW.status, NEW.refunded_amount, NEW.platform_fee_amount, NEW.subtotal_amount, NEW.discount_amount, NEW.tax_amount, NEW.product_id, NEW.subscription_id))
+  EXECUTE FUNCTION "orders_tally"();
+--> statement-breakpoint
+CREATE FUNCTION "subscriptions_tally"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_setting('floe.restoring', true) = 'on' THEN RETURN NULL; END IF;
+  -- Of an organization that is deleted, the sums go, too.
+  IF TG_OP = 'UPDATE' OR TG_OP = 'DELETE' AND EXISTS (SELECT FROM organization WHERE id = OLD.organization_id) THEN
+    INSERT INTO metric_tallies (organization_id, seconds, at, product_id, started, churned, seats, mrr, trial_mrr, canceled, canceled_customer_service, canceled_low_quality, canceled_missing_features, canceled_switched_service, canceled_too_complex, canceled_too_expensive, canceled_unused, canceled_other)
+    SELECT OLD.organization_id, 0, metric_slot(f.at), OLD.product_id, -f.started, -f.churned, -f.seats, -f.mrr, -f.trial_mrr, -f.canceled, -f.canceled_customer_service, -f.canceled_low_quality, -f.canceled_missing_features, -f.canceled_switched_service, -f.canceled_too_complex, -f.canceled_too_expensive, -f.canceled_unused, -f.canceled_other
+    FROM subscription_facts(OLD) f;
+  END IF;
+  IF TG_OP <> 'DELETE' THEN
+    INSERT INTO metric_tallies (organization_id, seconds, at, product_id, started, churned, seats, mrr, trial_mrr, canceled, canceled_customer_service, canceled_low_quality, canceled_missing_features, canceled_switched_service, canceled_too_complex, canceled_too_expensive, canceled_unused, canceled_other)
+    SELECT NEW.organization_id, 0, metric_slot(f.at), NEW.product_id, f.started, f.churned, f.seats, f.mrr, f.trial_mrr, f.canceled, f.canceled_customer_service, f.canceled_low_quality, f.canceled_missing_features, f.canceled_switched_service, f.canceled_too_complex, f.canceled_too_expensive, f.canceled_unused, f.canceled_other
+    FROM subscription_facts(NEW) f;
+  END IF;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER "subscriptions_tally" AFTER INSERT OR DELETE ON "subscriptions" FOR EACH ROW EXECUTE FUNCTION "subscriptions_tally"();
+--> statement-breakpoint
+CREATE TRIGGER "subscriptions_tally_changed" AFTER UPDATE ON "subscriptions" FOR EACH ROW
+  WHEN ((OLD.started_at, OLD.ended_at, OLD.ends_at, OLD.trial_end, OLD.amount, OLD.recurring_interval, OLD.recurring_interval_count, OLD.seats, OLD.canceled_at, OLD.customer_cancellation_reason, OLD.product_id) IS DISTINCT FROM
+    (NEW.started_at, NEW.ended_at, NEW.ends_at, NEW.trial_end, NEW.amount, NEW.recurring_interval, NEW.recurring_interval_count, NEW.seats, NEW.canceled_at, NEW.customer_cancellation_reason, NEW.product_id))
+  EXECUTE FUNCTION "subscriptions_tally"();
+--> statement-breakpoint
+CREATE FUNCTION "checkouts_tally"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_setting('floe.restoring', true) = 'on' THEN RETURN NULL; END IF;
+  -- Of an organization that is deleted, the sums go, too.
+  IF TG_OP = 'UPDATE' OR TG_OP = 'DELETE' AND EXISTS (SELECT FROM organization WHERE id = OLD.organization_id) THEN
+    INSERT INTO metric_tallies (organization_id, seconds, at, product_id, checkouts, succeeded)
+    SELECT OLD.organization_id, 0, metric_slot(f.at), OLD.product_id, -f.checkouts, -f.succeeded
+    FROM checkout_facts(OLD) f;
+  END IF;
+  IF TG_OP <> 'DELETE' THEN
+    INSERT INTO metric_tallies (organization_id, seconds, at, product_id, checkouts, succeeded)
+    SELECT NEW.organization_id, 0, metric_slot(f.at), NEW.product_id, f.checkouts, f.succeeded
+    FROM checkout_facts(NEW) f;
+  END IF;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER "checkouts_tally" AFTER INSERT OR DELETE ON "checkouts" FOR EACH ROW EXECUTE FUNCTION "checkouts_tally"();
+--> statement-breakpoint
+CREATE TRIGGER "checkouts_tally_changed" AFTER UPDATE ON "checkouts" FOR EACH ROW
+  WHEN ((OLD.created_at, OLD.status, OLD.product_id) IS DISTINCT FROM
+    (NEW.created_at, NEW.status, NEW.product_id))
+  EXECUTE FUNCTION "checkouts_tally"();

@@ -159,6 +159,8 @@ export function serializeOrder({ order, items, customer, product, discount, subs
     changes: ________,
     failed_payments: _________,
     occasion: __________,
+    paid_at: ___________,
+    preceded_at: ____________,
     invoice_number,
     ...fields
   } = order;

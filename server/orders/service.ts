@@ -233,7 +233,7 @@ export async function settleOrder(
   const isShown = order.invoice_number !== null;
   const status = order.status === "void" ? moveOrder(order, "pending", "paid") : moveOrder(order, "paid");
   const confirmation_due_at = isQuiet(order) ? null : now;
-  const columns = { status, next_payment_attempt_at: null, settle_due_at: null, confirmation_due_at };
+  const columns = { status, paid_at: now, next_payment_attempt_at: null, settle_due_at: null, confirmation_due_at };
   const paid = { ...order, ...columns, ...(isShown ? { modified_at: now } : { created_at: now, modified_at: null }) };
   const settled = { ...parts, order: paid };
   await signal(tx, ctx, orderSettling, settled);

@@ -84,6 +84,13 @@ export const orders = pgTable(
     next_payment_attempt_at: instant(),
     /** How often the card was charged in vain by itself (SUB-55). */
     failed_payments: integer().notNull().default(0),
+    /** When it was paid; null until then. */
+    paid_at: instant(),
+    /**
+     * Of a subscription's order, once it is paid: when the order before it was, or when the subscription began. Null where that
+     * was in the same quarter of an hour. A trigger sets it.
+     */
+    preceded_at: instant(),
     metadata: metadata(),
     custom_field_data: jsonb().$type<Order["custom_field_data"]>().notNull().default({}),
   },
@@ -107,6 +114,9 @@ export const orders = pgTable(
     index("orders_by_product").on(table.organization_id, table.product_id),
     index("orders_by_discount").on(table.organization_id, table.discount_id),
     index("orders_by_subscription").on(table.organization_id, table.subscription_id),
+    index("orders_by_gap")
+      .on(table.organization_id, sql`(${table.paid_at} - ${table.preceded_at})`)
+      .where(sql`${table.preceded_at} is not null`),
     uniqueIndex("orders_receipt")
       .on(table.organization_id, table.receipt_number)
       .where(sql`${table.receipt_number} is not null`),

@@ -10,6 +10,7 @@ import { disputeService } from "../disputes/service.ts";
 import { fileService } from "../files/service.ts";
 import { invoiceService } from "../invoices/service.ts";
 import { meterService } from "../meters/service.ts";
+import { metricService } from "../metrics/service.ts";
 import { orderService } from "../orders/service.ts";
 import { organizationService } from "../organizations/service.ts";
 import { customerCardService, paymentService } from "../payments/service.ts";
@@ -45,6 +46,7 @@ export const embedded: Provider = {
   refunds: refundService,
   disputes: disputeService,
   webhooks: webhookService,
+  metrics: metricService,
   catalog: catalogService,
   // What passes with time is of all domains, and a sandbox does it in its own order.
   sandbox: sandboxService(walkedWork),

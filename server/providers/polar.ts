@@ -129,6 +129,11 @@ export function polarProvider(config: Config): Provider {
       forecast: notHosted("Hosted Polar does not say what a subscription will be charged."),
       preview: notHosted("A change of a subscription is previewed by floe's own engine, not by hosted Polar."),
     },
+    metrics: {
+      get: (ctx, { query }) => relay(ctx, () => polar.metrics.get(query as never)),
+      export: (ctx, { query }) => relay(ctx, () => polar.metrics.export(query as never)),
+      limits: (ctx) => relay(ctx, () => polar.metrics.limits()),
+    },
     orders: {
       list: (ctx, { query }) => relay(ctx, () => polar.orders.list(query as never)),
       export: (ctx, { query }) => relay(ctx, () => polar.orders.export(query as never)),

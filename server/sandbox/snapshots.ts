@@ -170,6 +170,8 @@ const ofSnapshot = ({ organization_id, id }: SnapshotRow) =>
 export async function restoreRows(tx: Tx, snapshot: SnapshotRow, { afresh }: { afresh: boolean }): Promise<void> {
   const { organization_id } = snapshot;
   const tables = await findTables(tx);
+  // What follows from rows is saved with them: no trigger makes it again.
+  await tx.execute(sql`select set_config('floe.restoring', 'on', true)`);
   await prepare(tx);
   for (const { name } of tables)
     await tx.execute(sql`select count(*) from (
@@ -239,7 +241,7 @@ const listed_max = 50;
 /** What only keeps count, or says which row something else names. */
 const plumbing = new Set([
   ...["customer_tallies", "failed_work", "processor_events", "checkout_secrets", "checkout_link_secrets"],
-  ...["product_sellers", "invoice_counters", "document_counters", "webhook_deliveries"],
+  ...["product_sellers", "metric_tallies", "invoice_counters", "document_counters", "webhook_deliveries"],
   ...["test_intents", "test_setups", "test_refunds", "test_disputes", "test_events"],
 ]);
 /** Where money stands in a row, before tax: what is added, and what is taken off. */

@@ -12,6 +12,7 @@ import { disputes } from "./disputes.ts";
 import { files } from "./files.ts";
 import { invoices } from "./invoices.ts";
 import { meters } from "./meters.ts";
+import { metrics } from "./metrics.ts";
 import { orders } from "./orders.ts";
 import { organizations } from "./organizations.ts";
 import { payments } from "./payments.ts";
@@ -45,6 +46,7 @@ export const api = {
   refunds,
   disputes,
   webhooks,
+  metrics,
   catalog,
   sandbox,
 } as const satisfies Contract;

@@ -141,6 +141,8 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     return { params: {} };
   },
   customerPortal: async () => ({ params: {} }),
+  // There is nothing of its own: it is what the others come to.
+  metrics: async () => ({ params: {} }),
   checkouts: async (_, seller) => ({ params: { id: (await openCheckout(seller)).id } }),
   checkoutClient: async (floe, seller) => {
     const { client_secret } = await sell(floe, seller);
@@ -336,6 +338,7 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
   "webhooks.createEndpoint": () => ({ url: nobody, events: ["order.paid"], name: "Sample" }),
 };
 
+const january = { start_date: "2026-01-01", end_date: "2026-01-31", interval: "day" };
 /** Of what the usual row and body are no good for, a request that is accepted: by the seller, whose first it may be. */
 export const freshOf: Record<
   string,
@@ -350,6 +353,8 @@ export const freshOf: Record<
     const customer = await client.customers.create({ body: { email: "given@example.com" } });
     return { body: { product_id: product.id, customer_id: customer.id } };
   },
+  "metrics.get": async () => ({ query: january }),
+  "metrics.export": async () => ({ query: january }),
   "catalog.pull": async () => ({ query: { catalog: "sample" } }),
   // Put back at once, nothing is gone that other tests have made.
   "sandbox.restoreSnapshot": saveSandbox,
