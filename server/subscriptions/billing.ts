@@ -353,8 +353,10 @@ async function takeStep(tx: Tx, ctx: Deps | Ctx, { organization_id, id }: RowKey
   const ground = await loadGround(tx, found);
   // However late this is looked at, the calendar does not move.
   const plan = row.status === "paused" ? planResume(ground, row.resumes_at ?? now) : planCycle(ground, now);
-  const { charge } = await carryOut(tx, ctx, ground, plan, { seller, waiting: found.waiting });
-  return { goesOn: true, charge };
+  const { aggregate, charge } = await carryOut(tx, ctx, ground, plan, { seller, waiting: found.waiting });
+  // What comes of the charge falls due later.
+  const next = aggregate.row.due_at;
+  return { goesOn: next !== null && next <= now, charge };
 }
 
 /** Charge the card of an order once more. */

@@ -5,11 +5,12 @@ import { discounts } from "../discounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { loadByOrganization } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import { meters } from "../meters/tables.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import { orders } from "../orders/tables.ts";
 import type { PricedProduct } from "../products/rules.ts";
-import { findPrices, findProducts } from "../products/store.ts";
-import { products } from "../products/tables.ts";
+import { findProducts } from "../products/store.ts";
+import { productPrices, products } from "../products/tables.ts";
 import { billable, type EntryRow, type LetterRow, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { subscriptionEntries, subscriptionLetters, subscriptionPrices, subscriptions, trialClaims } from "./tables.ts";
 
@@ -26,14 +27,14 @@ export const select = (db: Database) =>
     .leftJoin(discounts, ofDiscount);
 type Found = Pick<SubscriptionAggregate, "row" | "customer" | "discount">;
 
-/** The orders of these subscriptions whose card is charged again by itself, the next first. */
-async function findRetries(db: Database, organization_id: string, ids: readonly string[]) {
+/** The orders of these subscriptions that wait for their money; whose card is charged again by itself, the next first. */
+async function findPending(db: Database, organization_id: string, ids: readonly string[]) {
   const found = await db
     .select({
       subscription_id: orders.subscription_id,
       order_id: orders.id,
       failed_payments: orders.failed_payments,
-      next_payment_attempt_at: sql<Date>`${orders.next_payment_attempt_at}`.mapWith(orders.next_payment_attempt_at),
+      next_payment_attempt_at: orders.next_payment_attempt_at,
     })
     .from(orders)
     .where(
@@ -41,23 +42,27 @@ async function findRetries(db: Database, organization_id: string, ids: readonly 
         eq(orders.organization_id, organization_id),
         inArray(orders.subscription_id, [...ids]),
         eq(orders.status, "pending"),
-        isNotNull(orders.next_payment_attempt_at),
       ),
     )
     .orderBy(orders.next_payment_attempt_at, orders.id);
   return Map.groupBy(found, ({ subscription_id }) => subscription_id);
 }
 
-/** The same with products, prices and what is charged again: four statements for all subscriptions of a seller. */
-export const loadAll = (db: Database, all: Found[]): Promise<SubscriptionAggregate[]> =>
+/** A subscription with its orders that wait for their money. */
+type Loaded = SubscriptionAggregate & { waiting: string[] };
+
+/** The same with products, prices and what waits or is charged again: three statements for all subscriptions of a seller. */
+export const loadAll = (db: Database, all: Found[]): Promise<Loaded[]> =>
   loadByOrganization(
     all.map((one) => ({ ...one, organization_id: one.row.organization_id })),
     async (organization_id, found) => {
       const goods = await findProducts(db, organization_id, [...new Set(found.map(({ row }) => row.product_id))]);
       const byId = new Map(goods.map((product) => [product.id, product]));
       const links = await db
-        .select()
+        .select({ link: subscriptionPrices, price: productPrices, meter: meters })
         .from(subscriptionPrices)
+        .innerJoin(productPrices, followKey(subscriptionPrices.product_price_id, productPrices))
+        .leftJoin(meters, followKey(productPrices.meter_id, meters))
         .where(
           and(
             eq(subscriptionPrices.organization_id, organization_id),
@@ -68,10 +73,8 @@ export const loadAll = (db: Database, all: Found[]): Promise<SubscriptionAggrega
           ),
         )
         .orderBy(subscriptionPrices.order);
-      const known = await findPrices(db, organization_id, [...new Set(links.map((link) => link.product_price_id))]);
-      const priceOf = new Map(known.map((price) => [price.id, price]));
-      const linksOf = Map.groupBy(links, (link) => link.subscription_id);
-      const retriesOf = await findRetries(
+      const linksOf = Map.groupBy(links, ({ link }) => link.subscription_id);
+      const pendingOf = await findPending(
         db,
         organization_id,
         found.map(({ row }) => row.id),
@@ -80,37 +83,30 @@ export const loadAll = (db: Database, all: Found[]): Promise<SubscriptionAggrega
         const product: PricedProduct | undefined = byId.get(row.product_id);
         if (!product) throw new Error(`The subscription ${row.id} has lost its product.`);
         const own = linksOf.get(row.id) ?? [];
+        const pending = pendingOf.get(row.id) ?? [];
         return {
           row,
           customer,
           discount,
           product,
-          prices: own.flatMap(({ product_price_id, amount }) => {
-            const price = priceOf.get(product_price_id);
-            return price ? [{ ...price, amount }] : [];
-          }),
-          retries: (retriesOf.get(row.id) ?? []).map(({ subscription_id: _, ...retry }) => retry),
+          prices: own.map(({ link, price, meter }) => ({ ...price, meter, amount: link.amount })),
+          retries: pending.flatMap(({ subscription_id: _, next_payment_attempt_at, ...retry }) =>
+            next_payment_attempt_at ? [{ ...retry, next_payment_attempt_at }] : [],
+          ),
+          waiting: pending.map(({ order_id }) => order_id).sort(),
         };
       });
     },
   );
 
 /** A subscription of an organization. */
-export async function findSubscription(
-  db: Database,
-  organization_id: string,
-  id: string,
-): Promise<SubscriptionAggregate | undefined> {
+export async function findSubscription(db: Database, organization_id: string, id: string): Promise<Loaded | undefined> {
   const found = await select(db).where(matchKey(subscriptions, { organization_id, id }));
   return (await loadAll(db, found))[0];
 }
 
 /** A subscription kept from changing until the transaction ends. */
-export async function lockSubscription(
-  tx: Tx,
-  organization_id: string,
-  id: string,
-): Promise<SubscriptionAggregate | undefined> {
+export async function lockSubscription(tx: Tx, organization_id: string, id: string): Promise<Loaded | undefined> {
   const [held] = await tx
     .select({ id: subscriptions.id })
     .from(subscriptions)
@@ -169,19 +165,13 @@ export async function hasFailing(db: Database, { organization_id, id }: RowKey, 
  * The same with the orders that wait for their money, which are locked first, as whoever settles one locks it before the
  * subscription. Refused where one was made at this very moment.
  */
-export async function lockWithOrders(
-  tx: Tx,
-  organization_id: string,
-  id: string,
-): Promise<(SubscriptionAggregate & { waiting: string[] }) | undefined> {
-  const pending = () => selectWaiting(tx, { organization_id, id });
-  const first = await pending().for("no key update");
+export async function lockWithOrders(tx: Tx, organization_id: string, id: string): Promise<Loaded | undefined> {
+  const first = await selectWaiting(tx, { organization_id, id }).for("no key update");
   const found = await lockSubscription(tx, organization_id, id);
   if (!found) return undefined;
-  const waiting = (await pending()).map((order) => order.id);
-  if (waiting.some((one) => !first.some((order) => order.id === one)))
+  if (found.waiting.some((one) => !first.some((order) => order.id === one)))
     throw new ApiError("SubscriptionLocked", "This subscription is being changed right now. Try again.");
-  return { ...found, waiting };
+  return found;
 }
 
 /**
