@@ -2,29 +2,47 @@ import postgres, { type Sql } from "postgres";
 import { Unconnected } from "./unreachable.ts";
 
 /** A client of one connection, in use by one asker at a time. */
-type Connection = { sql: Sql; isGone: boolean };
-type Ask = <T>(query: (sql: Sql) => PromiseLike<T>) => Promise<T>;
+type Connection = { sql: Sql; isGone: boolean; prepared: Set<string> };
+type Ask = <T>(query: (connection: Connection) => PromiseLike<T>) => Promise<T>;
 
 const connect_seconds_max = 10;
 const close_seconds_max = 5;
+/** What a connection keeps prepared, here and in the database: as many statements, none longer than this. */
+const prepared_max = 1_000;
+const prepared_characters_max = 10_000;
 
 /** One statement. A connection that fails otherwise than by the database's word, or by its last word, is not used again. */
-async function run<T>(connection: Connection, query: (sql: Sql) => PromiseLike<T>): Promise<T> {
+async function run<T>(connection: Connection, query: (connection: Connection) => PromiseLike<T>): Promise<T> {
   try {
-    return await query(connection.sql);
+    return await query(connection);
   } catch (error) {
     if (!(error instanceof postgres.PostgresError && error.severity === "ERROR")) connection.isGone = true;
     throw error;
   }
 }
 
+/**
+ * Whether the connection keeps the statement, so that it is parsed and planned once and needs no first question about its
+ * types. Inserts of many rows have a text for each number of rows, and are not worth the room.
+ */
+function isKept({ prepared }: Connection, text: string): boolean {
+  if (prepared.has(text)) return true;
+  if (text.length > prepared_characters_max || prepared.size >= prepared_max) return false;
+  prepared.add(text);
+  return true;
+}
+
 /** What drizzle takes of a client: `unsafe`, whose rows are asked for as arrays before it runs. */
 const unsafeOf =
   (ask: Ask): Sql["unsafe"] =>
-  (...query: Parameters<Sql["unsafe"]>) => {
+  (text: string, values: Parameters<Sql["unsafe"]>[1] = []) => {
     let asArrays = false;
     const result = Promise.resolve().then(() =>
-      ask<unknown>((sql) => (asArrays ? sql.unsafe(...query).values() : sql.unsafe(...query))),
+      ask<unknown>((connection) => {
+        const prepare = values.length > 0 && isKept(connection, text);
+        const query = connection.sql.unsafe(text, values, { prepare });
+        return asArrays ? query.values() : query;
+      }),
     );
     const pending = Object.assign(result, {
       values: () => {
@@ -64,7 +82,7 @@ export function openPool(url: string, max: number): Sql {
     });
     Object.assign(sql.options.parsers, client.options.parsers);
     Object.assign(sql.options.serializers, client.options.serializers);
-    const connection: Connection = { sql, isGone: false };
+    const connection: Connection = { sql, isGone: false, prepared: new Set() };
     open.add(connection);
     return connection;
   }
@@ -105,7 +123,7 @@ export function openPool(url: string, max: number): Sql {
       last = result.catch(() => {});
       return result;
     };
-    const control = (statement: string) => ask((sql) => sql.unsafe(statement));
+    const control = (statement: string) => ask(({ sql }) => sql.unsafe(statement));
     const unsafe = unsafeOf(ask);
     async function savepoint<S>(inner: (client: object) => Promise<S>): Promise<S> {
       savepoints += 1;
@@ -141,7 +159,7 @@ export function openPool(url: string, max: number): Sql {
     }
   }
 
-  async function ask<T>(query: (sql: Sql) => PromiseLike<T>): Promise<T> {
+  async function ask<T>(query: (connection: Connection) => PromiseLike<T>): Promise<T> {
     const connection = await take();
     try {
       return await run(connection, query);
