@@ -16,6 +16,7 @@ const sessions = ["tests/api/auth.test.ts", "tests/api/sessions.test.ts", "tests
 const secrets = ["tests/api/secrets.test.ts", "tests/api/auth-requests.test.ts"];
 const every = ["tests/api/every-operation.test.ts", "tests/api/tenants.test.ts"];
 const sending = ["tests/rules/webhooks.test.ts", "tests/api/webhooks.test.ts"];
+const simulator = ["tests/scenarios/simulated.test.ts"];
 const catalog = ["tests/api/catalog-properties.test.ts", "tests/api/catalog.test.ts", "tests/cli/catalog.test.ts"];
 
 // biome-ignore format: a table, one fault in a line
@@ -120,5 +121,23 @@ export const faults = {
     ["put-away", "server/catalog/changes.ts", "handlers[kind].update(tx, ctx, id, { is_archived: true } as never)", "Promise.resolve()", ...catalog],
     ["lock", "server/catalog/store.ts", "await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`catalog ${organization_id}`}, 0))`);", "", "tests/api/catalog-races.test.ts"],
     ["import-there", "server/catalog/service.ts", "if (!(await store.isThere(tx, organization_id, kind, id)))", "if (false)", ...catalog],
+  ],
+  simulator: [
+    ["drop-event", "server/lib/unit-of-work.ts", "unit.events.map((describe) => describe())", "unit.events.slice(unit.events.length > 4 ? 1 : 0).map((describe) => describe())", ...simulator],
+    ["event-twice", "server/orders/service.ts", "\"order.updated\", \"order.paid\"] as const", "\"order.updated\", \"order.paid\", \"order.paid\"] as const", ...simulator],
+    ["state-untold", "server/subscriptions/billing.ts", "  tellState(tx, ctx, aggregate);\n", "\n", ...simulator],
+    ["skip-a-day", "server/subscriptions/plan.ts", "const start = row.current_period_end;", "const start = new Date(row.current_period_end.getTime() + 86_400_000);", ...simulator],
+    ["renew-again", "server/subscriptions/billing.ts", "await store.updateSubscription(tx, aggregate.row, { due_at, ...wanted });", "await store.updateSubscription(tx, aggregate.row, { ...wanted });", ...simulator],
+    ["retry-lost", "server/subscriptions/dunning.ts", "next_payment_attempt_at: isFinal || next > deadline ? deadline : next,", "next_payment_attempt_at: null,", ...simulator],
+    ["orders-left", "server/subscriptions/billing.ts", "if (ends) await withdrawAll(tx, ctx, after, waiting);", "", ...simulator],
+    ["credit-lost", "server/orders/service.ts", "await moveBalance(tx, order, now, -1);", "", ...simulator],
+    ["rounding", "shared/money.ts", "(2n * top + bottom)", "(2n * top)", ...simulator],
+    ["surplus-kept", "server/refunds/service.ts", "payment_id,\n    due_at: now,", "payment_id,\n    due_at: null,", ...simulator],
+    ["surplus-unseen", "server/payments/rules.ts", "patch.status === \"succeeded\" && !isWanted(row, order)", "false", ...simulator],
+    ["never-asked-again", "server/payments/settlement.ts", "reconcile_due_at: new Date(now.getTime() + reconcile_after_ms),", "reconcile_due_at: null,", ...simulator],
+    ["refund-twice", "server/refunds/service.ts", "refund_id: row.id,\n    intent_processor_id", "refund_id: crypto.randomUUID(),\n    intent_processor_id", ...simulator],
+    ["refunds-forgotten", "server/orders/rules.ts", "row.refunded_amount + share.amount", "share.amount", ...simulator],
+    ["copy-lost", "server/webhooks/jobs.ts", "insertWebhookEvents(tx, copies)", "insertWebhookEvents(tx, copies.slice(copies.length > 8 ? 1 : 0))", ...simulator],
+    ["given-up", "server/webhooks/rules.ts", "attempts < attempts_max", "attempts < 2", ...simulator],
   ],
 };

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { createPostgresDatabase } from "../support/postgres-database.ts";
+import { simulate } from "../support/simulator.ts";
+
+/**
+ * Shops that are made from a seed and live through days of crashes, lost answers and changes; after each day their books are
+ * looked at. More of them, for longer: bench/simulate.mjs.
+ */
+
+const runs = Number(process.env.FLOE_TEST_RUNS ?? 2);
+const first = Number(process.env.FLOE_TEST_SEED ?? 21);
+const days = 7;
+
+test("whatever a seed has happen to a shop, its books, its events and what others know of it are right", async () => {
+  let statements = 0;
+  for (let seed = first; seed < first + runs; seed += 1)
+    statements += (await simulate({ seed, days, databaseUrl: await createPostgresDatabase() })).statements;
+  expect(statements).toBeGreaterThan(1000);
+});
+
+test("the same seed is the same story", async () => {
+  const tell = async () => (await simulate({ seed: 42, days: 4, databaseUrl: await createPostgresDatabase() })).log;
+  expect(await tell()).toEqual(await tell());
+});

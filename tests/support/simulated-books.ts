@@ -1,0 +1,444 @@
+/** What must hold of a simulated shop whenever it has come to rest: its books, its events, and what others know of it. */
+import { sql } from "drizzle-orm";
+import { findDifferences } from "../../bench/recompute.ts";
+import { findNext } from "../../server/lib/due.ts";
+import type { Database } from "../../server/lib/transaction.ts";
+import { balanceChange, computeTotals, isPaid, type OrderRow } from "../../server/orders/rules.ts";
+import { orders } from "../../server/orders/tables.ts";
+import type { PaymentRow } from "../../server/payments/rules.ts";
+import { payments } from "../../server/payments/tables.ts";
+import type { RefundRow } from "../../server/refunds/rules.ts";
+import { refunds } from "../../server/refunds/tables.ts";
+import type { SubscriptionRow } from "../../server/subscriptions/rules.ts";
+import { subscriptions } from "../../server/subscriptions/tables.ts";
+import { walkedWork } from "../../server/worker.ts";
+import type { FarProcessor, SimulatedReceiver } from "./simulated-world.ts";
+
+type Row = Record<string, string>;
+type Told = { seq: string; type: string; created_at: string; data: Record<string, unknown> };
+type Life = {
+  told: string[];
+  last: Record<string, unknown>;
+  period: string | null;
+  ends: string | null;
+  cycles: number;
+  anew: number;
+};
+
+const hour_ms = 3_600_000;
+/** So often at least, what a receiver does not take is sent. */
+const attempts_least = 10;
+const ageless = (time: string | null | undefined): number => (time ? new Date(time).getTime() : Number.NaN);
+
+/** Looks at a shop, from one time to the next. */
+export function openBooks(
+  db: Database,
+  organization_id: string,
+  far: FarProcessor,
+  receivers: readonly SimulatedReceiver[],
+) {
+  let seen = "0";
+  /** What was said of each order, subscription, refund and checkout. */
+  const lives = new Map<string, Life>();
+  const state = new Map<string, string[]>();
+  const explained = new Set<string>();
+  const faults: string[] = [];
+  const note = (isRight: boolean, what: () => string): void => {
+    if (!isRight) faults.push(what());
+  };
+  const ask = async (statement: ReturnType<typeof sql>): Promise<Row[]> =>
+    (await db.execute(statement)) as unknown as Row[];
+  const mine = sql`organization_id = ${organization_id}`;
+
+  /** Money: what the processor took and gave back is what payments, refunds, orders and balances say. */
+  async function checkMoney(all: OrderRow[]): Promise<void> {
+    const tried: PaymentRow[] = await db.select().from(payments).where(mine);
+    const given: RefundRow[] = await db.select().from(refunds).where(mine);
+    const intents = await ask(sql`select payment_id, status, amount, id from test_intents where ${mine}`);
+    const returned = await ask(
+      sql`select refund_id, intent_id, id, status, later_status, later_at, amount from test_refunds where ${mine}`,
+    );
+    const balances = await ask(sql`select customer_id, currency, amount from customer_balances where ${mine}`);
+    const held = new Map(intents.map((one) => [one.payment_id, one]));
+    const paymentsOf = Map.groupBy(tried, (one) => one.order_id);
+    const refundsOf = Map.groupBy(given, (one) => one.order_id);
+    for (const one of tried) {
+      if (one.status === "pending" || far.isHidden(one.id)) continue;
+      const intent = held.get(one.id);
+      const truth = intent?.status === "succeeded";
+      note(
+        truth === (one.status === "succeeded"),
+        () => `The payment ${one.id} is ${one.status}, and ${intent?.status} at the processor.`,
+      );
+      note(
+        !truth || Number(intent?.amount) === one.amount,
+        () => `The payment ${one.id} took another amount than it says.`,
+      );
+    }
+    for (const one of intents)
+      note(
+        tried.some(({ id }) => id === one.payment_id),
+        () => `The charge ${one.id} is of no payment.`,
+      );
+    for (const order of all) {
+      const own = paymentsOf.get(order.id) ?? [];
+      const took = own
+        .filter((one) => one.status === "succeeded" && !one.is_surplus)
+        .reduce((sum, one) => sum + one.amount, 0);
+      const { due_amount } = computeTotals(order);
+      const asked = isPaid(order.status) ? due_amount : 0;
+      note(took === asked, () => `The order ${order.id} (${order.status}) asked for ${asked}, and ${took} was taken.`);
+      const back = (refundsOf.get(order.id) ?? []).filter((one) => one.status === "succeeded" && !one.is_surplus);
+      const [net, tax] = [
+        back.reduce((sum, one) => sum + one.amount, 0),
+        back.reduce((sum, one) => sum + one.tax_amount, 0),
+      ];
+      note(
+        net === order.refunded_amount && tax === order.refunded_tax_amount,
+        () =>
+          `The order ${order.id} says ${order.refunded_amount} + ${order.refunded_tax_amount} went back, and it was ${net} + ${tax}.`,
+      );
+      note(net + tax <= took, () => `More went back of the order ${order.id} than was taken.`);
+      const surplus = own.filter((one) => one.status === "succeeded" && one.is_surplus);
+      for (const one of surplus) {
+        const refund = given.filter((row) => row.payment_id === one.id && row.is_surplus);
+        const sum = refund.reduce((total, row) => total + row.amount + row.tax_amount, 0);
+        note(
+          refund.length > 0 && sum === one.amount,
+          () => `Of the surplus payment ${one.id} of ${one.amount}, ${sum} goes back.`,
+        );
+      }
+    }
+    for (const one of given) {
+      if (one.processor_id === null) continue;
+      const there = returned.find(({ id }) => id === one.processor_id);
+      note(
+        Number(there?.amount) === one.amount + one.tax_amount,
+        () => `The refund ${one.id} is another at the processor.`,
+      );
+    }
+    for (const one of returned)
+      note(
+        given.filter((row) => row.processor_id === one.id).length === 1,
+        () => `The refund ${one.id} at the processor is not one here.`,
+      );
+    const balance = new Map<string, number>();
+    const add = (customer: string, currency: string, amount: number) =>
+      balance.set(`${customer} ${currency}`, (balance.get(`${customer} ${currency}`) ?? 0) + amount);
+    for (const order of all)
+      if (order.invoice_number !== null && order.status !== "void")
+        add(order.customer_id, order.currency, balanceChange(order));
+    for (const one of given)
+      if (one.status === "succeeded" && !one.is_surplus) add(one.customer_id, one.currency, -one.balance_amount);
+    for (const row of balances) {
+      const key = `${row.customer_id} ${row.currency}`;
+      note(
+        (balance.get(key) ?? 0) === Number(row.amount),
+        () => `The balance of ${key} is ${row.amount}, and its orders make it ${balance.get(key) ?? 0}.`,
+      );
+      balance.delete(key);
+    }
+    for (const [key, amount] of balance)
+      note(amount === 0, () => `The balance of ${key} is nowhere, and should be ${amount}.`);
+    const fresh = all.filter((order) => order.invoice_number !== null && !explained.has(order.id));
+    for (const order of fresh) {
+      explained.add(order.id);
+      faults.push(...findDifferences({ ...order, ...computeTotals(order) } as never));
+    }
+    const [counter] = await ask(sql`select next_number from invoice_counters where ${mine}`);
+    const numbered = new Set(all.flatMap((order) => order.invoice_number ?? []));
+    note(
+      Number(counter?.next_number ?? 1) === numbered.size + 1,
+      () => `There are ${numbered.size} invoice numbers, and the next one is ${counter?.next_number}.`,
+    );
+  }
+
+  /** Events: each thing is said once, in an order that makes sense, and the last word is how it stands. */
+  async function readEvents(): Promise<void> {
+    const found = (await ask(
+      sql`select seq, type, created_at::text as created_at, data from events where ${mine} and seq > ${seen}::bigint and type ~ '^(order|subscription|refund|checkout|customer[.]state)' order by seq`,
+    )) as unknown as Told[];
+    for (const { seq, type, created_at, data } of found) {
+      seen = seq;
+      const id = String(data.id);
+      if (type === "customer.state_changed") {
+        const active = data.active_subscriptions as { id: string }[];
+        state.set(id, active.map((one) => one.id).sort());
+        continue;
+      }
+      const life = lives.get(id) ?? { told: [], last: {}, period: null, ends: null, cycles: 0, anew: 0 };
+      lives.set(id, life);
+      const [kind, what] = type.split(".");
+      const isOnce =
+        ["created", "paid", "canceled", "revoked", "expired"].includes(String(what)) &&
+        type !== "subscription.canceled";
+      note(!isOnce || !life.told.includes(type), () => `${type} of ${id} was said twice.`);
+      note(
+        what === "created" || life.told.length > 0 || kind !== "order",
+        () => `${type} of ${id} was said before it was created.`,
+      );
+      note(
+        life.told.at(-1) !== type || JSON.stringify(life.last) !== JSON.stringify(data),
+        () => `${type} of ${id} was said twice with the same words.`,
+      );
+      if (type === "subscription.cycled" && life.last.current_period_start !== data.current_period_start) {
+        const start = String(data.current_period_start);
+        // A period that somebody begins anew begins with that; every other one with the end of the one before.
+        const isAnew = life.ends !== null && start < life.ends && ageless(start) === ageless(created_at);
+        if (isAnew) life.anew += 1;
+        else life.cycles += 1;
+        note(
+          isAnew || life.ends === null || life.ends === start || life.told.at(-1) === "subscription.paused",
+          () => `The subscription ${id} goes on at ${start} after a period until ${life.ends}.`,
+        );
+      }
+      if (kind === "subscription") {
+        life.period = String(data.current_period_start);
+        life.ends = String(data.current_period_end);
+      }
+      life.told.push(type);
+      life.last = data;
+    }
+  }
+
+  async function checkEvents(all: OrderRow[], living: SubscriptionRow[]): Promise<void> {
+    await readEvents();
+    const said = (id: string, ...types: string[]) =>
+      (lives.get(id)?.told ?? []).filter((type) => types.includes(type)).length;
+    for (const order of all) {
+      const isShown = order.invoice_number !== null;
+      note(
+        said(order.id, "order.created") === (isShown ? 1 : 0),
+        () => `order.created of ${order.id} was said ${said(order.id, "order.created")} times.`,
+      );
+      note(
+        said(order.id, "order.paid") === (isPaid(order.status) ? 1 : 0),
+        () =>
+          `The order ${order.id} is ${order.status}, and order.paid was said ${said(order.id, "order.paid")} times.`,
+      );
+      const last = lives.get(order.id)?.last;
+      if (!isShown || !last) continue;
+      for (const field of [
+        "status",
+        "refunded_amount",
+        "refunded_tax_amount",
+        "applied_balance_amount",
+        "dispute_status",
+      ] as const)
+        note(
+          last[field] === order[field],
+          () => `The last word of the order ${order.id} is ${field} ${last[field]}, and it is ${order[field]}.`,
+        );
+    }
+    for (const row of living) {
+      const last = lives.get(row.id)?.last;
+      note(
+        said(row.id, "subscription.created") === 1,
+        () => `subscription.created of ${row.id} was said ${said(row.id, "subscription.created")} times.`,
+      );
+      if (!last) continue;
+      for (const field of [
+        "status",
+        "amount",
+        "seats",
+        "product_id",
+        "discount_id",
+        "cancel_at_period_end",
+        "pause_at_period_end",
+      ] as const)
+        note(
+          last[field] === row[field],
+          () => `The last word of the subscription ${row.id} is ${field} ${last[field]}, and it is ${row[field]}.`,
+        );
+      for (const field of ["current_period_start", "current_period_end"] as const)
+        note(
+          ageless(String(last[field])) === row[field].getTime(),
+          () => `The last word of the subscription ${row.id} is ${field} ${last[field]}.`,
+        );
+      note(
+        (row.ended_at !== null) === (said(row.id, "subscription.revoked") === 1),
+        () =>
+          `The subscription ${row.id} is ${row.status}, and it was said ${said(row.id, "subscription.revoked")} times that it is revoked.`,
+      );
+    }
+    for (const [id, active] of state) {
+      const holds = living
+        .filter((row) => row.customer_id === id && ["active", "trialing"].includes(row.status))
+        .map((row) => row.id)
+        .sort();
+      note(
+        JSON.stringify(holds) === JSON.stringify(active),
+        () => `The last word of the customer ${id} is another list of subscriptions than they have.`,
+      );
+    }
+  }
+
+  /** Periods: one follows on the other, none that has to be paid is left out, and none is asked for twice. */
+  function checkPeriods(all: OrderRow[], living: SubscriptionRow[], now: Date): void {
+    const ordersOf = Map.groupBy(all, (order) => order.subscription_id ?? "");
+    for (const row of living) {
+      const own = ordersOf.get(row.id) ?? [];
+      const billed = own.filter(
+        (order) => order.billing_reason === "subscription_cycle" && order.invoice_number !== null,
+      );
+      const { cycles = 0, anew = 0 } = lives.get(row.id) ?? {};
+      note(
+        billed.length >= cycles && billed.length <= cycles + anew,
+        () => `The subscription ${row.id} went on ${cycles} times, and ${billed.length} orders are for that.`,
+      );
+      const starts = billed.flatMap((order) => (order.period_start ? [order.period_start.getTime()] : []));
+      note(new Set(starts).size === starts.length, () => `A period of the subscription ${row.id} was billed twice.`);
+      if (["active", "trialing", "past_due"].includes(row.status))
+        note(
+          row.current_period_end > now,
+          () => `The period of the subscription ${row.id} is over since ${row.current_period_end.toISOString()}.`,
+        );
+    }
+  }
+
+  /** Nothing waits that should be done, and nothing hangs. */
+  async function checkRest(all: OrderRow[], living: SubscriptionRow[], now: Date): Promise<void> {
+    for (const { name, at } of await findNext(db, now, organization_id, walkedWork as never))
+      note(at > now, () => `${name} is due since ${at.toISOString()}.`);
+    const late = new Date(now.getTime() - 3 * hour_ms).toISOString();
+    for (const table of ["payments", "payment_setups"])
+      for (const row of await ask(
+        sql`select id, created_at from ${sql.identifier(table)} where ${mine} and status = 'pending' and created_at < ${late}::timestamptz`,
+      ))
+        note(false, () => `The attempt ${row.id} is under way since ${row.created_at}.`);
+    for (const row of await ask(
+      sql`select kind, row_id, error, attempts from failed_work where (${mine} or organization_id is null) and (retry_at is null or first_failed_at < ${late}::timestamptz)`,
+    ))
+      note(false, () => `${row.kind} of ${row.row_id} fails: ${row.error}`);
+    for (const row of await ask(
+      sql`select id, status from checkouts where ${mine} and status = 'confirmed' and modified_at < ${late}::timestamptz`,
+    ))
+      note(false, () => `The checkout ${row.id} is ${row.status} since long ago.`);
+    for (const row of await ask(
+      sql`select id, created_at from refunds where ${mine} and status = 'pending' and created_at < ${new Date(now.getTime() - 24 * hour_ms).toISOString()}::timestamptz`,
+    ))
+      note(false, () => `The refund ${row.id} is under way since ${row.created_at}.`);
+    const tried = new Set(
+      (await ask(sql`select order_id from payments where ${mine} and status = 'pending'`)).map((row) => row.order_id),
+    );
+    const subscriptionOf = new Map(living.map((row) => [row.id, row]));
+    for (const order of all) {
+      if (order.status !== "pending" || order.invoice_number === null) continue;
+      const row = subscriptionOf.get(order.subscription_id ?? "");
+      note(
+        row?.status !== "past_due" ||
+          row.cancel_at_period_end ||
+          tried.has(order.id) ||
+          order.next_payment_attempt_at !== null,
+        () => `The order ${order.id} waits for money, and nobody will ask for it.`,
+      );
+      note(
+        row !== undefined && row.ended_at === null,
+        () => `The order ${order.id} waits for money, and its subscription has ended.`,
+      );
+      note(
+        now.getTime() - order.created_at.getTime() < 24 * 23 * hour_ms || row?.status === "paused",
+        () => `The order ${order.id} waits for money since ${order.created_at.toISOString()}.`,
+      );
+    }
+    for (const row of living)
+      if (row.change_order_id !== null)
+        note(
+          all.some(
+            (order) => order.id === row.change_order_id && now.getTime() - order.created_at.getTime() < 3 * hour_ms,
+          ),
+          () => `A change of the subscription ${row.id} is under way for ever.`,
+        );
+    for (const row of await ask(
+      sql`select d.id, d.redemptions_count as said, d.max_redemptions as most, (select count(*) from discount_redemptions r where r.organization_id = d.organization_id and r.discount_id = d.id) as taken from discounts d where d.${mine} and d.max_redemptions is not null`,
+    )) {
+      note(
+        Number(row.taken) <= Number(row.most),
+        () => `The discount ${row.id} was taken ${row.taken} times, and ${row.most} were to be had.`,
+      );
+      note(
+        Number(row.taken) === Number(row.said),
+        () => `The discount ${row.id} says it was taken ${row.said} times, and it was ${row.taken} times.`,
+      );
+    }
+  }
+
+  /** What receivers took is what was said to be delivered, and makes of each thing what it is. */
+  async function checkReceivers(all: OrderRow[], living: SubscriptionRow[]): Promise<void> {
+    const endpoints = await ask(sql`select id, url, enabled from webhook_endpoints where ${mine}`);
+    for (const { id, url, enabled } of endpoints) {
+      const receiver = receivers.find((one) => one.url === url);
+      if (!receiver) continue;
+      const sent =
+        await ask(sql`select w.id, w.seq, w.attempts, w.succeeded, w.next_attempt_at, w.skipped, e.data ->> 'id' as subject from webhook_events w
+        join events e on e.organization_id = w.organization_id and e.id = w.event_id where w.${mine} and w.endpoint_id = ${id} order by w.seq`);
+      const open = new Set<string>();
+      for (const row of sent) {
+        if (String(row.succeeded) !== "true") open.add(String(row.subject));
+        else
+          note(receiver.taken.has(String(row.id)), () => `The event ${row.id} counts as delivered, and was not taken.`);
+        if (
+          row.succeeded === null &&
+          row.next_attempt_at === null &&
+          String(row.skipped) !== "true" &&
+          String(enabled) === "true"
+        )
+          note(false, () => `The event ${row.id} is neither delivered nor tried again.`);
+      }
+      for (const row of sent)
+        note(
+          String(row.succeeded) !== "false" || Number(row.attempts) >= attempts_least,
+          () => `The event ${row.id} was given up after ${row.attempts} attempts.`,
+        );
+      const known = new Set(sent.map((row) => String(row.id)));
+      for (const key of receiver.taken.keys())
+        note(known.has(key), () => `The event ${key} was taken, and nobody sent it.`);
+      if (String(enabled) !== "true") continue;
+      const [missing] =
+        await ask(sql`select count(*) as count, min(e.type || ' of ' || (e.data ->> 'id') || ', dispatched ' || coalesce(e.dispatched_at::text, 'never')) as first from events e join webhook_endpoints w on w.organization_id = e.organization_id and w.id = ${id}
+        where e.${mine} and e.seq > w.since_seq and w.events ? e.type
+        and not exists (select from webhook_events c where c.organization_id = e.organization_id and c.event_id = e.id and c.endpoint_id = w.id)`);
+      note(
+        Number(missing?.count) === 0,
+        () => `${missing?.count} events have no copy for their receiver, as ${missing?.first}.`,
+      );
+      const view = new Map<string, Record<string, unknown>>();
+      for (const row of sent) {
+        const one = receiver.taken.get(String(row.id));
+        if (one) view.set(String(one.data.id), one.data);
+      }
+      for (const row of [...all, ...living]) {
+        const there = view.get(row.id);
+        if (open.has(row.id) || !there) continue;
+        note(
+          there.status === row.status,
+          () => `A receiver takes ${row.id} for ${there.status}, and it is ${row.status}.`,
+        );
+      }
+    }
+  }
+
+  return {
+    /** All that is wrong now. */
+    async check(now: Date): Promise<string[]> {
+      faults.length = 0;
+      const all: OrderRow[] = await db.select().from(orders).where(mine);
+      const living: SubscriptionRow[] = await db.select().from(subscriptions).where(mine);
+      await checkMoney(all);
+      await checkEvents(all, living);
+      checkPeriods(all, living, now);
+      await checkRest(all, living, now);
+      await checkReceivers(all, living);
+      return [...faults];
+    },
+    /** How much there is by now, for the log. */
+    async count(): Promise<string> {
+      const [row] =
+        await ask(sql`select (select count(*) from orders where ${mine} and invoice_number is not null) as orders,
+        (select count(*) from subscriptions where ${mine}) as subscriptions, (select count(*) from events where ${mine}) as events,
+        (select coalesce(sum(amount), 0) from test_intents where ${mine} and status = 'succeeded') as taken,
+        (select coalesce(sum(amount), 0) from test_refunds where ${mine}) as returned`);
+      return `${row?.orders} orders, ${row?.subscriptions} subscriptions, ${row?.events} events, ${row?.taken} taken, ${row?.returned} returned`;
+    },
+  };
+}

@@ -1,0 +1,539 @@
+/**
+ * A whole shop through years, from one seed: a catalogue, buyers, subscriptions and what becomes of them, cards that are
+ * declined, answers that get lost, receivers that fail, and servers that end in the middle of their work, two of them on one
+ * database. The same seed is the same story. After every day on which something happened, the books are looked at.
+ */
+
+import { type OpenDatabase, openPostgres } from "../../server/lib/database.ts";
+import { findNext } from "../../server/lib/due.ts";
+import { runSweeps, type Sweep } from "../../server/lib/sweeps.ts";
+import { failedWork } from "../../server/lib/tables.ts";
+import { cleaning, dueWork, walkedWork } from "../../server/worker.ts";
+import type { Seller } from "./floe.ts";
+import { openBooks } from "./simulated-books.ts";
+import {
+  type Chance,
+  type Mortal,
+  openChance,
+  openFarProcessor,
+  openReceiver,
+  openSchedule,
+  openServer,
+  seedServer,
+} from "./simulated-world.ts";
+
+const hour_ms = 3_600_000;
+const day_ms = 24 * hour_ms;
+const late_ms = 5 * 60_000;
+/** Later than whenever it is run: accounts, which go by the system's clock, are made before. */
+const began = new Date("2032-01-29T00:00:00Z");
+
+/** What a simulation found, and how to see it again. */
+export class SimulationFault extends Error {
+  override readonly name = "SimulationFault";
+  readonly log: readonly string[];
+  constructor(seed: number, days: number, day: number, faults: readonly string[], log: readonly string[]) {
+    const again = `node bench/simulate.mjs --from ${seed} --seeds 1 --days ${days}`;
+    super(
+      `Seed ${seed}, day ${day}:\n${faults.slice(0, 10).join("\n")}\n${log.slice(-12).join("\n")}\nAgain: ${again}`,
+    );
+    this.log = log;
+  }
+}
+
+type Body = Record<string, unknown>;
+type Answer = { status: number; json: Body };
+type Buyer = { email: string; customer_id: string | null };
+
+/** What is sold: of each kind a product at the start, and more as years pass. */
+const kinds: Record<string, (chance: Chance) => Body> = {
+  monthly: (chance) => ({
+    recurring_interval: "month",
+    prices: [{ amount_type: "fixed", price_amount: 500 + chance.below(9000) }],
+  }),
+  weekly: (chance) => ({
+    recurring_interval: "week",
+    prices: [{ amount_type: "fixed", price_amount: 300 + chance.below(900) }],
+  }),
+  yearly: (chance) => ({
+    recurring_interval: "year",
+    prices: [{ amount_type: "fixed", price_amount: 9000 + chance.below(20_000) }],
+  }),
+  trial: (chance) => ({
+    recurring_interval: "month",
+    trial_interval: "day",
+    trial_interval_count: 3 + chance.below(20),
+    prices: [{ amount_type: "fixed", price_amount: 700 + chance.below(3000) }],
+  }),
+  seats: (chance) => ({
+    recurring_interval: "month",
+    prices: [
+      {
+        amount_type: "seat_based",
+        seat_tiers: {
+          seat_tier_type: "volume",
+          tiers: [{ min_seats: 1, max_seats: null, price_per_seat: 200 + chance.below(900) }],
+        },
+      },
+    ],
+  }),
+  free: () => ({ recurring_interval: "month", prices: [{ amount_type: "free" }] }),
+  once: (chance) => ({ prices: [{ amount_type: "fixed", price_amount: 1000 + chance.below(9000) }] }),
+};
+
+const cards = {
+  pm_card_visa: 12,
+  pm_card_mastercard: 6,
+  pm_card_chargeCustomerFail: 3,
+  pm_card_chargeDeclined: 1,
+  pm_card_threeDSecure2Required: 2,
+  pm_card_authenticationRequiredOnSetup: 1,
+  pm_card_pendingRefund: 2,
+  pm_card_refundFail: 1,
+  pm_card_createDispute: 1,
+  pm_card_createDisputeInquiry: 1,
+};
+
+/** Errors that are a person's to look at, and are no fault here: the processor was out of reach, or takes a refund back. */
+const isExpected = /The answer was lost|The processor was away|The processor did not give money back/;
+
+/** A sweep that does one piece at a time: what comes between its statements is for the seed to say. */
+const singly = <S extends Sweep>(sweep: S): S => ("due" in sweep ? { ...sweep, parallel: 1, share: 1 } : sweep);
+const sweeps = new Map(dueWork.map((sweep) => [sweep.name, singly(sweep)]));
+
+export type Simulation = {
+  seed: number;
+  days: number;
+  databaseUrl: string;
+  /** Hears each line of the story as it happens. */
+  hear?: ((line: string) => void) | undefined;
+};
+
+/** Play a seed for so many days, on an empty and migrated database. Throws a SimulationFault with what is wrong. */
+export async function simulate({
+  seed,
+  days,
+  databaseUrl,
+  hear,
+}: Simulation): Promise<{ log: string[]; statements: number; crashes: number }> {
+  const chance = openChance(seed);
+  const unseed = seedServer(openChance(seed + 1));
+  const schedule = openSchedule(chance, databaseUrl);
+  const far = openFarProcessor(openChance(seed + 2));
+  const receivers = [await openReceiver(openChance(seed + 3)), await openReceiver(openChance(seed + 4))];
+  const observer: OpenDatabase = await openPostgres(databaseUrl, 1);
+  const log: string[] = [];
+  let now = new Date();
+  let crashes = 0;
+  let day = 0;
+  const servers: Mortal[] = [];
+  const say = (text: string): void => {
+    log.push(`${now.toISOString().slice(0, 16)} ${text}`);
+    hear?.(log.at(-1) as string);
+  };
+
+  try {
+    for (const _ of [0, 1]) servers.push(await openServer(databaseUrl, schedule, far, now));
+    const seller: Seller = await (servers[0] as Mortal).floe.seller("simulated");
+    const { organization_id, key } = seller;
+    set(began);
+    const books = openBooks(observer.db, organization_id, far, receivers);
+    const buyers: Buyer[] = [];
+    const products: { id: string; kind: string }[] = [];
+    const discounts: { id: string; code: string }[] = [];
+    const challenges: string[] = [];
+    const open: { secret: string; buyer: Buyer; seats: boolean }[] = [];
+
+    const at = (): Mortal => chance.pick(servers);
+    /** A request at a server. What is not understood, or fails, is a fault. */
+    async function send(
+      { floe }: Mortal,
+      method: string,
+      path: string,
+      body?: Body,
+      more: { token?: string | null; once?: string } = {},
+    ): Promise<Answer> {
+      const token = more.token === undefined ? key : more.token;
+      const { status, json, text } = await floe.request(method, path, {
+        ...(token === null ? {} : { token }),
+        ...(body ? { body } : {}),
+        ...(more.once ? { headers: { "idempotency-key": more.once } } : {}),
+      });
+      if (status >= 500)
+        throw new Error(
+          `${method} ${path} ${JSON.stringify(body)}: ${status} ${text}\n${floe.logged.slice(-2).join("\n")}`,
+        );
+      return { status, json: json as Body };
+    }
+    async function must(method: string, path: string, body?: Body): Promise<Body> {
+      const { status, json } = await send(servers[0] as Mortal, method, path, body);
+      if (status >= 300) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(json)}`);
+      return json;
+    }
+    const list = async (path: string): Promise<Body[]> => (await must("GET", path)).items as Body[];
+
+    async function offer(kind: string): Promise<void> {
+      const made = await must("POST", "/v1/products/", {
+        name: `${kind} ${products.length}`,
+        ...(kinds[kind] as (typeof kinds)[string])(chance),
+      });
+      products.push({ id: String(made.id), kind });
+    }
+    async function give(): Promise<void> {
+      const code = `CODE${discounts.length}`;
+      const type: Body = chance.happens(0.5)
+        ? { type: "percentage", basis_points: 100 * (5 + chance.below(95)) }
+        : { type: "fixed", amount: 100 + chance.below(900), currency: "usd" };
+      const duration: Body = chance.pick<Body>([
+        { duration: "once" },
+        { duration: "forever" },
+        { duration: "repeating", duration_in_months: 2 + chance.below(4) },
+      ]);
+      const made = await must("POST", "/v1/discounts/", {
+        name: code,
+        code,
+        ...type,
+        ...duration,
+        ...(chance.happens(0.5) ? { max_redemptions: 1 + chance.below(3) } : {}),
+      });
+      discounts.push({ id: String(made.id), code });
+    }
+
+    /** What somebody does, prepared from how the shop stands; the work itself may be cut off at any statement. */
+    type Deed = { name: string; work: (server: Mortal) => Promise<string> };
+    const short = ({ status, json }: Answer): string =>
+      status < 300 ? String(status) : `${status} ${String(json.error ?? "")}`;
+    async function confirm(server: Mortal, secret: string, body: Body): Promise<string> {
+      const answer = await send(server, "POST", `/v1/checkouts/client/${secret}/confirm`, body, { token: null });
+      const metadata = answer.json.payment_processor_metadata as Body | undefined;
+      if (answer.status === 200 && metadata?.intent_client_secret)
+        challenges.push(String(metadata.intent_client_secret));
+      return short(answer);
+    }
+    function buy(): Deed {
+      const product = chance.pick(products);
+      const isNew = buyers.length === 0 || chance.happens(0.5);
+      const buyer: Buyer = isNew
+        ? { email: `buyer-${buyers.length}@example.com`, customer_id: null }
+        : chance.pick(buyers);
+      if (isNew) buyers.push(buyer);
+      const card = chance.weigh(cards);
+      const code = discounts.length > 0 && chance.happens(0.4) ? chance.pick(discounts).code : null;
+      const seats = product.kind === "seats" ? { seats: 1 + chance.below(8) } : {};
+      const isDropped = chance.happens(0.1);
+      return {
+        name: `buy ${product.kind} with ${card}${code ? ` and ${code}` : ""}`,
+        async work(server) {
+          const made = await send(server, "POST", "/v1/checkouts/", { products: [product.id], ...seats });
+          if (made.status >= 300) return short(made);
+          const secret = String(made.json.client_secret);
+          const path = `/v1/checkouts/client/${secret}`;
+          const filled = await send(
+            server,
+            "PATCH",
+            path,
+            {
+              customer_email: buyer.email,
+              customer_billing_address: { country: "FR" },
+              ...(code ? { discount_code: code } : {}),
+            },
+            { token: null },
+          );
+          if (isDropped) return "dropped";
+          open.push({ secret, buyer, seats: product.kind === "seats" });
+          return `${short(filled)}, ${await confirm(server, secret, { customer_email: buyer.email, customer_billing_address: { country: "FR" }, confirmation_token_id: card })}`;
+        },
+      };
+    }
+    function payAgain(): Deed | null {
+      const one = open.length === 0 ? undefined : open[Math.max(0, open.length - 1 - chance.below(4))];
+      if (!one) return null;
+      const card = chance.weigh(cards);
+      return {
+        name: `pay once more with ${card}`,
+        work: (server) =>
+          confirm(server, one.secret, {
+            customer_email: one.buyer.email,
+            customer_billing_address: { country: "FR" },
+            confirmation_token_id: card,
+          }),
+      };
+    }
+    function approve(): Deed | null {
+      const secret = challenges.splice(chance.below(Math.max(1, challenges.length)), 1)[0];
+      if (!secret) return null;
+      const approved = chance.happens(0.7);
+      return {
+        name: `answer a challenge with ${approved}`,
+        work: async (server) =>
+          short(
+            await send(
+              server,
+              "POST",
+              `/v1/payment-processor/test/intents/${secret}/authenticate`,
+              { approved },
+              { token: null },
+            ),
+          ),
+      };
+    }
+    async function change(): Promise<Deed | null> {
+      const all = await list("/v1/subscriptions/?limit=100&sorting=started_at");
+      const living = all.filter((one) => one.ended_at === null);
+      if (living.length === 0) return null;
+      const one = chance.pick(living);
+      const proration_behavior = chance.pick(["invoice", "prorate", "next_period", "reset"]);
+      const kind = chance.weigh({
+        product: 4,
+        seats: 2,
+        cancel: 2,
+        uncancel: 2,
+        revoke: 1,
+        pause: 1,
+        resume: 2,
+        discount: 1,
+        trial: 1,
+        card: 4,
+        withdraw: 1,
+        period: 1,
+      });
+      const methods =
+        kind === "card" ? await list(`/v1/customers/${String(one.customer_id)}/payment-methods?limit=100`) : [];
+      const body = (): Body => {
+        if (kind === "product") return { product_id: chance.pick(products).id, proration_behavior };
+        if (kind === "seats") return { seats: 1 + chance.below(9), proration_behavior };
+        if (kind === "cancel") return { cancel_at_period_end: true };
+        if (kind === "uncancel") return { cancel_at_period_end: false };
+        if (kind === "revoke") return { revoke: true };
+        if (kind === "pause")
+          return {
+            pause_at_period_end: true,
+            resumes_at: chance.happens(0.5)
+              ? new Date(now.getTime() + (32 + chance.below(40)) * day_ms).toISOString()
+              : null,
+          };
+        if (kind === "resume") return { resume: true };
+        if (kind === "discount")
+          return { discount_id: discounts.length > 0 && chance.happens(0.7) ? chance.pick(discounts).id : null };
+        if (kind === "trial") return { trial_end: "now" };
+        if (kind === "withdraw") return { pending_update: null };
+        if (kind === "period")
+          return {
+            current_billing_period_end: new Date(now.getTime() + (1 + chance.below(20)) * day_ms).toISOString(),
+          };
+        return { payment_method_id: methods.length > 0 ? chance.pick(methods).id : one.id };
+      };
+      const sent = body();
+      return {
+        name: `change ${kind}${"proration_behavior" in sent ? ` ${proration_behavior}` : ""}`,
+        work: async (server) => short(await send(server, "PATCH", `/v1/subscriptions/${String(one.id)}`, sent)),
+      };
+    }
+    async function refund(): Promise<Deed | null> {
+      const all = await list("/v1/orders/?limit=100&sorting=-created_at");
+      const left = all.filter((one) => Number(one.refundable_amount) > 0);
+      if (left.length === 0) return null;
+      const one = chance.pick(left);
+      const whole = Number(one.refundable_amount);
+      const amount = chance.happens(0.4) ? whole : 1 + chance.below(whole);
+      const once = `refund-${seed}-${log.length}`;
+      return {
+        name: `refund ${amount} of ${whole}`,
+        // Who does not hear what became of it asks again, by the same key.
+        work: async (server) =>
+          short(
+            await send(
+              server,
+              "POST",
+              "/v1/refunds/",
+              { order_id: one.id, amount, reason: "customer_request" },
+              { once },
+            ),
+          ),
+      };
+    }
+    async function decide(): Promise<Deed | null> {
+      const all = await list("/v1/disputes/?limit=100");
+      const disputed = (await observer.db.execute(
+        "select id, status from test_disputes order by created_at, id",
+      )) as unknown as { id: string; status: string }[];
+      const waiting = disputed.filter(({ status }) =>
+        ["early_warning", "needs_response", "under_review"].includes(status),
+      );
+      if (all.length === 0 || waiting.length === 0) return null;
+      const { id } = waiting[chance.below(waiting.length)] as { id: string };
+      const status = chance.pick(["won", "lost", "under_review"] as const);
+      return {
+        name: `a bank decides: ${status}`,
+        async work({ floe }) {
+          await floe.deps.processor.test?.decideDispute(id, status);
+          return "done";
+        },
+      };
+    }
+    function look(): Deed {
+      return {
+        name: "look around",
+        async work(server) {
+          const found = await Promise.all(
+            ["orders", "subscriptions", "customers"].map((name) => send(server, "GET", `/v1/${name}/?limit=3`)),
+          );
+          return found.map(short).join();
+        },
+      };
+    }
+    async function plan(): Promise<Deed | null> {
+      const kind = chance.weigh({ buy: 8, payAgain: 2, approve: 2, change: 8, refund: 3, decide: 1, look: 1 });
+      return kind === "buy"
+        ? buy()
+        : kind === "payAgain"
+          ? payAgain()
+          : kind === "approve"
+            ? approve()
+            : kind === "change"
+              ? change()
+              : kind === "refund"
+                ? refund()
+                : kind === "decide"
+                  ? decide()
+                  : look();
+    }
+
+    /** Let one of them end at any of its next statements, now and then. */
+    function threaten(share: number): void {
+      for (const server of servers) {
+        server.left = chance.happens(share) ? 1 + chance.below(60) : null;
+        server.hears = chance.happens(0.5);
+      }
+    }
+    /** In the place of a server that has ended comes another. */
+    async function replace(): Promise<void> {
+      for (const [index, server] of servers.entries()) {
+        server.left = null;
+        if (!server.isDead) continue;
+        crashes += 1;
+        say(`server ${index} ended`);
+        servers[index] = await openServer(databaseUrl, schedule, far, now);
+      }
+    }
+    function set(time: Date): void {
+      now = time;
+      for (const { floe } of servers) floe.clock.time = time;
+    }
+    const sweep = (server: Mortal, names: readonly string[]) => ({
+      server,
+      work: async () => {
+        const rows = await runSweeps(
+          server.floe.deps,
+          names.flatMap((name) => sweeps.get(name) ?? []),
+        );
+        return `${names.join()}: ${rows}`;
+      },
+    });
+
+    /** Do what falls due until then, at the times at which it does. */
+    async function reach(until: Date): Promise<void> {
+      for (let rounds = 0; ; rounds += 1) {
+        const next = await findNext(observer.db, now, organization_id, walkedWork as never);
+        const failed = await observer.db
+          .select({ at: failedWork.retry_at, kind: failedWork.kind, error: failedWork.error })
+          .from(failedWork);
+        for (const { kind, error } of failed) if (rounds === 0) say(`${kind} was put off: ${error}`);
+        const times = [
+          ...next.map((one) => one.at),
+          ...failed.flatMap((one) => one.at ?? []),
+          ...(far.next() ? [far.next() as Date] : []),
+        ];
+        const soonest = times.reduce((least, time) => (time < least ? time : least), new Date(until.getTime() + 1));
+        if (soonest > until) break;
+        if (rounds > 500)
+          throw new Error(
+            `It does not come to rest: ${next.map((one) => `${one.name} ${one.at.toISOString()}`).join(", ")}`,
+          );
+        // A server comes to what is due some minutes late, and so to more of it at once.
+        const late = new Date(Math.ceil(soonest.getTime() / late_ms) * late_ms);
+        if (soonest > now) set(late < until ? late : until);
+        if (far.next() && (far.next() as Date) <= now)
+          say(`${await far.surface((servers[0] as Mortal).floe.deps, now)} charges come to light`);
+        const names = next.filter((one) => one.at <= now).map((one) => one.name);
+        const works = chance.happens(0.3) ? [0, 1] : [chance.below(2)];
+        threaten(0.04);
+        const due = names.length > 0 ? names : [...sweeps.keys()];
+        const done = await schedule.together(works.map((index) => sweep(servers[index] as Mortal, due)));
+        say(done.map((text, index) => `server ${works[index]} ${text ?? "was cut off"}`).join("; "));
+        await replace();
+      }
+      set(until);
+    }
+
+    const own = await must("GET", `/v1/organizations/${organization_id}`);
+    await must("PATCH", `/v1/organizations/${organization_id}`, {
+      feature_settings: { ...(own.feature_settings as Body), seat_based_pricing_enabled: true },
+      subscription_settings: { ...(own.subscription_settings as Body), allow_multiple_subscriptions: true },
+    });
+    const told = ["order.created", "order.updated", "order.paid", "order.refunded", "refund.created", "refund.updated"];
+    // All that a client of every version can read.
+    const lived = ["created", "updated", "active", "canceled", "uncanceled", "revoked", "past_due"].map(
+      (name) => `subscription.${name}`,
+    );
+    for (const { url } of receivers)
+      await must("POST", "/v1/webhooks/endpoints", { url, format: "raw", events: [...told, ...lived] });
+    for (const kind of Object.keys(kinds)) await offer(kind);
+    await give();
+
+    for (day = 1; day <= days; day += 1) {
+      const start = new Date(began.getTime() + (day - 1) * day_ms);
+      const before = log.length;
+      if (chance.happens(0.04)) await offer(chance.pick(Object.keys(kinds)));
+      if (chance.happens(0.04)) await give();
+      far.trouble(chance.happens(0.1) ? 0.5 : 0.02);
+      for (const receiver of receivers) receiver.trouble(chance.happens(0.1) ? 0.8 : 0.05);
+      for (let left = chance.below(4); left > 0; left -= 1) {
+        await reach(new Date(Math.max(now.getTime(), start.getTime() + chance.below(23) * hour_ms)));
+        const deeds: Deed[] = [];
+        for (let side = 1 + chance.below(3); side > 0; side -= 1) {
+          const deed = await plan();
+          if (deed) deeds.push(deed);
+        }
+        // Twice the same at once, as by a button that is pressed twice.
+        if (deeds[0] && chance.happens(0.15)) deeds.push(deeds[0]);
+        threaten(0.12);
+        const due = chance.happens(0.3) ? [sweep(at(), [...sweeps.keys()])] : [];
+        const places = deeds.map(() => at());
+        const works = [
+          ...deeds.map(({ work }, index) => ({
+            server: places[index] as Mortal,
+            work: () => work(places[index] as Mortal),
+          })),
+          ...due,
+        ];
+        const results = await schedule.together(works);
+        for (const [index, deed] of deeds.entries()) say(`${deed.name}: ${results[index] ?? "was cut off"}`);
+        await replace();
+        for (const [index, deed] of deeds.entries())
+          if (results[index] === null && deed.name.startsWith("refund"))
+            say(`asked again, ${deed.name}: ${await deed.work(servers[0] as Mortal)}`);
+      }
+      await reach(new Date(start.getTime() + day_ms));
+      if (day % 30 === 0) await runSweeps((servers[0] as Mortal).floe.deps, cleaning);
+      if (log.length === before) continue;
+      const faults = await books.check(now);
+      const errors = servers.flatMap(({ floe }) =>
+        floe.logged.splice(0).filter((line) => line.startsWith("error") && !isExpected.test(line)),
+      );
+      if (faults.length + errors.length > 0) throw new SimulationFault(seed, days, day, [...faults, ...errors], log);
+      if (day % 30 === 0) say(`day ${day}: ${await books.count()}`);
+    }
+    say(await books.count());
+    return { log, statements: schedule.count(), crashes };
+  } catch (error) {
+    if (error instanceof SimulationFault) throw error;
+    throw new SimulationFault(seed, days, day, [String((error as Error).stack)], log);
+  } finally {
+    unseed();
+    await Promise.all(servers.filter(({ isDead }) => !isDead).map(({ floe }) => floe.close()));
+    for (const receiver of receivers) await receiver.close();
+    await observer.close();
+    await schedule.close();
+  }
+}
