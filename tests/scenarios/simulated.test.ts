@@ -9,16 +9,16 @@ import { simulate } from "../support/simulator.ts";
 
 const runs = Number(process.env.FLOE_TEST_RUNS ?? 2);
 const first = Number(process.env.FLOE_TEST_SEED ?? 21);
-const days = 7;
+const days = 5;
 
 test("whatever a seed has happen to a shop, its books, its events and what others know of it are right", async () => {
   let statements = 0;
   for (let seed = first; seed < first + runs; seed += 1)
     statements += (await simulate({ seed, days, databaseUrl: await createPostgresDatabase() })).statements;
-  expect(statements).toBeGreaterThan(1000);
+  expect(statements).toBeGreaterThan(500);
 });
 
 test("the same seed is the same story", async () => {
-  const tell = async () => (await simulate({ seed: 42, days: 4, databaseUrl: await createPostgresDatabase() })).log;
+  const tell = async () => (await simulate({ seed: 42, days: 3, databaseUrl: await createPostgresDatabase() })).log;
   expect(await tell()).toEqual(await tell());
 });
