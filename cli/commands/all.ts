@@ -74,6 +74,7 @@ export const verbs: Record<string, Record<string, () => Promise<VerbModule>>> = 
     invoices: async () => ({ add: (await import("./invoices.ts")).addInvoices }),
   },
   refunds: { "credit-note": document((all) => all.addCreditNote) },
+  metrics: { show: async () => ({ add: (await import("./metrics.ts")).addShow }) },
   sandbox: {
     save: async () => ({ add: (await import("./sandbox.ts")).addSave }),
     diff: async () => ({ add: (await import("./sandbox.ts")).addDiff }),

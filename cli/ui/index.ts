@@ -6,6 +6,7 @@ import { type Instance, render } from "ink";
 import { createElement, type ReactElement } from "react";
 import type { Io } from "../io.ts";
 import { Form } from "./Form.tsx";
+import { Frame, type Frames } from "./Frame.tsx";
 import type { Choice, Outcome, Question } from "./questions.ts";
 import { Select } from "./Select.tsx";
 import { Spinner } from "./Spinner.tsx";
@@ -72,3 +73,26 @@ export const drawTimeline = (
     };
     return createElement(Timeline, { feed, stop: () => done("interrupted") });
   });
+
+/** Draw lines anew as `work` hands them over, until it ends, or whoever looks has seen enough. */
+export const drawFrames = (
+  io: Io,
+  hint: string,
+  work: (draw: (lines: string[]) => void, signal: AbortSignal) => Promise<void>,
+): Promise<Outcome<{ error: unknown }>> => {
+  const over = new AbortController();
+  const ended = show<{ error: unknown }>(
+    io,
+    (done) => {
+      const frames: Frames = (draw) => {
+        work(draw, over.signal).then(
+          () => done({ value: { error: undefined } }),
+          (error: unknown) => done({ value: { error } }),
+        );
+      };
+      return createElement(Frame, { frames, hint, stop: () => done("left") });
+    },
+    { stays: true },
+  );
+  return ended.finally(() => over.abort());
+};

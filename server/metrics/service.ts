@@ -10,13 +10,15 @@ import { zonedText, zoneFormat } from "../../shared/calendar.ts";
 import type { Service } from "../../shared/contract.ts";
 import { type Ctx, organizationsOf } from "../lib/context.ts";
 import { csvLine } from "../lib/csv.ts";
+import { transact } from "../lib/unit-of-work.ts";
 import { planRange } from "./periods.ts";
 import { computeMetrics, measuresOf } from "./rules.ts";
 import { findSums } from "./store.ts";
 
 async function measure(ctx: Ctx, query: MetricsQuery) {
   const range = planRange(query, ctx.clock.now());
-  const sums = await findSums(ctx.db, organizationsOf(ctx), query, range, measuresOf(query.metrics ?? metricSlugs));
+  const wanted = measuresOf(query.metrics ?? metricSlugs);
+  const sums = await transact(ctx, (tx) => findSums(tx, organizationsOf(ctx), query, range, wanted));
   return computeMetrics(range, sums, query.metrics);
 }
 

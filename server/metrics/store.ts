@@ -2,7 +2,7 @@ import { and, eq, type SQL, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import type { MetricsQuery } from "../../shared/api/metrics.ts";
 import { checkouts } from "../checkouts/tables.ts";
-import type { Database } from "../lib/context.ts";
+import type { Database, Tx } from "../lib/context.ts";
 import { among, ofOrganizations } from "../lib/page.ts";
 import { followKey } from "../lib/rows.ts";
 import { orders } from "../orders/tables.ts";
@@ -50,7 +50,7 @@ function meantProducts(organizations: readonly string[], { product_id, billing_t
  * are read where they are kept, by product and in all; of single customers, what is summed is counted row by row.
  */
 export async function findSums(
-  db: Database,
+  tx: Tx,
   organizations: readonly string[],
   filter: Filter,
   range: Range,
@@ -185,7 +185,9 @@ export async function findSums(
   const fields = Object.fromEntries(
     columns.map((name) => [name, sql<number>`coalesce(sum(every.${sql.identifier(name)}), 0)`.mapWith(Number)]),
   );
-  const rows = await db
+  // It is made of many parts: to compile them would take longer than to run them.
+  await tx.execute(sql`select set_config('jit', 'off', true)`);
+  const rows = await tx
     .select({ place: sql<number>`every.place`.mapWith(Number), ...fields })
     .from(sql`(${sql.join(parts, sql` union all `)}) as every`)
     .groupBy(sql`every.place`);

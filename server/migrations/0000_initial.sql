@@ -1458,6 +1458,7 @@ CREATE INDEX "subscriptions_by_period" ON "subscriptions" USING btree ("organiza
 CREATE INDEX "subscriptions_by_customer" ON "subscriptions" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "subscriptions_by_product" ON "subscriptions" USING btree ("organization_id","product_id");--> statement-breakpoint
 CREATE INDEX "subscriptions_by_trial" ON "subscriptions" USING btree ("organization_id","trial_email_key") WHERE "subscriptions"."trial_email_key" is not null;--> statement-breakpoint
+CREATE INDEX "subscriptions_with_seats" ON "subscriptions" USING btree ("organization_id") WHERE "subscriptions"."seats" is not null;--> statement-breakpoint
 CREATE INDEX "subscriptions_by_end" ON "subscriptions" USING btree ("organization_id",coalesce("ended_at", "ends_at")) WHERE coalesce("subscriptions"."ended_at", "subscriptions"."ends_at") is not null;--> statement-breakpoint
 CREATE INDEX "subscriptions_by_discount" ON "subscriptions" USING btree ("organization_id","discount_id");--> statement-breakpoint
 CREATE INDEX "trial_claims_of_checkout" ON "trial_claims" USING btree ("organization_id","checkout_id");--> statement-breakpoint

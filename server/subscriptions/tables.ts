@@ -100,6 +100,7 @@ export const subscriptions = pgTable(
     index("subscriptions_by_trial")
       .on(table.organization_id, table.trial_email_key)
       .where(sql`${table.trial_email_key} is not null`),
+    index("subscriptions_with_seats").on(table.organization_id).where(sql`${table.seats} is not null`),
     index("subscriptions_by_end")
       .on(table.organization_id, sql`coalesce(${table.ended_at}, ${table.ends_at})`)
       .where(sql`coalesce(${table.ended_at}, ${table.ends_at}) is not null`),

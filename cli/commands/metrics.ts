@@ -1,0 +1,155 @@
+/** `floe metrics`: how the store does, drawn in the terminal, or as JSON. */
+import { type Command, InvalidArgumentError } from "commander";
+import { type MetricSlug, metricIntervals } from "../../shared/api/metrics.ts";
+import { type Context, organizationsOfKey } from "../context.ts";
+import { Fault } from "../fault.ts";
+import { pause } from "../pause.ts";
+import { resolveNames } from "../resource/names.ts";
+import { idOrName } from "../resource/shorthand.ts";
+import { askedFields, showOne } from "../resource/show.ts";
+import { type Answer, drawMetrics } from "../ui/metrics.ts";
+
+type Options = {
+  interval?: string;
+  from?: string;
+  to?: string;
+  timezone?: string;
+  product?: string[];
+  customer?: string[];
+  billingType?: string;
+  metrics?: string;
+  watch?: number | true;
+};
+type Query = Record<string, unknown> & { interval: string; timezone: string };
+
+/** What is drawn where nothing is named. */
+const standard: MetricSlug[] = [
+  ...(["revenue", "net_revenue", "orders", "average_order_value"] as const),
+  ...(["monthly_recurring_revenue", "active_subscriptions", "new_subscriptions", "canceled_subscriptions"] as const),
+  ...(["churn_rate", "checkouts", "checkouts_conversion"] as const),
+];
+/** How many days are shown of each interval where no first day is named. */
+const shown_days: Record<string, number> = { hour: 1, day: 30, week: 84, month: 365, year: 1826 };
+const [watch_seconds, day_ms] = [5, 86_400_000];
+
+const seconds = (text: string): number => {
+  const value = Number(text);
+  if (!(value >= 1 && value <= 3600)) throw new InvalidArgumentError("is a number of seconds, from 1 to 3600.");
+  return value;
+};
+const several = (text: string, before: string[] = []): string[] => [...before, ...text.split(",").filter(Boolean)];
+
+/** `floe metrics` alone: it stands in its group as what is done where no other command is named. */
+export function addShow(group: Command, contextOf: (command: Command) => Context): void {
+  const command = group
+    .command("show", { isDefault: true })
+    .description("Draw how the store does; `floe metrics` alone does so, too")
+    .option("--interval <interval>", `${metricIntervals.join(", ")} (day)`)
+    .option("--from <date>", "the first day: 2026-11-01")
+    .option("--to <date>", "the last day (today)")
+    .option("--timezone <zone>", "in which days begin, as Europe/Paris (yours)")
+    .option("--product <names>", "only these products, by name or id", several)
+    .option("--customer <names>", "only these customers, by address or id", several)
+    .option("--billing-type <type>", "only one_time or recurring products")
+    .option("--metrics <slugs>", "only these: revenue,orders")
+    .option("--watch [seconds]", "draw it anew every few seconds (5)", seconds)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  floe metrics
+  floe metrics --interval month --from 2026-01-01
+  floe metrics --product Pro --metrics revenue,orders --watch
+  floe metrics --json totals.revenue,totals.orders`,
+    );
+  command.action((options: Options) => show(contextOf(command), options));
+}
+
+const day = /^\d{4}-\d{2}-\d{2}$/;
+function dateOf(flag: string, text: string): string {
+  if (day.test(text) && new Date(`${text}T00:00:00Z`).toISOString().startsWith(text)) return text;
+  throw new Fault("usage", `${flag} ${text} is not a day`, { hint: "For example: `floe metrics --from 2026-11-01`" });
+}
+/** The day that it is in a time zone, so many days ago. */
+function dayIn(timeZone: string, at: number): string {
+  return new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short" }).format(new Date(at));
+}
+
+async function queryOf(context: Context, options: Options): Promise<Query> {
+  const { interval = "day", billingType, timezone = Intl.DateTimeFormat().resolvedOptions().timeZone } = options;
+  if (!(interval in shown_days))
+    throw new Fault("usage", `there is no interval ${interval}`, { hint: `There are: ${metricIntervals.join(", ")}` });
+  let today: string;
+  try {
+    today = dayIn(timezone, Date.now());
+  } catch {
+    throw new Fault("usage", `there is no time zone ${timezone}`, { hint: "For example: `--timezone Europe/Paris`" });
+  }
+  const end_date = options.to === undefined ? today : dateOf("--to", options.to);
+  const before = new Date(Date.parse(end_date) - ((shown_days[interval] ?? 1) - 1) * day_ms).toISOString().slice(0, 10);
+  const start_date = options.from === undefined ? before : dateOf("--from", options.from);
+  const named = (group: string, list: string[] | undefined) => list?.map((name) => idOrName(group, name));
+  const organization_id = await context.organization();
+  return resolveNames(context, {
+    ...{ start_date, end_date, interval, timezone },
+    ...(organization_id && { organization_id }),
+    ...(options.product && { product_id: named("products", options.product) }),
+    ...(options.customer && { customer_id: named("customers", options.customer) }),
+    ...(billingType && { billing_type: billingType }),
+  } as Query);
+}
+
+async function currencyOf(context: Context): Promise<string | undefined> {
+  try {
+    const id = await context.organization();
+    type Priced = { default_presentment_currency?: string };
+    const [one] = id
+      ? [(await context.call({ method: "GET", path: "/v1/organizations/:id", params: { id } })) as Priced]
+      : ((await organizationsOfKey(context)) as Priced[]);
+    return one?.default_presentment_currency;
+  } catch (error) {
+    // A key may be good for metrics alone.
+    if (error instanceof Fault && error.kind === "not_permitted") return undefined;
+    throw error;
+  }
+}
+
+async function show(context: Context, options: Options): Promise<void> {
+  const query = await queryOf(context, options);
+  const slugs = options.metrics === undefined ? undefined : several(options.metrics);
+  const read = async () =>
+    (await context.call({
+      method: "GET",
+      path: "/v1/metrics/",
+      query: slugs || !context.json ? { ...query, metrics: slugs ?? standard } : query,
+    })) as Answer;
+  const { json: asked } = context.globals;
+  const fields = typeof asked === "string" ? askedFields(asked, context.manifest.fields("metrics", "get")) : undefined;
+  const wait_ms = (typeof options.watch === "number" ? options.watch : watch_seconds) * 1000;
+  if (context.json) {
+    if (!options.watch) return showOne(context, await read(), fields);
+    while (!context.io.signal.aborted) {
+      context.print(`${JSON.stringify(await read())}\n`);
+      await pause(wait_ms, context.io.signal);
+    }
+    throw new Fault("interrupted", "stopped watching");
+  }
+  const currency = await currencyOf(context);
+  const { columns = 80 } = context.io.stdout;
+  const lines = (answer: Answer) =>
+    drawMetrics(
+      { answer, slugs: slugs ?? standard, currency, interval: query.interval, timezone: query.timezone },
+      columns,
+      context.paint.out(),
+    );
+  if (!options.watch || !context.interactive) return context.print(`${lines(await read()).join("\n")}\n`);
+  const ui = await import("../ui/index.ts");
+  const outcome = await ui.drawFrames(context.io, `Every ${wait_ms / 1000} s; q ends it.`, async (draw, signal) => {
+    while (!signal.aborted) {
+      draw(lines(await read()));
+      await pause(wait_ms, signal);
+    }
+  });
+  if (outcome === "interrupted") throw new Fault("interrupted", "stopped watching");
+  if (outcome !== "left" && outcome.value.error !== undefined) throw outcome.value.error;
+}
