@@ -18,6 +18,9 @@ const every = ["tests/api/every-operation.test.ts", "tests/api/tenants.test.ts"]
 const sending = ["tests/rules/webhooks.test.ts", "tests/api/webhooks.test.ts"];
 const simulator = ["tests/scenarios/simulated.test.ts"];
 const catalog = ["tests/api/catalog-properties.test.ts", "tests/api/catalog.test.ts", "tests/cli/catalog.test.ts"];
+const stories = (name) => `tests/scenarios/subscriptions-${name}.test.ts`;
+const tampering = ["tests/api/tampering.test.ts"];
+const killed = ["tests/scenarios/kept-cards-stripe-killed.test.ts"];
 
 // biome-ignore format: a table, one fault in a line
 export const faults = {
@@ -41,13 +44,13 @@ export const faults = {
     ["currency", "server/payments/rules.ts", "intent.currency.toLowerCase() === row.currency.toLowerCase()", "true", ...settlement],
     ["terms", "server/payments/rules.ts", "&& row.terms === order.terms", "", ...settlement],
     ["payable", "server/payments/rules.ts", "isPayable(order.status) &&", "", ...settlement],
-    ["surplus", "server/payments/rules.ts", 'intent.status === "succeeded" && !isWanted(row, order)', "false", ...settlement],
+    ["surplus", "server/payments/rules.ts", 'patch.status === "succeeded" && !isWanted(row, order)', "false", ...settlement],
     ["late-success", "server/payments/rules.ts", 'failed: ["succeeded"]', "failed: []", ...settlement],
     ["twice", "server/payments/rules.ts", "succeeded: [],", 'succeeded: ["succeeded", "failed"],', ...settlement],
-    ["challenge", "server/payments/settlement.ts", "> challenge_ms_max", "> Infinity", ...settlement],
+    ["challenge", "server/payments/rules.ts", "> challenge_ms_max", "> Infinity", ...settlement],
     ["lost-answer", "server/payments/settlement.ts", "if (!found) return failedIntent(payment, never_reached);", "if (!found) throw new Error();", ...settlement],
-    ["keep-id", "server/payments/store.ts", "coalesce(${payments.processor_id}, ${processor_id})", "${processor_id}", ...settlement],
-    ["sum-of-lines", "server/orders/rules.ts", "if (sum !== subtotal_amount)", "if (false)", ...settlement],
+    ["keep-id", "server/payments/store.ts", "coalesce(${table.processor_id}, ${processor_id})", "${processor_id}", ...settlement],
+    ["sum-of-lines", "server/orders/rules.ts", "sumOf(lines.map((line) => line.amount)) === subtotal_amount", "true", ...settlement],
     ["total", "server/orders/rules.ts", "const total_amount = net_amount + row.tax_amount;", "const total_amount = net_amount;", ...settlement],
   ],
   auth: [
@@ -77,10 +80,10 @@ export const faults = {
   ],
   isolation: [
     ["key", "server/lib/rows.ts", "and(eq(table.organization_id, organization_id), eq(table.id, id))", "eq(table.id, id)", ...every],
-    ["payments", "server/payments/store.ts", "    eq(payments.organization_id, organization_id),\n    among", "    among", ...every],
-    ["path", "server/http/actor.ts", "found ? as(found) : speakFor(nowhere, everywhere())", "as(found ?? memberships[0])", ...every, "tests/api/organizations.test.ts"],
-    ["body", "server/http/actor.ts", "inBody !== undefined && inBody !== identity.organization_id", "false", ...every, "tests/api/frame.test.ts"],
-    ["endpoints", "server/webhooks/store.ts", "const mine = and(eq(webhookEndpoints.organization_id, organization_id), isNull(webhookEndpoints.deleted_at));", "const mine = isNull(webhookEndpoints.deleted_at);", ...every],
+    ["payments", "server/payments/store.ts", "    ofOrganizations(payments.organization_id, organizations),\n", "", ...every],
+    ["path", "server/http/actor.ts", "found ? as(found) : speakFor(nowhere, scopesIn(memberships))", "as(found ?? memberships[0])", ...every, "tests/api/organizations.test.ts"],
+    ["body", "server/http/actor.ts", "inBody !== undefined && inBody !== organization_id", "false", ...every, "tests/api/frame.test.ts"],
+    ["endpoints", "server/webhooks/store.ts", "    ofOrganizations(webhookEndpoints.organization_id, organizations),\n    isNull(webhookEndpoints.deleted_at),", "    isNull(webhookEndpoints.deleted_at),", ...every],
     ["entries", "server/catalog/store.ts", "and(eq(catalogEntries.organization_id, organization_id), eq(catalogEntries.catalog, catalog))", "eq(catalogEntries.catalog, catalog)", ...catalog, ...every],
   ],
   webhooks: [
@@ -139,5 +142,37 @@ export const faults = {
     ["refunds-forgotten", "server/orders/rules.ts", "row.refunded_amount + share.amount", "share.amount", ...simulator],
     ["copy-lost", "server/webhooks/jobs.ts", "insertWebhookEvents(tx, copies)", "insertWebhookEvents(tx, copies.slice(copies.length > 8 ? 1 : 0))", ...simulator],
     ["given-up", "server/webhooks/rules.ts", "attempts < attempts_max", "attempts < 2", ...simulator],
+  ],
+  subscriptions: [
+    ["anchor", "server/subscriptions/plan.ts", "isTrial ? start.getUTCDate() : row.anchor_day", "start.getUTCDate()", stories("life")],
+    ["drift", "server/subscriptions/plan.ts", "const start = row.current_period_end;", "const start = now;", stories("life")],
+    ["first-month", "server/subscriptions/plan.ts", "return start > addInterval(applied_at", "return start >= addInterval(applied_at", stories("amounts")],
+    ["period-discount", "server/subscriptions/plan.ts", "      period_discount: termsIn(discount, row.currency),\n", "", stories("amounts")],
+    ["behind-resumed", "server/subscriptions/plan.ts", 'status: isBehind ? "past_due" : "active"', 'status: "active"', stories("flows")],
+    ["whole-period", "server/subscriptions/proration.ts", "const shareAfter = fresh ? { part: 1, whole: 1 } : share;", "const shareAfter = share;", stories("changes")],
+    ["cut-seats", "server/subscriptions/proration.ts", 'terms_of_line, "truncated")', 'terms_of_line, "rounded")', stories("changes"), stories("amounts")],
+    ["same-discount", "server/subscriptions/update.ts", "if (id === row.discount_id) throw", "if (false) throw", stories("ends")],
+    ["ends-at", "server/subscriptions/update.ts", "    ends_at: row.current_period_end,", "    ends_at: now,", stories("ends")],
+    ["next-seats", "server/subscriptions/billing.ts", "const seats = fitSeats(found, wished);", "const seats = wished;", stories("flows")],
+    ["void-orders", "server/subscriptions/billing.ts", "if (ends) await withdrawAll(tx, ctx, after, waiting);", "", stories("unpaid")],
+    ["billed-twice", "server/subscriptions/billing.ts", "await store.billEntries(tx, billed.order, bill.entry_ids);", "", stories("changes")],
+    ["gone-behind", "server/subscriptions/billing.ts", "if (row.ended_at !== null) return noteAttempt(tx, ctx, whole, { next_payment_attempt_at: null });", "", stories("flows")],
+    ["deadline", "server/subscriptions/dunning.ts", "now >= deadline || days === undefined", "days === undefined", stories("unpaid")],
+    ["capped-retry", "server/subscriptions/dunning.ts", "isFinal || next > deadline ? deadline : next", "isFinal ? deadline : next", stories("unpaid")],
+    ["others-missing", "server/subscriptions/reactions.ts", "if (others) {", "if (false) {", stories("unpaid")],
+    ["own-order", "server/subscriptions/store.ts", "        ne(orders.id, order_id),\n", "", stories("unpaid")],
+  ],
+  buyers: [
+    ["amount-least", "server/checkouts/plan-update.ts", ", ...checkAmount(prices, body.amount)", "", ...tampering],
+    ["seats-least", "server/checkouts/quote.ts", 'if (seats < range.least) return refuse(`At least ${range.least} seats must be bought.`, "greater_than_equal");', "", ...tampering],
+    ["codes-closed", "server/checkouts/plan-update.ts", 'by === "seller" || row.allow_discount_codes', "true", ...tampering],
+    ["seller-fields", "server/checkouts/plan-update.ts", "  if (seller) {\n    copy(body", "  {\n    copy(body", ...tampering],
+    ["code-good", "server/checkouts/plan-update.ts", "(sent === undefined || isRedeemable(wanted, ground.now))", "true", ...tampering],
+    ["code-covers", "server/checkouts/plan-update.ts", "    covers(wanted, product.id) &&\n", "", ...tampering],
+  ],
+  kept_cards: [
+    ["found-charge", "server/processors/stripe.ts", "if (intent.metadata.payment_id === payment_id) return intent;", "void [intent, payment_id];", ...killed],
+    ["found-setup", "server/processors/stripe.ts", "if (setup.metadata?.setup_id === setup_id) return setup;", "void [setup, setup_id];", ...killed],
+    ["one-customer", "server/processors/stripe.ts", "{ idempotencyKey: `customer_${id}_${words}` },", "{},", ...killed],
   ],
 };

@@ -213,6 +213,16 @@ describe("a change by the buyer", () => {
   });
 });
 
+test("fewer seats than are sold are not to be had, by a change or with the confirmation", async () => {
+  const stall = stalls[2] as Stall;
+  const was = await stall.open();
+  for (const seats of [1, -1, 0.5]) expect((await change(stall, was, { seats })).seats).toBe(2);
+  const buyer = { customer_email: "few@example.com", customer_billing_address: { country: "FR" } };
+  expect((await send("POST", was, { ...buyer, seats: 1, confirmation_token_id: "pm_card_visa" })).status).toBe(422);
+  const now = await read(was);
+  expect([now.status, now.seats, now.total_amount]).toEqual(["open", 2, 1800]);
+});
+
 /** A few of the fields, each with one of its values. */
 const anything = () => {
   const all = hostile();

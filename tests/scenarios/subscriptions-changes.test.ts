@@ -243,6 +243,20 @@ describe("seats (SUB-46 to SUB-48)", () => {
     expect(await shop.get(id)).toMatchObject({ seats: 12, amount: discount ? 8600 : 9600 });
   });
 
+  test("SUB-47: what more or fewer seats come to is cut, not rounded, in both directions", async () => {
+    const shop = await openShop(floe, "2026-06-01");
+    const id = await shop.subscribes(await shop.sells("Team", bySeat), { checkout: { seats: 5 } });
+    await shop.set("2026-06-11");
+    // Two thirds of the period are left.
+    for (const [seats, amount] of [
+      [6, 666],
+      [5, -666],
+    ] as const) {
+      expect(await shop.changes(id, { seats, proration_behavior: "invoice" })).toBe("done");
+      expect((await shop.lines(id)).map((line) => line[1])).toEqual([amount]);
+    }
+  });
+
   test("fewer are given back for, and what is refused is refused", async () => {
     const shop = await openShop(floe, "2026-06-01");
     const id = await shop.subscribes(await shop.sells("Team", bySeat), { checkout: { seats: 5 } });

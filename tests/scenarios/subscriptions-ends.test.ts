@@ -182,6 +182,7 @@ describe("a discount (SUB-44, DSC-14)", () => {
     expect(await shop.changes(id, { discount_id, product_id, metadata })).toBe("done");
     expect(await shop.told()).toEqual(["subscription.updated"]);
     expect(await shop.get(id)).toMatchObject({ amount: 1700, metadata, product_id, discount_id });
+    expect(await shop.changes(id, { discount_id })).toBe("422 PolarRequestValidationError discount_id");
     expect(await shop.changes(id, { metadata })).toBe("done");
     expect(await shop.told()).toEqual([]);
     expect(await shop.changes(id, { discount_id: null })).toBe("done");

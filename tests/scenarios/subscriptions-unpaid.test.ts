@@ -1,6 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { paymentMethods } from "../../server/payments/tables.ts";
+import { planFailure } from "../../server/subscriptions/dunning.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { cards, openShop } from "../support/story.ts";
 
@@ -116,6 +117,20 @@ test("SUB-51: where no other try will mend it, it is tried once more, at the las
   expect((await shop.get(id)).status).toBe("past_due");
   await shop.on("2026-07-22T00:01:00Z");
   expect((await shop.get(id)).status).toBe("canceled");
+});
+
+test.each([
+  // The first of all, and one of an order that came while others were missing.
+  [null, 0, "2026-07-03T00:00:00Z", "2026-07-05T00:00:00Z"],
+  ["2026-07-01T00:00:00Z", 0, "2026-07-20T00:00:00Z", "2026-07-22T00:00:00Z"],
+  ["2026-07-01T00:00:00Z", 1, "2026-07-20T00:00:00Z", "2026-07-22T00:01:00Z"],
+  ["2026-07-01T00:00:00Z", 0, "2026-07-22T00:01:00Z", null],
+  ["2026-07-01T00:00:00Z", 4, "2026-07-02T00:00:00Z", null],
+])("SUB-51: behind since %s, after %i failures, one on %s is followed by a try on %s", (since, failed, now, next) => {
+  const failure = planFailure({ past_due_at: since ? new Date(since) : null }, failed, "card_declined", new Date(now));
+  expect(failure).toEqual(
+    next ? { is_over: false, failed_payments: failed + 1, next_payment_attempt_at: new Date(next) } : { is_over: true },
+  );
 });
 
 test("a processor that was not to be reached is no failure of the card, which is charged soon again", async () => {
