@@ -4,9 +4,8 @@ import { serverClock } from "../lib/clock.ts";
 import type { Ctx } from "../lib/context.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
-import { TaxError } from "../processors/tax-calculator.ts";
 import type { PriceRow } from "../products/rules.ts";
-import { type Computed, computeTax, planRequest, type Sale, type Wanted } from "../tax/computed.ts";
+import { askTax, type Computed, planRequest, type Sale, type Wanted } from "../tax/computed.ts";
 import { emitCheckout } from "./reactions.ts";
 import type { CheckoutAggregate, CheckoutRow } from "./rules.ts";
 import { loadCheckout, lockCheckout, updateCheckout } from "./store.ts";
@@ -34,17 +33,8 @@ export function findWanted(ctx: Ctx, { row, price }: CheckoutAggregate, seller: 
   return planRequest(saleOf(row, price, row.quote, row.quote.tax), seller, serverClock(ctx.clock).now());
 }
 
-/** Ask the service; what it cannot compute is undefined. No transaction is open. */
-async function ask({ taxCalculator, log }: Ctx, id: string, wanted: Wanted): Promise<Computed | undefined> {
-  if (!taxCalculator) throw new Error("No service computes tax.");
-  try {
-    return await computeTax(taxCalculator, wanted);
-  } catch (error) {
-    if (!(error instanceof TaxError)) throw error;
-    log.warn({ err: error, checkout_id: id }, "The tax of a checkout was not computed.");
-    return undefined;
-  }
-}
+const ask = (ctx: Ctx, checkout_id: string, wanted: Wanted): Promise<Computed | undefined> =>
+  askTax(ctx, wanted, { what: "a checkout", checkout_id });
 
 /**
  * Have the tax of an open checkout computed, where a service does that, and written unless the checkout has changed meanwhile.

@@ -11,6 +11,7 @@ import { findCard, loadGround } from "../subscriptions/billing.ts";
 import { forecast } from "../subscriptions/forecast.ts";
 import type { SubscriptionAggregate } from "../subscriptions/rules.ts";
 import { findSubscription, findUnpaid, takeLetter, takeReminder } from "../subscriptions/store.ts";
+import { foreseeTax } from "../subscriptions/tax.ts";
 import type { TaxedSeller } from "../tax/rules.ts";
 import { findTaxedSeller } from "../tax/store.ts";
 import { type Ahead, lifeMail } from "./life.ts";
@@ -49,14 +50,15 @@ async function lookAfter(tx: Tx, deps: Deps, seller: TaxedSeller, { order }: Ord
 /** How a subscription goes on, by the plans that it is billed by. */
 async function lookAhead(
   db: Database,
-  { clock }: Pick<Deps, "clock">,
+  ctx: Pick<Deps, "clock" | "taxCalculator">,
   seller: TaxedSeller,
   aggregate: SubscriptionAggregate,
 ): Promise<Ahead> {
   const { row } = aggregate;
   const ground = await loadGround(db, aggregate);
   const { pending } = ground;
-  const [first] = forecast(ground, seller, clock.now(), await findBalance(db, row), 1).charges;
+  const taxationAt = await foreseeTax(db, ctx, seller, aggregate);
+  const [first] = forecast(ground, taxationAt, ctx.clock.now(), await findBalance(db, row), 1).charges;
   return {
     row,
     charge: first ? { at: first.at, amount: first.due_amount } : null,

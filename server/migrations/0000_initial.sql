@@ -1102,6 +1102,7 @@ CREATE TABLE "tax_reports" (
 	"kind" text NOT NULL,
 	"order_id" uuid NOT NULL,
 	"refund_id" uuid,
+	"dispute_id" uuid,
 	"calculation_id" text,
 	"amount" integer NOT NULL,
 	"tax_amount" integer NOT NULL,
@@ -1291,6 +1292,7 @@ ALTER TABLE "trial_claims" ADD CONSTRAINT "trial_claims_organization_id_organiza
 ALTER TABLE "tax_reports" ADD CONSTRAINT "tax_reports_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "tax_reports" ADD CONSTRAINT "tax_reports_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "tax_reports" ADD CONSTRAINT "tax_reports_refund_id_fkey" FOREIGN KEY ("organization_id","refund_id") REFERENCES "public"."refunds"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "tax_reports" ADD CONSTRAINT "tax_reports_dispute_id_fkey" FOREIGN KEY ("organization_id","dispute_id") REFERENCES "public"."disputes"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "tax_registrations" ADD CONSTRAINT "tax_registrations_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_endpoint_id_fkey" FOREIGN KEY ("organization_id","endpoint_id") REFERENCES "public"."webhook_endpoints"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_webhook_event_id_fkey" FOREIGN KEY ("organization_id","webhook_event_id") REFERENCES "public"."webhook_events"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1464,6 +1466,7 @@ CREATE INDEX "subscriptions_by_discount" ON "subscriptions" USING btree ("organi
 CREATE INDEX "trial_claims_of_checkout" ON "trial_claims" USING btree ("organization_id","checkout_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "tax_reports_of_sale" ON "tax_reports" USING btree ("organization_id","order_id") WHERE "tax_reports"."kind" = 'sale';--> statement-breakpoint
 CREATE UNIQUE INDEX "tax_reports_of_refund" ON "tax_reports" USING btree ("organization_id","refund_id","kind");--> statement-breakpoint
+CREATE UNIQUE INDEX "tax_reports_of_dispute" ON "tax_reports" USING btree ("organization_id","dispute_id","kind");--> statement-breakpoint
 CREATE INDEX "tax_reports_due" ON "tax_reports" USING btree ("organization_id","due_at") WHERE "tax_reports"."due_at" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "tax_registrations_place" ON "tax_registrations" USING btree ("organization_id","country",coalesce("state", ''),"scheme");--> statement-breakpoint
 CREATE INDEX "tax_registrations_by_creation" ON "tax_registrations" USING btree ("organization_id","created_at","id");--> statement-breakpoint

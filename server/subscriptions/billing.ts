@@ -1,5 +1,5 @@
 import { ApiError } from "../../shared/errors.ts";
-import { type Quote, untaxed } from "../../shared/pricing.ts";
+import type { Quote } from "../../shared/pricing.ts";
 import { emitState } from "../customers/service.ts";
 import type { Ctx, Database, Deps, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
@@ -11,9 +11,8 @@ import { lockOrder } from "../orders/store.ts";
 import type { PaymentMethodRow, PaymentRow } from "../payments/rules.ts";
 import { chargePayment, startSavedPayment } from "../payments/settlement.ts";
 import { findChargeable } from "../payments/store.ts";
-import { isFree } from "../products/lines.ts";
 import { findPrices, findProduct } from "../products/store.ts";
-import { type TaxedSeller, taxationOf } from "../tax/rules.ts";
+import type { Computed, Wanted } from "../tax/computed.ts";
 import { findTaxedSeller } from "../tax/store.ts";
 import { planFailure } from "./dunning.ts";
 import {
@@ -27,7 +26,6 @@ import {
   planCycle,
   planEnd,
   planResume,
-  quoteBill,
 } from "./plan.ts";
 import {
   findDueTime,
@@ -39,6 +37,7 @@ import {
 import { emitSubscription } from "./serialize.ts";
 import * as store from "./store.ts";
 import type { LetterKind } from "./tables.ts";
+import { askBillTax, billFor, openBillTaxation } from "./tax.ts";
 
 /** A card that is to be charged as soon as what was written is committed. */
 export type Charge = { payment: PaymentRow; description: string };
@@ -68,25 +67,6 @@ export async function loadGround(db: Database, aggregate: SubscriptionAggregate)
     entryPrices: ids.length === 0 ? [] : await findPrices(db, aggregate.row.organization_id, [...new Set(ids)]),
     pending: await findPending(db, aggregate),
   };
-}
-
-/**
- * A bill with its amounts, taxed by where the customer is now. Where nobody knows, nothing is added. Whether tax is within the
- * prices is for those to say that cost something: what is given back for them has its tax, too, where what follows is free.
- */
-export function quoteFor(
-  { aggregate, entryPrices = [] }: Ground,
-  plan: Plan,
-  bill: Bill,
-  seller: TaxedSeller,
-  at: Date,
-): Quote {
-  const { billing_address: address, tax_id } = aggregate.customer;
-  const prices = [...(plan.choice?.prices ?? []), ...aggregate.prices, ...entryPrices];
-  const price = prices.find((one) => !isFree(one)) ?? prices[0];
-  const price_tax_behavior = price?.tax_behavior ?? null;
-  const tax = taxationOf(seller, at)({ address, tax_id, is_business: tax_id !== null, price_tax_behavior });
-  return quoteBill(bill, { ...aggregate.row, ...plan.patch }, tax.reason === "unknown" ? untaxed : tax);
 }
 
 /** The order of a bill. What it says of the customer is as it stands now (ORD-10). */
@@ -180,24 +160,25 @@ const partsOf = ({ row, customer, product, discount }: SubscriptionAggregate) =>
   subscription: row,
 });
 
-/** Carry a plan out, with the order that it asks for: the card is to be charged when this is committed. */
+/**
+ * Carry a plan out, with the order that it asks for, on the terms of `quote`: the card is to be charged when this is committed.
+ */
 export async function carryOut(
   tx: Tx,
   ctx: Deps | Ctx,
   ground: Ground,
   plan: Plan,
-  { seller, waiting }: { seller: TaxedSeller; waiting: readonly string[] },
+  { quote, waiting }: { quote: Quote | null; waiting: readonly string[] },
 ): Promise<{ aggregate: SubscriptionAggregate; charge: Charge | null }> {
   const ends = plan.patch.ended_at != null;
   const from = ends ? { ...ground, aggregate: { ...ground.aggregate, retries: [] } } : ground;
   const after = await writePlan(tx, ctx, from, plan);
   if (ends) await withdrawAll(tx, ctx, after, waiting);
   const { bill } = plan;
-  if (!bill) {
+  if (!bill || !quote) {
     await tellCustomer(tx, ctx, after, letterOf(plan, false));
     return { aggregate: after, charge: null };
   }
-  const quote = quoteFor(ground, plan, bill, seller, ctx.clock.now());
   const { discount } = bill.discount ? after : { discount: null };
   const parts = { ...partsOf(after), discount };
   const billed = await billOrder(tx, ctx, planOrder(ground, plan, bill, quote), parts);
@@ -314,23 +295,33 @@ export async function withdrawAll(
 const steps_max = 24;
 const blocked_pause_ms = 60 * 60 * 1000;
 const changing_pause_ms = 60 * 1000;
+const untaxed_pause_ms = 10 * 60 * 1000;
 
 /**
  * Do what is due of a subscription, one thing after the other: each in a transaction of its own, and the card is charged after
  * it. Whatever is broken off is due still, or is the reconciliation's.
  */
 export async function advanceSubscription(deps: Deps | Ctx, key: RowKey): Promise<void> {
+  let tax: Computed | null | undefined;
   for (let left = steps_max; left > 0; left -= 1) {
-    const step = await transact(deps, (tx) => takeStep(tx, deps, key));
+    const step = await transact(deps, (tx) => takeStep(tx, deps, key, tax));
+    tax = step.asks ? await askBillTax(deps, key.id, step.asks) : undefined;
     if (step.charge) await chargePayment(deps, step.charge.payment, step.charge.description);
     if (!step.goesOn) return;
   }
 }
 
-type Step = { goesOn: boolean; charge: Charge | null };
+/** Asks: what a service is to say of the tax before anything is written. */
+type Step = { goesOn: boolean; charge: Charge | null; asks?: Wanted | null };
 const still: Step = { goesOn: false, charge: null };
 
-async function takeStep(tx: Tx, ctx: Deps | Ctx, { organization_id, id }: RowKey): Promise<Step> {
+/** `tax`: what a service says of the bill that is due, null where it did not say. */
+async function takeStep(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { organization_id, id }: RowKey,
+  tax: Computed | null | undefined,
+): Promise<Step> {
   const now = ctx.clock.now();
   // Servers side by side find the same rows due: each does what no other is at, instead of waiting for it.
   if (!(await store.claimDue(tx, { organization_id, id }))) return still;
@@ -353,7 +344,17 @@ async function takeStep(tx: Tx, ctx: Deps | Ctx, { organization_id, id }: RowKey
   const ground = await loadGround(tx, found);
   // However late this is looked at, the calendar does not move.
   const plan = row.status === "paused" ? planResume(ground, row.resumes_at ?? now) : planCycle(ground, now);
-  const { aggregate, charge } = await carryOut(tx, ctx, ground, plan, { seller, waiting: found.waiting });
+  const { bill } = plan;
+  const billed = bill && billFor(ctx, ground, { ...plan, bill }, seller, openBillTaxation(ctx, seller, now, tax));
+  // Nothing is billed with a tax that nobody has said; what was said of other terms is asked for again.
+  if (billed?.asks) {
+    if (tax === null) return putOff(new Date(now.getTime() + untaxed_pause_ms));
+    return { goesOn: true, charge: null, asks: billed.asks };
+  }
+  const { aggregate, charge } = await carryOut(tx, ctx, ground, plan, {
+    quote: billed?.quote ?? null,
+    waiting: found.waiting,
+  });
   // What comes of the charge falls due later.
   const next = aggregate.row.due_at;
   return { goesOn: next !== null && next <= now, charge };

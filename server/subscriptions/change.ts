@@ -10,6 +10,7 @@ import { noteAttempt, openOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
 import { chargePayment, startSavedPayment } from "../payments/settlement.ts";
 import { findChargeable } from "../payments/store.ts";
+import type { Computed, Wanted } from "../tax/computed.ts";
 import type { TaxedSeller } from "../tax/rules.ts";
 import { findTaxedSeller } from "../tax/store.ts";
 import { advanceSubscription, type Charge, carryOut, findCard, planOrder } from "./billing.ts";
@@ -17,6 +18,7 @@ import { type Evaluation, evaluate, isQuoteOf, previewOf, timeOfQuote } from "./
 import { findDueTime, type SubscriptionAggregate } from "./rules.ts";
 import { serializeSubscription } from "./serialize.ts";
 import * as store from "./store.ts";
+import { askBillTax } from "./tax.ts";
 
 type Update = z.output<typeof SubscriptionUpdate>;
 
@@ -41,19 +43,51 @@ const answer = (ctx: Ctx, aggregate: SubscriptionAggregate): Subscription =>
 const keyOf = (ctx: Ctx, id: string): RowKey => ({ organization_id: organizationOf(ctx), id });
 const accountOf = ({ row }: SubscriptionAggregate) => row;
 
-/** What a change would do. Nothing is written. */
+/** What a change would do. Nothing is written. A tax that a service does not say is left unknown. */
 export async function previewChange(ctx: Ctx, id: string, body: Update): Promise<SubscriptionPreview> {
   const key = keyOf(ctx, id);
   const found = await store.findSubscription(ctx.db, key.organization_id, id);
   if (!found) throw notFound();
   const seller = await findSeller(ctx.db, key.organization_id);
   const readBalance = () => findBalance(ctx.db, accountOf(found));
-  const evaluation = await evaluate(ctx.db, found, body, { seller, at: ctx.clock.now(), readBalance });
-  return previewOf(evaluation, body, ctx.config);
+  const given = { ctx, seller, at: ctx.clock.now(), readBalance };
+  const first = await evaluate(ctx.db, found, body, { ...given, tax: undefined });
+  if (!first.asks) return previewOf(first, body, ctx.config);
+  const tax = await askBillTax(ctx, id, first.asks);
+  return previewOf(await evaluate(ctx.db, found, body, { ...given, tax }), body, ctx.config);
 }
 
 /** What was written of a change: the card that is to be charged for it, and whether it waits for that. */
 type Written = { aggregate: SubscriptionAggregate; charge: Charge | null; waits: boolean };
+
+/** The tax of a change is to be known before anything of it is written: what was begun is undone. */
+class TaxWanted extends Error {
+  override readonly name = "TaxWanted";
+  readonly wanted: Wanted;
+  constructor(wanted: Wanted) {
+    super("The tax of a change is to be asked for.");
+    this.wanted = wanted;
+  }
+}
+/** How often a service is asked for one change: again where the terms have changed meanwhile. */
+const asked_max = 4;
+
+/** Write a change down, once all is known that it is written with. */
+async function writeTaxed(ctx: Ctx, key: RowKey, body: Update): Promise<Written> {
+  const at = ctx.clock.now();
+  let tax: Computed | null | undefined;
+  for (let times = 0; ; times += 1) {
+    try {
+      const known = tax;
+      return await transact(ctx, (tx) => writeChange(tx, ctx, key, body, { now: at, tax: known }));
+    } catch (error) {
+      if (!(error instanceof TaxWanted)) throw error;
+      tax = times < asked_max ? await askBillTax(ctx, key.id, error.wanted) : null;
+      if (tax === null)
+        throw new ApiError("ServiceUnavailable", "The tax of this change cannot be computed now. Nothing has changed.");
+    }
+  }
+}
 
 /**
  * Change a subscription. What costs something now is charged first, and comes true with the payment; refused, nothing has
@@ -62,7 +96,7 @@ type Written = { aggregate: SubscriptionAggregate; charge: Charge | null; waits:
 export async function changeSubscription(ctx: Ctx, id: string, body: Update): Promise<Subscription> {
   const key = keyOf(ctx, id);
   await findCurrent(ctx, key);
-  const { aggregate, charge, waits } = await transact(ctx, (tx) => writeChange(tx, ctx, key, body));
+  const { aggregate, charge, waits } = await writeTaxed(ctx, key, body);
   if (charge) {
     const { status, message } = await chargePayment(ctx, charge.payment, charge.description);
     if (waits && status === "failed") throw new ApiError("PaymentFailed", message ?? "The payment was declined.");
@@ -77,8 +111,14 @@ export async function changeSubscription(ctx: Ctx, id: string, body: Update): Pr
   return answer(ctx, (await store.findSubscription(ctx.db, key.organization_id, id)) ?? aggregate);
 }
 
-async function writeChange(tx: Tx, ctx: Ctx, key: RowKey, body: Update): Promise<Written> {
-  const now = ctx.clock.now();
+/** `now` stays the same where a change is written anew with its tax, since what it comes to is less with every moment. */
+async function writeChange(
+  tx: Tx,
+  ctx: Ctx,
+  key: RowKey,
+  body: Update,
+  { now, tax }: { now: Date; tax: Computed | null | undefined },
+): Promise<Written> {
   const found = await store.lockWithOrders(tx, key.organization_id, key.id);
   if (!found) throw notFound();
   if (found.row.change_order_id !== null)
@@ -86,9 +126,14 @@ async function writeChange(tx: Tx, ctx: Ctx, key: RowKey, body: Update): Promise
   const seller = await findSeller(tx, key.organization_id);
   const readBalance = () => lockBalance(tx, accountOf(found));
   const at = body.quote ? timeOfQuote(body.quote, now) : now;
-  const evaluation = at && (await evaluate(tx, found, body, { seller, at, readBalance }));
+  const evaluateAt = async (time: Date): Promise<Evaluation> => {
+    const evaluation = await evaluate(tx, found, body, { ctx, seller, at: time, tax, readBalance });
+    if (evaluation.asks) throw new TaxWanted(evaluation.asks);
+    return evaluation;
+  };
+  const evaluation = at && (await evaluateAt(at));
   if (!evaluation || (body.quote && !isQuoteOf(body.quote, evaluation, body, ctx.config)))
-    throw refuseQuote(ctx, await evaluate(tx, found, body, { seller, at: now, readBalance }), body);
+    throw refuseQuote(ctx, await evaluateAt(now), body);
   const { ground, plan, redeems, charge } = evaluation;
   if ("payment_method_id" in body) await checkCard(tx, ctx, found, body.payment_method_id);
   const isNothing = Object.keys(plan.patch).length === 0 && !plan.choice && !plan.bill && plan.entries.length === 0;
@@ -100,7 +145,10 @@ async function writeChange(tx: Tx, ctx: Ctx, key: RowKey, body: Update): Promise
   if (plan.bill?.billing_reason === "subscription_update" && charge && !charge.met.is_paid)
     return { aggregate: found, charge: await startChange(tx, ctx, evaluation), waits: true };
   if ("cancel_at_period_end" in body) await steerRetries(tx, ctx, found, body.cancel_at_period_end);
-  return { ...(await carryOut(tx, ctx, ground, plan, { seller, waiting: found.waiting })), waits: false };
+  return {
+    ...(await carryOut(tx, ctx, ground, plan, { quote: charge?.quote ?? null, waiting: found.waiting })),
+    waits: false,
+  };
 }
 
 /** The answer to a change that was agreed to on other terms: these, and nothing has changed. */

@@ -3,21 +3,21 @@ import { addInterval } from "../../shared/calendar.ts";
 import { minimumAmount } from "../../shared/money.ts";
 import { applyBalance } from "../orders/rules.ts";
 import { meetBalance } from "../orders/service.ts";
-import type { TaxedSeller } from "../tax/rules.ts";
-import { quoteFor } from "./billing.ts";
 import { follow, type Ground, planCycle, planResume } from "./plan.ts";
 import { isBillable } from "./rules.ts";
+import { type Outlook, quoteFor } from "./tax.ts";
 
 /** As many charges as are told, however short the periods are. */
 const charges_max = 400;
 
 /**
  * Each charge of the year from `now`, by the plans that renewals are made by: a period that begins, a trial, a discount or a
- * pause that ends, a change that was put off, and what was not billed yet. `balance`: what the customer has.
+ * pause that ends, a change that was put off, and what was not billed yet. `taxationAt`: how each is taxed at its time, as
+ * far as that is known. `balance`: what the customer has.
  */
 export function forecast(
   ground: Ground,
-  seller: TaxedSeller,
+  taxationAt: Outlook,
   now: Date,
   balance: number,
   most = charges_max,
@@ -34,7 +34,7 @@ export function forecast(
     const plan = row.status === "paused" ? planResume(here, at) : planCycle(here, at);
     const { bill } = plan;
     if (bill) {
-      const quote = quoteFor(here, plan, bill, seller, at);
+      const quote = quoteFor(here, plan, bill, taxationAt(at));
       const { applied_balance_amount, due_amount } = meetBalance(quote, left);
       left = applyBalance(quote.total_amount, left, minimumAmount(currency)).balance;
       const { current_period_start, current_period_end } = { ...row, ...plan.patch };

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gte, inArray, isNull, lte, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, gte, inArray, isNotNull, isNull, lte, ne, type SQL, sql } from "drizzle-orm";
 import type { z } from "zod";
 import type { subscriptions as operations, SubscriptionColumn } from "../../shared/api/subscriptions.ts";
 import { zonedText } from "../../shared/calendar.ts";
@@ -7,6 +7,9 @@ import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database } from "../lib/context.ts";
 import { among, metadataMatches, offsetOf, ofOrganizations, orderBy } from "../lib/page.ts";
+import type { RowKey } from "../lib/rows.ts";
+import type { OrderRow } from "../orders/rules.ts";
+import { orders } from "../orders/tables.ts";
 import { products } from "../products/tables.ts";
 import { active, revoked, type SubscriptionRow } from "./rules.ts";
 import { loadAll, ofCustomer, ofProduct, select } from "./store.ts";
@@ -130,4 +133,22 @@ export function exportCells(
     id: () => row.id,
   };
   return columns.map((column) => cells[column]());
+}
+
+/** The last order of a subscription that somebody owed or paid. */
+export async function findLastOrder(db: Database, { organization_id, id }: RowKey): Promise<OrderRow | undefined> {
+  const [found] = await db
+    .select()
+    .from(orders)
+    .where(
+      and(
+        eq(orders.organization_id, organization_id),
+        eq(orders.subscription_id, id),
+        isNotNull(orders.invoice_number),
+        ne(orders.status, "void"),
+      ),
+    )
+    .orderBy(desc(orders.created_at), desc(orders.id))
+    .limit(1);
+  return found;
 }

@@ -4,15 +4,17 @@ import type { SubscriptionPreview, SubscriptionUpdate } from "../../shared/api/s
 import { computeAmount, type Quote } from "../../shared/pricing.ts";
 import type { Config } from "../config.ts";
 import { findDiscount } from "../discounts/store.ts";
-import type { Database } from "../lib/context.ts";
+import type { Ctx, Database } from "../lib/context.ts";
 import { meetBalance } from "../orders/service.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
 import { organizationOut } from "../organizations/rules.ts";
 import { findProduct } from "../products/store.ts";
+import type { Computed, Wanted } from "../tax/computed.ts";
 import type { TaxedSeller } from "../tax/rules.ts";
-import { loadGround, quoteFor } from "./billing.ts";
+import { loadGround } from "./billing.ts";
 import type { Ground } from "./plan.ts";
 import type { SubscriptionAggregate } from "./rules.ts";
+import { billFor, openBillTaxation } from "./tax.ts";
 import { type Decision, planUpdate } from "./update.ts";
 
 type Update = z.output<typeof SubscriptionUpdate>;
@@ -21,6 +23,8 @@ export type Evaluation = Decision & {
   ground: Ground;
   at: Date;
   charge: { quote: Quote; met: ReturnType<typeof meetBalance> } | null;
+  /** What a service is to be asked before its tax is known. */
+  asks: Wanted | null;
 };
 
 /** How long a quote can be sent with its change: what is left of a period is less with every moment. */
@@ -28,12 +32,22 @@ const valid_ms = 15 * 60 * 1000;
 
 const prorationOf = (seller: OrganizationRow) => organizationOut(seller).subscription_settings.proration_behavior;
 
-/** Decide about an update at a time. `readBalance`: what the customer has. Nothing is written. */
+type Given = {
+  ctx: Pick<Ctx, "taxCalculator" | "clock">;
+  seller: TaxedSeller;
+  at: Date;
+  /** What a service has said of its tax. */
+  tax: Computed | null | undefined;
+  /** What the customer has. */
+  readBalance(): Promise<number>;
+};
+
+/** Decide about an update at a time. Nothing is written. */
 export async function evaluate(
   db: Database,
   aggregate: SubscriptionAggregate,
   body: Update,
-  { seller, at, readBalance }: { seller: TaxedSeller; at: Date; readBalance(): Promise<number> },
+  { ctx, seller, at, tax, readBalance }: Given,
 ): Promise<Evaluation> {
   const { organization_id } = aggregate.row;
   const ground = await loadGround(db, aggregate);
@@ -45,9 +59,10 @@ export async function evaluate(
   };
   const decision = planUpdate(ground, body, named, at);
   const { bill } = decision.plan;
-  if (!bill) return { ...decision, ground, at, charge: null };
-  const quote = quoteFor(ground, decision.plan, bill, seller, at);
-  return { ...decision, ground, at, charge: { quote, met: meetBalance(quote, await readBalance()) } };
+  if (!bill) return { ...decision, ground, at, charge: null, asks: null };
+  const taxation = openBillTaxation(ctx, seller, at, tax);
+  const { quote, asks } = billFor(ctx, ground, { ...decision.plan, bill }, seller, taxation);
+  return { ...decision, ground, at, charge: { quote, met: meetBalance(quote, await readBalance()) }, asks };
 }
 
 /** What an update would do, in words of the wire, without the quote. */
@@ -84,8 +99,10 @@ function describe({ ground, plan, charge }: Evaluation): Omit<SubscriptionPrevie
 function sign(evaluation: Evaluation, body: Update, { secret }: Pick<Config, "secret">): string {
   const { ground, at } = evaluation;
   const terms = [ground.aggregate.row.id, { ...body, quote: undefined }, at.getTime(), describe(evaluation)];
+  // A service that is asked the same again says the same, under another name.
+  const unnamed = (name: string, value: unknown) => (name === "calculation_id" ? undefined : value);
   return createHmac("sha256", secret)
-    .update(`change ${JSON.stringify(terms)}`)
+    .update(`change ${JSON.stringify(terms, unnamed)}`)
     .digest("base64url");
 }
 

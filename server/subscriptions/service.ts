@@ -29,6 +29,7 @@ import { payPrices, termsIn } from "./plan.ts";
 import { findReminderTime, planStart, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { emitSubscription, serializeSubscription } from "./serialize.ts";
 import * as store from "./store.ts";
+import { foreseeTax } from "./tax.ts";
 
 type Create = z.output<typeof SubscriptionCreate>;
 
@@ -133,7 +134,8 @@ export const subscriptionService: Service<typeof subscriptions, Ctx> = {
     const seller = await findTaxedSeller(ctx.db, organization_id);
     if (!found || !seller) throw notFound();
     const ground = await loadGround(ctx.db, found);
-    return forecast(ground, seller, ctx.clock.now(), await findBalance(ctx.db, found.row));
+    const balance = await findBalance(ctx.db, found.row);
+    return forecast(ground, await foreseeTax(ctx.db, ctx, seller, found), ctx.clock.now(), balance);
   },
   create: (ctx, { body }) =>
     transact(ctx, async (tx) => serializeSubscription(await giveSubscription(tx, ctx, body), ctx.config)),

@@ -1,6 +1,6 @@
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
-import { computeTotals, type OrderAggregate } from "../orders/rules.ts";
+import { computeTotals, type OrderAggregate, type OrderRow, type Share } from "../orders/rules.ts";
 import type { TaxCalculator } from "../processors/tax-calculator.ts";
 import type { Counted } from "../refunds/service.ts";
 import * as store from "./store.ts";
@@ -11,9 +11,10 @@ export const telling = "tax_reports.tell";
 /** A sale whose tax a service computed is paid: the service is told. */
 export async function reportSale(tx: Tx, ctx: Deps | Ctx, { order }: OrderAggregate): Promise<void> {
   const { given } = order.derivation.tax;
-  if (!given) return;
-  const now = ctx.clock.now();
   const { net_amount } = computeTotals(order);
+  // What a bill gives back is no sale.
+  if (!given || net_amount <= 0) return;
+  const now = ctx.clock.now();
   const { id: order_id, organization_id, tax_amount, tax_behavior } = order;
   await store.insertReport(tx, {
     id: newId(now),
@@ -29,19 +30,37 @@ export async function reportSale(tx: Tx, ctx: Deps | Ctx, { order }: OrderAggreg
   ctx.jobs.wake(tx, telling);
 }
 
+type Parts = { order: OrderRow; change: Share };
+
 /** Money of such a sale goes back, or has come back after all: the service is told of as much of its tax. */
-export async function reportRefund(tx: Tx, ctx: Deps | Ctx, { refund, order, change }: Counted): Promise<void> {
+export const reportRefund = (tx: Tx, ctx: Deps | Ctx, { refund, ...parts }: Counted): Promise<void> =>
+  reportReturn(tx, ctx, parts, { refund_id: refund.id });
+
+/** A dispute of such a sale is lost: what the bank has taken has gone back, as far as that was not told already. */
+export async function reportDispute(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { order, change }: Parts,
+  dispute_id: string,
+): Promise<void> {
+  const { net_amount } = computeTotals(order);
+  const amount = Math.min(change.amount, net_amount - order.refunded_amount);
+  const tax_amount = Math.min(change.tax_amount, order.tax_amount - order.refunded_tax_amount);
+  if (amount + tax_amount > 0) await reportReturn(tx, ctx, { order, change: { amount, tax_amount } }, { dispute_id });
+}
+
+async function reportReturn(tx: Tx, ctx: Deps | Ctx, { order, change }: Parts, cause: store.Cause): Promise<void> {
   if (!order.derivation.tax.given || !(await store.findSale(tx, { ...order, order_id: order.id }))) return;
   const isBack = change.amount + change.tax_amount < 0;
   const now = ctx.clock.now();
   const amount = order.tax_behavior === "inclusive" ? change.amount + change.tax_amount : change.amount;
   await store.insertReport(tx, {
+    ...cause,
     id: newId(now),
     organization_id: order.organization_id,
     created_at: now,
     kind: isBack ? "undo" : "refund",
     order_id: order.id,
-    refund_id: refund.id,
     amount: isBack ? 0 - amount : amount,
     tax_amount: isBack ? 0 - change.tax_amount : change.tax_amount,
     due_at: now,
@@ -64,16 +83,17 @@ async function tell(deps: Deps, calculator: TaxCalculator, row: store.ReportRow)
     const { id, line_id } = await calculator.report(row.calculation_id ?? "", row.order_id);
     return store.markTold(db, row, { processor_id: id, line_id });
   }
-  const { organization_id, refund_id, kind } = row;
-  const about =
-    kind === "refund" ? await store.findSale(db, row) : await store.findReturn(db, organization_id, refund_id ?? "");
+  const { organization_id, refund_id, dispute_id, kind } = row;
+  const cause = dispute_id === null ? { refund_id: refund_id ?? "" } : { dispute_id };
+  const reference = dispute_id ?? `${refund_id}`;
+  const about = kind === "refund" ? await store.findSale(db, row) : await store.findReturn(db, organization_id, cause);
   if (!about) throw new Error(`The tax report ${row.id} is about none.`);
   const { processor_id, line_id } = await tell(deps, calculator, about);
   const id = processor_id ?? "";
   return store.markTold(db, row, {
     processor_id:
       kind === "refund"
-        ? await calculator.reverse({ id, line_id: line_id ?? "" }, row, `${refund_id}`)
-        : await calculator.undo(id, `${refund_id}_undone`),
+        ? await calculator.reverse({ id, line_id: line_id ?? "" }, row, reference)
+        : await calculator.undo(id, `${reference}_undone`),
   });
 }

@@ -24,9 +24,19 @@ export const findSale = (
   { organization_id, order_id }: Pick<ReportRow, "organization_id" | "order_id">,
 ) => find(db, organization_id, and(eq(taxReports.order_id, order_id), eq(taxReports.kind, "sale")));
 
+/** By what money goes back. */
+export type Cause = { refund_id: string } | { dispute_id: string };
+
 /** The report that something went back; undefined where there is none. */
-export const findReturn = (db: Database, organization_id: string, refund_id: string) =>
-  find(db, organization_id, and(eq(taxReports.refund_id, refund_id), eq(taxReports.kind, "refund")));
+export const findReturn = (db: Database, organization_id: string, cause: Cause) =>
+  find(
+    db,
+    organization_id,
+    and(
+      "refund_id" in cause ? eq(taxReports.refund_id, cause.refund_id) : eq(taxReports.dispute_id, cause.dispute_id),
+      eq(taxReports.kind, "refund"),
+    ),
+  );
 
 /** Take a report, if it is due. It is put off first, so that no other server works on it at the same time. */
 export async function takeDueReport(db: Database, key: RowKey, now: Date, again: Date): Promise<ReportRow | undefined> {

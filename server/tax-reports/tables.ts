@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { index, integer, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { disputes } from "../disputes/tables.ts";
 import { instant, ownedKey, references } from "../lib/columns.ts";
 import { orders } from "../orders/tables.ts";
 import { owned } from "../organizations/tables.ts";
@@ -15,8 +16,9 @@ export const taxReports = pgTable(
     ...owned(),
     kind: text().$type<"sale" | "refund" | "undo">().notNull(),
     order_id: uuid().notNull(),
-    /** Null of a sale. */
+    /** What goes back by: of all but a sale, one of these two. */
     refund_id: uuid(),
+    dispute_id: uuid(),
     /** Of a sale: the service's calculation that it was charged by. */
     calculation_id: text(),
     /** As the service counts it: with the tax, where the price holds it. */
@@ -33,9 +35,11 @@ export const taxReports = pgTable(
     ownedKey(table.id),
     references(table.order_id, orders),
     references(table.refund_id, refunds),
+    references(table.dispute_id, disputes),
     // Each is told once, however often it is heard of.
     uniqueIndex("tax_reports_of_sale").on(table.organization_id, table.order_id).where(sql`${table.kind} = 'sale'`),
     uniqueIndex("tax_reports_of_refund").on(table.organization_id, table.refund_id, table.kind),
+    uniqueIndex("tax_reports_of_dispute").on(table.organization_id, table.dispute_id, table.kind),
     index("tax_reports_due").on(table.organization_id, table.due_at).where(sql`${table.due_at} is not null`),
   ],
 );

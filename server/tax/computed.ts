@@ -5,7 +5,7 @@ import type { Quote } from "../../shared/pricing.ts";
 import type { TaxTreatment } from "../../shared/tax.ts";
 import { serverClock } from "../lib/clock.ts";
 import type { Deps } from "../lib/context.ts";
-import type { TaxCalculator, TaxRequest } from "../processors/tax-calculator.ts";
+import { type TaxCalculator, TaxError, type TaxRequest } from "../processors/tax-calculator.ts";
 import { behaviorOf, type TaxedSeller, type TaxFacts, taxationOf } from "./rules.ts";
 
 /** Who buys where, at which price; what it comes to before tax, and how it is taxed so far. */
@@ -16,21 +16,25 @@ export type Sale = Pick<TaxFacts, "tax_id" | "is_business" | "price_tax_behavior
 };
 type Seller = { country: string | null; default_tax_behavior: TaxFacts["default_tax_behavior"] };
 
-/** What a service is to be asked, and the same as one value to compare. */
-export type Wanted = { request: TaxRequest; basis: string };
+/**
+ * What a service is to be asked, and the same as one value to compare. What is given back by a bill is asked for as what is sold,
+ * and counts the other way.
+ */
+export type Wanted = { request: TaxRequest; basis: string; isCredit: boolean };
 /** What it answered. */
 export type Computed = { basis: string; treatment: TaxTreatment };
 
-/** What a service is to be asked about a sale; null where nothing is to be paid, or nobody knows where the buyer is. */
+/** What a service is to be asked about a sale; null where it is about nothing, or nobody knows where the buyer is. */
 export function planRequest(sale: Sale, seller: Seller, at: Date): Wanted | null {
   const { address, tax_id, quote } = sale;
   const amount = quote.subtotal_amount - quote.discount_amount;
-  if (!address || amount <= 0) return null;
+  if (!address || amount === 0) return null;
+  const isCredit = amount < 0;
   const behavior = behaviorOf({ ...seller, ...sale, seller_country: seller.country });
   const request: TaxRequest = {
     currency: quote.currency,
     behavior,
-    amount,
+    amount: isCredit ? 0 - amount : amount,
     address,
     tax_id: tax_id && [tax_id[0], tax_id[1] as TaxIdFormat],
     at,
@@ -38,7 +42,7 @@ export function planRequest(sale: Sale, seller: Seller, at: Date): Wanted | null
   const { country, state, line1, line2, city, postal_code } = address;
   const where = [country, state, line1, line2, city, postal_code];
   const asked = [quote.currency, behavior, amount, where, tax_id, at.toISOString().slice(0, 10)];
-  return { request, basis: createHash("sha256").update(JSON.stringify(asked)).digest("base64url") };
+  return { request, isCredit, basis: createHash("sha256").update(JSON.stringify(asked)).digest("base64url") };
 }
 
 /** How a sale is taxed as far as a service has been asked: what stands or was just answered, where it is of this very sale. */
@@ -65,9 +69,28 @@ export function openTaxation(
   return (sale) => treatmentOf(sale, taxed.seller, now, computed);
 }
 
-/** Ask the service; no transaction is open. */
-export async function computeTax(calculator: TaxCalculator, { request, basis }: Wanted): Promise<Computed> {
+async function computeTax(calculator: TaxCalculator, { request, basis, isCredit }: Wanted): Promise<Computed> {
   const { id, treatment, rates } = await calculator.calculate(request);
-  const amounts = rates.map(({ taxable_amount, tax_amount }) => ({ taxable_amount, amount: tax_amount }));
+  const signed = (amount: number): number => (isCredit ? 0 - amount : amount);
+  const amounts = rates.map(({ taxable_amount, tax_amount }) => ({
+    taxable_amount: signed(taxable_amount),
+    amount: signed(tax_amount),
+  }));
   return { basis, treatment: { ...treatment, given: { calculation_id: id, basis, rates: amounts } } };
+}
+
+/** Ask the service about something that is sold; undefined where it does not say. No transaction is open. */
+export async function askTax(
+  { taxCalculator, log }: Pick<Deps, "taxCalculator" | "log">,
+  wanted: Wanted,
+  { what, ...about }: { what: string } & Record<string, string>,
+): Promise<Computed | undefined> {
+  if (!taxCalculator) throw new Error("No service computes tax.");
+  try {
+    return await computeTax(taxCalculator, wanted);
+  } catch (error) {
+    if (!(error instanceof TaxError)) throw error;
+    log.warn({ err: error, ...about }, `The tax of ${what} was not computed.`);
+    return undefined;
+  }
 }
