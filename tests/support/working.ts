@@ -1,5 +1,5 @@
 /**
- * The worker of a server in a process of its own, which answers no requests: `node working.ts DATABASE_URL`. It says when it
+ * The worker of a server in a process of its own, which answers no requests: `node working.ts DATABASE_URL FOLDER [SMTP_URL]`. It says when it
  * is ready, works once it reads a line, and ends with whoever started it. Its clock is the system's; sellers have their own.
  */
 import "../../shared/walls.ts";
@@ -14,9 +14,10 @@ import { reactions } from "../../server/reactions.ts";
 import { openStorage } from "../../server/storage/open.ts";
 import { startWorker } from "../../server/worker.ts";
 
-const [DATABASE_URL = "", FLOE_FILES_DIR = ""] = process.argv.slice(2);
+const [DATABASE_URL = "", FLOE_FILES_DIR = "", SMTP_URL] = process.argv.slice(2);
+const FLOE_SECRET = "a secret for tests, long enough to be one";
 const config = completeConfig(
-  readSettings({ DATABASE_URL, FLOE_FILES_DIR, FLOE_SECRET: "a secret for tests, long enough to be one" }, {}),
+  readSettings({ DATABASE_URL, FLOE_FILES_DIR, FLOE_SECRET, ...(SMTP_URL ? { SMTP_URL } : {}) }, {}),
 );
 const { db } = await openPostgres(DATABASE_URL);
 const processors = await openProcessors(config, db, systemClock);
