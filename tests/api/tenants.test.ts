@@ -195,6 +195,7 @@ const literals: Record<string, () => string> = {
   uuid: () => `'${newId()}'`,
   text: () => `'${newId()}'`,
   jsonb: () => "'{}'",
+  "text[]": () => "'{}'",
   boolean: () => "false",
   integer: () => "1",
   bigint: () => "1",
