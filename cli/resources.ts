@@ -190,6 +190,20 @@ export const looks: Record<string, Look | false> = {
       ],
     },
   },
+  events: {
+    summary: "What your customers use",
+    noun: "event",
+    columns: ["timestamp:date", "name:name", "customer.email", "external_customer_id", "id:key"],
+    names: { ingest: false },
+    columnsOf: { names: ["name:name", "source", "occurrences", "first_seen:date", "last_seen:date"] },
+    examples: { list: ["floe events list --name completion --customer-id ada@example.com"] },
+  },
+  customerMeters: {
+    name: "customer-meters",
+    summary: "What each customer has used",
+    noun: "customer meter",
+    columns: ["customer.email:name", "meter.name", "consumed_units", "balance", "modified_at:date", "id:key"],
+  },
   files: {
     summary: "What buyers download, and pictures",
     noun: "file",

@@ -83,6 +83,7 @@ const Settings = z.object({
     z.string().refine((text) => items(text).every(isProxy), "must be addresses or ranges, as 10.0.0.0/8, by commas"),
   ),
   FLOE_REQUESTS_PER_MINUTE: optional(z.coerce.number().int().min(0)),
+  FLOE_EVENTS_KEPT_MONTHS: optional(z.coerce.number().int().min(1)),
   FLOE_MEDIA_URL: optional(url),
   FLOE_FILES_DIR: optional(z.string()),
   S3_BUCKET: optional(z.string()),

@@ -4,8 +4,9 @@ import { dropProduct } from "./checkout-links/store.ts";
 import { reopenCheckout, showIntent, succeedCheckout } from "./checkouts/reactions.ts";
 import { moveToUser } from "./checkouts/store.ts";
 import { customFieldDeleted } from "./custom-fields/service.ts";
-import { customerDeleted, mergeCustomers } from "./customers/service.ts";
+import { customerDeleted, customerNamed, mergeCustomers } from "./customers/service.ts";
 import { hearDispute } from "./disputes/service.ts";
+import { callWaiting } from "./events/service.ts";
 import { reprintOrder } from "./invoices/service.ts";
 import type { Reactions } from "./lib/context.ts";
 import { answer } from "./lib/reactions.ts";
@@ -31,6 +32,7 @@ export const reactions: Reactions = new Map([
   answer(paymentFailed, reopenCheckout, hearFailure),
   answer(paymentSurplus, openSurplusRefund),
   answer(customerDeleted, (tx, { clock }, customer) => forgetMethods(tx, customer, clock.now()), endOfCustomer),
+  answer(customerNamed, callWaiting),
   answer(refundTold, hearRefund),
   answer(refundCounted, reportRefund),
   answer(disputeTold, hearDispute),

@@ -7,6 +7,8 @@ import { customerSessionCleaning } from "./customer-sessions/jobs.ts";
 import { tallySweep } from "./customers/jobs.ts";
 import { redemptionCount } from "./discounts/jobs.ts";
 import { disputeFollowing } from "./disputes/jobs.ts";
+import { attaching, nameTally } from "./events/jobs.ts";
+import { partKeeping } from "./events/parts.ts";
 import { fileSweeps } from "./files/jobs.ts";
 import { idempotencyCleaning } from "./http/idempotency.ts";
 import { exportCollecting, invoicePrinting } from "./invoices/jobs.ts";
@@ -16,6 +18,7 @@ import { reviveDeadLetters } from "./lib/due.ts";
 import { mailCleaning, mailDelivery, warnOfUnsentMail } from "./lib/mail.ts";
 import { failureCleaning, type RowSweep, type Sweep, startSweep } from "./lib/sweeps.ts";
 import { metricSums } from "./metrics/jobs.ts";
+import { recounting } from "./meters/jobs.ts";
 import { freeSettlement } from "./orders/jobs.ts";
 import { renameAnswers as renameOrderAnswers } from "./orders/store.ts";
 import { paymentReconciliation, setupReconciliation } from "./payments/jobs.ts";
@@ -47,6 +50,8 @@ export const dueWork: readonly Sweep[] = [
   subscriptionReminding,
   exportCollecting,
   invoicePrinting,
+  recounting,
+  attaching,
   answerMoves([renameOrderAnswers, renameCheckoutAnswers]),
 ];
 
@@ -69,6 +74,8 @@ export const cleaning: readonly Sweep[] = [
   snapshotRelease,
   tallySweep,
   metricSums,
+  nameTally,
+  partKeeping,
   customerSessionCleaning,
   redemptionCount,
   failureCleaning,

@@ -31,6 +31,11 @@ export type Operation = {
   external?: true;
   /** What it is called in the audit log, where that does not follow from its name. */
   audit?: `${string}.${string}`;
+  /**
+   * True where many small things come in one body: it may have a value for fewer bytes, and leaves no entry in the audit log,
+   * as what comes in stays there to be read.
+   */
+  bulk?: true;
   /** The question the command line asks before it goes ahead. */
   confirm?: string;
 };

@@ -11,6 +11,7 @@ const domains = [
   "customers",
   "customer-sessions",
   "meters",
+  "events",
   "custom-fields",
   "benefits",
   "products",
@@ -35,6 +36,8 @@ const rooms = /^(tables|rules|store|service|jobs|serialize|reactions)$/;
 const own_rooms: Record<string, RegExp> = {
   webhooks: /^messages$/,
   customers: /^tax-ids$/,
+  meters: /^(matching|counting)$/,
+  events: /^(ingest|lists|parts)$/,
   products: /^(price-rules|lines)$/,
   orders: /^balances$/,
   tax: /^(computed|rates|registrations|territories)$/,
@@ -52,6 +55,7 @@ const own_rooms: Record<string, RegExp> = {
 const reads: Record<string, string> = {
   "server/files/store.ts → server/sandbox/tables.ts": "the bytes that a snapshot needs stay",
   "server/meters/store.ts → server/benefits/tables.ts": "a meter that is used is not archived",
+  "server/meters/store.ts → server/events/tables.ts": "a meter counts what came before it",
   "server/meters/store.ts → server/products/tables.ts": "a meter that is used is not archived",
   "server/discounts/store.ts → server/orders/tables.ts": "what was given back in full is not taken any more",
   "server/payments/store.ts → server/subscriptions/tables.ts":

@@ -86,9 +86,12 @@ export const readFlag = ({ entry, short }: Flag, text: string, standard: Standar
   short ? readShort(short, text, standard) : { [entry.name]: named(readValue(entry, text), entry.refers) };
 
 /** Choices stand where the value does, unless that would push the descriptions off the screen. */
-const isShort = (choices: string[]): boolean => choices.join("|").length <= 45;
-const shown = (kind: Kind, choices: string[] | undefined): string =>
-  kind !== "list" && choices && isShort(choices) ? `<${choices.join("|")}>` : placeholders[kind];
+const isShort = (flag: string, choices: string[]): boolean => {
+  const { length } = choices.join("|");
+  return length <= 45 && flag.length + length <= 53;
+};
+const shown = (flag: string, kind: Kind, choices: string[] | undefined): string =>
+  kind !== "list" && choices && isShort(flag, choices) ? `<${choices.join("|")}>` : placeholders[kind];
 
 /** What is said of a field wherever it is asked for. */
 const about = ({ kind, description, refers }: FlagEntry): string =>
@@ -104,7 +107,7 @@ const valuesOf = (choices: string[]): string =>
 /** What help says of a flag. */
 const helpOf = (entry: FlagEntry): string => {
   const { kind, choices, required, shorts, nullable } = entry;
-  const isTold = choices && (kind === "list" || !isShort(choices));
+  const isTold = choices && (kind === "list" || !isShort(flag, choices));
   return [
     about(entry),
     isTold && `${kind === "list" ? "Of" : "One of"}: ${valuesOf(choices)}.`,
@@ -119,7 +122,7 @@ function addShort(command: Command, short: Shorthand, heading: string): void {
   const { flag, kind = "text", choices, of } = short;
   const description = of ? `${of.join(", ")}: ${short.description}` : short.description;
   const option = new Option(
-    `--${flag} ${short.placeholder ? `<${short.placeholder}>` : shown(kind, choices)}`,
+    `--${flag} ${short.placeholder ? `<${short.placeholder}>` : shown(flag, kind, choices)}`,
     description,
   ).helpGroup(heading);
   option.argParser((text: string, before: string[] | undefined) => {

@@ -1,6 +1,6 @@
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
 import type { CustomerRow } from "../customers/rules.ts";
-import { emitCustomer } from "../customers/service.ts";
+import { emitCustomer, tellNamed } from "../customers/service.ts";
 import { findOthers, insertCustomer, lockCustomer, lockCustomerByEmail, updateCustomer } from "../customers/store.ts";
 import type { customers } from "../customers/tables.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
@@ -51,6 +51,7 @@ export async function findOrCreateCustomer(
     if (Object.keys(changes).length === 0) return { customer: known, isNew: false };
     const changed = await updateCustomer(tx, known, { ...changes, modified_at: now });
     await emitCustomer(tx, ctx, "customer.updated", changed);
+    if (changes.external_id) await tellNamed(tx, ctx, changed);
     return { customer: changed, isNew: false };
   }
   if (!row.customer_email) throw invalid(fault(["customer_email"], "Field required", "missing"));
@@ -70,6 +71,7 @@ export async function findOrCreateCustomer(
   // Another sale to the same address was faster: its customer is this one's too.
   if (!made) return findOrCreateCustomer(tx, ctx, row);
   await emitCustomer(tx, ctx, "customer.created", made);
+  await tellNamed(tx, ctx, made);
   return { customer: made, isNew: true };
 }
 

@@ -26,6 +26,14 @@ import * as store from "./store.ts";
 
 /** A customer is gone; what was kept for them to be used later is not used any more. */
 export const customerDeleted = defineSignal<CustomerRow>("customer.deleted");
+/** A customer has got an external id, which others may have used before there was anybody who has it. */
+export const customerNamed = defineSignal<CustomerRow & { external_id: string }>("customer.named");
+
+/** Say that a customer has got an external id, if they have one. */
+export async function tellNamed(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Promise<void> {
+  const { external_id } = row;
+  if (external_id !== null) await signal(tx, ctx, customerNamed, { ...row, external_id });
+}
 
 const tries_max = 3;
 
@@ -93,6 +101,7 @@ const change = (ctx: Ctx, key: store.CustomerKey, body: Partial<z.output<typeof 
     const same = Object.keys(patch).length === 0;
     const changed = same ? row : await store.updateCustomer(tx, row, { ...patch, modified_at: ctx.clock.now() });
     await emitCustomer(tx, ctx, "customer.updated", changed);
+    if (patch.external_id) await tellNamed(tx, ctx, changed);
     return customerOut(changed);
   });
 
@@ -163,6 +172,7 @@ export const customerService: Omit<Service<typeof customers, Ctx>, CardOperation
       const row = await store.insertCustomer(tx, values);
       if (!row) throw new store.Taken();
       await emitCustomer(tx, ctx, "customer.created", row);
+      await tellNamed(tx, ctx, row);
       return customerOut(row);
     }),
   async export(ctx) {
@@ -205,5 +215,6 @@ export async function mergeCustomers(
     if (await store.findCustomer(tx, row.organization_id, { external_id: to })) continue;
     const moved = await store.updateCustomer(tx, row, { external_id: to, modified_at: ctx.clock.now() });
     await emitCustomer(tx, ctx, "customer.updated", moved);
+    await tellNamed(tx, ctx, moved);
   }
 }

@@ -1,4 +1,5 @@
 import { and, asc, count, eq, ilike, inArray, isNull, ne, not, or, type SQL, sql } from "drizzle-orm";
+import { arraySql } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { contains, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
@@ -246,6 +247,17 @@ export async function fillDefaultMethod(
     .returning();
   return row;
 }
+
+/**
+ * Note when customers used something for the first time, of those of whom that is not known. One who is being changed is left
+ * to the next batch: nobody waits for a customer while others wait for what they hold.
+ */
+export const markFirstUse = (tx: Tx, organization_id: string, ids: readonly string[], now: Date): Promise<unknown> =>
+  tx.execute(sql`
+    update ${customers} set first_user_event_at = ${now.toISOString()}::timestamptz
+    from (select id from ${customers} where organization_id = ${organization_id}
+      and id = any(${arraySql(ids, "uuid")}) and first_user_event_at is null order by id for no key update skip locked) as first
+    where ${customers.organization_id} = ${organization_id} and ${customers.id} = first.id`);
 
 /** Delete a customer that the caller has locked: the row stays. */
 export async function deleteCustomer(

@@ -88,6 +88,8 @@ function namedIn({ headers, body, query }: Asked) {
   return {
     inHeader: text(headers["polar-organization"]),
     inBody: text(fieldOf(body, "organization_id")),
+    // Of many things in one body, each says whose it is.
+    inFirst: text(fieldOf(fieldOf(fieldOf(body, "events"), "0"), "organization_id")),
     inQuery: inQuery === undefined ? undefined : [inQuery].flat().map((id) => text(id) ?? ""),
   };
 }
@@ -124,7 +126,7 @@ export function actorsOf(identity: Identity, asked: Asked, op: Asking): Actor[] 
   const as = (found: Membership) => speakFor(found.organization_id, found.scopes, found);
   const scopesIn = (some: readonly Membership[]) => new Set(some.flatMap(({ scopes }) => [...scopes]));
 
-  const { inHeader, inBody, inQuery } = namedIn(asked);
+  const { inHeader, inFirst, inBody = inFirst, inQuery } = namedIn(asked);
   if (inHeader !== undefined) {
     const found = member(inHeader);
     if (!found) throw notFound();

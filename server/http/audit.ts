@@ -9,9 +9,9 @@ import { holds } from "../lib/unit-of-work.ts";
 type Named = { resource: string; key: string; op: Operation };
 type Input = Record<string, unknown>;
 
-/** Whether an operation leaves an entry: what a key or a signed-in person changes, not what buyers do in a checkout. */
+/** Whether an operation leaves an entry: what a key or a signed-in person changes, not what buyers do in a checkout, nor what comes in by the million. */
 export const isAudited = (op: Operation, actor: Actor): boolean =>
-  op.scopes.some((scope) => scope.endsWith(":write")) && (actor.kind === "key" || actor.kind === "user");
+  !op.bulk && op.scopes.some((scope) => scope.endsWith(":write")) && (actor.kind === "key" || actor.kind === "user");
 
 /** What an operation is called in the log: `product.created` of `products.create`, unless it names itself. */
 export function actionOf({ resource, key, op }: Named): string {

@@ -23,6 +23,10 @@ type Named = { resource: string; key: string; op: Operation };
 type FindOwners = (db: Database, organizations: readonly string[], body: object) => Promise<string[]>;
 
 declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Whether many small things come in one body. */
+    bulk?: boolean;
+  }
   interface FastifyRequest {
     /** What the client understands, by its headers. */
     client: ClientProfile;
@@ -72,6 +76,7 @@ export function mount(
       app.route({
         method: op.method,
         url: op.path,
+        config: { bulk: op.bulk ?? false },
         bodyLimit: op.scopes.length > 0 ? bytes_max : open_bytes_max,
         onRequest: async (request) => {
           const identity = await identify(request);
@@ -184,7 +189,7 @@ function readInput(op: Operation, request: FastifyRequest): Record<string, unkno
   for (const part of ["params", "query", "body"] as const) {
     const schema = op[part];
     if (!schema) continue;
-    const value = part === "body" ? (request.body ?? {}) : request[part];
+    const value = part === "body" ? (request.body ?? {}) : part === "query" ? queryOf(op, request) : request[part];
     const result = schema.safeParse(value);
     if (result.success) input[part] = result.data;
     else faults.push(...faultsOf([part === "params" ? "path" : part], result.error.issues, value));
@@ -192,3 +197,11 @@ function readInput(op: Operation, request: FastifyRequest): Record<string, unkno
   if (faults.length > 0) throw new ApiError("RequestValidationError", faults);
   return input;
 }
+
+/** What is asked for beside the body, also by the header that other APIs know for it. */
+const queryOf = ({ query }: Operation, request: FastifyRequest): object => ({
+  ...(request.query as object),
+  ...(query && "representation" in query.shape && /\breturn=representation\b/.test(String(request.headers.prefer ?? ""))
+    ? { representation: "true" }
+    : {}),
+});

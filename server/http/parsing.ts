@@ -8,7 +8,7 @@ export function parseRequests(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (request: FastifyRequest, bytes: Buffer) =>
     // SDK 1.x names JSON on calls without a body too; an empty body is none.
-    bytes.length === 0 ? undefined : readJson(bytes, request.routeOptions.bodyLimit),
+    bytes.length === 0 ? undefined : readJson(bytes, request.routeOptions.bodyLimit, request.routeOptions.config.bulk),
   );
   app.addHook("onRequest", async (request, reply) => {
     const client = profileOf(request.headers);

@@ -9,11 +9,13 @@ export const bytes_max = 10 * 1024 * 1024;
 export const depth_max = 100;
 /** For so many bytes that a route takes, a body may have one value: a list of nothing costs as much as one of something. */
 const bytes_per_value = 128;
+/** The same where many small things come in one body. */
+const bytes_per_value_in_bulk = 20;
 
 const [quote, backslash, comma, openList, closeList, openMap, closeMap] = [...Buffer.from('"\\,[]{}')];
 
 /** What is wrong with the size of a body of JSON, seen before any of it is read: how deep it is, and how many values it has. */
-function sizeFault(bytes: Buffer, route_bytes_max: number): ApiError | undefined {
+function sizeFault(bytes: Buffer, values_max: number): ApiError | undefined {
   let [depth, values, quoted] = [0, 0, false];
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at];
@@ -27,8 +29,7 @@ function sizeFault(bytes: Buffer, route_bytes_max: number): ApiError | undefined
       values++;
       if (depth > depth_max) return unreadable(`The body is nested more than ${depth_max} deep.`, "json_too_deep");
     } else if (byte === closeList || byte === closeMap) depth--;
-    if (values * bytes_per_value > route_bytes_max)
-      return new ApiError("RequestBodyTooLarge", `The body has more than ${values - 1} values.`);
+    if (values > values_max) return new ApiError("RequestBodyTooLarge", `The body has more than ${values - 1} values.`);
   }
   return undefined;
 }
@@ -46,8 +47,8 @@ const suspicious = /\\u|__proto__/;
  * Reads a body of JSON that may have so many bytes, or says what is wrong with it. Nothing is parsed before its size is known
  * to be bearable, and what is found is a few faults, however many there are.
  */
-export function readJson(bytes: Buffer, route_bytes_max: number): unknown {
-  const fault = sizeFault(bytes, route_bytes_max);
+export function readJson(bytes: Buffer, route_bytes_max: number, bulk = false): unknown {
+  const fault = sizeFault(bytes, route_bytes_max / (bulk ? bytes_per_value_in_bulk : bytes_per_value));
   if (fault) throw fault;
   if (!isUtf8(bytes)) throw unreadable("The body is not well-formed UTF-8.");
   const text = bytes.toString("utf8");

@@ -11,6 +11,12 @@ export function newId(at: Date): string {
   return v7({ msecs: at.getTime(), seq: sequence });
 }
 
+/** What no id of a time is before. */
+export const firstIdAt = (at: Date): string => {
+  const digits = Math.max(0, at.getTime()).toString(16).padStart(12, "0");
+  return `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-000000000000`;
+};
+
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const token_random_length = 37;
 const token_checksum_length = 6;

@@ -10,16 +10,37 @@ type Update = z.output<typeof MeterUpdate>;
 /** A meter as it is answered. */
 export const meterOut = (row: MeterRow): Meter => row;
 
+/** What one who counts adds to what a customer has used. `units` is the number that it would be by itself. */
+export type Consumption = {
+  id: string;
+  customer_id: string;
+  meter_id: string;
+  units: string;
+  counted: number;
+  total: string;
+};
+/** A value that a meter of distinct ones has seen. */
+export type CountedValue = { customer_id: string; meter_id: string; value: unknown };
+
+/** A number of the database as JSON can have it: what is too large for that is the largest there is. */
+export const unitsOf = (units: string): number =>
+  Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, Number(units)));
+
 /** What holds a meter in use. */
 export type MeterUse = {
   /** Active prices of products on sale, and benefits that credit it. */
   priced: boolean;
   credited: boolean;
+  /** Whether it has counted an event. */
+  counted: boolean;
 };
 
-/** Every fault of an update (MTR-13), and a custom unit without its label. */
+/** Every fault of an update (MTR-11, MTR-13), and a custom unit without its label. */
 export function checkUpdate(row: MeterRow, body: Update, use: MeterUse): Fault[] {
   const faults: Fault[] = [];
+  for (const field of ["filter", "aggregation"] as const)
+    if (use.counted && body[field] !== undefined)
+      faults.push(fault([field], "The meter has counted events: what it counts stays as it is.", "forbidden"));
   if (body.is_archived && row.archived_at === null && (use.priced || use.credited)) {
     const what = use.priced ? "a price of a product" : "a benefit";
     faults.push(fault(["is_archived"], `The meter is used by ${what}. Archive that first.`, "value_error", true));
@@ -38,5 +59,7 @@ export function planUpdate(row: MeterRow, body: Update, now: Date): Partial<Mete
   const patch = changesOf(row, body, fields);
   if (is_archived !== undefined && is_archived !== (row.archived_at !== null))
     patch.archived_at = is_archived ? now : null;
+  // What came before, or while it was away, is counted then.
+  if (patch.archived_at === null || patch.filter || patch.aggregation) patch.recount_at = now;
   return Object.keys(patch).length === 0 ? {} : { ...patch, modified_at: now };
 }

@@ -1,15 +1,18 @@
+import type { CustomerMeter, customerMeters } from "../../shared/api/customer-meters.ts";
 import type { meters } from "../../shared/api/meters.ts";
 import type { Service } from "../../shared/contract.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
+import { customerOut } from "../customers/rules.ts";
 import { type Ctx, organizationOf, organizationsOf } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { checkUpdate, meterOut, planUpdate } from "./rules.ts";
+import { recounting } from "./jobs.ts";
+import { checkUpdate, meterOut, planUpdate, unitsOf } from "./rules.ts";
 import * as store from "./store.ts";
 
-/** The meters of the API. */
-export const meterService: Service<typeof meters, Ctx> = {
+/** The meters of the API; what they have counted is answered by the domain that has the events. */
+export const meterService: Omit<Service<typeof meters, Ctx>, "quantities"> = {
   async list(ctx, { query }) {
     const { items, total } = await store.listMeters(ctx.db, organizationsOf(ctx), query);
     return pageOf(items.map(meterOut), total, query);
@@ -24,16 +27,53 @@ export const meterService: Service<typeof meters, Ctx> = {
       const { organization_id: _, custom_label = null, custom_multiplier = null, ...given } = body;
       const values = { ...given, custom_label, custom_multiplier };
       const owned = { id: newId(ctx.clock.now()), organization_id: organizationOf(ctx), created_at: ctx.clock.now() };
-      return meterOut(await store.insertMeter(tx, { ...values, ...owned }));
+      // Events that came before are counted, too, though never billed (MTR-12).
+      const recount_at = (await store.hasIngested(tx, owned.organization_id)) ? ctx.clock.now() : null;
+      if (recount_at) ctx.jobs.wake(tx, recounting.name);
+      return meterOut(await store.insertMeter(tx, { ...values, ...owned, recount_at }));
     }),
   update: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {
+      const isRemade = body.filter !== undefined || body.aggregation !== undefined;
+      // Nobody counts by what it was once it is something else.
+      if (isRemade || body.is_archived !== undefined) await store.haltCounting(tx, organizationOf(ctx));
       const row = await store.lockMeter(tx, organizationOf(ctx), params.id);
       if (!row) throw notFound();
-      const use = body.is_archived ? await store.usesOf(tx, row) : { priced: false, credited: false };
+      const counted = isRemade && (row.first_counted_at !== null || (await store.hasEvents(tx, row)));
+      const holders = body.is_archived ? await store.usesOf(tx, row) : { priced: false, credited: false };
+      const use = { ...holders, counted };
       const faults = checkUpdate(row, body, use);
       if (faults.length > 0) throw invalid(...faults);
       const patch = planUpdate(row, body, ctx.clock.now());
+      if (patch.recount_at) ctx.jobs.wake(tx, recounting.name);
       return meterOut(Object.keys(patch).length === 0 ? row : await store.updateMeter(tx, row, patch));
     }),
+};
+
+type Use = NonNullable<Awaited<ReturnType<typeof store.findUse>>>;
+/** What a customer has used, as it is answered. Nothing is credited yet. */
+function customerMeterOut({ use, customer, meter }: Use): CustomerMeter {
+  const consumed_units = unitsOf(use.consumed_units);
+  const balance = consumed_units === 0 ? 0 : -consumed_units;
+  return {
+    ...use,
+    consumed_units,
+    credited_units: 0,
+    balance,
+    customer: customerOut(customer),
+    meter: meterOut(meter),
+  };
+}
+
+/** The customer meters of the API. */
+export const customerMeterService: Service<typeof customerMeters, Ctx> = {
+  async list(ctx, { query }) {
+    const { items, total } = await store.listUses(ctx.db, organizationsOf(ctx), query);
+    return pageOf(items.map(customerMeterOut), total, query);
+  },
+  async get(ctx, { params }) {
+    const found = await store.findUse(ctx.db, { organization_id: organizationOf(ctx), id: params.id });
+    if (!found) throw notFound();
+    return customerMeterOut(found);
+  },
 };

@@ -1,11 +1,24 @@
-import { and, eq, ilike, inArray, isNotNull, isNull, sql } from "drizzle-orm";
+import { and, count, eq, ilike, inArray, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
 import { benefits } from "../benefits/tables.ts";
+import { customers } from "../customers/tables.ts";
+import { usageEvents } from "../events/tables.ts";
+import { arraySql } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { contains, listRows, metadataMatches, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
+import {
+  among,
+  contains,
+  listRows,
+  metadataMatches,
+  offsetOf,
+  ofOrganizations,
+  orderBy,
+  type Paging,
+} from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { productPrices, products } from "../products/tables.ts";
-import type { MeterRow, MeterUse } from "./rules.ts";
-import { meters } from "./tables.ts";
+import { aggregateSql, digestSql, filterSql, measureSql } from "./matching.ts";
+import type { Consumption, CountedValue, MeterRow, MeterUse } from "./rules.ts";
+import { customerMeters, customerMeterValues, meters } from "./tables.ts";
 
 type Filter = Paging & {
   query?: string | undefined;
@@ -55,7 +68,7 @@ export async function lockMeter(tx: Tx, organization_id: string, id: string): Pr
 }
 
 /** What keeps a meter from being archived (MTR-13). */
-export async function usesOf(tx: Tx, { id, organization_id }: MeterRow): Promise<MeterUse> {
+export async function usesOf(tx: Tx, { id, organization_id }: MeterRow): Promise<Omit<MeterUse, "counted">> {
   const [price] = await tx
     .select({ id: productPrices.id })
     .from(productPrices)
@@ -95,5 +108,213 @@ export async function insertMeter(tx: Tx, values: typeof meters.$inferInsert): P
 export async function updateMeter(tx: Tx, key: RowKey, patch: Partial<MeterRow>): Promise<MeterRow> {
   const [row] = await tx.update(meters).set(patch).where(matchKey(meters, key)).returning();
   if (!row) throw new Error(`The meter ${key.id} is gone.`);
+  return row;
+}
+
+/** Keeps the numbers of these locks apart from those of others. */
+const fence_class = 13;
+const fenceOf = (organization_id: string): SQL => sql`${fence_class}::int, hashtext(${organization_id})`;
+
+/**
+ * Keep what an organization's meters count as it is until the transaction ends, as all who count do side by side. What is read
+ * afterwards is what whoever changed it has left.
+ */
+export const keepCounting = (tx: Tx, organization_id: string): Promise<unknown> =>
+  tx.execute(sql`select pg_advisory_xact_lock_shared(${fenceOf(organization_id)})`);
+
+/** Wait until nobody counts for an organization, and keep others from counting until the transaction ends. */
+export const haltCounting = (tx: Tx, organization_id: string): Promise<unknown> =>
+  tx.execute(sql`select pg_advisory_xact_lock(${fenceOf(organization_id)})`);
+
+/** The meters that count, in no order. */
+export const findCounting = (tx: Tx, organization_id: string): Promise<MeterRow[]> =>
+  tx
+    .select()
+    .from(meters)
+    .where(and(eq(meters.organization_id, organization_id), isNull(meters.archived_at)));
+
+/** Note of meters that they have counted something. */
+export const markCounted = (tx: Tx, organization_id: string, ids: readonly string[], now: Date): Promise<unknown> =>
+  tx
+    .update(meters)
+    .set({ first_counted_at: now })
+    .where(
+      and(eq(meters.organization_id, organization_id), inArray(meters.id, [...ids]), isNull(meters.first_counted_at)),
+    );
+
+const kept = customerMeters;
+const added = (column: string): SQL => sql.raw(`excluded.${column}`);
+/** What a customer has consumed, from what it was and what is added, by how the meter makes a number of it. */
+const changed: Record<"sum" | "max" | "min" | "avg", SQL> = {
+  sum: sql`${kept.consumed_units} + ${added("consumed_units")}`,
+  max: sql`case when ${added("counted")} = 0 then ${kept.consumed_units} when ${kept.counted} = 0
+    then ${added("consumed_units")} else greatest(${kept.consumed_units}, ${added("consumed_units")}) end`,
+  min: sql`case when ${added("counted")} = 0 then ${kept.consumed_units} when ${kept.counted} = 0
+    then ${added("consumed_units")} else least(${kept.consumed_units}, ${added("consumed_units")}) end`,
+  avg: sql`coalesce((${kept.total} + ${added("total")}) / nullif(${kept.counted} + ${added("counted")}, 0), 0)`,
+};
+
+/**
+ * Add what was used to what customers have used, of meters that all make a number of it in the same way. The rows are locked in
+ * the order of customers and meters, so that two who count wait for each other in one direction.
+ */
+export async function addConsumption(
+  tx: Tx,
+  organization_id: string,
+  how: keyof typeof changed,
+  rows: readonly Consumption[],
+  now: Date,
+): Promise<void> {
+  if (rows.length === 0) return;
+  const column = <K extends keyof Consumption>(key: K) => rows.map((row) => row[key]);
+  const at = sql`${now.toISOString()}::timestamptz`;
+  await tx.execute(sql`
+    insert into ${customerMeters}
+      (organization_id, id, customer_id, meter_id, created_at, modified_at, consumed_units, counted, total)
+    select ${organization_id}, used.id, used.customer_id, used.meter_id, ${at}, ${at},
+      ${how === "avg" ? sql`coalesce(used.total / nullif(used.counted, 0), 0)` : sql`used.units`}, used.counted, used.total
+    from unnest(${arraySql(column("id"), "uuid")}, ${arraySql(column("customer_id"), "uuid")},
+      ${arraySql(column("meter_id"), "uuid")}, ${arraySql(column("units"), "numeric")},
+      ${arraySql(column("counted"), "bigint")}, ${arraySql(column("total"), "numeric")})
+      as used (id, customer_id, meter_id, units, counted, total)
+    order by used.customer_id, used.meter_id
+    on conflict (organization_id, customer_id, meter_id) do update set
+      modified_at = excluded.modified_at, consumed_units = ${changed[how]},
+      counted = ${kept.counted} + excluded.counted, total = ${kept.total} + excluded.total`);
+}
+
+/** Note values that meters have seen of customers; answers how many each had not seen before. */
+export async function addValues(
+  tx: Tx,
+  organization_id: string,
+  values: readonly CountedValue[],
+): Promise<{ customer_id: string; meter_id: string; count: number }[]> {
+  const made = tx.$with("made", {}).as(sql`
+    insert into ${customerMeterValues} (organization_id, meter_id, customer_id, value)
+    select distinct ${organization_id}, used.meter_id, used.customer_id, ${digestSql(sql`used.value`)} as digest
+    from unnest(${arraySql(
+      values.map(({ meter_id }) => meter_id),
+      "uuid",
+    )}, ${arraySql(
+      values.map(({ customer_id }) => customer_id),
+      "uuid",
+    )}, ${arraySql(
+      values.map(({ value }) => JSON.stringify(value)),
+      "jsonb",
+    )}) as used (meter_id, customer_id, value)
+    order by 2, 3, 4
+    on conflict do nothing returning meter_id, customer_id`);
+  return tx
+    .with(made)
+    .select({
+      customer_id: sql<string>`made.customer_id`,
+      meter_id: sql<string>`made.meter_id`,
+      count: sql`count(*)`.mapWith(Number),
+    })
+    .from(sql`made`)
+    .groupBy(sql`made.customer_id, made.meter_id`);
+}
+
+/** That an event is one of use that a meter counts. */
+const countedBy = ({ organization_id, filter }: MeterRow): SQL | undefined =>
+  and(eq(usageEvents.organization_id, organization_id), eq(usageEvents.source, "user"), filterSql(usageEvents, filter));
+
+/** Whether there is an event that a meter counts, whosever it is. */
+export async function hasEvents(db: Database, meter: MeterRow): Promise<boolean> {
+  const [row] = await db.select({ id: usageEvents.id }).from(usageEvents).where(countedBy(meter)).limit(1);
+  return row !== undefined;
+}
+
+/** Whether an organization has ever ingested anything. */
+export async function hasIngested(db: Database, organization_id: string): Promise<boolean> {
+  const [row] = await db
+    .select({ id: usageEvents.id })
+    .from(usageEvents)
+    .where(eq(usageEvents.organization_id, organization_id))
+    .limit(1);
+  return row !== undefined;
+}
+
+/**
+ * Compute what all customers have used of what a meter counts from the events themselves. The caller has halted the counting.
+ */
+export async function recount(tx: Tx, meter: MeterRow, now: Date): Promise<void> {
+  const { organization_id, id, aggregation } = meter;
+  const { func } = aggregation;
+  const measure = measureSql(usageEvents, meter);
+  const at = sql`${now.toISOString()}::timestamptz`;
+  const theirs = and(countedBy(meter), isNotNull(usageEvents.customer_id));
+  await tx
+    .delete(customerMeterValues)
+    .where(and(eq(customerMeterValues.organization_id, organization_id), eq(customerMeterValues.meter_id, id)));
+  if (func === "unique")
+    await tx.execute(sql`
+      insert into ${customerMeterValues} (organization_id, meter_id, customer_id, value)
+      select distinct ${organization_id}, ${id}::uuid, ${usageEvents.customer_id}, ${digestSql(measure)}
+      from ${usageEvents} where ${theirs} and ${measure} is not null`);
+  const total = func === "unique" ? sql`0` : sql`coalesce(sum(${measure}), 0)`;
+  await tx.execute(sql`
+    insert into ${customerMeters}
+      (organization_id, id, customer_id, meter_id, created_at, modified_at, consumed_units, counted, total)
+    select ${organization_id}, gen_random_uuid(), ${usageEvents.customer_id}, ${id}::uuid, ${at}, ${at},
+      ${aggregateSql(func, measure)}, count(${measure}), ${total}
+    from ${usageEvents} where ${theirs} group by ${usageEvents.customer_id} order by ${usageEvents.customer_id}
+    on conflict (organization_id, customer_id, meter_id) do update set modified_at = excluded.modified_at,
+      consumed_units = excluded.consumed_units, counted = excluded.counted, total = excluded.total`);
+}
+
+type UseFilter = Paging & {
+  customer_id?: string[] | undefined;
+  external_customer_id?: string[] | undefined;
+  meter_id?: string[] | undefined;
+  sorting: readonly string[];
+};
+const balance = sql`(- ${customerMeters.consumed_units})`;
+const sortableUse = {
+  created_at: customerMeters.created_at,
+  modified_at: customerMeters.modified_at,
+  customer_id: customerMeters.customer_id,
+  customer_name: customers.name,
+  meter_id: customerMeters.meter_id,
+  meter_name: meters.name,
+  consumed_units: customerMeters.consumed_units,
+  credited_units: sql`(select 0)`,
+  balance,
+};
+const shownUse = and(isNull(meters.archived_at), isNull(customers.deleted_at));
+
+const usesFrom = (db: Database) =>
+  db
+    .select({ use: customerMeters, customer: customers, meter: meters })
+    .from(customerMeters)
+    .innerJoin(customers, followKey(customerMeters.customer_id, customers))
+    .innerJoin(meters, followKey(customerMeters.meter_id, meters));
+
+/** One page of what customers have used, and how many there are. */
+export async function listUses(db: Database, organizations: readonly string[], filter: UseFilter) {
+  const where = and(
+    ofOrganizations(customerMeters.organization_id, organizations),
+    among(customerMeters.customer_id, filter.customer_id),
+    among(customers.external_id, filter.external_customer_id),
+    among(customerMeters.meter_id, filter.meter_id),
+    shownUse,
+  );
+  const items = await usesFrom(db)
+    .where(where)
+    .orderBy(...orderBy(filter.sorting, sortableUse, customerMeters.id))
+    .limit(filter.limit)
+    .offset(offsetOf(filter));
+  const [row] = await db
+    .select({ total: count() })
+    .from(customerMeters)
+    .innerJoin(customers, followKey(customerMeters.customer_id, customers))
+    .innerJoin(meters, followKey(customerMeters.meter_id, meters))
+    .where(where);
+  return { items, total: row?.total ?? 0 };
+}
+
+/** What a customer has used of what one meter counts, if it is shown. */
+export async function findUse(db: Database, key: RowKey) {
+  const [row] = await usesFrom(db).where(and(matchKey(customerMeters, key), shownUse));
   return row;
 }

@@ -407,6 +407,50 @@ CREATE TABLE "disputes" (
 	CONSTRAINT "disputes_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
+CREATE TABLE "usage_events" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"timestamp" timestamp with time zone NOT NULL,
+	"name" text NOT NULL,
+	"source" text NOT NULL,
+	"customer_id" uuid,
+	"external_customer_id" text,
+	"external_id" text,
+	"parent_id" uuid,
+	"depth" smallint NOT NULL,
+	"member_id" uuid,
+	"external_member_id" text,
+	"metadata" jsonb NOT NULL,
+	CONSTRAINT "usage_events_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "usage_keys" (
+	"organization_id" text NOT NULL,
+	"external_id" text NOT NULL,
+	"event_id" uuid NOT NULL,
+	"digest" uuid NOT NULL,
+	CONSTRAINT "usage_keys_pkey" PRIMARY KEY("organization_id","external_id")
+);
+--> statement-breakpoint
+CREATE TABLE "usage_names" (
+	"organization_id" text NOT NULL,
+	"id" bigserial NOT NULL,
+	"name" text NOT NULL,
+	"source" text NOT NULL,
+	"occurrences" bigint NOT NULL,
+	"first_seen" timestamp with time zone NOT NULL,
+	"last_seen" timestamp with time zone NOT NULL,
+	CONSTRAINT "usage_names_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "usage_waiting" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"external_customer_id" text NOT NULL,
+	"due_at" timestamp with time zone,
+	CONSTRAINT "usage_waiting_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
 CREATE TABLE "files" (
 	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
@@ -539,12 +583,35 @@ CREATE TABLE "mails" (
 	"next_attempt_at" timestamp with time zone
 );
 --> statement-breakpoint
+CREATE TABLE "customer_meter_values" (
+	"organization_id" text NOT NULL,
+	"meter_id" uuid NOT NULL,
+	"customer_id" uuid NOT NULL,
+	"value" uuid NOT NULL,
+	CONSTRAINT "customer_meter_values_pkey" PRIMARY KEY("organization_id","meter_id","customer_id","value")
+);
+--> statement-breakpoint
+CREATE TABLE "customer_meters" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"customer_id" uuid NOT NULL,
+	"meter_id" uuid NOT NULL,
+	"consumed_units" numeric NOT NULL,
+	"counted" bigint NOT NULL,
+	"total" numeric NOT NULL,
+	CONSTRAINT "customer_meters_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
 CREATE TABLE "meters" (
 	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"modified_at" timestamp with time zone,
 	"archived_at" timestamp with time zone,
+	"first_counted_at" timestamp with time zone,
+	"recount_at" timestamp with time zone,
 	"name" text NOT NULL,
 	"unit" text DEFAULT 'scalar' NOT NULL,
 	"custom_label" text,
@@ -1222,6 +1289,9 @@ ALTER TABLE "disputes" ADD CONSTRAINT "disputes_organization_id_organization_id_
 ALTER TABLE "disputes" ADD CONSTRAINT "disputes_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "disputes" ADD CONSTRAINT "disputes_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "disputes" ADD CONSTRAINT "disputes_payment_id_fkey" FOREIGN KEY ("organization_id","payment_id") REFERENCES "public"."payments"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "usage_keys" ADD CONSTRAINT "usage_keys_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "usage_names" ADD CONSTRAINT "usage_names_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "usage_waiting" ADD CONSTRAINT "usage_waiting_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "document_counters" ADD CONSTRAINT "document_counters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "invoice_export_orders" ADD CONSTRAINT "invoice_export_orders_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "invoice_export_orders" ADD CONSTRAINT "invoice_export_orders_export_id_fkey" FOREIGN KEY ("organization_id","export_id") REFERENCES "public"."invoice_exports"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1234,6 +1304,10 @@ ALTER TABLE "invoices" ADD CONSTRAINT "invoices_file_id_fkey" FOREIGN KEY ("orga
 ALTER TABLE "audit_log" ADD CONSTRAINT "audit_log_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE set null ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "events" ADD CONSTRAINT "events_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "mails" ADD CONSTRAINT "mails_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_meter_values" ADD CONSTRAINT "customer_meter_values_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_meters" ADD CONSTRAINT "customer_meters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_meters" ADD CONSTRAINT "customer_meters_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_meters" ADD CONSTRAINT "customer_meters_meter_id_fkey" FOREIGN KEY ("organization_id","meter_id") REFERENCES "public"."meters"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "meters" ADD CONSTRAINT "meters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "metric_tallies" ADD CONSTRAINT "metric_tallies_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_balances" ADD CONSTRAINT "customer_balances_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1370,6 +1444,15 @@ CREATE INDEX "disputes_by_creation" ON "disputes" USING btree ("organization_id"
 CREATE INDEX "disputes_by_order" ON "disputes" USING btree ("organization_id","order_id");--> statement-breakpoint
 CREATE INDEX "disputes_by_payment" ON "disputes" USING btree ("organization_id","payment_id");--> statement-breakpoint
 CREATE INDEX "disputes_due" ON "disputes" USING btree ("organization_id","due_at") WHERE "disputes"."due_at" is not null;--> statement-breakpoint
+CREATE INDEX "usage_events_by_time" ON "usage_events" USING btree ("organization_id","timestamp","id");--> statement-breakpoint
+CREATE INDEX "usage_events_of_customer" ON "usage_events" USING btree ("organization_id","customer_id","timestamp","id") WHERE "usage_events"."customer_id" is not null;--> statement-breakpoint
+CREATE INDEX "usage_events_waiting" ON "usage_events" USING btree ("organization_id","external_customer_id","timestamp","id") WHERE "usage_events"."customer_id" is null;--> statement-breakpoint
+CREATE INDEX "usage_events_by_name" ON "usage_events" USING btree ("organization_id","name","timestamp","id");--> statement-breakpoint
+CREATE INDEX "usage_events_of_parent" ON "usage_events" USING btree ("organization_id","parent_id","timestamp","id") WHERE "usage_events"."parent_id" is not null;--> statement-breakpoint
+CREATE INDEX "usage_events_of_system" ON "usage_events" USING btree ("organization_id","timestamp","id") WHERE "usage_events"."source" = 'system';--> statement-breakpoint
+CREATE INDEX "usage_events_metadata" ON "usage_events" USING gin ("metadata" jsonb_path_ops);--> statement-breakpoint
+CREATE UNIQUE INDEX "usage_waiting_once" ON "usage_waiting" USING btree ("organization_id","external_customer_id");--> statement-breakpoint
+CREATE INDEX "usage_waiting_due" ON "usage_waiting" USING btree ("organization_id","due_at") WHERE "usage_waiting"."due_at" is not null;--> statement-breakpoint
 CREATE INDEX "files_by_creation" ON "files" USING btree ("organization_id","created_at","id") WHERE "files"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "files_unfinished" ON "files" USING btree ("organization_id","created_at") WHERE "files"."deleted_at" is null and not "files"."is_uploaded";--> statement-breakpoint
 CREATE INDEX "files_to_purge" ON "files" USING btree ("organization_id","deleted_at") WHERE "files"."deleted_at" is not null and "files"."purged_at" is null;--> statement-breakpoint
@@ -1390,6 +1473,9 @@ CREATE INDEX "idempotency_keys_age" ON "idempotency_keys" USING btree ("created_
 CREATE INDEX "mails_age" ON "mails" USING btree ("created_at");--> statement-breakpoint
 CREATE INDEX "mails_of_sandbox" ON "mails" USING btree ("organization_id","created_at","id") WHERE "mails"."organization_id" is not null;--> statement-breakpoint
 CREATE INDEX "mails_due" ON "mails" USING btree ("next_attempt_at") WHERE "mails"."next_attempt_at" is not null;--> statement-breakpoint
+CREATE UNIQUE INDEX "customer_meters_once" ON "customer_meters" USING btree ("organization_id","customer_id","meter_id");--> statement-breakpoint
+CREATE INDEX "customer_meters_of_meter" ON "customer_meters" USING btree ("organization_id","meter_id");--> statement-breakpoint
+CREATE INDEX "meters_to_recount" ON "meters" USING btree ("organization_id","recount_at") WHERE "meters"."recount_at" is not null;--> statement-breakpoint
 CREATE INDEX "meters_by_name" ON "meters" USING btree ("organization_id","name","id");--> statement-breakpoint
 CREATE INDEX "meters_by_creation" ON "meters" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "meters_name_part" ON "meters" USING gin ("name" gin_trgm_ops);--> statement-breakpoint
@@ -1622,3 +1708,41 @@ CREATE TRIGGER "checkouts_tally_changed" AFTER UPDATE ON "checkouts" FOR EACH RO
   WHEN ((OLD.created_at, OLD.status, OLD.product_id) IS DISTINCT FROM
     (NEW.created_at, NEW.status, NEW.product_id))
   EXECUTE FUNCTION "checkouts_tally"();
+--> statement-breakpoint
+-- Events of use are kept in parts, by the time in their ids. What no part is for is in the last one, which is mostly empty.
+ALTER TABLE "usage_events" RENAME TO "usage_events_plain";
+--> statement-breakpoint
+CREATE TABLE "usage_events" (LIKE "usage_events_plain" INCLUDING ALL) PARTITION BY RANGE ("id");
+--> statement-breakpoint
+DROP TABLE "usage_events_plain";
+--> statement-breakpoint
+CREATE TABLE "usage_events_other" PARTITION OF "usage_events" DEFAULT;
+--> statement-breakpoint
+-- The parts for the months to come are made by the server; these are there from the beginning.
+DO $$
+DECLARE
+  month timestamptz;
+  first_id text;
+  next_id text;
+BEGIN
+  FOR ahead IN 0..2 LOOP
+    month := (date_trunc('month', now() AT TIME ZONE 'UTC') + make_interval(months => ahead)) AT TIME ZONE 'UTC';
+    first_id := lpad(to_hex((extract(epoch FROM month) * 1000)::bigint), 12, '0');
+    next_id := lpad(to_hex((extract(epoch FROM (month AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC') * 1000)::bigint), 12, '0');
+    EXECUTE format('CREATE TABLE %I PARTITION OF "usage_events" FOR VALUES FROM (%L) TO (%L)',
+      'usage_events_' || to_char(month AT TIME ZONE 'UTC', 'YYYY_MM'),
+      substr(first_id, 1, 8) || '-' || substr(first_id, 9) || '-7000-8000-000000000000',
+      substr(next_id, 1, 8) || '-' || substr(next_id, 9) || '-7000-8000-000000000000');
+  END LOOP;
+END $$;
+--> statement-breakpoint
+CREATE FUNCTION "usage_events_gone"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM "usage_events" USING gone WHERE "usage_events"."organization_id" = gone."id";
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER "usage_events_gone" AFTER DELETE ON "organization" REFERENCING OLD TABLE AS gone
+  FOR EACH STATEMENT EXECUTE FUNCTION "usage_events_gone"();
+--> statement-breakpoint
+ALTER TABLE "customer_meters" SET (fillfactor = 70);

@@ -7,9 +7,10 @@ import { customerPortalService, customerSessionService } from "../customer-sessi
 import { customerService } from "../customers/service.ts";
 import { discountService } from "../discounts/service.ts";
 import { disputeService } from "../disputes/service.ts";
+import { eventService, quantityService } from "../events/service.ts";
 import { fileService } from "../files/service.ts";
 import { invoiceService } from "../invoices/service.ts";
-import { meterService } from "../meters/service.ts";
+import { customerMeterService, meterService } from "../meters/service.ts";
 import { metricService } from "../metrics/service.ts";
 import { orderService } from "../orders/service.ts";
 import { organizationService } from "../organizations/service.ts";
@@ -29,7 +30,9 @@ export const embedded: Provider = {
   products: productService,
   benefits: benefitService,
   files: fileService,
-  meters: meterService,
+  events: eventService,
+  meters: { ...meterService, ...quantityService },
+  customerMeters: customerMeterService,
   customFields: customFieldService,
   discounts: discountService,
   tax: taxService,

@@ -57,6 +57,17 @@ export function polarProvider(config: Config): Provider {
       get: (ctx, { params }) => relay(ctx, () => polar.meters.get(params.id)),
       create: (ctx, { body }) => relay(ctx, () => polar.meters.create(body as never)),
       update: (ctx, { params, body }) => relay(ctx, () => polar.meters.update(params.id, body as never)),
+      quantities: (ctx, { params, query }) => relay(ctx, () => polar.meters.quantities(params.id, query as never)),
+    },
+    events: {
+      list: (ctx, { query }) => relay(ctx, () => polar.events.list(query as never)),
+      names: (ctx, { query }) => relay(ctx, () => polar.events.listNames(query as never)),
+      get: (ctx, { params }) => relay(ctx, () => polar.events.get(params.id)),
+      ingest: (ctx, { body }) => relay(ctx, () => polar.events.ingest(body as never)),
+    },
+    customerMeters: {
+      list: (ctx, { query }) => relay(ctx, () => polar.customerMeters.list(query as never)),
+      get: (ctx, { params }) => relay(ctx, () => polar.customerMeters.get(params.id)),
     },
     customFields: {
       list: (ctx, { query }) => relay(ctx, () => polar.customFields.list(query as never)),

@@ -48,7 +48,7 @@ export async function findTables(db: Database): Promise<SavedTable[]> {
         (select ${namesOf(sql`i.indkey::int2[]`)} from pg_index i where i.indrelid = c.oid and i.indisprimary) as key,
         (select coalesce(json_agg(distinct t.relname), '[]') from pg_constraint f join pg_class t on t.oid = f.confrelid
           where f.conrelid = c.oid and f.contype = 'f' and t.oid <> c.oid) as parents
-      from pg_class c where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace
+      from pg_class c where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = current_schema()::regnamespace
         and exists (select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'organization_id' and not a.attisdropped)
       order by c.relname) as found`,
     );

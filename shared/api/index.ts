@@ -5,10 +5,12 @@ import { checkoutClient } from "./checkout-client.ts";
 import { checkoutLinks } from "./checkout-links.ts";
 import { checkouts } from "./checkouts.ts";
 import { customFields } from "./custom-fields.ts";
+import { customerMeters } from "./customer-meters.ts";
 import { customerPortal, customerSessions } from "./customer-sessions.ts";
 import { customers } from "./customers.ts";
 import { discounts } from "./discounts.ts";
 import { disputes } from "./disputes.ts";
+import { events } from "./events.ts";
 import { files } from "./files.ts";
 import { invoices } from "./invoices.ts";
 import { meters } from "./meters.ts";
@@ -29,7 +31,9 @@ export const api = {
   products,
   benefits,
   files,
+  events,
   meters,
+  customerMeters,
   customFields,
   discounts,
   tax,

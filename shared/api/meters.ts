@@ -4,6 +4,7 @@ import {
   flag,
   ids,
   instant,
+  many,
   metadata,
   metadataFilter,
   metadataOut,
@@ -13,7 +14,7 @@ import {
   sorting,
 } from "../contract.ts";
 import { filterOperators } from "../meter-operators.ts";
-import { blankToNull, organizationOf, stored, unlessNull } from "./fields.ts";
+import { blankToNull, organizationOf, stored, timezone, unlessNull } from "./fields.ts";
 
 /** One condition on an event: on a built-in property, or on one of its metadata by a dotted path (MTR-14). */
 export type FilterClause = {
@@ -42,6 +43,22 @@ const filterOf = (depth: number): z.ZodType<Filter, Filter> =>
       .describe("Conditions, or filters of their own."),
   });
 const Filter = filterOf(depth_max);
+
+/** A filter as a query has it: in JSON. */
+export const filterText = z
+  .string()
+  .max(100_000)
+  .transform((text, ctx): Filter => {
+    try {
+      const read = Filter.safeParse(JSON.parse(text));
+      if (read.success) return read.data;
+      const [first] = read.error.issues;
+      ctx.addIssue({ code: "custom", message: `${first?.path.join(".") ?? ""}: ${first?.message ?? "Not a filter."}` });
+    } catch {
+      ctx.addIssue({ code: "custom", message: "Must be a filter in JSON." });
+    }
+    return z.NEVER;
+  });
 
 const property = z.string().min(1).max(200).describe("Number in the metadata of the event.");
 const Aggregation = z.discriminatedUnion("func", [
@@ -99,6 +116,48 @@ export const MeterUpdate = z.object({
   metadata: unlessNull(metadata).describe("Your own keys and values; replaces all of them."),
 });
 
+const functions = ["count", "sum", "max", "min", "avg", "unique"] as const;
+export type AggregationFunction = (typeof functions)[number];
+
+/** How many days may be asked for at once, by the length of their pieces (MTR-21). */
+const days_max = { hour: 7, day: 366, week: 371, month: 1460, year: 3650 } as const;
+const pieces = ["hour", "day", "week", "month", "year"] as const;
+const day_ms = 24 * 60 * 60 * 1000;
+/** Before that, nobody counted anything. */
+const first_start = "2023-01-01T00:00:00.000Z";
+
+const quantitiesQuery = z
+  .object({
+    start_timestamp: instant.describe("From when on."),
+    end_timestamp: instant.describe("Until when."),
+    interval: z.enum(pieces).describe("Length of the pieces."),
+    timezone: timezone
+      // What is written as an offset, the database reads the other way round.
+      .refine((zone) => /^[A-Za-z]/.test(zone), "There is no such time zone.")
+      .describe("Time zone in which they begin, as Europe/Paris."),
+    customer_id: ids.describe("Only of these customers."),
+    external_customer_id: many(z.string()).describe("The same by your own ids."),
+    customer_aggregation_function: z
+      .enum(functions)
+      .optional()
+      .describe("How the customers' own quantities become one; without it, all events count together."),
+    metadata: metadataFilter,
+  })
+  .superRefine(({ start_timestamp, end_timestamp, interval }, ctx) => {
+    const refuse = (path: string, message: string) => ctx.addIssue({ code: "custom", path: [path], message });
+    const days = (end_timestamp.getTime() - start_timestamp.getTime()) / day_ms;
+    if (start_timestamp.toISOString() < first_start) refuse("start_timestamp", "Must be in 2023 or later.");
+    if (days < 0) refuse("end_timestamp", "Must not be before the start.");
+    if (days > days_max[interval])
+      refuse("end_timestamp", `By the ${interval}, at most ${days_max[interval]} days can be asked for.`);
+  });
+
+export const MeterQuantities = z.object({
+  quantities: z.array(z.object({ timestamp: instant, quantity: z.number() })),
+  total: z.number(),
+});
+export type MeterQuantities = z.output<typeof MeterQuantities>;
+
 export const meters = {
   list: {
     method: "GET",
@@ -141,6 +200,16 @@ export const meters = {
     params: byId,
     body: MeterUpdate,
     response: Meter,
+    errors: ["ResourceNotFound"],
+  },
+  quantities: {
+    method: "GET",
+    path: "/v1/meters/:id/quantities",
+    summary: "Get quantities of a meter",
+    scopes: ["meters:read"],
+    params: byId,
+    query: quantitiesQuery,
+    response: MeterQuantities,
     errors: ["ResourceNotFound"],
   },
 } as const satisfies Resource;

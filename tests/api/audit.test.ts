@@ -42,7 +42,7 @@ const ofOrganization = async (query: Record<string, string> = {}, one = seller) 
 const book = { name: "Book", prices: [{ amount_type: "free" }] };
 const writes = Object.entries(api as Record<string, Record<string, Operation>>).flatMap(([resource, operations]) =>
   Object.entries(operations)
-    .filter(([, op]) => op.scopes.some((scope) => scope.endsWith(":write")))
+    .filter(([, op]) => !op.bulk && op.scopes.some((scope) => scope.endsWith(":write")))
     .map(([key, op]) => ({ resource, key, op })),
 );
 

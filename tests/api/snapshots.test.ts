@@ -217,7 +217,7 @@ describe("a snapshot", () => {
       .select({ name: sql<string>`found.relname`, isSellers: sql<boolean>`found.is` })
       .from(
         sql`(select c.relname, exists (select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'organization_id') as is
-          from pg_class c where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace) as found`,
+          from pg_class c where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = 'public'::regnamespace) as found`,
       );
     const saved = new Set((await findTables(floe.deps.db)).map(({ name }) => name));
     const accounts = "of people and keys, which stay whatever is restored";

@@ -64,6 +64,8 @@ const row: MeterRow = {
   created_at: new Date(0),
   modified_at: null,
   archived_at: null,
+  first_counted_at: null,
+  recount_at: null,
   name: "Tokens",
   unit: "scalar",
   custom_label: null,
@@ -73,7 +75,7 @@ const row: MeterRow = {
   metadata: {},
 };
 const archived = { ...row, archived_at: new Date(5) };
-const free = { priced: false, credited: false };
+const free = { priced: false, credited: false, counted: false };
 const check = (had: MeterRow, body: object, use = free) =>
   checkUpdate(had, MeterUpdate.parse(body), use).map(({ loc }) => loc.join("."));
 const plan = (had: MeterRow, body: object) => planUpdate(had, MeterUpdate.parse(body), new Date(9));
@@ -90,7 +92,19 @@ describe("a change", () => {
   test("MTR-13: archiving stamps once, and is taken back", () => {
     expect(plan(row, { is_archived: true })).toEqual({ archived_at: new Date(9), modified_at: new Date(9) });
     expect(plan(archived, { is_archived: true })).toEqual({});
-    expect(plan(archived, { is_archived: false })).toEqual({ archived_at: null, modified_at: new Date(9) });
+    expect(plan(archived, { is_archived: false })).toEqual({
+      archived_at: null,
+      recount_at: new Date(9),
+      modified_at: new Date(9),
+    });
+  });
+
+  test("MTR-11: what has counted goes on counting the same, also where that is sent as it is", () => {
+    const counted = { ...free, counted: true };
+    const { filter, aggregation } = row;
+    expect(check(row, { filter, aggregation }, counted)).toEqual(["body.filter", "body.aggregation"]);
+    expect(check(row, { name: "Words", metadata: {} }, counted)).toEqual([]);
+    expect(plan(row, { aggregation: { func: "sum", property: "n" } })).toMatchObject({ recount_at: new Date(9) });
   });
 
   test("what is sent as it is changes nothing", () => {

@@ -6,7 +6,7 @@ import type { Operation } from "../../shared/contract.ts";
 import { isScope } from "../../shared/scopes.ts";
 import { type Floe, start } from "./floe.ts";
 import { newId } from "./ids.ts";
-import { bodyOf, type Row, rowOf } from "./rows.ts";
+import { bodyOf, queryOf, type Row, rowOf } from "./rows.ts";
 
 export type Entry = { title: string; resource: keyof Api; name: string; op: Operation };
 export type Operations = Awaited<ReturnType<typeof startOperations>>;
@@ -61,7 +61,7 @@ export async function startOperations() {
 
   async function call(entry: Entry, sent: Sent = {}, at: Floe = floe) {
     const body = "body" in sent ? sent.body : sampleOf(entry);
-    const url = urlOf(entry.op.path, { params: sent.params ?? paramsOf(entry), query: sent.query ?? {} });
+    const url = urlOf(entry.op.path, { params: sent.params ?? paramsOf(entry), query: sent.query ?? queryOf[entry.title] ?? {} });
     const answer = await at.request(entry.op.method, url, {
       ...(sent.as === undefined ? {} : { token: sent.as }),
       ...(body === undefined ? {} : { body }),

@@ -42,6 +42,21 @@ export const payment = {
   customer_billing_address: { country: "FR" },
 };
 
+/** Something that a customer used, as the meter above counts it. */
+async function use(floe: Floe, { client, key }: Seller): Promise<string> {
+  const email = "user@example.com";
+  const known = (await client.customers.list({ query: { email } })).items[0];
+  const { id: customer_id } = known ?? (await client.customers.create({ body: { email } }));
+  const events = [{ name: "completion", customer_id, metadata: { tokens: 120 } }];
+  const { json } = await floe.request("POST", "/v1/events/ingest?representation=true", {
+    token: key,
+    body: { events },
+  });
+  const [made] = (json as { events: { id: string }[] }).events;
+  if (!made) throw new Error("The event was not taken.");
+  return made.id;
+}
+
 /** A sale from end to end; answers its checkout. */
 export async function sell(floe: Floe, seller: Seller) {
   const checkout = await openCheckout(seller);
@@ -108,6 +123,14 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
   meters: async (_, { client }) => {
     const { id } = await client.meters.create({ body: meter });
     return { params: { id } };
+  },
+  events: async (floe, seller) => ({ params: { id: await use(floe, seller) } }),
+  customerMeters: async (floe, seller) => {
+    await seller.client.meters.create({ body: meter });
+    await use(floe, seller);
+    const [row] = (await seller.client.customerMeters.list({ query: {} })).items;
+    if (!row) throw new Error("The event was not counted.");
+    return { params: { id: row.id } };
   },
   customFields: async (_, { client }) => {
     const { id } = await client.customFields.create({ body: { type: "text", slug: "row", name: "Row" } });
@@ -268,6 +291,17 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
   }),
   "files.uploaded": () => ({ id: "unknown", path: "unknown", parts: [{ number: 1, checksum_etag: "unknown" }] }),
   "meters.create": () => ({ ...meter, metadata: { tier: "pro" } }),
+  "events.ingest": (_, number) => ({
+    events: [
+      {
+        name: "completion",
+        external_customer_id: "row-1",
+        external_id: `sample-${number}`,
+        timestamp: "2026-01-01T00:00:00Z",
+        metadata: { tokens: 10, model: "gpt", is_cached: true, _cost: { amount: "0.25", currency: "usd" } },
+      },
+    ],
+  }),
   "customFields.create": (_, number) => ({
     type: "number",
     slug: `sample-${number}`,
@@ -339,6 +373,15 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
 };
 
 const january = { start_date: "2026-01-01", end_date: "2026-01-31", interval: "day" };
+/** The query without which an operation is refused. */
+export const queryOf: Record<string, Record<string, string>> = {
+  "meters.quantities": {
+    start_timestamp: "2026-01-01T00:00:00Z",
+    end_timestamp: "2026-01-02T00:00:00Z",
+    interval: "day",
+  },
+};
+
 /** Of what the usual row and body are no good for, a request that is accepted: by the seller, whose first it may be. */
 export const freshOf: Record<
   string,

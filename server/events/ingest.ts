@@ -1,0 +1,226 @@
+import type { EventCreate, IngestedEvent } from "../../shared/api/events.ts";
+import { type Fault, fault, invalid } from "../../shared/errors.ts";
+import { markFirstUse } from "../customers/store.ts";
+import type { Ctx, Tx } from "../lib/context.ts";
+import { newId } from "../lib/ids.ts";
+import { countUse } from "../meters/counting.ts";
+import { keepCounting } from "../meters/store.ts";
+import { digestOf, type EventRow, statusOf } from "./rules.ts";
+import * as store from "./store.ts";
+
+/** What one request has sent. */
+export type Batch = { organization_id: string; events: readonly EventCreate[] };
+/** What became of it. */
+export type Ingested = { inserted: number; duplicates: number; events: IngestedEvent[] };
+
+/** An event on its way into the table. */
+type Coming = { event: EventCreate; index: number; batch: Batch; row: EventRow; digest: string };
+
+const unique = <T>(values: Iterable<T | null | undefined>): T[] => [
+  ...new Set([...values].filter((value): value is T => value !== null && value !== undefined)),
+];
+
+/**
+ * Write the batches of an organization, and count what is in them, in one transaction. Each batch is taken as a whole, or
+ * answered by the faults that it has. What is locked is locked in one order: external ids of customers, customers,
+ * external ids of events, what customers have used.
+ */
+export async function writeBatches(
+  tx: Tx,
+  ctx: Ctx,
+  organization_id: string,
+  batches: readonly Batch[],
+): Promise<(Ingested | Error)[]> {
+  await keepCounting(tx, organization_id);
+  const all = batches.flatMap(({ events }) => events);
+  const named = await resolve(tx, ctx, organization_id, all);
+  const parents = await findParents(tx, organization_id, all);
+  const now = ctx.clock.now();
+  const faults = new Map(batches.map((batch) => [batch, checkBatch(batch, named, parents)]));
+  const taken = batches.filter((batch) => faults.get(batch)?.length === 0);
+  const coming = taken.flatMap((batch) =>
+    batch.events.map((event, index): Coming => {
+      const row = rowOf(event, organization_id, named.customerOf(event)?.id ?? null, now);
+      return { event, index, batch, row, digest: event.external_id ? digestOf(event) : "" };
+    }),
+  );
+  const newcomers = unique(coming.map(({ event }) => named.customerOf(event))).filter(
+    ({ first_user_event_at }) => first_user_event_at === null,
+  );
+  if (newcomers.length > 0) {
+    const ids = newcomers.map(({ id }) => id);
+    await markFirstUse(tx, organization_id, ids, now);
+  }
+  const known = await takeKeys(tx, organization_id, coming);
+  const fresh = coming.filter((one) => !known.has(one));
+  giveParents(coming, fresh, parents, known);
+  if (fresh.length > 0)
+    await store.insertEvents(
+      tx,
+      organization_id,
+      fresh.map(({ row }) => row),
+    );
+  const isCounted = await countUse(
+    tx,
+    ctx,
+    organization_id,
+    fresh.map(({ row }) => row),
+  );
+  if (fresh.length > 0) await store.addNames(tx, namesOf(organization_id, fresh));
+  const counted = new Map(fresh.map((one, index) => [one, isCounted[index] ?? false]));
+  const answers = new Map(taken.map((batch): [Batch, IngestedEvent[]] => [batch, []]));
+  for (const one of coming) {
+    const { event, row, digest } = one;
+    const key = known.get(one);
+    const { customer_id } = row;
+    const found = { digest, known: key?.digest, customer_id, isCounted: counted.get(one) ?? false };
+    answers.get(one.batch)?.push({
+      id: key?.event_id ?? row.id,
+      external_id: event.external_id ?? null,
+      status: statusOf(found),
+      period: null,
+    });
+  }
+  return batches.map((batch) => {
+    const events = answers.get(batch);
+    if (!events) return invalid(...(faults.get(batch) ?? []));
+    const duplicates = events.filter(({ status }) => status === "duplicate" || status === "conflict").length;
+    return { inserted: events.length - duplicates, duplicates, events };
+  });
+}
+
+type Customers = { customerOf(event: EventCreate): store.Named | undefined };
+
+/** Whose events these are. External ids that nobody has are noted, so that whoever will have one finds the events. */
+async function resolve(tx: Tx, ctx: Ctx, organization_id: string, events: readonly EventCreate[]): Promise<Customers> {
+  const ids = unique(events.map(({ customer_id }) => customer_id));
+  const external_ids = unique(events.map(({ external_customer_id }) => external_customer_id));
+  const found = await store.findNamed(tx, organization_id, ids, external_ids);
+  const byExternal = new Map(found.map((one) => [one.external_id, one]));
+  const unknown = external_ids.filter((one) => !byExternal.has(one));
+  if (unknown.length > 0) {
+    const now = ctx.clock.now();
+    const rows = unknown.map((external_customer_id) => ({ id: newId(now), external_customer_id }));
+    await store.keepWaiting(tx, organization_id, rows);
+    // One who has been made a moment ago has waited for nobody.
+    for (const one of await store.findNamed(tx, organization_id, [], unknown)) {
+      found.push(one);
+      byExternal.set(one.external_id, one);
+    }
+  }
+  const byId = new Map(found.map((one) => [one.id, one]));
+  return {
+    customerOf: ({ customer_id, external_customer_id }) =>
+      customer_id === undefined ? byExternal.get(external_customer_id ?? null) : byId.get(customer_id),
+  };
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+type Parents = {
+  /** Events that were there before, by what they are called as parents. */
+  depths: Map<string, { id: string; depth: number }>;
+};
+
+/** The events that are named as parents and are there already. */
+async function findParents(tx: Tx, organization_id: string, events: readonly EventCreate[]): Promise<Parents> {
+  const names = unique(events.map(({ parent_id }) => parent_id));
+  const depths: Parents["depths"] = new Map();
+  if (names.length === 0) return { depths };
+  const keys = await store.findKeys(tx, organization_id, names);
+  const own = new Map(keys.map(({ external_id, event_id }) => [external_id, event_id]));
+  const ids = names.flatMap((name) => own.get(name) ?? (uuid.test(name) ? name.toLowerCase() : []));
+  const rows = new Map((await store.findParents(tx, organization_id, unique(ids))).map((row) => [row.id, row]));
+  for (const name of names) {
+    const row = rows.get(own.get(name) ?? name.toLowerCase());
+    if (row) depths.set(name, row);
+  }
+  return { depths };
+}
+
+/** The faults of a batch that only the database shows. */
+function checkBatch({ events }: Batch, { customerOf }: Customers, { depths }: Parents): Fault[] {
+  const inBatch = new Map(events.map(({ external_id }, index) => [external_id, index]));
+  return events.flatMap((event, index): Fault[] => {
+    const { customer_id, parent_id } = event;
+    const at = (field: string, msg: string, input: unknown) => [
+      fault(["events", index, field], msg, "value_error", input),
+    ];
+    if (customer_id !== undefined && !customerOf(event)) return at("customer_id", "Customer not found.", customer_id);
+    if (!parent_id || depths.has(parent_id)) return [];
+    const parent = inBatch.get(parent_id);
+    // A part comes after the event that it is a part of, so that none is a part of itself.
+    if (parent !== undefined && parent < index) return [];
+    return at("parent_id", "There is no such event, nor one before it in this batch.", parent_id);
+  });
+}
+
+const rowOf = (event: EventCreate, organization_id: string, customer_id: string | null, now: Date): EventRow => ({
+  id: newId(now),
+  organization_id,
+  timestamp: event.timestamp ?? now,
+  name: event.name,
+  source: "user",
+  customer_id,
+  external_customer_id: event.external_customer_id ?? null,
+  external_id: event.external_id ?? null,
+  parent_id: null,
+  depth: 0,
+  member_id: event.member_id ?? null,
+  external_member_id: event.external_member_id ?? null,
+  metadata: event.metadata,
+});
+
+/** Take the external ids of events for ever. Answers those that came before, in these batches or ever, with what took them. */
+async function takeKeys(tx: Tx, organization_id: string, coming: readonly Coming[]): Promise<Map<Coming, store.Key>> {
+  const firsts = new Map<string, store.Key>();
+  const keyed = coming.filter(({ event }) => event.external_id);
+  for (const { event, row, digest } of keyed) {
+    const external_id = event.external_id ?? "";
+    if (!firsts.has(external_id)) firsts.set(external_id, { external_id, event_id: row.id, digest: uuidOf(digest) });
+  }
+  if (firsts.size === 0) return new Map();
+  const free = await store.takeKeys(tx, organization_id, [...firsts.values()]);
+  if (free < firsts.size)
+    for (const key of await store.findKeys(tx, organization_id, [...firsts.keys()])) firsts.set(key.external_id, key);
+  const known = new Map<Coming, store.Key>();
+  for (const one of keyed) {
+    const key = firsts.get(one.event.external_id ?? "");
+    if (key && key.event_id !== one.row.id) known.set(one, { ...key, digest: key.digest.replaceAll("-", "") });
+  }
+  return known;
+}
+
+const uuidOf = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+
+/** Say of which events the new ones are parts: of such as were there, or of those before them in their batch. */
+function giveParents(
+  coming: readonly Coming[],
+  fresh: readonly Coming[],
+  { depths }: Parents,
+  known: ReadonlyMap<Coming, store.Key>,
+): void {
+  const inBatch = new Map<string, Coming>();
+  const isFresh = new Set(fresh);
+  for (const one of coming) {
+    const { event, row } = one;
+    const before = depths.get(event.parent_id ?? "");
+    const parent = before ? undefined : inBatch.get(event.parent_id ?? "");
+    if (isFresh.has(one) && before) Object.assign(row, { parent_id: before.id, depth: before.depth + 1 });
+    if (isFresh.has(one) && parent) {
+      const parent_id = known.get(parent)?.event_id ?? parent.row.id;
+      Object.assign(row, { parent_id, depth: parent.row.depth + 1 });
+    }
+    if (event.external_id && !inBatch.has(event.external_id)) inBatch.set(event.external_id, one);
+  }
+}
+
+/** How often each name is among the new events, and when. */
+function namesOf(organization_id: string, fresh: readonly Coming[]) {
+  return [...Map.groupBy(fresh, ({ row }) => row.name)].map(([name, some]) => {
+    const times = some.map(({ row }) => row.timestamp.getTime());
+    const [first, last] = [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b))];
+    const seen = { first_seen: new Date(first), last_seen: new Date(last) };
+    return { organization_id, name, source: "user" as const, occurrences: some.length, ...seen };
+  });
+}

@@ -1,0 +1,242 @@
+import { and, asc, count, desc, eq, gte, inArray, isNull, lte, or, type SQL, sql } from "drizzle-orm";
+import type { AggregationFunction, Filter } from "../../shared/api/meters.ts";
+import { customers } from "../customers/tables.ts";
+import { arraySql } from "../lib/arrays.ts";
+import type { Database } from "../lib/context.ts";
+import { firstIdAt } from "../lib/ids.ts";
+import { among, contains, metadataMatches, offsetOf, ofOrganizations, type Paging } from "../lib/page.ts";
+import { aggregateSql, filterSql, measureSql } from "../meters/matching.ts";
+import type { MeterRow } from "../meters/rules.ts";
+import type { EventRow } from "./rules.ts";
+import { usageEvents, usageNames } from "./tables.ts";
+
+const listed = (values: SQL): SQL => sql`(select * from unnest(${values}))`;
+
+type Whose = { customer_id?: string[] | undefined; external_customer_id?: string[] | undefined };
+export type EventFilter = Paging &
+  Whose & {
+    filters: readonly Filter[];
+    start_timestamp?: Date | undefined;
+    end_timestamp?: Date | undefined;
+    name?: string[] | undefined;
+    source?: EventRow["source"][] | undefined;
+    query?: string | undefined;
+    parent_id?: string | undefined;
+    depth?: number | undefined;
+    metadata?: Record<string, string[] | undefined> | undefined;
+    sorting: readonly string[];
+  };
+
+/** Events of these customers: whose external id it is, or who will have it. */
+function isOf({ customer_id, external_customer_id }: Whose, organizations: readonly string[]): SQL | undefined {
+  return and(
+    among(usageEvents.customer_id, customer_id),
+    external_customer_id &&
+      or(
+        sql`${usageEvents.customer_id} in (select ${customers.id} from ${customers}
+          where ${ofOrganizations(customers.organization_id, organizations)}
+            and ${inArray(customers.external_id, external_customer_id)})`,
+        and(isNull(usageEvents.customer_id), inArray(usageEvents.external_customer_id, external_customer_id)),
+      ),
+  );
+}
+
+/** What was ingested before this instant did not happen after it: the months before need not be looked into. */
+const since = (start: Date | undefined): SQL | undefined =>
+  start && and(gte(usageEvents.timestamp, start), gte(usageEvents.id, firstIdAt(start)));
+
+/** The parts of an event down to so many levels, the event itself not among them. */
+const partsOf = (organizations: readonly string[], parent_id: string, depth: number): SQL => sql`
+  ${usageEvents.id} in (with recursive parts (id, level) as (
+    select p.id, 1 from ${usageEvents} p where ${inOrganizations(sql`p.organization_id`, organizations)}
+      and p.parent_id = ${parent_id}::uuid
+    union all select p.id, parts.level + 1 from parts join ${usageEvents} p on p.parent_id = parts.id
+      where ${inOrganizations(sql`p.organization_id`, organizations)} and parts.level < ${depth}
+  ) select id from parts)`;
+const inOrganizations = (column: SQL, organizations: readonly string[]): SQL =>
+  sql`${column} in ${listed(arraySql(organizations, "text"))}`;
+
+function whereOf(organizations: readonly string[], filter: EventFilter): SQL | undefined {
+  const { start_timestamp, end_timestamp, query, parent_id, depth } = filter;
+  return and(
+    ofOrganizations(usageEvents.organization_id, organizations),
+    isOf(filter, organizations),
+    since(start_timestamp),
+    end_timestamp && lte(usageEvents.timestamp, end_timestamp),
+    among(usageEvents.name, filter.name),
+    among(usageEvents.source, filter.source),
+    // Names are few where events are many.
+    query === undefined
+      ? undefined
+      : sql`${usageEvents.name} in (select ${usageNames.name} from ${usageNames}
+          where ${ofOrganizations(usageNames.organization_id, organizations)} and ${usageNames.name} ilike ${contains(query)})`,
+    parent_id === undefined
+      ? depth === undefined
+        ? undefined
+        : lte(usageEvents.depth, depth)
+      : depth === undefined
+        ? eq(usageEvents.parent_id, parent_id)
+        : depth === 0
+          ? eq(usageEvents.id, parent_id)
+          : or(eq(usageEvents.id, parent_id), partsOf(organizations, parent_id, depth)),
+    metadataMatches(usageEvents.metadata, filter.metadata),
+    ...filter.filters.map((one) => filterSql(usageEvents, one)),
+  );
+}
+
+/** So many are counted; of more it is known that there are more, page after page. */
+const counted_max = 10_000;
+
+/** One page of events, and how many there are, as far as they are counted. */
+export async function listEvents(db: Database, organizations: readonly string[], filter: EventFilter) {
+  const where = whereOf(organizations, filter);
+  const direction = filter.sorting[0]?.startsWith("-") ? desc : asc;
+  const order = [direction(usageEvents.timestamp), direction(usageEvents.id)];
+  const items = await db
+    .select()
+    .from(usageEvents)
+    .where(where)
+    .orderBy(...order)
+    .limit(filter.limit)
+    .offset(offsetOf(filter));
+  const most = Math.max(counted_max, offsetOf(filter) + filter.limit + 1);
+  const some = db.select({ id: usageEvents.id }).from(usageEvents).where(where).limit(most).as("some");
+  const [row] = await db.select({ total: count() }).from(some);
+  return { items, total: row?.total ?? 0 };
+}
+
+/** One event. */
+export async function findEvent(db: Database, organization_id: string, id: string): Promise<EventRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(usageEvents)
+    .where(and(eq(usageEvents.organization_id, organization_id), eq(usageEvents.id, id)));
+  return row;
+}
+
+/** How many parts each of these events of an organization has. */
+export async function countParts(db: Database, organization_id: string, ids: readonly string[]) {
+  const rows = await db
+    .select({ id: sql<string>`${usageEvents.parent_id}`, parts: count() })
+    .from(usageEvents)
+    .where(and(eq(usageEvents.organization_id, organization_id), inArray(usageEvents.parent_id, [...ids])))
+    .groupBy(usageEvents.parent_id);
+  return new Map(rows.map(({ id, parts }) => [id, parts]));
+}
+
+/** Customers by their ids, those among them that were deleted. */
+export const findCustomers = (db: Database, organization_id: string, ids: readonly string[]) =>
+  ids.length === 0
+    ? Promise.resolve([])
+    : db
+        .select()
+        .from(customers)
+        .where(and(eq(customers.organization_id, organization_id), inArray(customers.id, [...ids])));
+
+type NameFilter = Paging &
+  Whose & {
+    source?: EventRow["source"][] | undefined;
+    query?: string | undefined;
+    sorting: readonly string[];
+  };
+
+/** One page of the names of events, and how many there are. Those of some customers are read from their events. */
+export async function listNames(db: Database, organizations: readonly string[], filter: NameFilter) {
+  const { customer_id, external_customer_id, query } = filter;
+  const isOfSome = customer_id !== undefined || external_customer_id !== undefined;
+  const table = isOfSome ? usageEvents : usageNames;
+  const where = and(
+    ofOrganizations(table.organization_id, organizations),
+    isOfSome ? isOf(filter, organizations) : undefined,
+    among(table.source, filter.source),
+    query === undefined ? undefined : sql`${table.name} ilike ${contains(query)}`,
+  );
+  const seen = isOfSome
+    ? {
+        occurrences: sql`count(*)`,
+        first_seen: sql`min(${usageEvents.timestamp})`,
+        last_seen: sql`max(${usageEvents.timestamp})`,
+      }
+    : {
+        occurrences: sql`sum(${usageNames.occurrences})`,
+        first_seen: sql`min(${usageNames.first_seen})`,
+        last_seen: sql`max(${usageNames.last_seen})`,
+      };
+  const columns: Record<string, SQL> = { name: sql`${table.name}`, ...seen };
+  const order = filter.sorting.map((key) => {
+    const column = columns[key.replace(/^-/, "")] as SQL;
+    return key.startsWith("-") ? desc(column) : asc(column);
+  });
+  const items = await db
+    .select({
+      name: table.name,
+      source: table.source,
+      occurrences: seen.occurrences.mapWith(Number),
+      first_seen: seen.first_seen.mapWith(usageEvents.timestamp),
+      last_seen: seen.last_seen.mapWith(usageEvents.timestamp),
+      total: sql`count(*) over ()`.mapWith(Number),
+    })
+    .from(table)
+    .where(where)
+    .groupBy(table.name, table.source)
+    .orderBy(...order, asc(table.name), asc(table.source))
+    .limit(filter.limit)
+    .offset(offsetOf(filter));
+  return { items: items.map(({ total: _, ...item }) => item), total: items[0]?.total ?? 0 };
+}
+
+/** How long a step may be so that no piece is stepped over, in any time zone. */
+const steps = { hour: "30 minutes", day: "12 hours", week: "3 days", month: "20 days", year: "200 days" } as const;
+
+export type Asked = Whose & {
+  start_timestamp: Date;
+  end_timestamp: Date;
+  interval: keyof typeof steps;
+  timezone: string;
+  customer_aggregation_function?: AggregationFunction | undefined;
+  metadata?: Record<string, string[] | undefined> | undefined;
+};
+
+/**
+ * What a meter makes of the events of a time, piece by piece, and of all together: the piece without a beginning. Pieces in
+ * which nothing happened are among them.
+ */
+export async function findQuantities(db: Database, meter: MeterRow, asked: Asked) {
+  const { start_timestamp, end_timestamp, interval, timezone, customer_aggregation_function: across } = asked;
+  const piece = (at: SQL): SQL => sql`date_trunc(${interval}, ${at}, ${timezone}::text)`;
+  const [start, end] = [start_timestamp, end_timestamp].map((at) => sql`${at.toISOString()}::timestamptz`) as [
+    SQL,
+    SQL,
+  ];
+  const { func } = meter.aggregation;
+  const where = and(
+    eq(usageEvents.organization_id, meter.organization_id),
+    eq(usageEvents.source, "user"),
+    since(start_timestamp),
+    lte(usageEvents.timestamp, end_timestamp),
+    isOf(asked, [meter.organization_id]),
+    metadataMatches(usageEvents.metadata, asked.metadata),
+    filterSql(usageEvents, meter.filter),
+  );
+  const taken = sql`select ${piece(sql`${usageEvents.timestamp}`)} as piece, ${measureSql(usageEvents, meter)} as measure,
+    coalesce(${usageEvents.customer_id}::text, 'external ' || ${usageEvents.external_customer_id}) as whose
+    from ${usageEvents} where ${where}`;
+  const measure = sql`measure`;
+  const made = across
+    ? sql`select piece, ${aggregateSql(across, sql`own`)} as quantity from (
+        select piece, whose, ${aggregateSql(func, measure)} as own from taken group by grouping sets ((piece, whose), (whose))
+      ) as each group by piece`
+    : sql`select piece, ${aggregateSql(func, measure)} as quantity from taken group by grouping sets ((piece), ())`;
+  const pieces = sql`select ${piece(sql`at`)} as piece from (
+      select generate_series(${start}, ${end}, ${steps[interval]}::interval) as at union all select ${end}) as steps
+    union select null::timestamptz`;
+  return db
+    .select({
+      timestamp: sql`pieces.piece`.mapWith(usageEvents.timestamp),
+      quantity: sql<string>`coalesce(made.quantity, 0)`,
+    })
+    .from(
+      sql`(${pieces}) as pieces left join (with taken as (${taken}) ${made}) as made on made.piece is not distinct from pieces.piece`,
+    )
+    .orderBy(sql`pieces.piece nulls last`);
+}

@@ -1,0 +1,96 @@
+import type { Event, events } from "../../shared/api/events.ts";
+import type { meters } from "../../shared/api/meters.ts";
+import type { Service } from "../../shared/contract.ts";
+import { invalid, notFound } from "../../shared/errors.ts";
+import { type Ctx, type Database, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
+import { newId } from "../lib/ids.ts";
+import { loadByOrganization, pageOf } from "../lib/page.ts";
+import { transact } from "../lib/unit-of-work.ts";
+import { unitsOf } from "../meters/rules.ts";
+import { findMeters } from "../meters/store.ts";
+import { writeBatches } from "./ingest.ts";
+import { attaching } from "./jobs.ts";
+import * as lists from "./lists.ts";
+import { checkEvents, type EventRow, eventOut } from "./rules.ts";
+import * as store from "./store.ts";
+
+const shown = (db: Database, rows: readonly EventRow[]): Promise<Event[]> =>
+  loadByOrganization(rows, async (organization_id, own) => {
+    const ids = own.flatMap(({ customer_id }) => customer_id ?? []);
+    const owners = new Map((await lists.findCustomers(db, organization_id, ids)).map((row) => [row.id, row]));
+    const parts = await lists.countParts(
+      db,
+      organization_id,
+      own.map(({ id }) => id),
+    );
+    return own.map((row) => eventOut(row, owners.get(row.customer_id ?? ""), parts.get(row.id) ?? 0));
+  });
+
+/** The events of the API. */
+export const eventService: Service<typeof events, Ctx> = {
+  async list(ctx, { query }) {
+    const { filter, meter_id, ...asked } = query;
+    const organizations = organizationsOf(ctx);
+    const filters = filter ? [filter] : [];
+    if (meter_id !== undefined) {
+      const meter = (await Promise.all(organizations.map((one) => findMeters(ctx.db, one, [meter_id])))).flat()[0];
+      if (!meter)
+        throw invalid({ loc: ["query", "meter_id"], msg: "Meter not found.", type: "value_error", input: meter_id });
+      filters.push(meter.filter);
+    }
+    const { items, total } = await lists.listEvents(ctx.db, organizations, { ...asked, filters });
+    return pageOf(await shown(ctx.db, items), total, query);
+  },
+  async names(ctx, { query }) {
+    const { items, total } = await lists.listNames(ctx.db, organizationsOf(ctx), query);
+    return pageOf(
+      items.map((item) => ({ ...item, label: item.name })),
+      total,
+      query,
+    );
+  },
+  async get(ctx, { params }) {
+    const row = await lists.findEvent(ctx.db, organizationOf(ctx), params.id);
+    const [event] = row ? await shown(ctx.db, [row]) : [];
+    if (!event) throw notFound();
+    return event;
+  },
+  async ingest(ctx, { body, query }) {
+    const organization_id = organizationOf(ctx);
+    const faults = checkEvents(body.events, ctx.clock.now(), organization_id);
+    if (faults.length > 0) throw invalid(...faults);
+    const made = await transact(ctx, async (tx) => {
+      const batch = { organization_id, events: body.events };
+      const [answer] = await writeBatches(tx, ctx, organization_id, [batch]);
+      if (!answer || answer instanceof Error) throw answer;
+      return answer;
+    });
+    const { inserted, duplicates, events: became } = made;
+    return { inserted, duplicates, ...(query.representation ? { events: became } : {}) };
+  },
+};
+
+/** What meters have counted, by time. */
+export const quantityService: Pick<Service<typeof meters, Ctx>, "quantities"> = {
+  async quantities(ctx, { params, query }) {
+    const [meter] = await findMeters(ctx.db, organizationOf(ctx), [params.id]);
+    if (!meter) throw notFound();
+    const found = await lists.findQuantities(ctx.db, meter, query);
+    const total = unitsOf(found.at(-1)?.quantity ?? "0");
+    const quantities = found
+      .slice(0, -1)
+      .map(({ timestamp, quantity }) => ({ timestamp, quantity: unitsOf(quantity) }));
+    return { quantities, total };
+  },
+};
+
+/** Have the events counted that have waited for the external id of a customer (CUS-14). */
+export async function callWaiting(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { organization_id, external_id }: { organization_id: string; external_id: string },
+): Promise<void> {
+  const now = ctx.clock.now();
+  await store.callWaiting(tx, { id: newId(now), organization_id, external_customer_id: external_id, due_at: now });
+  ctx.jobs.wake(tx, attaching.name);
+}

@@ -1,0 +1,221 @@
+import { and, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
+import { unionAll } from "drizzle-orm/pg-core";
+import { customers } from "../customers/tables.ts";
+import { arraySql } from "../lib/arrays.ts";
+import type { Database, Tx } from "../lib/context.ts";
+import type { EventRow } from "./rules.ts";
+import { usageEvents, usageKeys, usageNames, usageWaiting } from "./tables.ts";
+
+const listed = (values: SQL): SQL => sql`(select * from unnest(${values}))`;
+
+/** A customer whose events come: as they are found by what events name. */
+export type Named = { id: string; external_id: string | null; first_user_event_at: Date | null };
+
+/** The living customers that events name, by our ids or by the seller's own. */
+export async function findNamed(
+  tx: Tx,
+  organization_id: string,
+  ids: readonly string[],
+  external_ids: readonly string[],
+): Promise<Named[]> {
+  const of = (where: SQL) =>
+    tx
+      .select({
+        id: customers.id,
+        external_id: customers.external_id,
+        first_user_event_at: customers.first_user_event_at,
+      })
+      .from(customers)
+      .where(and(eq(customers.organization_id, organization_id), isNull(customers.deleted_at), where));
+  const byId = of(sql`${customers.id} in ${listed(arraySql(ids, "uuid"))}`);
+  const byExternal = of(sql`${customers.external_id} in ${listed(arraySql(external_ids, "text"))}`);
+  if (ids.length === 0) return byExternal;
+  return external_ids.length === 0 ? byId : unionAll(byId, byExternal);
+}
+
+/**
+ * Note external ids for which events will wait. Whoever makes a customer with one of them meanwhile waits for the end of the
+ * transaction, and finds them; whoever has made one just now is waited for.
+ */
+export async function keepWaiting(
+  tx: Tx,
+  organization_id: string,
+  rows: readonly { id: string; external_customer_id: string }[],
+): Promise<void> {
+  const sorted = rows.toSorted((a, b) => (a.external_customer_id < b.external_customer_id ? -1 : 1));
+  await tx.execute(sql`
+    insert into ${usageWaiting} (id, organization_id, external_customer_id)
+    select waiting.id, ${organization_id}, waiting.external_customer_id
+    from unnest(${arraySql(
+      sorted.map(({ id }) => id),
+      "uuid",
+    )}, ${arraySql(
+      sorted.map(({ external_customer_id }) => external_customer_id),
+      "text",
+    )}) with ordinality as waiting (id, external_customer_id, place) order by place
+    on conflict (organization_id, external_customer_id) do update set external_customer_id = excluded.external_customer_id`);
+}
+
+/** Note that there is a customer now for whom events may wait. */
+export const callWaiting = (
+  tx: Tx,
+  values: { id: string; organization_id: string; external_customer_id: string; due_at: Date },
+): Promise<unknown> =>
+  tx
+    .insert(usageWaiting)
+    .values(values)
+    .onConflictDoUpdate({
+      target: [usageWaiting.organization_id, usageWaiting.external_customer_id],
+      set: { due_at: values.due_at },
+    });
+
+/** What is noted of an external id, kept until the transaction ends. */
+export async function lockWaiting(tx: Tx, organization_id: string, id: string) {
+  const [row] = await tx
+    .select()
+    .from(usageWaiting)
+    .where(and(eq(usageWaiting.organization_id, organization_id), eq(usageWaiting.id, id)))
+    .for("update");
+  return row;
+}
+
+type WaitingRow = typeof usageWaiting.$inferSelect;
+const sameWaiting = ({ organization_id, id }: WaitingRow) =>
+  and(eq(usageWaiting.organization_id, organization_id), eq(usageWaiting.id, id));
+/** Nothing waits any more. */
+export const forgetWaiting = (tx: Tx, row: WaitingRow): Promise<unknown> =>
+  tx.delete(usageWaiting).where(sameWaiting(row));
+/** There is nobody with that external id after all. */
+export const putOffWaiting = (tx: Tx, row: WaitingRow): Promise<unknown> =>
+  tx.update(usageWaiting).set({ due_at: null }).where(sameWaiting(row));
+
+/** Give so many of the events that wait for an external id to the customer who has it now. */
+export const attachEvents = (
+  tx: Tx,
+  { organization_id, external_customer_id }: WaitingRow,
+  customer_id: string,
+  limit: number,
+): Promise<EventRow[]> =>
+  tx
+    .update(usageEvents)
+    .set({ customer_id })
+    .where(
+      and(
+        eq(usageEvents.organization_id, organization_id),
+        inArray(
+          usageEvents.id,
+          tx
+            .select({ id: usageEvents.id })
+            .from(usageEvents)
+            .where(
+              and(
+                eq(usageEvents.organization_id, organization_id),
+                eq(usageEvents.external_customer_id, external_customer_id),
+                isNull(usageEvents.customer_id),
+              ),
+            )
+            .limit(limit),
+        ),
+      ),
+    )
+    .returning();
+
+export type Key = { external_id: string; event_id: string; digest: string };
+const keyColumns = { external_id: usageKeys.external_id, event_id: usageKeys.event_id, digest: usageKeys.digest };
+
+/** What is known of these external ids of events. */
+export const findKeys = (db: Database, organization_id: string, external_ids: readonly string[]): Promise<Key[]> =>
+  external_ids.length === 0
+    ? Promise.resolve([])
+    : db
+        .select(keyColumns)
+        .from(usageKeys)
+        .where(
+          and(
+            eq(usageKeys.organization_id, organization_id),
+            sql`${usageKeys.external_id} in ${listed(arraySql(external_ids, "text"))}`,
+          ),
+        );
+
+/** Take these external ids for ever; answers how many were free. They are taken in one order, so that none waits in a ring. */
+export async function takeKeys(tx: Tx, organization_id: string, keys: readonly Key[]): Promise<number> {
+  const sorted = keys.toSorted((a, b) => (a.external_id < b.external_id ? -1 : 1));
+  const made = tx.$with("made", {}).as(sql`
+    insert into ${usageKeys} (organization_id, external_id, event_id, digest)
+    select ${organization_id}, taken.external_id, taken.event_id, taken.digest
+    from unnest(${arraySql(
+      sorted.map(({ external_id }) => external_id),
+      "text",
+    )}, ${arraySql(
+      sorted.map(({ event_id }) => event_id),
+      "uuid",
+    )}, ${arraySql(
+      sorted.map(({ digest }) => digest),
+      "uuid",
+    )}) with ordinality as taken (external_id, event_id, digest, place) order by place
+    on conflict do nothing returning 1`);
+  const [row] = await tx
+    .with(made)
+    .select({ count: sql`count(*)`.mapWith(Number) })
+    .from(sql`made`);
+  return row?.count ?? 0;
+}
+
+/** Events by their ids, as parents of others: how deep they are. */
+export const findParents = (db: Database, organization_id: string, ids: readonly string[]) =>
+  ids.length === 0
+    ? Promise.resolve([])
+    : db
+        .select({ id: usageEvents.id, depth: usageEvents.depth })
+        .from(usageEvents)
+        .where(
+          and(
+            eq(usageEvents.organization_id, organization_id),
+            sql`${usageEvents.id} in ${listed(arraySql(ids, "uuid"))}`,
+          ),
+        );
+
+/** Write events, as many as there are, by one statement whose text is the same for any number. */
+export async function insertEvents(tx: Tx, organization_id: string, rows: readonly EventRow[]): Promise<void> {
+  const of = <K extends keyof EventRow>(key: K) => rows.map((row) => row[key]);
+  await tx.execute(sql`
+    insert into ${usageEvents} (organization_id, id, timestamp, name, source, customer_id, external_customer_id, external_id,
+      parent_id, depth, member_id, external_member_id, metadata)
+    select ${organization_id}, e.* from unnest(${arraySql(of("id"), "uuid")},
+      ${arraySql(
+        of("timestamp").map((at) => at.toISOString()),
+        "timestamptz",
+      )},
+      ${arraySql(of("name"), "text")}, ${arraySql(of("source"), "text")}, ${arraySql(of("customer_id"), "uuid")},
+      ${arraySql(of("external_customer_id"), "text")}, ${arraySql(of("external_id"), "text")},
+      ${arraySql(of("parent_id"), "uuid")}, ${arraySql(of("depth"), "smallint")}, ${arraySql(of("member_id"), "uuid")},
+      ${arraySql(of("external_member_id"), "text")},
+      ${arraySql(
+        of("metadata").map((metadata) => JSON.stringify(metadata)),
+        "jsonb",
+      )}) as e`);
+}
+
+/** Add to how often names came. */
+export const addNames = (tx: Tx, rows: (typeof usageNames.$inferInsert)[]): Promise<unknown> =>
+  tx.insert(usageNames).values(rows);
+
+/** Add up how often names came to one row for each; answers of how many. */
+export async function addUpNames(db: Database, limit: number): Promise<number> {
+  const { organization_id, name, source } = usageNames;
+  const loose = await db
+    .select({ organization_id, name, source })
+    .from(usageNames)
+    .groupBy(organization_id, name, source)
+    .having(sql`count(*) > 1`)
+    .limit(limit);
+  // In one statement, so that at no moment there are more or fewer.
+  for (const one of loose)
+    await db.execute(sql`
+      with gone as (delete from ${usageNames} where organization_id = ${one.organization_id} and name = ${one.name}
+        and source = ${one.source} returning occurrences, first_seen, last_seen)
+      insert into ${usageNames} (organization_id, name, source, occurrences, first_seen, last_seen)
+      select ${one.organization_id}, ${one.name}, ${one.source}, sum(occurrences), min(first_seen), max(last_seen)
+      from gone having count(*) > 0`);
+  return loose.length;
+}

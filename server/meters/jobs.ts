@@ -1,0 +1,36 @@
+import { sql } from "drizzle-orm";
+import type { RowSweep } from "../lib/sweeps.ts";
+import { transact } from "../lib/unit-of-work.ts";
+import * as store from "./store.ts";
+import { meters } from "./tables.ts";
+
+const minute_ms = 60 * 1000;
+
+/**
+ * A meter that is new, back in use, or changed counts what came before, from the events themselves: once, while nobody else
+ * counts for its organization.
+ */
+export const recounting: RowSweep = {
+  name: "meters.recount",
+  every_ms: 1000,
+  due: {
+    table: meters,
+    id: meters.id,
+    organization_id: meters.organization_id,
+    at: meters.recount_at,
+    where: sql`${meters.recount_at} is not null`,
+  },
+  limit_ms: 10 * minute_ms,
+  work: (deps, [{ organization_id, id }]) =>
+    transact(deps, async (tx) => {
+      await store.haltCounting(tx, organization_id);
+      const meter = await store.lockMeter(tx, organization_id, id);
+      if (!meter || meter.recount_at === null) return;
+      const now = deps.clock.now();
+      const isCounting = meter.archived_at === null;
+      if (isCounting) await store.recount(tx, meter, now);
+      const first_counted_at =
+        meter.first_counted_at ?? (isCounting && (await store.hasEvents(tx, meter)) ? now : null);
+      await store.updateMeter(tx, meter, { recount_at: null, first_counted_at });
+    }),
+};
