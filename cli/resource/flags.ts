@@ -107,7 +107,7 @@ const valuesOf = (choices: string[]): string =>
 /** What help says of a flag. */
 const helpOf = (entry: FlagEntry): string => {
   const { kind, choices, required, shorts, nullable } = entry;
-  const isTold = choices && (kind === "list" || !isShort(flag, choices));
+  const isTold = choices && (kind === "list" || !isShort(kebab(entry.name), choices));
   return [
     about(entry),
     isTold && `${kind === "list" ? "Of" : "One of"}: ${valuesOf(choices)}.`,
@@ -143,7 +143,10 @@ export function addFlags(command: Command, entries: FlagEntry[], heading: string
     const shorts = entry.shorts ?? [];
     for (const short of shorts) addShort(command, short, heading);
     if (shorts.some(({ flag }) => flag === kebab(entry.name))) continue;
-    const option = new Option(`--${kebab(entry.name)} ${shown(entry.kind, entry.choices)}`, helpOf(entry));
+    const option = new Option(
+      `--${kebab(entry.name)} ${shown(kebab(entry.name), entry.kind, entry.choices)}`,
+      helpOf(entry),
+    );
     option.helpGroup(heading);
     // What a shorter flag says as well would only take room; --help --all shows it.
     if (written.has(entry.name)) option.hideHelp();

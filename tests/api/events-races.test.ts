@@ -14,16 +14,24 @@ afterAll(() => floe?.close());
 
 const at_once = 20;
 const send = async (events: unknown[]) => {
-  const { status, json, text } = await floe.request("POST", "/v1/events/ingest", { token: seller.key, body: { events } });
+  const { status, json, text } = await floe.request("POST", "/v1/events/ingest", {
+    token: seller.key,
+    body: { events },
+  });
   expect(status, text).toBe(200);
   return json as { inserted: number; duplicates: number };
 };
 const used = async (customer_id: string) =>
-  (await seller.client.customerMeters.list({ query: { customer_id } })).items.map(({ consumed_units }) => consumed_units);
+  (await seller.client.customerMeters.list({ query: { customer_id } })).items.map(
+    ({ consumed_units }) => consumed_units,
+  );
 
 test("the same batch from 20 connections at once, in any order, is counted once", async () => {
   const { id } = await seller.client.customers.create({ body: { email: "races@example.com" } });
-  for (const aggregation of [{ func: "sum" as const, property: "n" }, { func: "unique" as const, property: "n" }])
+  for (const aggregation of [
+    { func: "sum" as const, property: "n" },
+    { func: "unique" as const, property: "n" },
+  ])
     await seller.client.meters.create({
       body: { name: "Races", filter: { conjunction: "and", clauses: [] }, aggregation },
     });
