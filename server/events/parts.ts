@@ -16,12 +16,10 @@ const monthAfter = (at: Date, months: number): Date =>
 const nameOf = (month: Date): string => `usage_events_${month.toISOString().slice(0, 7).replace("-", "_")}`;
 
 async function findParts(tx: Tx): Promise<Set<string>> {
-  const rows = await tx
-    .select({ name: sql<string>`parts.name` })
-    .from(
-      sql`(select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+  const rows = await tx.select({ name: sql<string>`parts.name` }).from(
+    sql`(select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
         where i.inhparent = 'usage_events'::regclass) as parts`,
-    );
+  );
   return new Set(rows.map(({ name }) => name));
 }
 
@@ -50,7 +48,8 @@ const keepParts = ({ db, log, clock, config }: Deps): Promise<void> =>
     if (kept === undefined) return;
     const oldest = monthAfter(now, -kept);
     for (const name of there)
-      if (/_\d{4}_\d{2}$/.test(name) && name < nameOf(oldest)) await tx.execute(sql`drop table ${sql.identifier(name)}`);
+      if (/_\d{4}_\d{2}$/.test(name) && name < nameOf(oldest))
+        await tx.execute(sql`drop table ${sql.identifier(name)}`);
     await tx.execute(sql`delete from usage_events_other where id < ${firstIdAt(oldest)}::uuid`);
   });
 
