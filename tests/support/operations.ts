@@ -61,7 +61,10 @@ export async function startOperations() {
 
   async function call(entry: Entry, sent: Sent = {}, at: Floe = floe) {
     const body = "body" in sent ? sent.body : sampleOf(entry);
-    const url = urlOf(entry.op.path, { params: sent.params ?? paramsOf(entry), query: sent.query ?? queryOf[entry.title] ?? {} });
+    const url = urlOf(entry.op.path, {
+      params: sent.params ?? paramsOf(entry),
+      query: sent.query ?? queryOf[entry.title] ?? {},
+    });
     const answer = await at.request(entry.op.method, url, {
       ...(sent.as === undefined ? {} : { token: sent.as }),
       ...(body === undefined ? {} : { body }),
