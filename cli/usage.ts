@@ -1,0 +1,34 @@
+import type { Look } from "./resources.ts";
+
+/** What is counted of what customers use, and what is told of it. */
+export const usageLooks: Record<string, Look> = {
+  meters: {
+    summary: "What you count of its use",
+    noun: "meter",
+    columns: ["name:name", "aggregation.func", "archived_at:date", "created_at:date", "id:id"],
+    archive: "is_archived",
+    archiveMeans: "It then counts nothing.",
+    namedBy: ["name"],
+    shorthands: { filter: "filter", aggregation: "aggregation" },
+    examples: {
+      create: [
+        `floe meters create --name "API calls" --filter 'name eq "api_call"' --aggregation count`,
+        `floe meters create --name Tokens --filter 'name eq "completion" and tokens gt 100' --aggregation "sum tokens"`,
+      ],
+    },
+  },
+  events: {
+    summary: "What your customers use",
+    noun: "event",
+    columns: ["timestamp:date", "name:name", "customer.email", "external_customer_id", "id:key"],
+    names: { ingest: false },
+    columnsOf: { names: ["name:name", "source", "occurrences", "first_seen:date", "last_seen:date"] },
+    examples: { list: ["floe events list --name completion --customer-id ada@example.com"] },
+  },
+  customerMeters: {
+    name: "customer-meters",
+    summary: "What each customer has used",
+    noun: "customer meter",
+    columns: ["customer.email:name", "meter.name", "consumed_units", "balance", "modified_at:date", "id:key"],
+  },
+};
