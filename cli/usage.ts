@@ -1,7 +1,5 @@
-import type { Look } from "./resources.ts";
-
 /** What is counted of what customers use, and what is told of it. */
-export const usageLooks: Record<string, Look> = {
+export const usageLooks = {
   meters: {
     summary: "What you count of its use",
     noun: "meter",
