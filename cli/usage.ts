@@ -19,7 +19,7 @@ export const usageLooks = {
     summary: "What your customers use",
     noun: "event",
     columns: ["timestamp:date", "name:name", "customer.email", "external_customer_id", "id:key"],
-    names: { ingest: false },
+    names: { ingest: false as const },
     columnsOf: { names: ["name:name", "source", "occurrences", "first_seen:date", "last_seen:date"] },
     examples: { list: ["floe events list --name completion --customer-id ada@example.com"] },
   },
