@@ -378,8 +378,8 @@ export const looks: Record<string, Look | false> = {
     columns: ["customer.email:name", "customer_portal_url", "expires_at:date", "token", "id:key"],
     examples: { create: ["floe customer-sessions create --customer-id ada@example.com --json token"] },
   },
-  // What a checkout page in a browser calls with its own secret, and the portal with a customer session.
-  checkoutClient: false,
+  // What pages call: a checkout's with its own secret, a mail's with its link, and the portal with a customer session.
+  ...{ checkoutClient: false, cardLinks: false },
   customerPortal: false,
   // Has commands of its own: floe plan, apply and more.
   catalog: false,

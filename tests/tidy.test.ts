@@ -44,7 +44,7 @@ const own_rooms: Record<string, RegExp> = {
   payments: /^(settlement|setups|methods|notices)$/,
   discounts: /^redemption$/,
   checkouts: /^(access|choose|confirm|customer|plan-update|quote|signed-quote|tax)$/,
-  subscriptions: /^(plan|proration|update|change|billing|dunning|forecast|lists|preview|tax)$/,
+  subscriptions: /^(card-link|plan|proration|update|change|billing|dunning|forecast|lists|preview|tax)$/,
   invoices: /^(document|electronic|fonts|links|page|pdf|printer|sums|words|worker)$/,
   letters: /^(life|order|words)$/,
   catalog: /^(current|changes)$/,

@@ -3,7 +3,7 @@ import type { Output } from "../shared/contract.ts";
 import type { Fault } from "../shared/errors.ts";
 
 /** An answer as JSON carries it: instants are text. */
-type Wire<T> = T extends Date
+export type Wire<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]
     ? Wire<Item>[]

@@ -14,6 +14,7 @@ async function inWords<T>(page: Promise<T>): Promise<T> {
 const routes: Route[] = [
   { path: "/checkout/:client_secret", load: () => inWords(import("./pages/checkout.tsx")) },
   { path: "/checkout/:client_secret/confirmation", load: () => inWords(import("./pages/confirmation.tsx")) },
+  { path: "/card/:token", load: () => import("./pages/card.tsx") },
   { path: "/buy/:client_secret", load: () => import("./pages/buy.tsx") },
   { path: "/sign-in", load: () => import("./pages/sign-in.tsx") },
   { path: "/sign-up", load: () => import("./pages/sign-up.tsx") },

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { cardLinks } from "../../shared/api/card-links.ts";
 import { checkoutClient } from "../../shared/api/checkout-client.ts";
 import type { Operation } from "../../shared/contract.ts";
 import { ApiError } from "../../shared/errors.ts";
@@ -28,15 +29,13 @@ export const limits = {
   /** Cards typed into the test processor's form, each of which is a row. */
   cards: { max: 60, window_seconds: minute_seconds },
   /** Operations that an address may call less often. They count by themselves, whatever token is shown (API-04). */
-  zones: [
-    {
-      operation: checkoutClient.confirm as Pick<Operation, "method" | "path">,
-      all: [
-        { max: 6, window_seconds: minute_seconds, block_seconds },
-        { max: 20, window_seconds: hour_seconds, block_seconds },
-      ],
-    },
-  ],
+  zones: [checkoutClient.confirm, cardLinks.confirm].map((operation: Pick<Operation, "method" | "path">) => ({
+    operation,
+    all: [
+      { max: 6, window_seconds: minute_seconds, block_seconds },
+      { max: 20, window_seconds: hour_seconds, block_seconds },
+    ],
+  })),
 };
 
 const known_max = 50_000;

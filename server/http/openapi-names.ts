@@ -1,6 +1,7 @@
 import { z } from "zod";
 import * as addresses from "../../shared/addresses.ts";
 import * as benefits from "../../shared/api/benefits.ts";
+import * as cardLinks from "../../shared/api/card-links.ts";
 import * as checkoutClient from "../../shared/api/checkout-client.ts";
 import * as checkoutLinks from "../../shared/api/checkout-links.ts";
 import * as checkouts from "../../shared/api/checkouts.ts";
@@ -41,6 +42,7 @@ const modules = [
   ...[
     addresses,
     benefits,
+    cardLinks,
     checkoutClient,
     checkoutLinks,
     checkouts,

@@ -24,6 +24,7 @@ const pages = [
   "/account/sessions",
   "/account/keys",
   "/account/delete",
+  "/card/:token",
   "/device",
   "/error",
 ];

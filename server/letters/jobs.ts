@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { Sweep } from "../lib/sweeps.ts";
 import { orders } from "../orders/tables.ts";
-import { letters_due } from "../subscriptions/billing.ts";
+import { letters_due } from "../subscriptions/serialize.ts";
 import { subscriptionLetters, subscriptions } from "../subscriptions/tables.ts";
 import { confirmDue, remindDue, tellDue } from "./service.ts";
 

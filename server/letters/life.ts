@@ -26,7 +26,7 @@ export type Facts = {
   /** Its orders that were charged in vain. */
   unpaid: readonly OrderRow[];
   /** Where another card is left, and until when. */
-  link: { url: string; until: Date } | null;
+  link: { url: string; until: Date };
 };
 
 /** When a subscription goes on or ends, and for how much. */

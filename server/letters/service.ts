@@ -8,6 +8,7 @@ import { findBalance } from "../orders/balances.ts";
 import type { OrderAggregate } from "../orders/rules.ts";
 import { takeConfirmations } from "../orders/store.ts";
 import { findCard, loadGround } from "../subscriptions/billing.ts";
+import { linkCard } from "../subscriptions/card-link.ts";
 import { forecast } from "../subscriptions/forecast.ts";
 import type { SubscriptionAggregate } from "../subscriptions/rules.ts";
 import { findSubscription, findUnpaid, takeLetter, takeReminder } from "../subscriptions/store.ts";
@@ -77,7 +78,7 @@ async function writeMail(tx: Tx, deps: Deps, occasion: Occasion, aggregate: Subs
     ahead: await lookAhead(tx, deps, seller, aggregate),
     card: await findCard(tx, deps, aggregate),
     unpaid: await findUnpaid(tx, aggregate.row),
-    link: null,
+    link: linkCard(deps.config, aggregate.row, serverClock(deps.clock).now()),
   });
   if (mail) await queueMail(tx, deps, { ...mail, organization_id });
 }

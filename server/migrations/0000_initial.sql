@@ -1138,6 +1138,7 @@ CREATE TABLE "subscriptions" (
 	"due_at" timestamp with time zone,
 	"reminder_due_at" timestamp with time zone,
 	"change_order_id" uuid,
+	"card_due_at" timestamp with time zone,
 	"payment_method_id" uuid,
 	"customer_id" uuid NOT NULL,
 	"product_id" uuid NOT NULL,

@@ -1,8 +1,11 @@
+import { and, eq, not } from "drizzle-orm";
 import type { Ctx, Database, Deps, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
+import type { RowKey } from "../lib/rows.ts";
 import type { CardOwner, Method } from "../processors/processor.ts";
 import { hashFingerprint, type PaymentMethodRow, type PaymentRow, type SetupRow } from "./rules.ts";
 import * as store from "./store.ts";
+import { payments } from "./tables.ts";
 
 /** Write down a card that the processor keeps. One that its owner left before is the same one, charged by its newer name. */
 export async function keepMethod(
@@ -42,4 +45,32 @@ export async function findFingerprint(
 ): Promise<string | null> {
   const read = await processor.readCard(confirmation_token_id);
   return read?.fingerprint ? hashFingerprint(organization_id, read.fingerprint) : null;
+}
+
+/** The attempt to pay an order that is under way. */
+export async function findUnderWay(db: Database, { organization_id, id }: RowKey): Promise<PaymentRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(payments)
+    .where(
+      and(eq(payments.organization_id, organization_id), eq(payments.order_id, id), eq(payments.status, "pending")),
+    );
+  return row;
+}
+
+/** The card that its owner entered to pay an order, and that was kept with it. */
+export async function findEntered(db: Database, { organization_id, id }: RowKey): Promise<string | null> {
+  const [row] = await db
+    .select({ id: payments.payment_method_id })
+    .from(payments)
+    .where(
+      and(
+        eq(payments.organization_id, organization_id),
+        eq(payments.order_id, id),
+        eq(payments.status, "succeeded"),
+        payments.keep,
+        not(payments.is_surplus),
+      ),
+    );
+  return row?.id ?? null;
 }

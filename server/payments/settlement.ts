@@ -27,8 +27,16 @@ import * as store from "./store.ts";
 
 /** An attempt came to nothing; its order still waits. */
 export const paymentFailed = defineSignal<FailedPayment>("payment.failed");
-/** The order of an attempt that came to nothing, why, and what had brought it about; null of a card that was to be kept. */
-export type FailedPayment = { order: OrderRow; reason: string | null; trigger: PaymentRow["trigger"] };
+/**
+ * The order of an attempt that came to nothing, why, what had brought it about (null of a card that was to be kept), and the
+ * kept card that was to be charged.
+ */
+export type FailedPayment = {
+  order: OrderRow;
+  reason: string | null;
+  trigger: PaymentRow["trigger"];
+  payment_method_id?: string | null;
+};
 /** An attempt waits for somebody: the bank, or the buyer who is asked to prove who they are. */
 export const paymentWaiting = defineSignal<{ order: OrderRow; intent: Waiting }>("payment.waiting");
 /** Money was taken that no order waits for. It goes back. */
@@ -36,7 +44,7 @@ export const paymentSurplus = defineSignal<PaymentRow>("payment.surplus");
 
 /** Who pays by what: a card that was just entered, kept for later charges or not, or one that was kept before. */
 export type Payer = { email: string } & (
-  | { confirmation_token_id: string; keep: boolean }
+  | { confirmation_token_id: string; keep: boolean; trigger?: NonNullable<PaymentRow["trigger"]> }
   | { method: PaymentMethodRow; trigger: NonNullable<PaymentRow["trigger"]> }
 );
 
@@ -66,7 +74,11 @@ export function startPayment(
   const how =
     "method" in payer
       ? { payment_method_id: payer.method.id, card: payer.method.card, trigger: payer.trigger }
-      : { confirmation_token_id: seal(deps.config.secret, payer.confirmation_token_id), keep: payer.keep };
+      : {
+          confirmation_token_id: seal(deps.config.secret, payer.confirmation_token_id),
+          keep: payer.keep,
+          ...(payer.trigger && { trigger: payer.trigger }),
+        };
   const { due_amount: amount } = computeTotals(order);
   return store.insertPayment(tx, {
     ...planStart(deps, order),
@@ -104,7 +116,12 @@ export function settlePayment(deps: Deps | Ctx, key: RowKey, intent: Intent): Pr
     if (moved.status === "pending") await signal(tx, deps, paymentWaiting, { order, intent });
     else if (moved.status !== payment.status) {
       if (moved.status === "failed")
-        await signal(tx, deps, paymentFailed, { order, reason: moved.decline_reason, trigger: moved.trigger });
+        await signal(tx, deps, paymentFailed, {
+          order,
+          reason: moved.decline_reason,
+          trigger: moved.trigger,
+          payment_method_id: moved.payment_method_id,
+        });
       else if (moved.is_surplus) await signal(tx, deps, paymentSurplus, moved);
       else await finishOrder(tx, deps, aggregate, { kept, wasLost: payment.status === "failed", isCharged: true });
     }

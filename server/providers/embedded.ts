@@ -18,6 +18,7 @@ import { customerCardService, paymentService } from "../payments/service.ts";
 import { productService } from "../products/service.ts";
 import { refundService } from "../refunds/service.ts";
 import { sandboxService } from "../sandbox/service.ts";
+import { cardLinkService } from "../subscriptions/card-link.ts";
 import { subscriptionService } from "../subscriptions/service.ts";
 import { taxService } from "../tax/service.ts";
 import { webhookService } from "../webhooks/service.ts";
@@ -44,6 +45,7 @@ export const embedded: Provider = {
   checkoutClient: checkoutClientService,
   orders: orderService,
   subscriptions: subscriptionService,
+  cardLinks: cardLinkService,
   invoices: invoiceService,
   payments: paymentService,
   refunds: refundService,

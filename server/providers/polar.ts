@@ -130,6 +130,7 @@ export function polarProvider(config: Config): Provider {
       invoice: noBought,
       receipt: noBought,
     },
+    cardLinks: { get: noCards, confirm: noCards },
     subscriptions: {
       list: (ctx, { query }) => relay(ctx, () => polar.subscriptions.list(query as never)),
       get: (ctx, { params }) => relay(ctx, () => polar.subscriptions.get(params.id)),
@@ -220,6 +221,8 @@ const notFiled = notHosted("Catalogue files work with floe's own engine, not wit
 const notTaxed = notHosted("Hosted Polar sells in its own name and collects the tax itself.");
 
 const notExported = notHosted("Invoices are exported by floe's own engine, not by hosted Polar.");
+
+const noCards = notHosted("Hosted Polar writes to its customers itself, with links of its own.");
 
 /** A buyer reads of an order there by its checkout alone. */
 const noBought = (): never => {

@@ -8,6 +8,7 @@ import { atEnd, transact } from "../lib/unit-of-work.ts";
 import type { OrderAggregate } from "../orders/rules.ts";
 import { billOrder, isQuiet, type NewOrder, noteAttempt, withdrawOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
+import { findUnderWay } from "../payments/methods.ts";
 import type { PaymentMethodRow, PaymentRow } from "../payments/rules.ts";
 import { chargePayment, startSavedPayment } from "../payments/settlement.ts";
 import { findChargeable } from "../payments/store.ts";
@@ -34,9 +35,8 @@ import {
   type SubscriptionAggregate,
   type SubscriptionRow,
 } from "./rules.ts";
-import { emitSubscription } from "./serialize.ts";
+import { emitSubscription, tellCustomer } from "./serialize.ts";
 import * as store from "./store.ts";
-import type { LetterKind } from "./tables.ts";
 import { askBillTax, billFor, openBillTaxation } from "./tax.ts";
 
 /** A card that is to be charged as soon as what was written is committed. */
@@ -188,25 +188,6 @@ export async function carryOut(
   return { aggregate: after, charge: await startCharge(tx, ctx, after, billed, "subscription_cycle") };
 }
 
-/** Have the customer told by mail, when this is committed. */
-async function tellCustomer(
-  tx: Tx,
-  ctx: Deps | Ctx,
-  { row }: Pick<SubscriptionAggregate, "row">,
-  kind: LetterKind | null,
-  order_id: string | null = null,
-): Promise<void> {
-  if (kind === null) return;
-  const now = ctx.clock.now();
-  const { organization_id, id: subscription_id } = row;
-  const values = { id: newId(now), organization_id, created_at: now, subscription_id, kind, order_id, due_at: now };
-  await store.insertLetter(tx, values);
-  ctx.jobs.wake(tx, letters_due);
-}
-
-/** The sweep that writes what customers are told. */
-export const letters_due = "subscriptions.tell";
-
 /** Write down that the card of a subscription is to be charged; where there is none, the payment has failed (ORD-15). */
 async function startCharge(
   tx: Tx,
@@ -306,14 +287,15 @@ export async function advanceSubscription(deps: Deps | Ctx, key: RowKey): Promis
   for (let left = steps_max; left > 0; left -= 1) {
     const step = await transact(deps, (tx) => takeStep(tx, deps, key, tax));
     tax = step.asks ? await askBillTax(deps, key.id, step.asks) : undefined;
-    if (step.charge) await chargePayment(deps, step.charge.payment, step.charge.description);
+    for (const { payment, description } of step.charges) await chargePayment(deps, payment, description);
     if (!step.goesOn) return;
   }
 }
 
 /** Asks: what a service is to say of the tax before anything is written. */
-type Step = { goesOn: boolean; charge: Charge | null; asks?: Wanted | null };
-const still: Step = { goesOn: false, charge: null };
+type Step = { goesOn: boolean; charges: Charge[]; asks?: Wanted | null };
+const still: Step = { goesOn: false, charges: [] };
+const charging = (charge: Charge | null): Step => ({ goesOn: true, charges: charge ? [charge] : [] });
 
 /** `tax`: what a service says of the bill that is due, null where it did not say. */
 async function takeStep(
@@ -338,9 +320,9 @@ async function takeStep(
   if (!seller || seller.seller.blocked_at !== null) return putOff(new Date(now.getTime() + blocked_pause_ms));
   const first = findDueTime(row, retries);
   if (first === null || first > now) return putOff(first);
+  if (row.card_due_at !== null && row.card_due_at <= now) return chargeLeft(tx, ctx, found);
   const [retry] = retries;
-  if (retry && retry.next_payment_attempt_at <= first)
-    return { goesOn: true, charge: await tryAgain(tx, ctx, found, retry) };
+  if (retry && retry.next_payment_attempt_at <= first) return charging(await tryAgain(tx, ctx, found, retry));
   const ground = await loadGround(tx, found);
   // However late this is looked at, the calendar does not move.
   const plan = row.status === "paused" ? planResume(ground, row.resumes_at ?? now) : planCycle(ground, now);
@@ -349,7 +331,7 @@ async function takeStep(
   // Nothing is billed with a tax that nobody has said; what was said of other terms is asked for again.
   if (billed?.asks) {
     if (tax === null) return putOff(new Date(now.getTime() + untaxed_pause_ms));
-    return { goesOn: true, charge: null, asks: billed.asks };
+    return { goesOn: true, charges: [], asks: billed.asks };
   }
   const { aggregate, charge } = await carryOut(tx, ctx, ground, plan, {
     quote: billed?.quote ?? null,
@@ -357,7 +339,23 @@ async function takeStep(
   });
   // What comes of the charge falls due later.
   const next = aggregate.row.due_at;
-  return { goesOn: next !== null && next <= now, charge };
+  return { ...charging(charge), goesOn: next !== null && next <= now };
+}
+
+/** Charge a card that was just left with all that is unpaid. Where it is refused, the schedule stays as it was (SUB-53). */
+async function chargeLeft(tx: Tx, ctx: Deps | Ctx, aggregate: SubscriptionAggregate): Promise<Step> {
+  const row = { ...aggregate.row, card_due_at: null };
+  await store.updateSubscription(tx, row, { card_due_at: null, due_at: findDueTime(row, aggregate.retries) });
+  const method = await findCard(tx, ctx, aggregate);
+  const charges: Charge[] = [];
+  for (const { id } of method ? await store.findUnpaid(tx, row) : []) {
+    const whole = await lockOrder(tx, row.organization_id, id);
+    // What is being paid at this moment is not charged besides.
+    if (!method || !whole || (await findUnderWay(tx, whole.order))) continue;
+    const payment = await startSavedPayment(tx, ctx, whole, method, "retry_payment_method_update");
+    charges.push({ payment, description: whole.order.description });
+  }
+  return { goesOn: true, charges };
 }
 
 /** Charge the card of an order once more. */

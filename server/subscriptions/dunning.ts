@@ -40,7 +40,10 @@ const final_reasons: ReadonlySet<string> = new Set([
 
 /** Reasons that are not the card's: nothing was asked of it, and the payment counts for nothing. */
 const unasked_reasons: ReadonlySet<string> = new Set(["processor_unavailable"]);
-const unasked_pause_ms = 10 * minute_ms;
+export const unasked_pause_ms = 10 * minute_ms;
+
+/** Whether a payment failed for a reason that is not the card's. */
+export const isUnasked = (reason: string | null): boolean => reason !== null && unasked_reasons.has(reason);
 
 /** When a subscription that has not been paid since then ends, whatever is tried (SUB-51). */
 export const deadlineOf = (past_due_at: Date): Date =>
@@ -58,7 +61,7 @@ export function planFailure(
   reason: string | null,
   now: Date,
 ): Failure {
-  if (reason !== null && unasked_reasons.has(reason)) {
+  if (isUnasked(reason)) {
     const next_payment_attempt_at = new Date(now.getTime() + unasked_pause_ms);
     return { is_over: false, failed_payments, next_payment_attempt_at };
   }

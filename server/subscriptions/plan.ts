@@ -246,6 +246,7 @@ export function planEnd(
       pending_update: null,
       pause_at_period_end: false,
       resumes_at: null,
+      card_due_at: null,
     },
     choice: null,
     entries: [],

@@ -7,10 +7,12 @@ import { rowFromJson } from "../lib/rows.ts";
 import type { OrderAggregate, OrderRow } from "../orders/rules.ts";
 import { withdrawOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
+import { findEntered } from "../payments/methods.ts";
 import type { FailedPayment } from "../payments/settlement.ts";
 import { findMethodOfOrder } from "../payments/store.ts";
 import { findPrices, findProduct } from "../products/store.ts";
 import { noteFailure, withdrawAll, writePlan } from "./billing.ts";
+import { isUnasked, unasked_pause_ms } from "./dunning.ts";
 import { type Event, type Plan, planEnd } from "./plan.ts";
 import { findDueTime, isBillable, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { startSubscription } from "./service.ts";
@@ -104,12 +106,17 @@ async function recover(
 ): Promise<SubscriptionAggregate> {
   const retries = aggregate.retries.filter(({ order_id }) => order_id !== order.id);
   const others = await store.hasFailing(tx, aggregate.row, order.id);
+  // A card that its owner entered to pay with is charged from now on, and at once with what else is unpaid.
+  const entered = await findEntered(tx, order);
+  const left =
+    entered === null ? {} : { payment_method_id: entered, ...(others ? { card_due_at: ctx.clock.now() } : {}) };
   if (others) {
-    const row = await store.updateSubscription(tx, aggregate.row, { due_at: findDueTime(aggregate.row, retries) });
+    const due_at = findDueTime({ ...aggregate.row, ...left }, retries);
+    const row = await store.updateSubscription(tx, aggregate.row, { ...left, due_at });
     return { ...aggregate, row };
   }
   const isPaused = aggregate.row.status === "paused";
-  const patch = { status: isPaused ? ("paused" as const) : ("active" as const), past_due_at: null };
+  const patch = { ...left, status: isPaused ? ("paused" as const) : ("active" as const), past_due_at: null };
   const ground = { aggregate: { ...aggregate, retries }, entries: [], pending: null };
   const events: Event[] = isPaused ? ["subscription.updated"] : ["subscription.updated", "subscription.active"];
   return writePlan(tx, ctx, ground, { ...none, patch, events });
@@ -125,7 +132,8 @@ export async function tellHolder(
 }
 
 /** A payment of an order of a subscription came to nothing: a change is not made, and a renewal is tried again later. */
-export async function hearFailure(tx: Tx, ctx: Deps | Ctx, { order, reason, trigger }: FailedPayment): Promise<void> {
+export async function hearFailure(tx: Tx, ctx: Deps | Ctx, failed: FailedPayment): Promise<void> {
+  const { order, reason, trigger, payment_method_id = null } = failed;
   const { organization_id, subscription_id, changes } = order;
   // A notice about one that was paid since changes nothing (SUB-54).
   if (subscription_id === null || order.status !== "pending") return;
@@ -139,6 +147,13 @@ export async function hearFailure(tx: Tx, ctx: Deps | Ctx, { order, reason, trig
     if (discount_id) await releaseFromSubscription(tx, row, discount_id);
     if (row.change_order_id === order.id)
       await store.updateSubscription(tx, row, { change_order_id: null, due_at: findDueTime(row, retries) });
+    return;
+  }
+  // A card that was just left was never asked: it is, a little later.
+  if (trigger === "retry_payment_method_update" && payment_method_id !== null && isUnasked(reason)) {
+    const card_due_at = new Date(ctx.clock.now().getTime() + unasked_pause_ms);
+    const row = { ...found.row, card_due_at };
+    await store.updateSubscription(tx, row, { card_due_at, due_at: findDueTime(row, found.retries) });
     return;
   }
   // What the customer tries in between does not count (ORD-28).

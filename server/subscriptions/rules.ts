@@ -97,11 +97,12 @@ export function findReminderTime(row: Coming, now: Date): Date | null {
 
 /** When a subscription is to be looked at next: its period or pause ends, or a card is charged again; null: never. */
 export function findDueTime(
-  { status, current_period_end, resumes_at }: SubscriptionRow,
+  { status, current_period_end, resumes_at, card_due_at }: SubscriptionRow,
   retries: readonly Retry[],
 ): Date | null {
   const times = retries.map(({ next_payment_attempt_at }) => next_payment_attempt_at);
   if (isBillable(status)) times.push(current_period_end);
+  if (card_due_at) times.push(card_due_at);
   if (status === "paused" && resumes_at) times.push(resumes_at);
   return times.reduce<Date | null>((first, time) => (first === null || time < first ? time : first), null);
 }

@@ -3,11 +3,14 @@ import { customerOut } from "../customers/rules.ts";
 import { discountBaseOut } from "../discounts/rules.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
+import { newId } from "../lib/ids.ts";
 import { orderSubscriptionOut } from "../orders/rules.ts";
 import { priceOut, productOut } from "../products/rules.ts";
 import { deadlineOf } from "./dunning.ts";
 import type { Event } from "./plan.ts";
 import type { SubscriptionAggregate, SubscriptionRow } from "./rules.ts";
+import { insertLetter } from "./store.ts";
+import type { LetterKind } from "./tables.ts";
 
 /** A subscription as it is answered. Use is not counted yet. */
 export function serializeSubscription(
@@ -54,3 +57,22 @@ export function emitSubscription(
 ): Promise<void> {
   return emit(tx, ctx, aggregate.row.organization_id, type, () => serializeSubscription(aggregate, ctx.config));
 }
+
+/** Have the customer told by mail, when this is committed. */
+export async function tellCustomer(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { row }: Pick<SubscriptionAggregate, "row">,
+  kind: LetterKind | null,
+  order_id: string | null = null,
+): Promise<void> {
+  if (kind === null) return;
+  const now = ctx.clock.now();
+  const { organization_id, id: subscription_id } = row;
+  const values = { id: newId(now), organization_id, created_at: now, subscription_id, kind, order_id, due_at: now };
+  await insertLetter(tx, values);
+  ctx.jobs.wake(tx, letters_due);
+}
+
+/** The sweep that writes what customers are told. */
+export const letters_due = "subscriptions.tell";

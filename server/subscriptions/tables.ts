@@ -66,6 +66,8 @@ export const subscriptions = pgTable(
     reminder_due_at: instant(),
     /** An order for a change that is being paid at this moment: until that is settled, nothing else changes. */
     change_order_id: uuid(),
+    /** When the card is to be charged with all that is unpaid, besides the schedule, as it was just left (SUB-53). */
+    card_due_at: instant(),
     /** The card that renewals are charged to; its customer's default one where there is none. Not a foreign key, as orders point here. */
     payment_method_id: uuid(),
     customer_id: uuid().notNull(),

@@ -1,5 +1,6 @@
 import type { Contract } from "../contract.ts";
 import { benefits } from "./benefits.ts";
+import { cardLinks } from "./card-links.ts";
 import { catalog } from "./catalog.ts";
 import { checkoutClient } from "./checkout-client.ts";
 import { checkoutLinks } from "./checkout-links.ts";
@@ -45,6 +46,7 @@ export const api = {
   checkoutClient,
   orders,
   subscriptions,
+  cardLinks,
   invoices,
   payments,
   refunds,

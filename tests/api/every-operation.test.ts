@@ -4,9 +4,11 @@ import { z } from "zod";
 import { checkouts } from "../../server/checkouts/tables.ts";
 import { openapiOf, operationIdOf } from "../../server/http/openapi.ts";
 import { orders } from "../../server/orders/tables.ts";
+import { organization } from "../../server/organizations/tables.ts";
 import { payments } from "../../server/payments/tables.ts";
 import { refunds } from "../../server/refunds/tables.ts";
 import { withClock } from "../../server/sandbox/walk.ts";
+import { linkCard } from "../../server/subscriptions/card-link.ts";
 import { subscriptions } from "../../server/subscriptions/tables.ts";
 import { api } from "../../shared/api/index.ts";
 import { urlOf } from "../../shared/client.ts";
@@ -247,6 +249,30 @@ describe("the answers that have a reason of their own", () => {
       .where(eq(checkouts.client_secret, late.client_secret ?? ""));
     for (const name of ["get", "update", "confirm", "order", "invoice", "receipt"])
       expect((await call(buyers(name), { params: late })).json.error).toBe("ExpiredCheckoutError");
+  });
+
+  test("a mailed link that has expired, a card that is being charged, what is paid, a seller who is blocked", async () => {
+    const { floe, call } = all;
+    const seller = await floe.seller("blocked");
+    const { params } = await rowOf.cardLinks(floe, seller);
+    const named_for = { organization_id: seller.organization_id, id: newId(), customer_id: newId() };
+    const late = { token: linkCard(floe.deps.config, named_for, new Date(0)).url.split("/").at(-1) ?? "" };
+    expect((await call(named("cardLinks.get"), { params: late })).json.error).toBe("ResourceUnavailable");
+    const confirm = async (confirmation_token_id: string) =>
+      (await call(named("cardLinks.confirm"), { params, body: { confirmation_token_id } })).json.error;
+    expect(await confirm("pm_card_chargeDeclined")).toBe("PaymentError");
+    expect(await confirm("pm_card_threeDSecureRequired")).toBeUndefined();
+    expect(await confirm("pm_card_visa")).toBe("PaymentAlreadyInProgress");
+    const { params: other } = await rowOf.cardLinks(floe, seller);
+    const body = { confirmation_token_id: "pm_card_visa" };
+    const paid = await call(named("cardLinks.confirm"), { params: other, body });
+    const again = await call(named("cardLinks.confirm"), { params: other, body });
+    expect([paid.status, again.json.error]).toEqual([200, "ResourceUnavailable"]);
+    await floe.deps.db
+      .update(organization)
+      .set({ blocked_at: floe.clock.now() })
+      .where(eq(organization.id, seller.organization_id));
+    expect(await confirm("pm_card_visa")).toBe("NotPermitted");
   });
 
   test("RFD-03: 404 where an order was paid with nothing that could go back", async () => {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { queueMail } from "../../server/lib/mail.ts";
 import { transact } from "../../server/lib/unit-of-work.ts";
+import { linkCard } from "../../server/subscriptions/card-link.ts";
 import type { Api } from "../../shared/api/index.ts";
 import { sellableCountries } from "../../shared/countries.ts";
 import { unionCountries } from "../../shared/tax.ts";
@@ -101,6 +102,24 @@ async function subscribe(floe: Floe, { client }: Seller): Promise<string> {
   return subscription.id;
 }
 
+/** The token of a mailed link to pay what is unpaid of a subscription, as its card was refused when a trial was over. */
+async function unpaidLink(floe: Floe, { client, organization_id }: Seller): Promise<string> {
+  const trial = { trial_interval: "day" as const, trial_interval_count: 7 };
+  const { id } = await client.products.create({
+    body: { name: "Map", recurring_interval: "month", prices: [{ amount_type: "fixed", price_amount: 900 }], ...trial },
+  });
+  const customer = await client.customers.create({ body: { email: `unpaid-${newId()}@example.com` } });
+  const { client_secret } = await client.checkouts.create({ body: { products: [id], customer_id: customer.id } });
+  const refused = { ...payment, confirmation_token_id: "pm_card_chargeCustomerFail" };
+  await floe.client().checkoutClient.confirm({ params: { client_secret }, body: refused });
+  await floe.runJobs();
+  const [begun] = (await client.subscriptions.list({ query: { customer_id: [customer.id] } })).items;
+  if (!begun) throw new Error("The sale began no subscription.");
+  await client.subscriptions.update({ params: { id: begun.id }, body: { trial_end: "now" } });
+  const named = { organization_id, id: begun.id, customer_id: customer.id };
+  return linkCard(floe.deps.config, named, floe.clock.now()).url.split("/").at(-1) ?? "";
+}
+
 async function saveSandbox(_: Floe, { client }: Seller) {
   const { name } = await client.sandbox.saveSnapshot({ body: { name: `fresh-${newId().slice(-12)}` } });
   return { params: { name } };
@@ -187,6 +206,7 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     return { params: { name: "row" } };
   },
   subscriptions: async (floe, seller) => ({ params: { id: await subscribe(floe, seller) } }),
+  cardLinks: async (floe, seller) => ({ params: { token: await unpaidLink(floe, seller) } }),
   invoices: async (floe, seller) => {
     const order_id = await sellOrder(floe, seller);
     const address = { country: "FR" as const, city: "Paris" };
@@ -350,6 +370,7 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
     metadata: { tier: "pro" },
   }),
   "customerSessions.create": () => ({ external_customer_id: "row-1" }),
+  "cardLinks.confirm": () => ({ confirmation_token_id: "pm_card_chargeDeclined" }),
   "checkoutClient.confirm": () => ({
     confirmation_token_id: "pm_card_chargeDeclined",
     customer_name: "Sample",
@@ -405,6 +426,10 @@ export const freshOf: Record<
   "tax.rates": async () => ({ query: { country: "DE" } }),
   // What the usual document describes looks like what other tests have made.
   "catalog.apply": async () => ({ body: { document: { version: 1, catalog: "fresh" } } }),
+  "cardLinks.confirm": async (floe, seller) => ({
+    params: { token: await unpaidLink(floe, seller) },
+    body: { confirmation_token_id: "pm_card_visa" },
+  }),
   "checkoutClient.confirm": async (_, seller) => ({
     params: { client_secret: (await openCheckout(seller)).client_secret },
     body: payment,

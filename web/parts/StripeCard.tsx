@@ -1,8 +1,15 @@
 import type { StripeElements, StripePaymentElement } from "@stripe/stripe-js";
 import { type RefObject, useEffect, useRef, useState } from "react";
-import type { Checkout } from "../api.ts";
 import { useSpeech } from "../speech.tsx";
-import { allowedMethods, appearanceOf, elementsOptions, localeOf, onAppearance, openStripe } from "../stripe.ts";
+import {
+  allowedMethods,
+  appearanceOf,
+  type Collected,
+  elementsOptions,
+  localeOf,
+  onAppearance,
+  openStripe,
+} from "../stripe.ts";
 import { Button } from "./Button.tsx";
 import { Notice } from "./Notice.tsx";
 
@@ -12,14 +19,16 @@ export type StripeHandle = {
 };
 type Props = {
   publishable_key: string;
-  checkout: Checkout;
+  checkout: Collected & { organization: { name: string } };
+  /** Whether who pays is asked for here, and not by the page. */
+  asks?: boolean;
   handle: RefObject<StripeHandle | null>;
   /** Id of the text that says why the card was refused. */
   faultId?: string | undefined;
 };
 
 /** Stripe's own card fields in Stripe's own frame, so that the card never reaches this page. */
-export default function StripeCard({ publishable_key, checkout, handle, faultId }: Props) {
+export default function StripeCard({ publishable_key, checkout, asks = false, handle, faultId }: Props) {
   const { locale } = useSpeech();
   const place = useRef<HTMLDivElement>(null);
   const elements = useRef<StripeElements | null>(null);
@@ -45,7 +54,7 @@ export default function StripeCard({ publishable_key, checkout, handle, faultId 
       });
       const card = collected.create("payment", {
         // They are asked for by this page, and sent along with the card.
-        fields: { billingDetails: "never" },
+        fields: { billingDetails: asks ? "auto" : "never" },
         business: { name: first.current.organization.name },
         // They stand above the form.
         wallets: { applePay: "never", googlePay: "never" },
@@ -78,7 +87,7 @@ export default function StripeCard({ publishable_key, checkout, handle, faultId 
       field.current = null;
       for (const step of undo) step();
     };
-  }, [publishable_key, handle, locale, attempt]);
+  }, [publishable_key, handle, locale, attempt, asks]);
 
   useEffect(() => {
     const now = { is_payment_required, is_payment_setup_required, total_amount, currency };

@@ -1,0 +1,141 @@
+import type { CardLink, cardLinks } from "../../shared/api/card-links.ts";
+import type { Service } from "../../shared/contract.ts";
+import { ApiError, notFound } from "../../shared/errors.ts";
+import { sumOf } from "../../shared/money.ts";
+import type { Config } from "../config.ts";
+import { atClockOf, serverClock } from "../lib/clock.ts";
+import type { Ctx, Database } from "../lib/context.ts";
+import type { RowKey } from "../lib/rows.ts";
+import { seal, tryUnseal } from "../lib/secrets.ts";
+import { transact } from "../lib/unit-of-work.ts";
+import { computeTotals, type OrderRow } from "../orders/rules.ts";
+import { lockOrder } from "../orders/store.ts";
+import { checkoutOrganizationOut, isReadyForPayment, type OrganizationRow } from "../organizations/rules.ts";
+import { findOrganization } from "../organizations/store.ts";
+import { findUnderWay } from "../payments/methods.ts";
+import type { PaymentRow } from "../payments/rules.ts";
+import { chargePayment, startPayment } from "../payments/settlement.ts";
+import { advanceSubscription, findCard } from "./billing.ts";
+import { deadlineOf } from "./dunning.ts";
+import type { SubscriptionAggregate } from "./rules.ts";
+import * as store from "./store.ts";
+
+const valid_ms = 30 * 24 * 60 * 60 * 1000;
+const purpose = "card";
+
+type Named = RowKey & { customer_id: string };
+
+/** An address by which the customer of a subscription leaves another card: it is its own permission, as they have no account. */
+export function linkCard(
+  { url, secret }: Pick<Config, "url" | "secret">,
+  { organization_id, id, customer_id }: Named,
+  now: Date,
+): { url: string; until: Date } {
+  const until = new Date(now.getTime() + valid_ms);
+  const sealed = seal(secret, JSON.stringify([purpose, organization_id, id, customer_id, until.getTime()]));
+  return { url: `${url}/card/${sealed}`, until };
+}
+
+/** Which subscription such an address is for. */
+function readLink({ secrets }: Pick<Config, "secrets">, token: string, now: Date): Named {
+  const text = tryUnseal(secrets, token);
+  // What else is sealed with this secret is no list that begins so.
+  if (!text?.startsWith(`["${purpose}",`)) throw notFound();
+  const [, organization_id, id, customer_id, until] = JSON.parse(text) as [string, string, string, string, number];
+  if (until <= now.getTime())
+    throw new ApiError("ResourceUnavailable", "This link has expired. The newest mail has one that is good.");
+  return { organization_id, id, customer_id };
+}
+
+type Opened = { ctx: Ctx; key: RowKey; seller: OrganizationRow; aggregate: SubscriptionAggregate };
+
+/** What a link leads to, and the context by the seller's clock. A customer who is gone has none. */
+async function openLink(asked: Ctx, token: string): Promise<Opened> {
+  const { customer_id, ...key } = readLink(asked.config, token, serverClock(asked.clock).now());
+  const seller = await findOrganization(asked.db, key.organization_id);
+  const aggregate = await store.findSubscription(asked.db, key.organization_id, key.id);
+  if (!seller || !isOf(aggregate, customer_id)) throw notFound();
+  return { ctx: atClockOf(asked, seller), key, seller, aggregate };
+}
+
+const isOf = (found: SubscriptionAggregate | undefined, customer_id: string): found is SubscriptionAggregate =>
+  found?.customer.id === customer_id && found.customer.deleted_at === null && found.customer.anonymized_at === null;
+
+/** The attempt that is under way for one of these orders. */
+async function findAttempt(db: Database, unpaid: readonly OrderRow[]): Promise<PaymentRow | undefined> {
+  for (const order of unpaid) {
+    const payment = await findUnderWay(db, order);
+    if (payment) return payment;
+  }
+  return undefined;
+}
+
+/** The secret by which a browser has the customer asked by their bank; null where nobody is to be asked. */
+async function findChallenge({ processor }: Ctx, payment: PaymentRow | undefined): Promise<string | null> {
+  if (payment?.intent_status !== "requires_action" || payment.confirmation_token_id === null) return null;
+  const { id: payment_id, processor_id, requested_at: created_at } = payment;
+  const intent = await processor.retrieve({ payment_id, processor_id, created_at });
+  return intent?.status === "requires_action" ? intent.client_secret : null;
+}
+
+async function describeLink(ctx: Ctx, seller: OrganizationRow, aggregate: SubscriptionAggregate): Promise<CardLink> {
+  const { row, product, customer, retries } = aggregate;
+  const unpaid = row.ended_at === null ? await store.findUnpaid(ctx.db, row) : [];
+  const payment = await findAttempt(ctx.db, unpaid);
+  const card = await findCard(ctx.db, ctx, aggregate);
+  const { name, email, website, avatar_url, branding } = checkoutOrganizationOut(seller);
+  const status = row.ended_at !== null ? "ended" : unpaid.length === 0 ? "paid" : payment ? "paying" : "open";
+  return {
+    status,
+    product_name: product.name,
+    organization: {
+      name,
+      email,
+      website,
+      logo_url: branding.logo_url ?? avatar_url,
+      accent_color: branding.accent_color,
+    },
+    currency: row.currency,
+    due_amount: sumOf(unpaid.map((order) => computeTotals(order).due_amount)),
+    next_payment_attempt_at: unpaid.length > 0 ? (retries[0]?.next_payment_attempt_at ?? null) : null,
+    deadline_at: unpaid.length > 0 && row.past_due_at ? deadlineOf(row.past_due_at) : null,
+    card: card ? { brand: card.card.brand, last4: card.card.last4 } : null,
+    locale: customer.locale,
+    publishable_key: ctx.processor.publishable_key,
+    intent_client_secret: await findChallenge(ctx, payment),
+  };
+}
+
+/**
+ * Pay the first of what is unpaid with a card that its owner has just entered, which is kept with it: asked by their bank, they
+ * are there to answer. What else is unpaid is charged to the same card as soon as it is there.
+ */
+async function payByLink(asked: Ctx, token: string, confirmation_token_id: string): Promise<CardLink> {
+  const { ctx, key, seller } = await openLink(asked, token);
+  if (!isReadyForPayment(seller)) throw new ApiError("NotPermitted", "This organization cannot take payments now.");
+  const { payment, description } = await transact(ctx, async (tx) => {
+    const found = await store.lockWithOrders(tx, key.organization_id, key.id);
+    const [first] = found && found.row.ended_at === null ? await store.findUnpaid(tx, key) : [];
+    const whole = first && (await lockOrder(tx, key.organization_id, first.id));
+    if (whole?.order.status !== "pending")
+      throw new ApiError("ResourceUnavailable", "Nothing is missing any more. Nothing was charged.");
+    const trigger = "retry_payment_method_update" as const;
+    const payer = { email: whole.customer.email ?? "", confirmation_token_id, keep: true, trigger };
+    return { payment: await startPayment(tx, ctx, whole.order, payer), description: whole.order.description };
+  });
+  const { status, message } = await chargePayment(ctx, payment, description);
+  if (status === "failed") throw new ApiError("PaymentError", message ?? "The payment was declined.");
+  if (status === "succeeded") await advanceSubscription({ ...ctx, alongside: [] }, key);
+  const after = await store.findSubscription(ctx.db, key.organization_id, key.id);
+  if (!after) throw notFound();
+  return describeLink(ctx, seller, after);
+}
+
+/** Another card, by a link that was mailed to a customer. */
+export const cardLinkService: Service<typeof cardLinks, Ctx> = {
+  async get(asked, { params }) {
+    const { ctx, seller, aggregate } = await openLink(asked, params.token);
+    return describeLink(ctx, seller, aggregate);
+  },
+  confirm: (ctx, { params, body }) => payByLink(ctx, params.token, body.confirmation_token_id),
+};

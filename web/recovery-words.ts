@@ -1,0 +1,64 @@
+/** What the page says on which another card is left. What card forms say themselves is in `words/`. */
+const english = {
+  title: "Pay with another card",
+  unpaid: "unpaid",
+  refused: (card: string) => `It could not be charged to your card ${card}.`,
+  no_card: "There is no card that could be charged.",
+  next_try: (moment: string) => `It is tried again on ${moment}.`,
+  last_try: (moment: string) => `It is tried for the last time by ${moment}. After that your subscription ends.`,
+  how: "The card is charged now, and from now on in place of the one before.",
+  paying: "The payment is under way",
+  paid: "Everything is paid",
+  paid_by: (card: string) => `From now on your card ${card} is charged. There is nothing more to do here.`,
+  ended: "This subscription has ended",
+  no_charge: "Nothing more is charged. You can close this page.",
+  expired: ["This link has expired", "Open the one in the newest mail. Nothing was charged."],
+  unknown: ["This link leads nowhere", "It may be cut short. Open it again from the mail. Nothing was charged."],
+};
+type CardWords = typeof english;
+
+const german: CardWords = {
+  title: "Mit einer anderen Karte bezahlen",
+  unpaid: "offen",
+  refused: (card) => `Von Ihrer Karte ${card} konnte nicht abgebucht werden.`,
+  no_card: "Es gibt keine Karte, die belastet werden kann.",
+  next_try: (moment) => `Es wird am ${moment} wieder versucht.`,
+  last_try: (moment) => `Zuletzt wird es bis ${moment} versucht. Danach endet Ihr Abonnement.`,
+  how: "Die Karte wird jetzt belastet, und von nun an statt der bisherigen.",
+  paying: "Die Zahlung läuft",
+  paid: "Alles ist bezahlt",
+  paid_by: (card) => `Von nun an wird Ihre Karte ${card} belastet. Hier ist nichts mehr zu tun.`,
+  ended: "Dieses Abonnement ist beendet",
+  no_charge: "Es wird nichts mehr abgebucht. Sie können diese Seite schließen.",
+  expired: ["Dieser Link ist abgelaufen", "Öffnen Sie den in der neuesten E-Mail. Es wurde nichts abgebucht."],
+  unknown: [
+    "Dieser Link führt nirgendwohin",
+    "Vielleicht ist er abgeschnitten. Öffnen Sie ihn noch einmal aus der E-Mail. Es wurde nichts abgebucht.",
+  ],
+};
+
+const french: CardWords = {
+  title: "Payer avec une autre carte",
+  unpaid: "impayé",
+  refused: (card) => `Le montant n’a pas pu être débité de votre carte ${card}.`,
+  no_card: "Il n’y a pas de carte qui puisse être débitée.",
+  next_try: (moment) => `Une nouvelle tentative aura lieu le ${moment}.`,
+  last_try: (moment) => `La dernière tentative aura lieu avant le ${moment}. Ensuite, votre abonnement prendra fin.`,
+  how: "La carte est débitée maintenant, et désormais à la place de la précédente.",
+  paying: "Le paiement est en cours",
+  paid: "Tout est payé",
+  paid_by: (card) => `Désormais, votre carte ${card} sera débitée. Il n’y a plus rien à faire ici.`,
+  ended: "Cet abonnement a pris fin",
+  no_charge: "Rien de plus ne sera débité. Vous pouvez fermer cette page.",
+  expired: ["Ce lien a expiré", "Ouvrez celui du dernier e-mail. Rien n’a été débité."],
+  unknown: [
+    "Ce lien ne mène nulle part",
+    "Il est peut-être coupé. Ouvrez-le de nouveau depuis l’e-mail. Rien n’a été débité.",
+  ],
+};
+
+/** The words for a reader of this locale. */
+export function cardWordsOf(locale: string): CardWords {
+  const { language } = new Intl.Locale(locale);
+  return language === "de" ? german : language === "fr" ? french : english;
+}
