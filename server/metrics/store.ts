@@ -122,13 +122,16 @@ export async function findSums(
         late_net_revenue: sql`l.is_new * l.net_revenue`,
         repeated: sql`(1 - l.is_new) * l.is_again`,
       },
-      sql`from (select ${orders.paid_at}, f.revenue, f.net_revenue, (${isIn(wholes, subscriptions.started_at)})::int as is_new,
+      // Those soon after another are found first, by themselves: joined at once, all orders would be read.
+      sql`from (with ${orders} as materialized (
+          select ${orders.organization_id}, ${orders.subscription_id}, ${orders.paid_at}, ${orders.preceded_at}, f.revenue, f.net_revenue
+          from ${orders} cross join lateral order_facts(${orders}) f
+          where ${isMeant(orders)} and ${orders.preceded_at} is not null
+            and ${orders.paid_at} - ${orders.preceded_at} < ${`${longest} milliseconds`}::interval
+            and ${orders.paid_at} >= ${momentOf(edges[0])} and ${orders.paid_at} < ${momentOf(edges.at(-1))})
+        select paid_at, revenue, net_revenue, (${isIn(wholes, subscriptions.started_at)})::int as is_new,
           (${isIn(edges, orders.preceded_at)})::int as is_again
-        from ${orders} inner join ${subscriptions} on ${followKey(orders.subscription_id, subscriptions)}
-        cross join lateral order_facts(${orders}) f
-        where ${isMeant(orders)} and ${orders.preceded_at} is not null
-          and ${orders.paid_at} - ${orders.preceded_at} < ${`${longest} milliseconds`}::interval
-          and ${orders.paid_at} >= ${momentOf(edges[0])} and ${orders.paid_at} < ${momentOf(edges.at(-1))}) l`,
+        from ${orders} inner join ${subscriptions} on ${followKey(orders.subscription_id, subscriptions)}) l`,
     );
   }
   const ends = sql`coalesce(${subscriptions.ended_at}, ${subscriptions.ends_at})`;

@@ -109,6 +109,13 @@ async function writeHistory(random: Random): Promise<void> {
       customer_cancellation_reason: stop && random.chance(0.8) ? random.pick(cancellationReasons) : null,
     };
   });
+  // One ends within its trial, another just as that is over.
+  for (const [nth, trial_days] of [40, 20].entries()) {
+    const one = begun[nth];
+    if (!one) continue;
+    const [ended_at, trial_end] = [20, trial_days].map((days) => new Date(one.started_at.getTime() + days * day_ms));
+    Object.assign(one, { trial_end, ends_at: null, ended_at, canceled_at: ended_at });
+  }
   // Those that are to end some day.
   for (const one of begun) if (one.ends_at && random.chance(0.5)) one.ended_at = null;
   await db.insert(subscriptions).values(begun);
@@ -129,6 +136,9 @@ async function writeHistory(random: Random): Promise<void> {
     const times = one
       ? [one.started_at, ...Array.from({ length: random.int(0, 5) }, () => later(random, one.started_at, 200))]
       : [momentOf(random)];
+    // And two renewals in one month.
+    if (one && one === begun[2])
+      for (const days of [70, 70.25]) times.push(new Date(one.started_at.getTime() + days * day_ms));
     return times.map((paid_at) => ({ ...base, paid_at, created_at: paid_at, id: newId() }));
   });
   for (const order of paid.sort((a, b) => a.paid_at.getTime() - b.paid_at.getTime())) {
@@ -212,6 +222,9 @@ test.each(Array.from({ length: runs }, (_, run) => seed + run))(
           throw Object.assign(error, { message: `${JSON.stringify(asked)}\n${error.message}` });
         });
       }
+    // All of it, so that whatever there is in it is seen.
+    const [start_date, end_date] = [dayOf(first_day), dayOf(first_day + 2 * history_days * day_ms)];
+    await check({ start_date, end_date, interval: "month" });
   },
 );
 
