@@ -19,9 +19,14 @@ export const usageLooks = {
     summary: "What your customers use",
     noun: "event",
     columns: ["timestamp:date", "name:name", "customer.email", "external_customer_id", "id:key"],
-    names: { ingest: false as const },
     columnsOf: { names: ["name:name", "source", "occurrences", "first_seen:date", "last_seen:date"] },
-    examples: { list: ["floe events list --name completion --customer-id ada@example.com"] },
+    examples: {
+      list: ["floe events list --name completion --customer-id ada@example.com"],
+      ingest: [
+        `floe events ingest --events '[{"name": "completion", "external_customer_id": "user-1", "metadata": {"tokens": 230}}]'`,
+        "floe events ingest --representation --data @events.json",
+      ],
+    },
   },
   customerMeters: {
     name: "customer-meters",

@@ -52,3 +52,7 @@ export function addInterval(date: Date, interval: Interval, count: number, ancho
   if (interval === "day" || interval === "week") return addDays(date, days[interval] * count);
   return addMonths(date, interval === "month" ? count : 12 * count, anchor_day);
 }
+
+/** The stretches of time by which metrics are asked for. */
+export const metricIntervals = ["hour", "day", "week", "month", "year"] as const;
+export type MetricInterval = (typeof metricIntervals)[number];

@@ -1,6 +1,7 @@
 /** `floe metrics`: how the store does, drawn in the terminal, or as JSON. */
 import { type Command, InvalidArgumentError } from "commander";
-import { type MetricSlug, metricIntervals } from "../../shared/api/metrics.ts";
+import type { MetricSlug } from "../../shared/api/metrics.ts";
+import { metricIntervals } from "../../shared/calendar.ts";
 import { type Context, organizationsOfKey } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { pause } from "../pause.ts";

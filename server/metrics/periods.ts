@@ -1,5 +1,6 @@
-import type { MetricInterval, MetricsQuery } from "../../shared/api/metrics.ts";
+import type { MetricsQuery } from "../../shared/api/metrics.ts";
 import { metricLimits } from "../../shared/api/metrics.ts";
+import type { MetricInterval } from "../../shared/calendar.ts";
 import { type Fault, invalid } from "../../shared/errors.ts";
 
 const [quarter_ms, hour_ms, day_ms] = [900_000, 3_600_000, 86_400_000];

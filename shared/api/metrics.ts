@@ -1,9 +1,7 @@
 import { z } from "zod";
+import { metricIntervals } from "../calendar.ts";
 import { ids, instant, many, type Resource } from "../contract.ts";
 import { timezone } from "./fields.ts";
-
-export const metricIntervals = ["hour", "day", "week", "month", "year"] as const;
-export type MetricInterval = (typeof metricIntervals)[number];
 
 /** Money in minor units is `currency`, with fractions of them `currency_sub_cent`; a percentage is a share of 1. */
 export const metricTypes = ["scalar", "currency", "currency_sub_cent", "percentage"] as const;

@@ -91,7 +91,7 @@ describe("the built command line", () => {
 
   test("has Ink in a file of its own, which asks for no package that is not there", async () => {
     const ui = (await import(join(dist, "cli-ui.js"))) as Record<string, unknown>;
-    expect(Object.keys(ui).sort()).toEqual(["askChoice", "askForm", "drawTimeline", "spin"]);
+    expect(Object.keys(ui).sort()).toEqual(["askChoice", "askForm", "drawFrames", "drawTimeline", "spin"]);
     // A class that is in both files is two classes, and `instanceof` fails without a word.
     expect(readFileSync(join(dist, "cli-ui.js"), "utf8")).not.toContain("exit_code");
   });
@@ -181,10 +181,11 @@ describe("the commands of the contract", () => {
           ),
     );
     // Two are steps of floe files upload; which organizations there are, and a further one, is floe orgs; a clock is moved by
-    // floe advance; floe sandbox save and diff are written by hand.
+    // floe advance; floe sandbox save and diff, and floe metrics, are written by hand.
     expect(missing.sort()).toEqual([
       "files.create",
       "files.uploaded",
+      "metrics.get",
       "organizations.create",
       "organizations.list",
       "sandbox.advance",
