@@ -67,6 +67,11 @@ export const settings: Setting[] = [
     about: "link accounts of other addresses (off)",
   },
   { name: "POLAR_ORGANIZATION", flag: "--polar-organization <id>", about: "the organization that may use Polar" },
+  {
+    name: "FLOE_EVENTS_KEPT_MONTHS",
+    flag: "--events-kept-months <months>",
+    about: "drop usage events that came longer ago",
+  },
   { name: "FLOE_FILES_DIR", flag: "--files-dir <folder>", about: "where uploaded files are kept" },
   { name: "S3_BUCKET", flag: "--s3-bucket <name>", about: "keep them in this bucket instead" },
   { name: "S3_REGION", flag: "--s3-region <region>", about: "its region (us-east-1)" },
