@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { metricIntervals } from "../calendar.ts";
+import { type MetricInterval, metricIntervals } from "../calendar.ts";
 import { ids, instant, many, type Resource } from "../contract.ts";
 import { timezone } from "./fields.ts";
 
