@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { z } from "zod";
 import { type Entry, type Operations, operations, startOperations } from "../support/operations.ts";
+import { queryOf } from "../support/rows.ts";
 import { type Json, wireSchema } from "../support/samples.ts";
 
 /** Times at the edges: a year that is no year of the database's is refused, and never kept as another one. */
@@ -48,7 +49,9 @@ test("there are operations that take times", () => {
 test.each(cases)("%s refuses a time outside of 1970 to 9999", async (_title, entry, part, field) => {
   for (const time of outside) {
     const sent =
-      part === "query" ? { query: { [field]: time } } : { body: { ...(all.sampleOf(entry) as object), [field]: time } };
+      part === "query"
+        ? { query: { ...queryOf[entry.title], [field]: time } }
+        : { body: { ...(all.sampleOf(entry) as object), [field]: time } };
     const { status, json } = await all.call(entry, { ...all.may(entry), ...sent });
     expect([time, status, json.detail?.map(({ loc }) => loc.join("."))]).toEqual([time, 422, [`${part}.${field}`]]);
   }

@@ -18,7 +18,9 @@ beforeAll(async () => {
 afterAll(() => floe?.close());
 
 const runs = Number(process.env.FLOE_TEST_RUNS ?? 30);
-const options = { numRuns: runs, ...(process.env.FLOE_TEST_SEED ? { seed: Number(process.env.FLOE_TEST_SEED) } : {}) };
+/** A fixed seed, so that a failure is found again; another one looks elsewhere. */
+const seed = Number(process.env.FLOE_TEST_SEED ?? 4455);
+const options = { numRuns: runs, seed };
 
 // Few values, so that many of them meet; each as several types, and texts that sort otherwise than they are written.
 const words = [
@@ -75,7 +77,6 @@ const property = fc.constantFrom(
     "n.x",
     "missing",
     "__proto__",
-    "",
   ],
 );
 const operator = fc.constantFrom("eq", "ne", "gt", "gte", "lt", "lte", "like", "not_like" as const);
@@ -107,7 +108,7 @@ async function lay(
 
 test("MTR-18: the program takes the same events as the database, and the same of them", async () => {
   const { db } = floe.deps;
-  const all = await lay(fc.sample(event, 200));
+  const all = await lay(fc.sample(event, { numRuns: 200, seed }));
   const ids = all.map(({ id }) => id);
   await fc.assert(
     fc.asyncProperty(
@@ -179,7 +180,7 @@ test("what is kept as events come, in any batches and order, is what a count of 
     owners.push(await client.customers.create({ body }));
   }
   for (const func of ["count", "sum", "max", "min", "avg", "unique"] as const)
-    for (const [place, filter] of fc.sample(filters, 2).entries())
+    for (const [place, filter] of fc.sample(filters, { numRuns: 2, seed }).entries())
       await client.meters.create({
         body: {
           name: `Any ${func}`,
@@ -197,7 +198,7 @@ test("what is kept as events come, in any batches and order, is what a count of 
     { nil: undefined },
   );
   const sent = fc.tuple(event, whose, own).map(([one, owner, external_id]) => ({ ...one, ...owner, external_id }));
-  for (const events of fc.sample(fc.array(sent, { minLength: 1, maxLength: 30 }), 20)) {
+  for (const events of fc.sample(fc.array(sent, { minLength: 1, maxLength: 30 }), { numRuns: 20, seed })) {
     const { status, text } = await floe.request("POST", "/v1/events/ingest", { token: key, body: { events } });
     expect(status, text).toBe(200);
   }

@@ -441,14 +441,15 @@ export async function simulate({
         for (const { kind, error } of failed) if (rounds === 0) say(`${kind} was put off: ${error}`);
         const times = [
           ...next.map((one) => one.at),
-          ...failed.flatMap((one) => one.at ?? []),
+          // What was put off until then, and is due later by its own row, says nothing.
+          ...failed.flatMap(({ at }) => (at && at > now ? at : [])),
           ...(far.next() ? [far.next() as Date] : []),
         ];
         const soonest = times.reduce((least, time) => (time < least ? time : least), new Date(until.getTime() + 1));
         if (soonest > until) break;
         if (rounds > 500)
           throw new Error(
-            `It does not come to rest: ${next.map((one) => `${one.name} ${one.at.toISOString()}`).join(", ")}`,
+            `It does not come to rest: ${[...next.map((one) => `${one.name} ${one.at.toISOString()}`), ...failed.map((one) => `${one.kind} put off to ${one.at?.toISOString()}: ${one.error}`), `far ${far.next()?.toISOString()}`].join(", ")}`,
           );
         // A server comes to what is due some minutes late, and so to more of it at once.
         const late = new Date(Math.ceil(soonest.getTime() / late_ms) * late_ms);
