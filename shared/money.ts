@@ -46,6 +46,11 @@ export const fractionOf = (amount: number, part: number, total: number): number 
 export const fractionTruncated = (amount: number, part: number, total: number): number =>
   Number((whole(amount, "An amount") * whole(part, "A part")) / whole(total, "A total"));
 
+const times_a_year = { day: 365, week: 52, month: 12, year: 1 } as const;
+/** What an amount for each `count` intervals comes to a month, rounded half away from zero (MET). */
+export const monthlyAmount = (amount: number, interval: keyof typeof times_a_year, count: number): number =>
+  fractionOf(amount, times_a_year[interval], 12 * count);
+
 /** The mean of so many amounts with this sum, rounded up to a whole unit; 0 where there are none (MET-06). */
 export function averageUp(sum: number, count: number): number {
   if (count <= 0) return 0;

@@ -47,7 +47,7 @@ const own_rooms: Record<string, RegExp> = {
   subscriptions: /^(card-link|plan|proration|update|change|billing|dunning|forecast|lists|preview|tax)$/,
   invoices: /^(document|electronic|fonts|links|page|pdf|printer|sums|words|worker)$/,
   letters: /^(life|order|words)$/,
-  catalog: /^(current|changes)$/,
+  catalog: /^(current|changes|rehearsal)$/,
   metrics: /^periods$/,
   sandbox: /^(walk|snapshots)$/,
 };

@@ -1,5 +1,5 @@
 /** Showing a plan, asking whether it is meant, and carrying it out. */
-import type { CatalogPlan } from "../../shared/api/catalog.ts";
+import type { CatalogPlan, RehearsedPlan } from "../../shared/api/catalog.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import { askForm, confirm } from "../ask.ts";
 import type { Context, Organization } from "../context.ts";
@@ -8,9 +8,10 @@ import { inPlace } from "../hints.ts";
 import { showOne } from "../resource/show.ts";
 import { type Paint, plain } from "../ui/theme.ts";
 import { type CatalogFile, whereIs } from "./file.ts";
+import { rehearsalMarkdown, rehearsalText } from "./rehearsal.ts";
 import { hidePlan } from "./secrets.ts";
 import { askApply, askPlan } from "./session.ts";
-import { planMarkdown, planText, type View } from "./show.ts";
+import { escaped, planMarkdown, planText, type View } from "./show.ts";
 
 /** What stands for the answers where nobody can be asked. */
 export type Consent = { yes?: boolean; confirmName?: string };
@@ -36,12 +37,19 @@ const viewOf = (context: Context, { prune = false, verbose = false, file }: Show
 });
 
 /** The plan in the form that was asked for. */
-export function showPlan(context: Context, plan: CatalogPlan, format: string | undefined, how: Shown): void {
+export function showPlan(
+  context: Context,
+  plan: CatalogPlan | RehearsedPlan,
+  format: string | undefined,
+  how: Shown,
+): void {
   const chosen = format ?? (isJson(context) ? "json" : "text");
   const view = viewOf(context, how, context.paint.out());
+  const told = "rehearsal" in plan ? plan.rehearsal : undefined;
   if (chosen === "json") showOne({ ...context, json: true }, plan);
-  else if (chosen === "markdown") context.print(planMarkdown(plan, view));
-  else context.print(planText(plan, view));
+  else if (chosen === "markdown")
+    context.print(planMarkdown(plan, view) + (told ? rehearsalMarkdown(told, escaped) : ""));
+  else context.print(planText(plan, view) + (told ? rehearsalText(told, view.paint) : ""));
 }
 
 /** Tell a plan to whoever is about to apply it. */

@@ -1,5 +1,5 @@
 /** What `${env:NAME}` was filled with is known to the server, and is shown to nobody. */
-import type { CatalogPlan } from "../../shared/api/catalog.ts";
+import type { CatalogPlan, RehearsedPlan } from "../../shared/api/catalog.ts";
 
 export type Secrets = {
   /** The catalogue as it is written, with the placeholders in it. */
@@ -45,7 +45,7 @@ function hideBefore(from: unknown, to: unknown, hidden: unknown): unknown {
 }
 
 /** A plan as it may be shown and saved. */
-export function hidePlan(plan: CatalogPlan, secrets: Secrets | undefined): CatalogPlan {
+export function hidePlan<P extends CatalogPlan | RehearsedPlan>(plan: P, secrets: Secrets | undefined): P {
   if (!secrets || secrets.values.size === 0) return plan;
   const hide = (text: string): string => hideText(text, secrets);
   const written = secrets.written as Record<string, Record<string, Map1> | undefined>;
@@ -63,5 +63,6 @@ export function hidePlan(plan: CatalogPlan, secrets: Secrets | undefined): Catal
       return { ...step, name, changes };
     }),
     issues: plan.issues.map((issue) => hideAll(issue, hide)),
+    ...("rehearsal" in plan ? { rehearsal: hideAll(plan.rehearsal, hide) } : {}),
   };
 }

@@ -1,5 +1,5 @@
 /** What every catalogue command needs: the file, the server of a profile, and the calls. */
-import type { CatalogPlan } from "../../shared/api/catalog.ts";
+import type { CatalogPlan, RehearsedPlan } from "../../shared/api/catalog.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import type { Context } from "../context.ts";
 import { Fault, isFault } from "../fault.ts";
@@ -36,6 +36,17 @@ export const askPlan = (
   located(file, () =>
     context.call({ method: "POST", path: "/v1/catalog/plan", body: { document, prune } }),
   ) as Promise<CatalogPlan>;
+
+/** Ask for a plan, and for what it makes of the money of subscriptions. */
+export const askRehearsal = (
+  context: Context,
+  document: CatalogInput,
+  prune: boolean,
+  file?: CatalogFile,
+): Promise<RehearsedPlan> =>
+  located(file, () =>
+    context.call({ method: "POST", path: "/v1/catalog/rehearse", body: { document, prune } }),
+  ) as Promise<RehearsedPlan>;
 
 type Apply = { document: CatalogInput; prune: boolean; fingerprint?: string };
 /** Apply, all of it or nothing; a stale plan is a conflict. */

@@ -203,7 +203,7 @@ export function planText(plan: CatalogPlan, view: View): string {
 }
 
 /** Text of others inside Markdown: it makes no markup, no row, no link, and calls nobody by @name or #number. */
-const escaped = (text: string): string =>
+export const escaped = (text: string): string =>
   plain(text)
     .replace(/[\\`*_{}[\]<>()|~!]/g, "\\$&")
     .replace(/[@#](?=\w)/g, "$&<!-- -->");

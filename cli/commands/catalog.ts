@@ -16,7 +16,7 @@ import {
 } from "../catalog/carry-out.ts";
 import { type CatalogFile, catalogName, readCatalog, standardName } from "../catalog/file.ts";
 import { hidePlan } from "../catalog/secrets.ts";
-import { askApply, askPlan, type FileOptions, openFile } from "../catalog/session.ts";
+import { askApply, askPlan, askRehearsal, type FileOptions, openFile } from "../catalog/session.ts";
 import { writeWhole } from "../catalog/write.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
@@ -27,7 +27,7 @@ export { addDiff, addPromote } from "../catalog/profiles.ts";
 
 type ContextOf = (command: Command) => Context;
 type Scope = FileOptions & { prune?: boolean; verbose?: boolean; target: string[] };
-type PlanOptions = Scope & { out?: string; exitCode?: boolean; format?: string };
+type PlanOptions = Scope & { rehearse?: boolean; out?: string; exitCode?: boolean; format?: string };
 type Saved = {
   schema_version: 1;
   server: string;
@@ -89,12 +89,13 @@ export function addValidate(root: Command, contextOf: ContextOf): void {
 
 export function addPlan(root: Command, contextOf: ContextOf): void {
   const command = withScope(root.command("plan").description("Say what would be done to have what the file says"))
+    .option("--rehearse", "also say what it does to the money of subscriptions")
     .option("--out <file>", "save the plan, to apply exactly it: floe apply FILE")
     .option("--format <format>", "text, json or markdown")
     .option("--exit-code", "exit code 10 when there is something to do");
   command.addHelpText(
     "after",
-    "\nExamples:\n  floe plan --exit-code\n  floe plan --format markdown > plan.md\n  floe plan --out plan.json && floe apply plan.json",
+    "\nExamples:\n  floe plan --exit-code\n  floe plan --rehearse\n  floe plan --format markdown > plan.md\n  floe plan --out plan.json && floe apply plan.json",
   );
   command.action((options: PlanOptions) => plan(contextOf(command), options));
 }
@@ -103,7 +104,8 @@ async function plan(context: Context, options: PlanOptions): Promise<void> {
   checkFormat(options.format);
   const prune = options.prune === true;
   const file = openFile(context, options);
-  const asked = await askPlan(context, targeted(file, options.target, prune), prune, file);
+  const ask = options.rehearse ? askRehearsal : askPlan;
+  const asked = await ask(context, targeted(file, options.target, prune), prune, file);
   const made = hidePlan(options.target.length > 0 ? { ...asked, missing: [] } : asked, file.secrets);
   showPlan(context, made, options.format, { ...options, file });
   refuse(context, made);

@@ -8,17 +8,19 @@ import { documentOf } from "../../shared/catalog/pull.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
 import type { Scope } from "../../shared/scopes.ts";
-import { type Ctx, type Database, organizationOf } from "../lib/context.ts";
+import { type Ctx, type Database, organizationOf, type Tx } from "../lib/context.ts";
 import { transact, within } from "../lib/unit-of-work.ts";
 import { askOthers, collecting, passing, refusedByOthers, rehearse, takeSteps } from "./changes.ts";
 import { currentOf, everything } from "./current.ts";
+import { compareTerms, loadTerms, type Terms } from "./rehearsal.ts";
 import * as store from "./store.ts";
 
 type Asked = { document: Catalog; prune: boolean };
 
 /** Each kind needs its own scope, whichever of them let the request in. */
-function demand(ctx: Ctx, kindsUsed: readonly Kind[], action: "read" | "write"): void {
-  const needed = kindsUsed.map((kind): Scope => `${kind}:${action}`).filter((scope) => !ctx.actor.scopes.has(scope));
+function demand(ctx: Ctx, kindsUsed: readonly Kind[], action: "read" | "write", more: readonly Scope[] = []): void {
+  const wanted = [...kindsUsed.map((kind): Scope => `${kind}:${action}`), ...more];
+  const needed = wanted.filter((scope) => !ctx.actor.scopes.has(scope));
   if (needed.length > 0) throw new ApiError("insufficient_scope", `This catalogue also needs: ${needed.join(", ")}.`);
 }
 const kindsIn = (document: Catalog): Kind[] => kinds.filter((kind) => Object.keys(document[kind] ?? {}).length > 0);
@@ -95,6 +97,29 @@ const shown = (ctx: Ctx, { document }: Asked, plan: Plan, fingerprint: string): 
   missing: plan.missing.filter(({ kind }) => ctx.actor.scopes.has(`${kind}:read`)),
 });
 
+/** Looks at what a plan concerns: before its steps are taken, and once they are. */
+type Look = (tx: Tx, steps: readonly Step[]) => Promise<void>;
+
+/** What would be done, and what of it refused: each step is taken and taken back. */
+async function tryOut(ctx: Ctx, asked: Asked, look: Look = async () => {}): Promise<CatalogPlan> {
+  demand(ctx, kindsIn(asked.document), "read");
+  const before = await planned(ctx.db, ctx, asked);
+  demand(ctx, kindsOf(before.plan), "read");
+  if (before.plan.steps.length === 0) return shown(ctx, asked, before.plan, before.fingerprint);
+  const refused = await refusedByOthers(ctx, asked.document);
+  return rehearse(ctx, async (tx, inner) => {
+    await store.lockCatalog(tx, organizationOf(ctx), asked.document.catalog);
+    const { plan, current, fingerprint } = await planned(tx, inner, asked);
+    demand(ctx, kindsOf(plan), "read");
+    await look(tx, plan.steps);
+    // The steps are shown as they were planned: what is made on the way has ids that nobody will see again.
+    const tried = { ...plan, steps: structuredClone(plan.steps) };
+    const found = await takeSteps(tx, inner, asked.document, { plan: tried, current }, collecting);
+    await look(tx, plan.steps);
+    return shown(ctx, asked, { ...plan, issues: [...plan.issues, ...refused, ...found] }, fingerprint);
+  });
+}
+
 /** The whole catalogue at once. */
 export const catalogService: Service<typeof catalog, Ctx> = {
   async pull(ctx, { query }) {
@@ -102,21 +127,16 @@ export const catalogService: Service<typeof catalog, Ctx> = {
     return documentOf(query.catalog, await everything(ctx.db, ctx, query.catalog, query.all === true));
   },
 
-  async plan(ctx, { body }) {
-    demand(ctx, kindsIn(body.document), "read");
-    const before = await planned(ctx.db, ctx, body);
-    demand(ctx, kindsOf(before.plan), "read");
-    if (before.plan.steps.length === 0) return shown(ctx, body, before.plan, before.fingerprint);
-    const refused = await refusedByOthers(ctx, body.document);
-    return rehearse(ctx, async (tx, inner) => {
-      await store.lockCatalog(tx, organizationOf(ctx), body.document.catalog);
-      const { plan, current, fingerprint } = await planned(tx, inner, body);
-      demand(ctx, kindsOf(plan), "read");
-      // The steps are shown as they were planned: what is made on the way has ids that nobody will see again.
-      const tried = { ...plan, steps: structuredClone(plan.steps) };
-      const found = await takeSteps(tx, inner, body.document, { plan: tried, current }, collecting);
-      return shown(ctx, body, { ...plan, issues: [...plan.issues, ...refused, ...found] }, fingerprint);
+  plan: (ctx, { body }) => tryOut(ctx, body),
+
+  async rehearse(ctx, { body }) {
+    demand(ctx, [], "read", ["subscriptions:read"]);
+    const looks: Terms[] = [];
+    const plan = await tryOut(ctx, body, async (tx, steps) => {
+      looks.push(await loadTerms(tx, organizationOf(ctx), steps, looks[0]));
     });
+    const [before, after = before] = looks;
+    return { ...plan, rehearsal: await compareTerms(ctx, plan, before, after) };
   },
 
   async apply(ctx, { body }) {

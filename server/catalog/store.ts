@@ -1,4 +1,4 @@
-import { and, count, eq, inArray, isNotNull, isNull, notExists, or, type SQL, sql } from "drizzle-orm";
+import { and, count, eq, gt, inArray, isNotNull, isNull, notExists, or, type SQL, sql } from "drizzle-orm";
 import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
 import { type Kind, kinds } from "../../shared/catalog/document.ts";
 import type { Entry } from "../../shared/catalog/plan.ts";
@@ -6,12 +6,15 @@ import { benefits } from "../benefits/tables.ts";
 import { checkoutLinks } from "../checkout-links/tables.ts";
 import { checkouts } from "../checkouts/tables.ts";
 import { customFields } from "../custom-fields/tables.ts";
+import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { meters } from "../meters/tables.ts";
 import { orders } from "../orders/tables.ts";
 import { productBenefits, products } from "../products/tables.ts";
+import { billable } from "../subscriptions/rules.ts";
+import { subscriptionPrices, subscriptions } from "../subscriptions/tables.ts";
 import { webhookEndpoints } from "../webhooks/tables.ts";
 import { catalogEntries } from "./tables.ts";
 
@@ -225,4 +228,68 @@ export async function buyersOfBenefits(db: Database, organization_id: string, id
       .where(and(eq(productBenefits.organization_id, organization_id), inArray(benefit_id, ids)))
       .groupBy(benefit_id),
   );
+}
+
+const page_size = 2000;
+
+/** Products that are sold with any of these benefits. */
+export async function productsWith(db: Database, organization_id: string, benefit_ids: string[]): Promise<string[]> {
+  if (benefit_ids.length === 0) return [];
+  const rows = await db
+    .selectDistinct({ id: productBenefits.product_id })
+    .from(productBenefits)
+    .where(and(eq(productBenefits.organization_id, organization_id), inArray(productBenefits.benefit_id, benefit_ids)));
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * The subscriptions to these products, or with these discounts, that go on or are paused, some at a time, each with the prices
+ * that it is paid at: three statements for thousands.
+ */
+export async function* subscriptionsOf(
+  db: Database,
+  organization_id: string,
+  { products: of, discounts: having }: { products: string[]; discounts: string[] },
+) {
+  const links = subscriptionPrices;
+  for (let last: string | undefined; ; ) {
+    const rows = await db
+      .select()
+      .from(subscriptions)
+      .where(
+        and(
+          eq(subscriptions.organization_id, organization_id),
+          inArray(subscriptions.status, [...billable, "paused"]),
+          or(inArray(subscriptions.product_id, of), inArray(subscriptions.discount_id, having)),
+          last === undefined ? undefined : gt(subscriptions.id, last),
+        ),
+      )
+      .orderBy(subscriptions.id)
+      .limit(page_size);
+    last = rows.at(-1)?.id;
+    if (last === undefined) return;
+    const ids = rows.map(({ id }) => id);
+    const paid = await db
+      .select({ id: links.subscription_id, price_id: links.product_price_id, amount: links.amount })
+      .from(links)
+      .where(and(eq(links.organization_id, organization_id), inArray(links.subscription_id, ids)))
+      .orderBy(links.order);
+    const paidOf = Map.groupBy(paid, ({ id }) => id);
+    yield rows.map((row) => ({ row, paid: paidOf.get(row.id) ?? [] }));
+    if (rows.length < page_size) return;
+  }
+}
+
+/** The addresses of these customers. */
+export async function emailsOf(
+  db: Database,
+  organization_id: string,
+  ids: string[],
+): Promise<Map<string, string | null>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db
+    .select({ id: customers.id, email: customers.email })
+    .from(customers)
+    .where(and(eq(customers.organization_id, organization_id), inArray(customers.id, ids)));
+  return new Map(rows.map(({ id, email }) => [id, email]));
 }

@@ -198,7 +198,7 @@ export function polarProvider(config: Config): Provider {
       deleteSnapshot: notMoved,
       diffSnapshots: notMoved,
     },
-    catalog: { pull: notFiled, plan: notFiled, apply: notFiled, import: notFiled },
+    catalog: { pull: notFiled, plan: notFiled, rehearse: notFiled, apply: notFiled, import: notFiled },
     tax: {
       listRegistrations: notTaxed,
       getRegistration: notTaxed,

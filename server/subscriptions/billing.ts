@@ -19,11 +19,10 @@ import { planFailure } from "./dunning.ts";
 import {
   type Bill,
   type Choice,
-  fitSeats,
+  choosePending,
   type Ground,
   letterOf,
   type Plan,
-  payPrices,
   planCycle,
   planEnd,
   planResume,
@@ -42,19 +41,15 @@ import { askBillTax, billFor, openBillTaxation } from "./tax.ts";
 /** A card that is to be charged as soon as what was written is committed. */
 export type Charge = { payment: PaymentRow; description: string };
 
-/** What a subscription changes to with its next period, at the prices that stood when that was asked for. */
-async function findPending(db: Database, { row, product, prices }: SubscriptionAggregate): Promise<Choice | null> {
-  const { pending_update: asked, organization_id } = row;
+/** What a subscription changes to with its next period. */
+async function findPending(db: Database, aggregate: SubscriptionAggregate): Promise<Choice | null> {
+  const { pending_update: asked, organization_id } = aggregate.row;
   if (!asked) return null;
-  const wished = asked.seats ?? row.seats;
-  if (asked.product_id === null || asked.price_ids === null)
-    return { product, prices: payPrices(prices, { product, seats: wished }), seats: wished };
+  if (asked.product_id === null || asked.price_ids === null) return choosePending(aggregate, { prices: [] });
   const wanted = await findProduct(db, organization_id, asked.product_id);
   if (!wanted) throw new Error(`The product ${asked.product_id} is gone.`);
   const known = new Map((await findPrices(db, organization_id, asked.price_ids)).map((price) => [price.id, price]));
-  const found = asked.price_ids.flatMap((id) => known.get(id) ?? []);
-  const seats = fitSeats(found, wished);
-  return { product: wanted, prices: payPrices(found, { product: wanted, seats }), seats };
+  return choosePending(aggregate, { wanted, prices: asked.price_ids.flatMap((id) => known.get(id) ?? []) });
 }
 
 /** All that a plan for a subscription is made from. */

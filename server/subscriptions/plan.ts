@@ -32,9 +32,12 @@ export type Event =
 /** What a subscription is paid for: a product at its prices, for so many seats. */
 export type Choice = { product: PricedProduct; prices: PaidPrice[]; seats: number | null };
 
+/** What of a subscription its plans are made from. */
+type Planned = Pick<SubscriptionAggregate, "row" | "product" | "discount" | "prices">;
+
 /** A subscription, what waits to be billed with its next order, and what it changes to with its next period. */
-export type Ground = {
-  aggregate: SubscriptionAggregate;
+export type Ground<Aggregate extends Planned = SubscriptionAggregate> = {
+  aggregate: Aggregate;
   entries: readonly Pick<EntryRow, "id" | "line">[];
   /** The prices that the entries are of: they may be others than are paid by now. */
   entryPrices?: readonly PriceRow[];
@@ -65,7 +68,7 @@ export type Plan = {
 
 export type Times = { start: Date; end: Date };
 export const periodOf = ({ start, end }: Times) => ({ start: start.toISOString(), end: end.toISOString() });
-export const choiceOf = ({ product, prices, row }: SubscriptionAggregate): Choice => ({
+export const choiceOf = ({ product, prices, row }: Omit<Planned, "discount">): Choice => ({
   product,
   prices,
   seats: row.seats,
@@ -98,6 +101,20 @@ export function fitSeats(prices: readonly PriceRow[], seats: number | null): num
   const tiers = prices.find(({ amount_type }) => amount_type === "seat_based")?.seat_tiers;
   if (!tiers) return null;
   return Math.min(Math.max(seats ?? 0, tiers.minimum_seats), tiers.maximum_seats ?? Number.MAX_SAFE_INTEGER);
+}
+
+/**
+ * What a subscription changes to with its next period, at the prices that stood when that was asked for. `wanted`, `prices`: the
+ * product and the prices that the change names; absent where it is about seats alone.
+ */
+export function choosePending(
+  { row, product, prices: own }: Omit<Planned, "discount">,
+  { wanted, prices }: { wanted?: PricedProduct | undefined; prices: readonly PriceRow[] },
+): Choice {
+  const wished = row.pending_update?.seats ?? row.seats;
+  if (!wanted) return { product, prices: payPrices(own, { product, seats: wished }), seats: wished };
+  const seats = fitSeats(prices, wished);
+  return { product: wanted, prices: payPrices(prices, { product: wanted, seats }), seats };
 }
 
 /** The lines of a period. */
@@ -153,7 +170,7 @@ export const columnsOf = (
  * is over (SUB-13, DSC-23).
  */
 function beginPeriod(
-  { aggregate, entries, pending }: Ground,
+  { aggregate, entries, pending }: Ground<Planned>,
   start: Date,
   anchor_day: number,
   occasion: OrderRow["occasion"],
@@ -213,7 +230,7 @@ const lastBill = (entries: Ground["entries"]): Bill | null =>
  * The period of a subscription, or its trial, is over: it ends, pauses, or the next period begins, never later than the one
  * before it ended, however late this is looked at (SUB-12 to SUB-15).
  */
-export function planCycle(ground: Ground, now: Date): Plan {
+export function planCycle(ground: Ground<Planned>, now: Date): Plan {
   const { row } = ground.aggregate;
   if (row.cancel_at_period_end)
     return planEnd(ground, now, { canceled_at: row.canceled_at ?? now, ends_at: row.ends_at ?? now });
@@ -234,7 +251,7 @@ export function planCycle(ground: Ground, now: Date): Plan {
 
 /** A subscription ends now, for good. What it owes for use is billed, unless it ends because nobody pays. */
 export function planEnd(
-  { entries }: Ground,
+  { entries }: Ground<Planned>,
   now: Date,
   ends: Pick<SubscriptionRow, "canceled_at" | "ends_at"> = { canceled_at: now, ends_at: now },
 ): Plan {

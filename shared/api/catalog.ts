@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Catalog, kinds } from "../catalog/document.ts";
-import type { Resource } from "../contract.ts";
+import { instant, type Resource } from "../contract.ts";
 import type { Scope } from "../scopes.ts";
 
 const resources = [
@@ -50,6 +50,68 @@ export const CatalogPlan = z.object({
 });
 export type CatalogPlan = z.output<typeof CatalogPlan>;
 
+const amounts = {
+  currency: z.string(),
+  subscriptions: z.int(),
+  /** What they pay a month as things are: before tax, after discounts, without use that is counted; minor units. */
+  monthly_amount: z.int(),
+};
+
+/** What a plan makes of the money of subscriptions. */
+export const Rehearsal = z.object({
+  /** Those that go on, or are paused, of what the plan changes. */
+  subscriptions: z.int(),
+  /** What those that renew pay a month from their next period on, as things are, and once the plan is carried out. */
+  renewals: z.array(z.object({ ...amounts, new_monthly_amount: z.int() })),
+  pay_more: z.int().describe("How many pay more at their next renewal."),
+  pay_less: z.int().describe("How many pay less at their next renewal."),
+  /** Those whose next renewal differs most: 50 at most. */
+  differing: z.array(
+    z.object({
+      subscription_id: z.uuid(),
+      customer_id: z.uuid(),
+      customer_email: z.string().nullable(),
+      product_name: z.string(),
+      renews_at: instant,
+      currency: z.string(),
+      /** What the next period costs, before tax. */
+      amount: z.int(),
+      new_amount: z.int(),
+    }),
+  ),
+  products: z.array(
+    z.object({
+      key: z.string().nullable().describe("Its key in the catalogue; null where it is in none."),
+      id: z.uuid(),
+      name: z.string(),
+      subscriptions: z.int(),
+      /** Nobody can subscribe to it any more; who has it keeps it. */
+      is_archived: z.boolean(),
+      /**
+       * Those who keep prices that nobody else gets any more: what they go on to pay a month, and what they would at the prices
+       * that new ones pay; null where there is none to compare with.
+       */
+      keeps: z.array(z.object({ ...amounts, new_monthly_amount: z.int().nullable() })),
+      /** The benefits that its subscribers get or lose. */
+      gains: z.array(z.string()),
+      loses: z.array(z.string()),
+    }),
+  ),
+  discounts: z.array(
+    z.object({
+      key: z.string().nullable(),
+      id: z.uuid(),
+      name: z.string(),
+      subscriptions: z.int(),
+      /** Nobody gets it any more; who has it keeps it. */
+      is_deleted: z.boolean(),
+    }),
+  ),
+});
+export type Rehearsal = z.output<typeof Rehearsal>;
+export const RehearsedPlan = CatalogPlan.extend({ rehearsal: Rehearsal });
+export type RehearsedPlan = z.output<typeof RehearsedPlan>;
+
 const asked = {
   document: Catalog.describe("The catalogue, as floe.yaml holds it."),
   prune: z.boolean().default(false).describe("Whether what the file no longer has is archived or deleted."),
@@ -83,6 +145,15 @@ export const catalog = {
     body: z.object(asked),
     response: CatalogPlan,
     // The host names of webhooks are looked up, as apply does.
+    external: true,
+  },
+  rehearse: {
+    method: "POST",
+    path: "/v1/catalog/rehearse",
+    summary: "Say what having this catalogue would do to the money of subscriptions",
+    scopes: [...reads, "subscriptions:read"],
+    body: z.object(asked),
+    response: RehearsedPlan,
     external: true,
   },
   apply: {

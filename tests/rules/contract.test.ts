@@ -47,7 +47,9 @@ describe("every operation", () => {
     expect(operation.scopes.every(known)).toBe(true);
     expect(operation.summary).not.toBe("");
     // A plan changes nothing, and a document says what is there already.
-    const reads = /^\/v1\/catalog\/plan$|\/(invoice|credit-note|preview|invoice-exports\/)$/.test(operation.path);
+    const reads = /^\/v1\/catalog\/(plan|rehearse)$|\/(invoice|credit-note|preview|invoice-exports\/)$/.test(
+      operation.path,
+    );
     const writes = operation.method !== "GET" && operation.scopes.length > 0 && !reads;
     expect(operation.scopes.every((scope) => scope.endsWith(writes ? ":write" : ":read"))).toBe(true);
   });

@@ -383,6 +383,7 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
   "subscriptions.create": (product_id) => ({ product_id, external_customer_id: "row-1", metadata: { tier: "pro" } }),
   "subscriptions.preview": () => ({ cancel_at_period_end: true }),
   "catalog.plan": () => ({ document }),
+  "catalog.rehearse": () => ({ document }),
   "catalog.apply": () => ({ document, prune: false }),
   "catalog.import": (product_id, number) => ({
     catalog: "sample",

@@ -1,0 +1,84 @@
+/** What a plan makes of the money of subscriptions, as people read it. */
+import type { Rehearsal } from "../../shared/api/catalog.ts";
+import { formatMoney } from "../../shared/money.ts";
+import { type Paint, plain } from "../ui/theme.ts";
+
+const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
+const keep = (count: number): string => `${counted(count, "subscription")} ${count === 1 ? "keeps" : "keep"}`;
+
+/** `$10.00 → $12.00 a month (+$2.00)`. */
+function becomes(from: number, to: number, currency: string): string {
+  const money = (amount: number): string => formatMoney(amount, currency);
+  const sign = to > from ? "+" : "-";
+  return `${money(from)} → ${money(to)} a month (${sign}${money(Math.abs(to - from))})`;
+}
+
+function productLines({ name, key, subscriptions, ...product }: Rehearsal["products"][number]): string[] {
+  const label = plain(key === null ? name : `products.${key}`);
+  const lines = product.keeps.map(({ currency, subscriptions: count, monthly_amount, new_monthly_amount }) => {
+    const now = `${keep(count)} the old prices, and ${count === 1 ? "pays" : "pay"} ${formatMoney(monthly_amount, currency)} a month as before`;
+    if (new_monthly_amount === null) return `${now}.`;
+    const difference = new_monthly_amount - monthly_amount;
+    const sign = difference < 0 ? "-" : "+";
+    return `${now}. At the new prices that would be ${formatMoney(new_monthly_amount, currency)} (${sign}${formatMoney(Math.abs(difference), currency)}).`;
+  });
+  if (product.is_archived) lines.push(`Not sold any more; ${keep(subscriptions)} it.`);
+  const told = (what: string, names: string[]) =>
+    names.length > 0 &&
+    lines.push(`${counted(subscriptions, "subscription")} ${what}: ${names.map(plain).join(", ")}.`);
+  told(subscriptions === 1 ? "gets" : "get", product.gains);
+  told(subscriptions === 1 ? "loses" : "lose", product.loses);
+  return lines.map((line) => `${label}: ${line}`);
+}
+
+/** The lines of a rehearsal, and whether each means that somebody pays otherwise, or loses something. */
+function rehearsalLines(told: Rehearsal): { text: string; isLoss: boolean }[] {
+  if (told.subscriptions === 0) return [{ text: "No subscription is concerned.", isLoss: false }];
+  const { pay_more, pay_less, renewals } = told;
+  const differs = pay_more + pay_less > 0;
+  const sums = renewals.map(({ currency, subscriptions, monthly_amount: from, new_monthly_amount: to }) =>
+    from === to
+      ? `${counted(subscriptions, "renewal")} in ${currency.toUpperCase()}: ${formatMoney(from, currency)} a month, as before.`
+      : `${counted(subscriptions, "renewal")} in ${currency.toUpperCase()}: ${becomes(from, to, currency)}.`,
+  );
+  return [
+    {
+      text: `${counted(told.subscriptions, "subscription")} ${told.subscriptions === 1 ? "is" : "are"} concerned.`,
+      isLoss: false,
+    },
+    ...sums.map((text) => ({ text, isLoss: differs })),
+    ...(differs
+      ? [{ text: `At the next renewal ${pay_more} pay more, ${pay_less} pay less.`, isLoss: true }]
+      : renewals.length > 0
+        ? [{ text: "Nobody pays more or less at the next renewal.", isLoss: false }]
+        : []),
+    ...told.differing.map(
+      ({ customer_email, product_name, renews_at, currency, amount, new_amount, subscription_id }) => ({
+        text: `${String(renews_at).slice(0, 10)}  ${plain(customer_email ?? subscription_id)}  ${plain(product_name)}: ${formatMoney(amount, currency)} → ${formatMoney(new_amount, currency)}`,
+        isLoss: new_amount > amount,
+      }),
+    ),
+    ...told.products.flatMap((product) =>
+      productLines(product).map((text) => ({ text, isLoss: / loses?: /.test(text) })),
+    ),
+    ...told.discounts
+      .filter(({ subscriptions }) => subscriptions > 0)
+      .map(({ key, name, subscriptions, is_deleted }) => ({
+        text: `${plain(key === null ? name : `discounts.${key}`)}: ${is_deleted ? `not given any more; ${keep(subscriptions)} it` : `${counted(subscriptions, "subscription")} ${subscriptions === 1 ? "has" : "have"} it`}.`,
+        isLoss: false,
+      })),
+  ];
+}
+
+/** A rehearsal for a terminal. */
+export const rehearsalText = (told: Rehearsal, paint: Paint): string =>
+  `\n${paint.strong("Subscriptions")}  before tax, without use that is counted\n${rehearsalLines(told)
+    .map(({ text, isLoss }) => `  ${isLoss ? paint.warn(text) : text}\n`)
+    .join("")}`;
+
+/** A rehearsal for a pull request. */
+export const rehearsalMarkdown = (told: Rehearsal, escaped: (text: string) => string): string =>
+  `\n#### Subscriptions (before tax, without use that is counted)\n\n${rehearsalLines(told)
+    .map(({ text }) => `- ${escaped(text)}\n`)
+    .join("")}`;
