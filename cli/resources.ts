@@ -1,3 +1,4 @@
+import { holdingLooks } from "./holdings.ts";
 import { usageLooks } from "./usage.ts";
 import { subscriptionVerbs, type Verb } from "./verbs.ts";
 
@@ -102,6 +103,7 @@ export const looks: Record<string, Look | false> = {
       ],
     },
   },
+  ...holdingLooks,
   discounts: {
     summary: "Prices taken off",
     noun: "discount",

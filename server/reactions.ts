@@ -1,5 +1,5 @@
 import { userMerged } from "./auth/guests.ts";
-import { benefitDeleted } from "./benefits/service.ts";
+import { benefitChanged, benefitDeleted } from "./benefits/service.ts";
 import { dropProduct } from "./checkout-links/store.ts";
 import { reopenCheckout, showIntent, succeedCheckout } from "./checkouts/reactions.ts";
 import { moveToUser } from "./checkouts/store.ts";
@@ -7,17 +7,26 @@ import { customFieldDeleted } from "./custom-fields/service.ts";
 import { customerDeleted, customerNamed, mergeCustomers } from "./customers/service.ts";
 import { hearDispute } from "./disputes/service.ts";
 import { callWaiting } from "./events/service.ts";
+import {
+  followBenefit,
+  followOrder,
+  followProduct,
+  followSubscription,
+  giveWhatWasBought,
+  takeFromCustomer,
+} from "./grants/reactions.ts";
 import { reprintOrder } from "./invoices/service.ts";
 import type { Reactions } from "./lib/context.ts";
 import { answer } from "./lib/reactions.ts";
-import { orderAmended, orderSettled, orderSettling } from "./orders/service.ts";
+import { orderAccessChanged, orderAmended, orderSettled, orderSettling } from "./orders/service.ts";
 import { disputeTold, refundTold } from "./payments/notices.ts";
 import { paymentFailed, paymentSurplus, paymentWaiting } from "./payments/settlement.ts";
 import { forgetMethods } from "./payments/store.ts";
-import { productArchived } from "./products/service.ts";
+import { productArchived, productGivesOtherwise } from "./products/service.ts";
 import { detachBenefit, detachField } from "./products/store.ts";
-import { hearRefund, openSurplusRefund, refundCounted } from "./refunds/service.ts";
+import { hearRefund, openSurplusRefund, refundCounted, refundTakesBack } from "./refunds/service.ts";
 import { endOfCustomer, hearFailure, settleForSubscription, tellHolder } from "./subscriptions/reactions.ts";
+import { subscriptionGivesOtherwise } from "./subscriptions/serialize.ts";
 import { reportRefund, reportSale } from "./tax-reports/service.ts";
 
 /**
@@ -27,18 +36,28 @@ import { reportRefund, reportSale } from "./tax-reports/service.ts";
 export const reactions: Reactions = new Map([
   answer(orderAmended, reprintOrder),
   answer(orderSettling, settleForSubscription),
-  answer(orderSettled, succeedCheckout, tellHolder, reportSale),
+  answer(orderSettled, succeedCheckout, tellHolder, giveWhatWasBought, reportSale),
+  answer(orderAccessChanged, followOrder),
   answer(paymentWaiting, showIntent),
   answer(paymentFailed, reopenCheckout, hearFailure),
   answer(paymentSurplus, openSurplusRefund),
-  answer(customerDeleted, (tx, { clock }, customer) => forgetMethods(tx, customer, clock.now()), endOfCustomer),
+  answer(
+    customerDeleted,
+    (tx, { clock }, customer) => forgetMethods(tx, customer, clock.now()),
+    endOfCustomer,
+    takeFromCustomer,
+  ),
   answer(customerNamed, callWaiting),
   answer(refundTold, hearRefund),
   answer(refundCounted, reportRefund),
+  answer(refundTakesBack, followOrder),
+  answer(subscriptionGivesOtherwise, followSubscription),
   answer(disputeTold, hearDispute),
   // Checkouts first, as confirming one locks them: who is being confirmed is waited for, and their customer seen.
   answer(userMerged, (tx, { clock }, { from, to }) => moveToUser(tx, from, to, clock.now()), mergeCustomers),
   answer(productArchived, (tx, _, product) => dropProduct(tx, product)),
-  answer(benefitDeleted, (tx, _, benefit) => detachBenefit(tx, benefit)),
+  answer(productGivesOtherwise, followProduct),
+  answer(benefitChanged, followBenefit),
+  answer(benefitDeleted, (tx, _, benefit) => detachBenefit(tx, benefit), followBenefit),
   answer(customFieldDeleted, (tx, _, field) => detachField(tx, field)),
 ]);

@@ -10,6 +10,7 @@ import { disputeFollowing } from "./disputes/jobs.ts";
 import { attaching, nameTally } from "./events/jobs.ts";
 import { partKeeping } from "./events/parts.ts";
 import { fileSweeps } from "./files/jobs.ts";
+import { grantChecking, grantRunning } from "./grants/jobs.ts";
 import { idempotencyCleaning } from "./http/idempotency.ts";
 import { exportCollecting, invoicePrinting } from "./invoices/jobs.ts";
 import { confirmations, subscriptionReminding, subscriptionTelling } from "./letters/jobs.ts";
@@ -45,6 +46,8 @@ export const dueWork: readonly Sweep[] = [
   webhookArchive,
   deliveries,
   mailDelivery,
+  grantRunning,
+  grantChecking,
   confirmations,
   subscriptionTelling,
   subscriptionReminding,

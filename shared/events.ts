@@ -1,3 +1,4 @@
+import { BenefitGrantEvent } from "./api/benefit-grants.ts";
 import { Benefit } from "./api/benefits.ts";
 import { Checkout } from "./api/checkouts.ts";
 import { Customer, CustomerState } from "./api/customers.ts";
@@ -39,6 +40,10 @@ export const payloads = {
   "product.updated": Product,
   "benefit.created": Benefit,
   "benefit.updated": Benefit,
+  "benefit_grant.created": BenefitGrantEvent,
+  "benefit_grant.cycled": BenefitGrantEvent,
+  "benefit_grant.updated": BenefitGrantEvent,
+  "benefit_grant.revoked": BenefitGrantEvent,
   "discount.created": Discount,
   "discount.updated": Discount,
   "discount.deleted": Discount,

@@ -120,9 +120,13 @@ export const changeBenefit = (ctx: Ctx, id: string, body: Update): Promise<Benef
     const same = Object.keys(patch).length === 0;
     const changed = same ? row : await store.updateBenefit(tx, row, { ...patch, modified_at: ctx.clock.now() });
     const out = benefitOut(changed);
+    if (patch.properties) await signal(tx, ctx, benefitChanged, changed);
     await emit(tx, ctx, organization_id, "benefit.updated", out);
     return out;
   });
+
+/** What a benefit gives is something else. */
+export const benefitChanged = defineSignal<RowKey>("benefit.changed");
 
 /** A benefit is given to nobody any more. */
 export const benefitDeleted = defineSignal<RowKey>("benefit.deleted");

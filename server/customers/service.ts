@@ -37,18 +37,28 @@ export async function tellNamed(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Prom
 
 const tries_max = 3;
 
-/** Everything a customer holds now. Nothing is granted and no use is counted yet, so there are none of those to list. */
+/** Everything a customer holds now. No use is counted yet, so there are no meters to list. */
 const stateOf = async (db: Database, row: CustomerRow): Promise<CustomerState> =>
-  describeState(row, await store.findRunning(db, row));
+  describeState(row, await store.findHeld(db, row));
 
-function describeState(row: CustomerRow, running: Awaited<ReturnType<typeof store.findRunning>>): CustomerState {
+function describeState(row: CustomerRow, { running, granted }: store.Held): CustomerState {
   const active_subscriptions = running.map(({ status, ...subscription }) => ({
     ...subscription,
     status: status === "trialing" ? ("trialing" as const) : ("active" as const),
     units: null,
     meters: [],
   }));
-  return { ...customerOut(row), active_subscriptions, granted_benefits: [], active_meters: [] };
+  const granted_benefits = granted.map(({ id, created_at, modified_at, granted_at, benefit, properties }) => ({
+    id,
+    created_at,
+    modified_at,
+    granted_at: granted_at ?? created_at,
+    benefit_id: benefit.id,
+    benefit_type: benefit.type,
+    benefit_metadata: benefit.metadata,
+    properties,
+  }));
+  return { ...customerOut(row), active_subscriptions, granted_benefits, active_meters: [] };
 }
 
 /** Tell what a customer holds now. */
@@ -65,7 +75,7 @@ export async function emitCustomer(
   await emit(tx, ctx, row.organization_id, type, customerOut(row));
   // Who is new holds nothing yet, so nobody is asked.
   if (type !== "customer.created") return emitState(tx, ctx, row);
-  await emit(tx, ctx, row.organization_id, "customer.state_changed", describeState(row, []));
+  await emit(tx, ctx, row.organization_id, "customer.state_changed", describeState(row, { running: [], granted: [] }));
 }
 
 /**

@@ -1,15 +1,15 @@
-import { and, asc, count, eq, ilike, inArray, isNull, ne, not, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, eq, ilike, isNull, ne, not, or, type SQL, sql } from "drizzle-orm";
+import { benefits } from "../benefits/tables.ts";
+import { benefitGrants } from "../grants/tables.ts";
 import { arraySql } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { contains, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
-import { matchKey, type RowKey } from "../lib/rows.ts";
+import { matchKey, type RowKey, rowFromJson, rowsFromJson } from "../lib/rows.ts";
 import { organization } from "../organizations/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
 import type { CustomerRow } from "./rules.ts";
 import { customers, customerTallies } from "./tables.ts";
 
-/** States of a subscription in which a customer has what they pay for. */
-const running = ["trialing", "active"] as const;
 const isSubscribed: SQL = sql`exists (
   select 1 from ${subscriptions} s where s.organization_id = ${customers}.organization_id
     and s.customer_id = ${customers}.id and s.status in ('trialing', 'active')
@@ -118,19 +118,33 @@ export async function addUpTallies(db: Database, limit: number): Promise<number>
 const keyed = (key: CustomerKey): SQL =>
   "id" in key ? eq(customers.id, key.id) : eq(customers.external_id, key.external_id);
 
-/** The subscriptions that a customer has now, the oldest first. */
-export const findRunning = (db: Database, { organization_id, id }: CustomerRow) =>
-  db
-    .select()
-    .from(subscriptions)
-    .where(
-      and(
-        eq(subscriptions.organization_id, organization_id),
-        eq(subscriptions.customer_id, id),
-        inArray(subscriptions.status, [...running]),
+export type Held = {
+  running: (typeof subscriptions.$inferSelect)[];
+  granted: (typeof benefitGrants.$inferSelect & { benefit: typeof benefits.$inferSelect })[];
+};
+
+/** The subscriptions that a customer has now and what they were given, the oldest first, in one statement. */
+export async function findHeld(db: Database, { organization_id, id }: CustomerRow): Promise<Held> {
+  const [found] = await db
+    .select({
+      running: sql<Held["running"]>`(
+        select coalesce(json_agg(to_jsonb(s) order by s.started_at, s.id), '[]') from ${subscriptions} s
+        where s.organization_id = ${organization_id} and s.customer_id = ${id} and s.status in ('trialing', 'active')
+      )`.mapWith((list: unknown) => rowsFromJson(subscriptions, list)),
+      granted: sql<Held["granted"]>`(
+        select coalesce(json_agg(to_jsonb(g) || jsonb_build_object('benefit', to_jsonb(b)) order by g.granted_at, g.id), '[]')
+        from ${benefitGrants} g join ${benefits} b on b.organization_id = g.organization_id and b.id = g.benefit_id
+        where g.organization_id = ${organization_id} and g.customer_id = ${id} and g.granted_at is not null
+      )`.mapWith((list: unknown) =>
+        (list as { benefit: object }[]).map(({ benefit, ...row }) => ({
+          ...rowFromJson(benefitGrants, row),
+          benefit: rowFromJson(benefits, benefit),
+        })),
       ),
-    )
-    .orderBy(subscriptions.started_at, subscriptions.id);
+    })
+    .from(sql`(select 1) as one`);
+  return found ?? { running: [], granted: [] };
+}
 
 /** A customer that was not deleted. */
 export async function findCustomer(

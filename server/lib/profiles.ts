@@ -69,6 +69,16 @@ const untouched = new Set(["metadata", "custom_field_data", "payload"]);
 const isUnknown = (profile: ClientProfile, type: unknown): boolean =>
   (type === "feature_flag" || type === "slack_shared_channel") && profile.release < firsts[type];
 
+/**
+ * The oldest clients take the properties of a grant for the first kind whose fields do not speak against it, and drop the others:
+ * a null where that kind has none tells them apart.
+ */
+const guards: Record<string, object> = {
+  license_keys: { guild_id: null, repository_owner: null, files: null },
+  downloadables: { guild_id: null, repository_owner: null },
+  github_repository: { guild_id: null },
+};
+
 /** The same answer in the values that this client knows. What has no difference is not copied but returned as it is. */
 export function adapt(profile: ClientProfile, value: unknown): unknown {
   if (Array.isArray(value)) {
@@ -101,6 +111,9 @@ export function adapt(profile: ClientProfile, value: unknown): unknown {
     set("type", "custom");
     if ("properties" in given) set("properties", { note: null });
   }
+  const { benefit_type = (given.benefit as { type?: unknown } | undefined)?.type, properties } = given;
+  if (profile.generation === "legacy" && "granted_at" in given && properties && guards[String(benefit_type)])
+    set("properties", { ...guards[String(benefit_type)], ...properties });
   if (isUnknown(profile, given.benefit_type)) set("benefit_type", "custom");
   if (given.amount_type === "free" && profile.release >= firsts.no_free_price && profile.release !== own_release) {
     set("amount_type", "fixed");

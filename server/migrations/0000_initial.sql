@@ -475,6 +475,55 @@ CREATE TABLE "files" (
 	CONSTRAINT "files_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
+CREATE TABLE "benefit_grants" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"customer_id" uuid NOT NULL,
+	"member_id" uuid,
+	"benefit_id" uuid NOT NULL,
+	"subscription_id" uuid,
+	"order_id" uuid,
+	"granted_at" timestamp with time zone,
+	"revoked_at" timestamp with time zone,
+	"error" jsonb,
+	"properties" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"terms" text,
+	CONSTRAINT "benefit_grants_pkey" PRIMARY KEY("organization_id","id"),
+	CONSTRAINT "benefit_grants_one_source" CHECK (num_nonnulls("benefit_grants"."subscription_id", "benefit_grants"."order_id") <= 1),
+	CONSTRAINT "benefit_grants_one_state" CHECK (num_nonnulls("benefit_grants"."granted_at", "benefit_grants"."revoked_at") <= 1),
+	CONSTRAINT "benefit_grants_failed" CHECK ("benefit_grants"."error" is null or num_nonnulls("benefit_grants"."granted_at", "benefit_grants"."revoked_at") = 0)
+);
+--> statement-breakpoint
+CREATE TABLE "grant_checks" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"subscription_id" uuid,
+	"order_id" uuid,
+	"due_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "grant_checks_pkey" PRIMARY KEY("organization_id","id"),
+	CONSTRAINT "grant_checks_one_source" CHECK (num_nonnulls("grant_checks"."subscription_id", "grant_checks"."order_id") <= 1)
+);
+--> statement-breakpoint
+CREATE TABLE "grant_runs" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"product_id" uuid,
+	"benefit_id" uuid,
+	"fence" text,
+	"stage" text DEFAULT 'subscriptions' NOT NULL,
+	"cursor" uuid,
+	"noted" integer DEFAULT 0 NOT NULL,
+	"due_at" timestamp with time zone,
+	CONSTRAINT "grant_runs_pkey" PRIMARY KEY("organization_id","id"),
+	CONSTRAINT "grant_runs_one_reason" CHECK (num_nonnulls("grant_runs"."product_id", "grant_runs"."benefit_id") <= 1)
+);
+--> statement-breakpoint
 CREATE TABLE "document_counters" (
 	"organization_id" text NOT NULL,
 	"series" text NOT NULL,
@@ -1293,6 +1342,17 @@ ALTER TABLE "disputes" ADD CONSTRAINT "disputes_payment_id_fkey" FOREIGN KEY ("o
 ALTER TABLE "usage_keys" ADD CONSTRAINT "usage_keys_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "usage_names" ADD CONSTRAINT "usage_names_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "usage_waiting" ADD CONSTRAINT "usage_waiting_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "benefit_grants" ADD CONSTRAINT "benefit_grants_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "benefit_grants" ADD CONSTRAINT "benefit_grants_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "benefit_grants" ADD CONSTRAINT "benefit_grants_benefit_id_fkey" FOREIGN KEY ("organization_id","benefit_id") REFERENCES "public"."benefits"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "benefit_grants" ADD CONSTRAINT "benefit_grants_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "benefit_grants" ADD CONSTRAINT "benefit_grants_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "grant_checks" ADD CONSTRAINT "grant_checks_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "grant_checks" ADD CONSTRAINT "grant_checks_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "grant_checks" ADD CONSTRAINT "grant_checks_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "grant_runs" ADD CONSTRAINT "grant_runs_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "grant_runs" ADD CONSTRAINT "grant_runs_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "grant_runs" ADD CONSTRAINT "grant_runs_benefit_id_fkey" FOREIGN KEY ("organization_id","benefit_id") REFERENCES "public"."benefits"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "document_counters" ADD CONSTRAINT "document_counters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "invoice_export_orders" ADD CONSTRAINT "invoice_export_orders_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "invoice_export_orders" ADD CONSTRAINT "invoice_export_orders_export_id_fkey" FOREIGN KEY ("organization_id","export_id") REFERENCES "public"."invoice_exports"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1457,6 +1517,17 @@ CREATE INDEX "usage_waiting_due" ON "usage_waiting" USING btree ("organization_i
 CREATE INDEX "files_by_creation" ON "files" USING btree ("organization_id","created_at","id") WHERE "files"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "files_unfinished" ON "files" USING btree ("organization_id","created_at") WHERE "files"."deleted_at" is null and not "files"."is_uploaded";--> statement-breakpoint
 CREATE INDEX "files_to_purge" ON "files" USING btree ("organization_id","deleted_at") WHERE "files"."deleted_at" is not null and "files"."purged_at" is null;--> statement-breakpoint
+CREATE UNIQUE INDEX "benefit_grants_of_subscription" ON "benefit_grants" USING btree ("organization_id","subscription_id","benefit_id","customer_id",coalesce("member_id", "customer_id")) WHERE "benefit_grants"."subscription_id" is not null;--> statement-breakpoint
+CREATE UNIQUE INDEX "benefit_grants_of_order" ON "benefit_grants" USING btree ("organization_id","order_id","benefit_id","customer_id",coalesce("member_id", "customer_id")) WHERE "benefit_grants"."order_id" is not null;--> statement-breakpoint
+CREATE INDEX "benefit_grants_by_customer" ON "benefit_grants" USING btree ("organization_id","customer_id");--> statement-breakpoint
+CREATE INDEX "benefit_grants_by_benefit" ON "benefit_grants" USING btree ("organization_id","benefit_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "benefit_grants_by_creation" ON "benefit_grants" USING btree ("organization_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "benefit_grants_by_grant" ON "benefit_grants" USING btree ("organization_id","granted_at","id");--> statement-breakpoint
+CREATE INDEX "benefit_grants_by_revocation" ON "benefit_grants" USING btree ("organization_id","revoked_at","id");--> statement-breakpoint
+CREATE UNIQUE INDEX "grant_checks_of_subscription" ON "grant_checks" USING btree ("organization_id","subscription_id");--> statement-breakpoint
+CREATE UNIQUE INDEX "grant_checks_of_order" ON "grant_checks" USING btree ("organization_id","order_id");--> statement-breakpoint
+CREATE INDEX "grant_checks_due" ON "grant_checks" USING btree ("organization_id","due_at");--> statement-breakpoint
+CREATE INDEX "grant_runs_due" ON "grant_runs" USING btree ("organization_id","due_at") WHERE "grant_runs"."due_at" is not null;--> statement-breakpoint
 CREATE INDEX "invoice_exports_due" ON "invoice_exports" USING btree ("organization_id","due_at") WHERE "invoice_exports"."due_at" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "invoices_number" ON "invoices" USING btree ("organization_id","number","kind");--> statement-breakpoint
 CREATE UNIQUE INDEX "invoices_of_order" ON "invoices" USING btree ("organization_id","order_id","kind") WHERE "invoices"."refund_id" is null;--> statement-breakpoint

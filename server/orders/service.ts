@@ -42,6 +42,8 @@ export const orderSettling = defineSignal<OrderAggregate>("order.settling");
 /** An order has its money, or nothing was to be paid. */
 export const orderSettled = defineSignal<OrderAggregate>("order.settled");
 
+/** Whether a buyer keeps what they bought has changed. */
+export const orderAccessChanged = defineSignal<OrderRow>("order.access_changed");
 /** What stands on the invoice of an order has changed. */
 export const orderAmended = defineSignal<OrderRow>("order.amended");
 
@@ -309,6 +311,7 @@ export async function noteDisputeOfOrder(
   if (order.dispute_status === shown.dispute_status && order.access === shown.access) return;
   const changed = await store.updateOrder(tx, order, { ...shown, modified_at: ctx.clock.now() });
   await emit(tx, ctx, order.organization_id, "order.updated", serializeOrder({ order: changed, ...parts }));
+  if (order.access !== shown.access) await signal(tx, ctx, orderAccessChanged, changed);
 }
 
 /** Have an order settled by itself, as nothing is to be paid for it (CHK-51). */

@@ -107,6 +107,8 @@ async function reread(db: Database, organization_id: string, id: string): Promis
   return row;
 }
 
+/** A product gives other benefits than before, in whatever order. */
+export const productGivesOtherwise = defineSignal<RowKey>("product.gives_otherwise");
 /** A product is not sold any more. */
 export const productArchived = defineSignal<RowKey>("product.archived");
 
@@ -217,6 +219,9 @@ export const productService: Service<typeof products, Ctx> = {
       if (!same) {
         await store.setBenefits(tx, row, wanted);
         await store.updateProduct(tx, row, { modified_at: ctx.clock.now() });
+        const before = new Set(had.map(({ id }) => id));
+        if (before.size !== wanted.length || !wanted.every((id) => before.has(id)))
+          await signal(tx, ctx, productGivesOtherwise, row);
       }
       const out = productOut(await reread(tx, organization_id, row.id), ctx.config.media_url);
       await emit(tx, ctx, organization_id, "product.updated", out);

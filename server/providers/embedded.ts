@@ -9,6 +9,7 @@ import { discountService } from "../discounts/service.ts";
 import { disputeService } from "../disputes/service.ts";
 import { eventService, quantityService } from "../events/service.ts";
 import { fileService } from "../files/service.ts";
+import { benefitGrantService, benefitGrantsOfBenefit } from "../grants/service.ts";
 import { invoiceService } from "../invoices/service.ts";
 import { customerMeterService, meterService } from "../meters/service.ts";
 import { metricService } from "../metrics/service.ts";
@@ -29,7 +30,8 @@ import type { Provider } from "./provider.ts";
 export const embedded: Provider = {
   organizations: organizationService,
   products: productService,
-  benefits: benefitService,
+  benefits: { ...benefitService, ...benefitGrantsOfBenefit },
+  benefitGrants: benefitGrantService,
   files: fileService,
   events: eventService,
   meters: { ...meterService, ...quantityService },

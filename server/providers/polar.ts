@@ -44,6 +44,11 @@ export function polarProvider(config: Config): Provider {
       create: (ctx, { body }) => relay(ctx, () => polar.benefits.create(body as never)),
       update: (ctx, { params, body }) => relay(ctx, () => polar.benefits.update(params.id, body as never)),
       delete: (ctx, { params }) => relay(ctx, () => polar.benefits.delete(params.id)),
+      grants: (ctx, { params, query }) => relay(ctx, () => polar.benefits.grants(params.id, query as never)),
+    },
+    benefitGrants: {
+      list: (ctx, { query }) => relay(ctx, () => polar.benefitGrants.list(query as never)),
+      retry: notHosted("Hosted Polar tries again by itself."),
     },
     files: {
       list: (ctx, { query }) => relay(ctx, () => polar.files.list(query as never)),

@@ -48,6 +48,9 @@ export type Counted = { refund: RefundRow; order: OrderRow; change: Share };
 /** Money of an order has gone back to its buyer, or has come back from there. */
 export const refundCounted = defineSignal<Counted>("refund.counted");
 
+/** What an order gave goes back with its money, or stays after all, as the money did. */
+export const refundTakesBack = defineSignal<OrderRow>("refund.takes_back");
+
 type Db = Ctx["db"];
 type Asked = { amount?: number | undefined; revoke_benefits: boolean };
 type Checked = { amount: number; tax_amount: number; left: Left; payment: PaymentRow };
@@ -289,6 +292,7 @@ function settleRefund(
       Object.assign(moved, await refundOrder(tx, deps, order, change, row.balance_amount));
       await signal(tx, deps, refundCounted, { refund: moved, order: order.order, change });
     }
+    if (moved.revoke_benefits) await signal(tx, deps, refundTakesBack, order.order);
     if (moved.origin === "surplus" && moved.status !== "pending") await tellSeller(tx, deps, moved);
     if (moved.status === "failed")
       deps.log.error(

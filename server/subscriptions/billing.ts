@@ -3,6 +3,7 @@ import type { Quote } from "../../shared/pricing.ts";
 import { emitState } from "../customers/service.ts";
 import type { Ctx, Database, Deps, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
+import { signal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { atEnd, transact } from "../lib/unit-of-work.ts";
 import type { OrderAggregate } from "../orders/rules.ts";
@@ -34,7 +35,7 @@ import {
   type SubscriptionAggregate,
   type SubscriptionRow,
 } from "./rules.ts";
-import { emitSubscription, tellCustomer } from "./serialize.ts";
+import { emitSubscription, subscriptionGivesOtherwise, tellCustomer } from "./serialize.ts";
 import * as store from "./store.ts";
 import { askBillTax, billFor, openBillTaxation } from "./tax.ts";
 
@@ -145,6 +146,8 @@ export async function writePlan(
   };
   for (const type of events) await emitSubscription(tx, ctx, type, after);
   tellState(tx, ctx, aggregate);
+  if (row.status !== aggregate.row.status || row.product_id !== aggregate.row.product_id)
+    await signal(tx, ctx, subscriptionGivesOtherwise, row);
   return after;
 }
 

@@ -4,6 +4,7 @@ import { discountBaseOut } from "../discounts/rules.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
+import { defineSignal } from "../lib/reactions.ts";
 import { orderSubscriptionOut } from "../orders/rules.ts";
 import { priceOut, productOut } from "../products/rules.ts";
 import { deadlineOf } from "./dunning.ts";
@@ -57,6 +58,9 @@ export function emitSubscription(
 ): Promise<void> {
   return emit(tx, ctx, aggregate.row.organization_id, type, () => serializeSubscription(aggregate, ctx.config));
 }
+
+/** A subscription gives something else from now on: it is of another product, or in another state. */
+export const subscriptionGivesOtherwise = defineSignal<SubscriptionRow>("subscription.gives_otherwise");
 
 /** Have the customer told by mail, when this is committed. */
 export async function tellCustomer(

@@ -119,6 +119,8 @@ export const BenefitGrantProperties = z.object({
   last_credited_at: instant.optional(),
 });
 
+export type BenefitGrantProperties = z.output<typeof BenefitGrantProperties>;
+
 const int32_max = 2_147_483_647;
 const positive = z.int().min(1).max(int32_max);
 /** How long a license key may last at most, in each unit (BEN-30). */

@@ -1,4 +1,5 @@
 import type { Contract } from "../contract.ts";
+import { benefitGrants, listGrants } from "./benefit-grants.ts";
 import { benefits } from "./benefits.ts";
 import { cardLinks } from "./card-links.ts";
 import { catalog } from "./catalog.ts";
@@ -30,7 +31,8 @@ import { webhooks } from "./webhooks.ts";
 export const api = {
   organizations,
   products,
-  benefits,
+  benefits: { ...benefits, grants: listGrants },
+  benefitGrants,
   files,
   events,
   meters,

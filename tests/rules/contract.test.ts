@@ -4,6 +4,7 @@ import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { adapt, profileOf } from "../../server/lib/profiles.ts";
 import { Address } from "../../shared/addresses.ts";
+import { BenefitGrant } from "../../shared/api/benefit-grants.ts";
 import { Benefit, BenefitPublic } from "../../shared/api/benefits.ts";
 import { CheckoutPublic, CheckoutPublicConfirmed } from "../../shared/api/checkout-client.ts";
 import { CheckoutLink } from "../../shared/api/checkout-links.ts";
@@ -166,6 +167,7 @@ const answers = {
   Payment,
   Refund,
   Benefit,
+  BenefitGrant,
   CheckoutLink,
   FileList: files.list.response,
   FileUpload,

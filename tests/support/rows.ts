@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { eq } from "drizzle-orm";
+import { benefitGrants } from "../../server/grants/tables.ts";
 import { queueMail } from "../../server/lib/mail.ts";
 import { transact } from "../../server/lib/unit-of-work.ts";
 import { linkCard } from "../../server/subscriptions/card-link.ts";
@@ -87,6 +89,31 @@ export async function disputeOrder(floe: Floe, seller: Seller, order_id: string)
 
 const refund = { amount: 500, reason: "customer_request" as const };
 
+/** A book that gives something is bought; answers what its buyer was given. */
+async function grant(floe: Floe, { client }: Seller) {
+  const { id: benefit_id } = await client.benefits.create({
+    body: { type: "custom", description: "Thanks", properties: { note: "Thank you" } },
+  });
+  const prices = [{ amount_type: "fixed" as const, price_amount: 1900 }];
+  const { id: product_id } = await client.products.create({ body: { name: "Book", prices } });
+  await client.products.setBenefits({ params: { id: product_id }, body: { benefits: [benefit_id] } });
+  const { client_secret } = await client.checkouts.create({
+    body: { products: [product_id], customer_email: "buyer@example.com" },
+  });
+  await floe.client().checkoutClient.confirm({ params: { client_secret }, body: payment });
+  const [made] = (await client.benefits.grants({ params: { id: benefit_id }, query: {} })).items;
+  if (!made) throw new Error("Nothing was granted.");
+  return made;
+}
+
+/** A grant that nobody can be given, as it waits for somebody. */
+async function failedGrant(floe: Floe, seller: Seller): Promise<string> {
+  const { id } = await grant(floe, seller);
+  const error = { message: "Not yet.", type: "BenefitActionRequiredError", timestamp: floe.clock.now().toISOString() };
+  await floe.deps.db.update(benefitGrants).set({ granted_at: null, error }).where(eq(benefitGrants.id, id));
+  return id;
+}
+
 /** Somebody subscribes to what costs nothing; answers the subscription. */
 async function subscribe(floe: Floe, { client }: Seller): Promise<string> {
   const { id } = await client.products.create({
@@ -138,6 +165,7 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     const { id } = await client.benefits.create({ body: { type: "custom", description: "Row", properties: {} } });
     return { params: { id } };
   },
+  benefitGrants: async (floe, seller) => ({ params: { id: (await grant(floe, seller)).id } }),
   files: async (floe, { client }) => ({ params: { id: (await upload(floe, client, Buffer.from("A file."))).id } }),
   meters: async (_, { client }) => {
     const { id } = await client.meters.create({ body: meter });
@@ -418,6 +446,7 @@ export const freshOf: Record<
     const customer = await client.customers.create({ body: { email: "given@example.com" } });
     return { body: { product_id: product.id, customer_id: customer.id } };
   },
+  "benefitGrants.retry": async (floe, seller) => ({ params: { id: await failedGrant(floe, seller) } }),
   "metrics.get": async () => ({ query: january }),
   "metrics.export": async () => ({ query: january }),
   "catalog.pull": async () => ({ query: { catalog: "sample" } }),

@@ -1,6 +1,7 @@
 /** The strict readers of the two older official clients: each checks an answer field by field, and refuses what it does not know. */
 
 import { Benefit$inboundSchema as Benefit38 } from "polar-sdk-0.38/models/components/benefit.js";
+import { BenefitGrant$inboundSchema as BenefitGrant38 } from "polar-sdk-0.38/models/components/benefitgrant.js";
 import { Checkout$inboundSchema as Checkout38 } from "polar-sdk-0.38/models/components/checkout.js";
 import { CheckoutLink$inboundSchema as CheckoutLink38 } from "polar-sdk-0.38/models/components/checkoutlink.js";
 import { CheckoutPublic$inboundSchema as CheckoutPublic38 } from "polar-sdk-0.38/models/components/checkoutpublic.js";
@@ -23,6 +24,7 @@ import { WebhookDelivery$inboundSchema as WebhookDelivery38 } from "polar-sdk-0.
 import { WebhookEndpoint$inboundSchema as WebhookEndpoint38 } from "polar-sdk-0.38/models/components/webhookendpoint.js";
 import { WebhookEventType as eventTypes38 } from "polar-sdk-0.38/models/components/webhookeventtype.js";
 import { Benefit$inboundSchema as Benefit49 } from "polar-sdk-0.49/models/components/benefit.js";
+import { BenefitGrant$inboundSchema as BenefitGrant49 } from "polar-sdk-0.49/models/components/benefitgrant.js";
 import { Checkout$inboundSchema as Checkout49 } from "polar-sdk-0.49/models/components/checkout.js";
 import { CheckoutLink$inboundSchema as CheckoutLink49 } from "polar-sdk-0.49/models/components/checkoutlink.js";
 import { CheckoutPublic$inboundSchema as CheckoutPublic49 } from "polar-sdk-0.49/models/components/checkoutpublic.js";
@@ -59,6 +61,7 @@ export const readers38 = {
   CustomerSession: CustomerSession38,
   CustomerPortalCustomer: CustomerPortalCustomer38,
   Benefit: Benefit38,
+  BenefitGrant: BenefitGrant38,
   CheckoutLink: CheckoutLink38,
   FileList: FileList38,
   FileUpload: FileUpload38,
@@ -83,6 +86,7 @@ export const readers49 = {
   CustomerSession: CustomerSession49,
   CustomerPortalCustomer: CustomerPortalCustomer49,
   Benefit: Benefit49,
+  BenefitGrant: BenefitGrant49,
   CheckoutLink: CheckoutLink49,
   FileList: FileList49,
   FileUpload: FileUpload49,

@@ -1,0 +1,90 @@
+import { sql } from "drizzle-orm";
+import type { Deps } from "../lib/context.ts";
+import { newId } from "../lib/ids.ts";
+import type { RowKey } from "../lib/rows.ts";
+import type { RowSweep } from "../lib/sweeps.ts";
+import { transact } from "../lib/unit-of-work.ts";
+import { reconcile } from "./engine.ts";
+import type { Source } from "./rules.ts";
+import * as store from "./store.ts";
+import { grantChecks, grantRuns } from "./tables.ts";
+
+/** What is held against what it gives later on, each in a transaction of its own. */
+export const grantChecking: RowSweep = {
+  name: "grants.check",
+  every_ms: 1000,
+  due: {
+    table: grantChecks,
+    id: grantChecks.id,
+    organization_id: grantChecks.organization_id,
+    at: grantChecks.due_at,
+  },
+  parallel: 4,
+  share: 2,
+  work: (deps, [key]) =>
+    transact(deps, async (tx) => {
+      const source = await store.takeCheck(tx, key, deps.clock.now());
+      if (source) await reconcile(tx, deps, source);
+    }),
+};
+
+/** So many are looked up at once. */
+const slice = 500;
+const fence_pause_ms = 1000;
+
+/** Who has what has changed is looked up, slice after slice: what is broken off goes on where it was. */
+export const grantRunning: RowSweep = {
+  name: "grants.run",
+  every_ms: 1000,
+  due: {
+    table: grantRuns,
+    id: grantRuns.id,
+    organization_id: grantRuns.organization_id,
+    at: grantRuns.due_at,
+    where: sql`${grantRuns.due_at} is not null`,
+  },
+  async work(deps, [key]) {
+    while (await takeSlice(deps, key));
+  },
+};
+
+/** Answers whether there is more to do at once. */
+const takeSlice = (deps: Deps, key: RowKey): Promise<boolean> =>
+  transact(deps, async (tx) => {
+    const now = deps.clock.now();
+    const run = await store.lockRun(tx, key, now);
+    if (!run) return false;
+    const open = await store.findOpen(tx);
+    if (run.fence === null) {
+      await store.updateRun(tx, key, { fence: String(open.to) });
+      return true;
+    }
+    // Its own transaction is open, too, and has begun after the fence was set.
+    if (open.from < BigInt(run.fence)) {
+      await store.updateRun(tx, key, { due_at: new Date(now.getTime() + fence_pause_ms) });
+      return false;
+    }
+    const ids = await store.findConcerned(tx, run, slice);
+    const { organization_id, stage } = run;
+    for (const one of ids) {
+      const source: Source =
+        stage === "orders"
+          ? { organization_id, subscription_id: null, order_id: one }
+          : { organization_id, subscription_id: one, order_id: null };
+      await store.noteCheck(tx, { ...source, id: newId(now), created_at: now, due_at: now });
+    }
+    deps.jobs.wake(tx, grantChecking.name);
+    const last = ids.at(-1);
+    if (last !== undefined && ids.length === slice) {
+      await store.updateRun(tx, key, { cursor: last, noted: run.noted + ids.length });
+      return true;
+    }
+    const isOver = stage === "orders";
+    await store.updateRun(tx, key, {
+      cursor: null,
+      stage: "orders",
+      noted: run.noted + ids.length,
+      due_at: isOver ? null : run.due_at,
+    });
+    return !isOver;
+  });

@@ -1,0 +1,26 @@
+import type { Benefit } from "../../../shared/api/benefits.ts";
+import type { BenefitRow } from "../../benefits/rules.ts";
+import { digestTerms } from "../rules.ts";
+import type { Kind } from "./kind.ts";
+
+/** What is said or switched on needs nothing done. */
+const plain: Kind = { grant: async () => ({ properties: {} }) };
+/** What nobody here can open. */
+const impossible: Kind = { grant: async () => ({ action_required: "This server cannot grant it." }) };
+
+export const kinds: Readonly<Record<Benefit["type"], Kind>> = {
+  custom: plain,
+  feature_flag: plain,
+  downloadables: plain,
+  license_keys: plain,
+  meter_credit: plain,
+  discord: impossible,
+  github_repository: impossible,
+  slack_shared_channel: impossible,
+};
+
+/** What a grant of a benefit depends on now, as one value. */
+export function termsOf({ type, properties }: BenefitRow): string | null {
+  const { terms } = kinds[type];
+  return terms ? digestTerms(terms(properties)) : null;
+}

@@ -1,0 +1,54 @@
+import type { BenefitRow } from "../benefits/rules.ts";
+import type { CustomerRow } from "../customers/rules.ts";
+import type { Ctx, Deps, Tx } from "../lib/context.ts";
+import { newId } from "../lib/ids.ts";
+import type { RowKey } from "../lib/rows.ts";
+import { atEnd } from "../lib/unit-of-work.ts";
+import type { OrderAggregate, OrderRow } from "../orders/rules.ts";
+import type { SubscriptionRow } from "../subscriptions/rules.ts";
+import { reconcile } from "./engine.ts";
+import { grantRunning } from "./jobs.ts";
+import { type Source, sourceOf } from "./rules.ts";
+import { findSources, insertRun } from "./store.ts";
+
+/** Once all else is said and written: what is given and taken follows from it. */
+const reconcileLater = (tx: Tx, ctx: Deps | Ctx, source: Source): void => atEnd(tx, () => reconcile(tx, ctx, source));
+
+/** An order is paid: what was bought is there at once, and with a new period what it brings (BEN-13, ORD-18). */
+export async function giveWhatWasBought(tx: Tx, ctx: Deps | Ctx, { order }: OrderAggregate): Promise<void> {
+  const cycles = order.billing_reason === "subscription_cycle" && order.occasion !== "ended";
+  // What a change brings is seen to with the subscription.
+  if (order.subscription_id !== null && order.begins === null && !cycles) return;
+  await reconcile(tx, ctx, sourceOf(order), { cycles, isSettling: true });
+}
+
+/** A subscription has begun to give something else, or nothing (SUB-43, SUB-49, SUB-52). */
+export async function followSubscription(tx: Tx, ctx: Deps | Ctx, { organization_id, id }: SubscriptionRow) {
+  reconcileLater(tx, ctx, { organization_id, subscription_id: id, order_id: null });
+}
+
+/** Whether the buyer keeps what an order gave has changed: money goes back with it, or is disputed (RFD-12). */
+export async function followOrder(tx: Tx, ctx: Deps | Ctx, order: OrderRow): Promise<void> {
+  reconcileLater(tx, ctx, sourceOf(order));
+}
+
+/** A customer is gone, and has nothing any more (CUS-17). */
+export async function takeFromCustomer(tx: Tx, ctx: Deps | Ctx, customer: CustomerRow): Promise<void> {
+  for (const source of await findSources(tx, customer)) reconcileLater(tx, ctx, source);
+}
+
+async function run(tx: Tx, ctx: Deps | Ctx, reason: { product: RowKey } | { benefit: RowKey }): Promise<void> {
+  const now = ctx.clock.now();
+  const [product, benefit] = "product" in reason ? [reason.product, null] : [null, reason.benefit];
+  const { organization_id } = product ?? benefit;
+  const concerns = { product_id: product?.id ?? null, benefit_id: benefit?.id ?? null };
+  await insertRun(tx, { id: newId(now), organization_id, created_at: now, ...concerns, due_at: now });
+  ctx.jobs.wake(tx, grantRunning.name);
+}
+
+/** A product gives something else: so do those who have bought it (PRD-33). */
+export const followProduct = (tx: Tx, ctx: Deps | Ctx, product: RowKey): Promise<void> => run(tx, ctx, { product });
+
+/** A benefit has changed, or is given to nobody any more (BEN-02, BEN-12). */
+export const followBenefit = (tx: Tx, ctx: Deps | Ctx, benefit: RowKey | BenefitRow): Promise<void> =>
+  run(tx, ctx, { benefit });
