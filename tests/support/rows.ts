@@ -165,7 +165,7 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     const { id } = await client.benefits.create({ body: { type: "custom", description: "Row", properties: {} } });
     return { params: { id } };
   },
-  benefitGrants: async (floe, seller) => ({ params: { id: (await grant(floe, seller)).id } }),
+  benefitGrants: async (floe, seller) => ({ params: { id: await failedGrant(floe, seller) } }),
   files: async (floe, { client }) => ({ params: { id: (await upload(floe, client, Buffer.from("A file."))).id } }),
   meters: async (_, { client }) => {
     const { id } = await client.meters.create({ body: meter });
