@@ -38,7 +38,7 @@ const own_rooms: Record<string, RegExp> = {
   webhooks: /^messages$/,
   customers: /^tax-ids$/,
   meters: /^(matching|counting)$/,
-  events: /^(ingest|lists|parts)$/,
+  events: /^(ingest|lanes|lists|parts)$/,
   products: /^(price-rules|lines)$/,
   orders: /^balances$/,
   tax: /^(computed|rates|registrations|territories)$/,

@@ -177,7 +177,7 @@ async function takeKeys(tx: Tx, organization_id: string, coming: readonly Coming
   const keyed = coming.filter(({ event }) => event.external_id);
   for (const { event, row, digest } of keyed) {
     const external_id = event.external_id ?? "";
-    if (!firsts.has(external_id)) firsts.set(external_id, { external_id, event_id: row.id, digest: uuidOf(digest) });
+    if (!firsts.has(external_id)) firsts.set(external_id, { external_id, event_id: row.id, digest });
   }
   if (firsts.size === 0) return new Map();
   const free = await store.takeKeys(tx, organization_id, [...firsts.values()]);
@@ -190,8 +190,6 @@ async function takeKeys(tx: Tx, organization_id: string, coming: readonly Coming
   }
   return known;
 }
-
-const uuidOf = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 
 /** Say of which events the new ones are parts: of such as were there, or of those before them in their batch. */
 function giveParents(

@@ -218,7 +218,10 @@ export async function findQuantities(db: Database, meter: MeterRow, asked: Asked
     metadataMatches(usageEvents.metadata, asked.metadata),
     filterSql(usageEvents, meter.filter),
   );
-  const taken = sql`select ${piece(sql`${usageEvents.timestamp}`)} as piece, ${measureSql(usageEvents, meter)} as measure,
+  const value = measureSql(usageEvents, meter);
+  // Texts by their bytes are told apart in a third of the time that values of JSON take.
+  const taken = sql`select ${piece(sql`${usageEvents.timestamp}`)} as piece,
+    ${func === "unique" ? sql`(${value})::text collate "C"` : value} as measure,
     coalesce(${usageEvents.customer_id}::text, 'external ' || ${usageEvents.external_customer_id}) as whose
     from ${usageEvents} where ${where}`;
   const measure = sql`measure`;

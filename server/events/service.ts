@@ -5,11 +5,10 @@ import { invalid, notFound } from "../../shared/errors.ts";
 import { type Ctx, type Database, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { loadByOrganization, pageOf } from "../lib/page.ts";
-import { transact } from "../lib/unit-of-work.ts";
 import { unitsOf } from "../meters/rules.ts";
 import { findMeters } from "../meters/store.ts";
-import { writeBatches } from "./ingest.ts";
 import { attaching } from "./jobs.ts";
+import { ingestBatch } from "./lanes.ts";
 import * as lists from "./lists.ts";
 import { checkEvents, type EventRow, eventOut } from "./rules.ts";
 import * as store from "./store.ts";
@@ -59,13 +58,7 @@ export const eventService: Service<typeof events, Ctx> = {
     const organization_id = organizationOf(ctx);
     const faults = checkEvents(body.events, ctx.clock.now(), organization_id);
     if (faults.length > 0) throw invalid(...faults);
-    const made = await transact(ctx, async (tx) => {
-      const batch = { organization_id, events: body.events };
-      const [answer] = await writeBatches(tx, ctx, organization_id, [batch]);
-      if (!answer || answer instanceof Error) throw answer;
-      return answer;
-    });
-    const { inserted, duplicates, events: became } = made;
+    const { inserted, duplicates, events: became } = await ingestBatch(ctx, { organization_id, events: body.events });
     return { inserted, duplicates, ...(query.representation ? { events: became } : {}) };
   },
 };

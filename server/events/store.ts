@@ -175,25 +175,33 @@ export const findParents = (db: Database, organization_id: string, ids: readonly
           ),
         );
 
-/** Write events, as many as there are, by one statement whose text is the same for any number. */
+/**
+ * Write events, as many as there are, by one statement whose text is the same for any number. What none of them has is a list
+ * of nothing, which the database makes as long as the others.
+ */
 export async function insertEvents(tx: Tx, organization_id: string, rows: readonly EventRow[]): Promise<void> {
-  const of = <K extends keyof EventRow>(key: K) => rows.map((row) => row[key]);
+  const of = <K extends keyof EventRow>(key: K) =>
+    rows.some((row) => row[key] !== null) ? rows.map((row) => row[key]) : [];
+  const depths = rows.some(({ depth }) => depth > 0) ? rows.map(({ depth }) => depth) : [];
   await tx.execute(sql`
-    insert into ${usageEvents} (organization_id, id, timestamp, name, source, customer_id, external_customer_id, external_id,
-      parent_id, depth, member_id, external_member_id, metadata)
-    select ${organization_id}, e.* from unnest(${arraySql(of("id"), "uuid")},
+    insert into ${usageEvents} (organization_id, depth, id, source, timestamp, name, customer_id, external_customer_id,
+      external_id, parent_id, member_id, external_member_id, metadata)
+    select ${organization_id}, coalesce(e.depth, 0), e.id, e.source, e.timestamp, e.name, e.customer_id, e.external_customer_id,
+      e.external_id, e.parent_id, e.member_id, e.external_member_id, e.metadata
+    from unnest(${arraySql(depths, "smallint")}, ${arraySql(of("id"), "uuid")}, ${arraySql(of("source"), "text")},
       ${arraySql(
-        of("timestamp").map((at) => at.toISOString()),
+        rows.map(({ timestamp }) => timestamp.toISOString()),
         "timestamptz",
       )},
-      ${arraySql(of("name"), "text")}, ${arraySql(of("source"), "text")}, ${arraySql(of("customer_id"), "uuid")},
+      ${arraySql(of("name"), "text")}, ${arraySql(of("customer_id"), "uuid")},
       ${arraySql(of("external_customer_id"), "text")}, ${arraySql(of("external_id"), "text")},
-      ${arraySql(of("parent_id"), "uuid")}, ${arraySql(of("depth"), "smallint")}, ${arraySql(of("member_id"), "uuid")},
+      ${arraySql(of("parent_id"), "uuid")}, ${arraySql(of("member_id"), "uuid")},
       ${arraySql(of("external_member_id"), "text")},
       ${arraySql(
-        of("metadata").map((metadata) => JSON.stringify(metadata)),
+        rows.map(({ metadata }) => JSON.stringify(metadata)),
         "jsonb",
-      )}) as e`);
+      )}) as e (depth, id, source, timestamp, name, customer_id, external_customer_id, external_id, parent_id, member_id,
+      external_member_id, metadata)`);
 }
 
 /** Add to how often names came. */

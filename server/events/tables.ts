@@ -59,13 +59,14 @@ export const usageEvents = pgTable(
   ],
 );
 
-/** The external ids of events, kept for ever, also when the events are not: each is counted once. */
+/**
+ * The external ids of events, kept for ever, also when the events are not: each is counted once. As of the events, a trigger
+ * takes those of an organization that goes.
+ */
 export const usageKeys = pgTable(
   "usage_keys",
   {
-    organization_id: text()
-      .notNull()
-      .references(() => organization.id, { onDelete: "cascade" }),
+    organization_id: text().notNull(),
     external_id: text().notNull(),
     event_id: uuid().notNull(),
     /** What the event said, so that other content under the same id is noticed. */

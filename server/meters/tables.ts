@@ -14,7 +14,7 @@ import {
 import type { Meter } from "../../shared/api/meters.ts";
 import { customers } from "../customers/tables.ts";
 import { instant, metadata, ownedKey, references } from "../lib/columns.ts";
-import { organization, owned } from "../organizations/tables.ts";
+import { owned } from "../organizations/tables.ts";
 
 /** What is counted. There is no deleting, only archiving (MTR-13). */
 export const meters = pgTable(
@@ -69,13 +69,14 @@ export const customerMeters = pgTable(
   ],
 );
 
-/** The values that a meter of distinct ones has seen of a customer, by a digest of their JSON. */
+/**
+ * The values that a meter of distinct ones has seen of a customer, by a digest of their JSON. They come as often as events, so
+ * a trigger takes those of an organization that goes.
+ */
 export const customerMeterValues = pgTable(
   "customer_meter_values",
   {
-    organization_id: text()
-      .notNull()
-      .references(() => organization.id, { onDelete: "cascade" }),
+    organization_id: text().notNull(),
     meter_id: uuid().notNull(),
     customer_id: uuid().notNull(),
     value: uuid().notNull(),

@@ -1811,6 +1811,8 @@ END $$;
 CREATE FUNCTION "usage_events_gone"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM "usage_events" USING gone WHERE "usage_events"."organization_id" = gone."id";
+  DELETE FROM "usage_keys" USING gone WHERE "usage_keys"."organization_id" = gone."id";
+  DELETE FROM "customer_meter_values" USING gone WHERE "customer_meter_values"."organization_id" = gone."id";
   RETURN NULL;
 END $$;
 --> statement-breakpoint

@@ -48,6 +48,25 @@ test("the same batch from 20 connections at once, in any order, is counted once"
   expect((await used(id)).sort((a, b) => a - b)).toEqual([50, 1225]);
 });
 
+test("what is written together is answered apart: a batch with a fault refuses no other", async () => {
+  const { id } = await seller.client.customers.create({ body: { email: "apart@example.com" } });
+  const other = await floe.seller("other");
+  const stranger = await other.client.customers.create({ body: { email: "stranger@example.com" } });
+  const answers = await Promise.all(
+    Array.from({ length: at_once }, (_, n) => {
+      const whose = n % 4 === 0 ? stranger.id : id;
+      const events = [{ name: "apart", customer_id: whose, external_id: `apart-${n}`, metadata: { n: 1 } }];
+      return floe.request("POST", "/v1/events/ingest", { token: seller.key, body: { events } });
+    }),
+  );
+  expect(answers.map(({ status }) => status)).toEqual(answers.map((_, n) => (n % 4 === 0 ? 422 : 200)));
+  expect(answers[0]?.json).toMatchObject({ detail: [{ loc: ["body", "events", 0, "customer_id"] }] });
+  expect(answers[0]?.text).not.toContain("stranger@example.com");
+  const { items } = await seller.client.events.list({ query: { name: ["apart"], limit: 100 } });
+  expect(items.map(({ customer_id }) => customer_id)).toEqual(Array(15).fill(id));
+  expect((await other.client.events.list({ query: { name: ["apart"] } })).items).toEqual([]);
+});
+
 test("whoever becomes a customer while their events come gets each of them once", async () => {
   const sent = (n: number) => ({ name: "use", external_customer_id: "newcomer", metadata: { n } });
   const [made] = await Promise.all([

@@ -1,0 +1,72 @@
+import { type Ctx, type Database, organizationOf } from "../lib/context.ts";
+import { transact, unitOf } from "../lib/unit-of-work.ts";
+import { type Batch, type Ingested, writeBatches } from "./ingest.ts";
+
+/** How many transactions an organization's events have at once: while one waits for the database, the other is made ready. */
+const lanes_max = 2;
+/** What came meanwhile is written together, up to so many events. */
+const events_max = 2000;
+
+type Waiting = { ctx: Ctx; batch: Batch; answer: PromiseWithResolvers<Ingested> };
+type Lanes = { waiting: Waiting[]; open: number };
+/** Of each database, what waits for whom. */
+const lanesOf = new WeakMap<Database, Map<string, Lanes>>();
+
+/**
+ * Take a batch. An organization's events are written by few transactions at a time, each of all that has come meanwhile: who
+ * sends much waits for themselves alone, and leaves the other connections to others.
+ */
+export function ingestBatch(ctx: Ctx, batch: Batch): Promise<Ingested> {
+  // What has to be written with something else is written with it.
+  if (unitOf(ctx.db)) return writeAlone(ctx, batch);
+  const organization_id = organizationOf(ctx);
+  const all = lanesOf.get(ctx.db) ?? new Map<string, Lanes>();
+  lanesOf.set(ctx.db, all);
+  const own = all.get(organization_id) ?? { waiting: [], open: 0 };
+  all.set(organization_id, own);
+  const one = { ctx, batch, answer: Promise.withResolvers<Ingested>() };
+  own.waiting.push(one);
+  if (own.open < lanes_max) void openLane(own, () => all.delete(organization_id));
+  return one.answer.promise;
+}
+
+async function openLane(own: Lanes, close: () => void): Promise<void> {
+  own.open += 1;
+  while (own.waiting.length > 0) await writeTogether(takeNext(own.waiting));
+  own.open -= 1;
+  if (own.open === 0) close();
+}
+
+function takeNext(waiting: Waiting[]): Waiting[] {
+  let events = 0;
+  const end = waiting.findIndex(({ batch }, index) => {
+    events += batch.events.length;
+    return index > 0 && events > events_max;
+  });
+  return waiting.splice(0, end < 0 ? waiting.length : end);
+}
+
+async function writeTogether(some: readonly Waiting[]): Promise<void> {
+  const last = some.at(-1);
+  if (!last) return;
+  const { ctx } = last;
+  try {
+    const batches = some.map(({ batch }) => batch);
+    const answers = await transact(ctx, (tx) => writeBatches(tx, ctx, organizationOf(ctx), batches));
+    for (const [index, { answer }] of some.entries()) {
+      const became = answers[index];
+      if (became === undefined || became instanceof Error) answer.reject(became);
+      else answer.resolve(became);
+    }
+  } catch (error) {
+    // What one of them fails by is not the others'.
+    if (some.length === 1) last.answer.reject(error);
+    else for (const one of some) await writeTogether([one]);
+  }
+}
+
+async function writeAlone(ctx: Ctx, batch: Batch): Promise<Ingested> {
+  const [answer] = await transact(ctx, (tx) => writeBatches(tx, ctx, batch.organization_id, [batch]));
+  if (!answer || answer instanceof Error) throw answer;
+  return answer;
+}
