@@ -13,7 +13,7 @@ import { type DemoStore, demoStore } from "./demo.ts";
 import { systemClock } from "./lib/clock.ts";
 import type { Deps } from "./lib/context.ts";
 import { DataFolderError, holdDataFolder } from "./lib/data-folder.ts";
-import { DatabaseError, openEmbedded, openPostgres } from "./lib/database.ts";
+import { DatabaseError, openPostgres } from "./lib/database.ts";
 import { openJobs } from "./lib/jobs.ts";
 import { loggable } from "./lib/loggable.ts";
 import { openProcessors } from "./processors/open.ts";
@@ -55,7 +55,10 @@ export async function start(
       pino.destination(2),
     );
     say(config.embedded ? `Opening the embedded database in ${folder} …` : "Connecting to PostgreSQL …");
-    const database = config.DATABASE_URL ? await openPostgres(config.DATABASE_URL) : await openEmbedded(folder);
+    // The embedded one is loaded where it is used alone: who has PostgreSQL needs nothing of the other.
+    const database = config.DATABASE_URL
+      ? await openPostgres(config.DATABASE_URL)
+      : await (await import("./lib/database-embedded.ts")).openEmbedded(folder);
     closing.push(() => database.close());
     await database.migrate(migrationsFolder());
     const jobs = openJobs();

@@ -6,7 +6,8 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
-import { embeddedExtensions, type OpenDatabase, openEmbedded } from "../../server/lib/database.ts";
+import type { OpenDatabase } from "../../server/lib/database.ts";
+import { embeddedExtensions, openEmbedded } from "../../server/lib/database-embedded.ts";
 import { type Ask, fingerprintOf, writeRestore } from "./emptying.ts";
 
 export const migrations = "server/migrations";

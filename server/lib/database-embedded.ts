@@ -1,0 +1,54 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { PGlite } from "@electric-sql/pglite";
+import { pg_trgm } from "@electric-sql/pglite/contrib/pg_trgm";
+import { drizzle } from "drizzle-orm/pglite";
+import { migrate } from "drizzle-orm/pglite/migrator";
+import type { OpenDatabase } from "./database.ts";
+
+/** What the migrations ask of a database besides PostgreSQL itself: the index for parts of a text. */
+export const embeddedExtensions = { pg_trgm };
+
+/**
+ * A client that refuses what would wait for ever: a question beside the transaction that its asker has open, as there is
+ * one connection, and the transaction holds it.
+ */
+function withoutDeadlock(pglite: PGlite): PGlite {
+  const asking = new AsyncLocalStorage<{ isOpen: boolean }>();
+  const check = (): void => {
+    if (asking.getStore()?.isOpen) throw new Error("The database was asked beside the transaction that is open.");
+  };
+  return new Proxy(pglite, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== "function") return value;
+      return async (...given: unknown[]) => {
+        check();
+        if (key !== "transaction") return value.apply(target, given);
+        const transaction = { isOpen: true };
+        try {
+          return await asking.run(transaction, () => value.apply(target, given));
+        } finally {
+          transaction.isOpen = false;
+        }
+      };
+    },
+  });
+}
+
+/** PostgreSQL in this process, its files under `folder`; in memory when given an open PGlite. */
+export async function openEmbedded(folder: string | PGlite): Promise<OpenDatabase> {
+  let pglite: PGlite;
+  if (typeof folder === "string") {
+    const files = join(folder, "database");
+    mkdirSync(files, { recursive: true, mode: 0o700 });
+    pglite = await PGlite.create(files, { extensions: embeddedExtensions });
+  } else pglite = folder;
+  const db = drizzle({ client: withoutDeadlock(pglite) });
+  return {
+    db,
+    migrate: (migrationsFolder) => migrate(db, { migrationsFolder }),
+    close: () => pglite.close(),
+  };
+}
