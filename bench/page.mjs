@@ -78,7 +78,7 @@ async function visit(browser, url, selector) {
   return { ...seen, javascript };
 }
 
-const floe = await start({ listen: true, web: await buildWeb() });
+const floe = await start({ embedded: true, listen: true, web: await buildWeb() });
 const seller = await floe.seller();
 const { id } = await seller.client.products.create({
   body: { name: "Guide", description: "A **small** book.", prices: [{ amount_type: "fixed", price_amount: 1900 }] },

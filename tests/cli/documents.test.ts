@@ -6,7 +6,7 @@ import { orders } from "../../server/orders/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { readPdf } from "../support/invoices.ts";
 import { sellOrder } from "../support/rows.ts";
-import { floe, folder } from "./support.ts";
+import { floe, folder, whileWorking } from "./support.ts";
 
 let server: Floe;
 let seller: Seller;
@@ -20,19 +20,6 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Run a command while the server does what is due. */
-async function whileWorking<T>(command: Promise<T>): Promise<T> {
-  let ended = false;
-  const done = command.finally(() => {
-    ended = true;
-  });
-  while (!ended) {
-    await server.runJobs();
-    await Promise.race([done, new Promise((resolve) => setTimeout(resolve, 20))]);
-  }
-  return done;
-}
-
 test("documents are asked for, waited for and saved whole, with nothing beside them", async () => {
   const place = folder();
   const refund = await seller.client.refunds.create({ body: { order_id, amount: 500, reason: "customer_request" } });
@@ -42,7 +29,7 @@ test("documents are asked for, waited for and saved whole, with nothing beside t
     [["refunds", "credit-note", refund.id], "credit-note.pdf"],
   ] as const) {
     const path = join(place, name);
-    const { code, out, err } = await whileWorking(floe([...argv, "-o", path], { env }));
+    const { code, out, err } = await whileWorking(server, floe([...argv, "-o", path], { env }));
     expect([code, out, err]).toEqual([0, "", `Saved ${path}\n`]);
     expect((await readPdf(readFileSync(path))).pages).toBe(1);
   }
@@ -50,10 +37,10 @@ test("documents are asked for, waited for and saved whole, with nothing beside t
 });
 
 test("- is the standard output; what cannot be written or is not there is said", async () => {
-  const { code, out } = await whileWorking(floe(["orders", "invoice", order_id, "-o", "-"], { env }));
+  const { code, out } = await whileWorking(server, floe(["orders", "invoice", order_id, "-o", "-"], { env }));
   expect([code, out.slice(0, 8)]).toEqual([0, "%PDF-1.7"]);
   const path = join(folder(), "no-such-folder", "x.pdf");
-  const refused = await whileWorking(floe(["orders", "invoice", order_id, "-o", path], { env }));
+  const refused = await whileWorking(server, floe(["orders", "invoice", order_id, "-o", path], { env }));
   expect([refused.code, refused.err, existsSync(path)]).toEqual([
     64,
     expect.stringContaining("cannot be written"),
@@ -70,17 +57,17 @@ test("the invoices of many orders are printed as one, with a bar on a terminal a
   const place = join(folder(), "quarter");
   const day = server.clock.now().toISOString().slice(0, 10);
   const argv = ["orders", "invoices", "--from", day, "--to", day, "-o", place];
-  const { code, out, err } = await whileWorking(floe(argv, { env }));
+  const { code, out, err } = await whileWorking(server, floe(argv, { env }));
   expect([code, out]).toEqual([0, ""]);
   expect(err).toMatch(/invoices: 100 % of 2\n.*Saved 2 invoices in .*; 1 order has no name or address\n$/s);
   const files = readdirSync(place).toSorted();
   expect(files).toEqual([expect.stringMatching(/-0001\.pdf$/), expect.stringMatching(/-0002\.pdf$/)]);
   const first = readFileSync(join(place, files[0] ?? ""));
-  const seen = await whileWorking(floe(argv, { env, tty: true, columns: 80 }));
+  const seen = await whileWorking(server, floe(argv, { env, tty: true, columns: 80 }));
   expect([seen.code, seen.err]).toEqual([0, expect.stringContaining("100 % of 2  saving invoices")]);
   // Printed once: the same bytes again.
   expect(readFileSync(join(place, files[0] ?? "")).equals(first)).toBe(true);
-  const none = await whileWorking(floe(["orders", "invoices", "--to", "2020-01-01", "-o", place], { env }));
+  const none = await whileWorking(server, floe(["orders", "invoices", "--to", "2020-01-01", "-o", place], { env }));
   expect([none.code, none.err]).toEqual([0, `Saved 0 invoices in ${place}\n`]);
   const wrong = await floe(["orders", "invoices", "--from", "yesterday", "-o", place], { env });
   expect([wrong.code, wrong.err]).toEqual([64, expect.stringContaining("--from is a day")]);

@@ -11,6 +11,7 @@ import { buildManifest } from "../../cli/build-manifest.ts";
 import type { Io } from "../../cli/io.ts";
 import { run } from "../../cli/program.ts";
 import { api } from "../../shared/api/index.ts";
+import type { Floe } from "../support/floe.ts";
 import { handling } from "../support/handling.ts";
 
 export const manifest = buildManifest(api);
@@ -145,4 +146,17 @@ export async function until(check: () => boolean, ms = 60_000): Promise<void> {
     if (Date.now() > ends) throw new Error("it did not happen in time");
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
+}
+
+/** Run a command while the server does what is due. */
+export async function whileWorking<T>(server: Floe, command: Promise<T>): Promise<T> {
+  let ended = false;
+  const done = command.finally(() => {
+    ended = true;
+  });
+  while (!ended) {
+    await server.runJobs();
+    await Promise.race([done, new Promise((resolve) => setTimeout(resolve, 20))]);
+  }
+  return done;
 }
