@@ -116,7 +116,7 @@ if (process.argv.includes("--list"))
   for (const { text } of recorded) console.log(`  ${text.replace(/\s+/g, " ").slice(0, 150)}`);
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
 const token = new RegExp(
-  `${uuid.source}|[a-z]+_[A-Za-z0-9_-]{16,}|buyer-\\d+-\\d+@example\\.com|RCPT-[0-9A-F]{12}-\\d+`,
+  `${uuid.source}|[a-z]+_[A-Za-z0-9_-]{16,}|buyer-\\d+-\\d+@example\\.com|RCPT-[0-9A-F]{12}-|\\b[0-9a-f]{64}\\b`,
   "g",
 );
 const tokensOf = (statements) =>

@@ -3,6 +3,7 @@ import { type CustomerRow, emailKey } from "../customers/rules.ts";
 import { atClockOf } from "../lib/clock.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
 import type { RowKey } from "../lib/rows.ts";
+import { hashesOf } from "../lib/secrets.ts";
 import { type OrganizationRow, organizationOut } from "../organizations/rules.ts";
 import { findOrdersOfCard } from "../payments/store.ts";
 import { claimTrial, hadTrial, hasBillable } from "../subscriptions/store.ts";
@@ -24,13 +25,13 @@ function admit(ctx: Ctx, found: WithSeller | undefined): WithSeller & { ctx: Ctx
 
 /** The checkout of a client secret. */
 export async function findOfBuyer(ctx: Ctx, client_secret: string): Promise<Opened> {
-  const { row, ...opened } = admit(ctx, await findBySecret(ctx.db, client_secret));
+  const { row, ...opened } = admit(ctx, await findBySecret(ctx.db, hashesOf(ctx.config.secrets, client_secret)));
   return { ...opened, aggregate: await loadCheckout(ctx.db, row) };
 }
 
 /** The same while it is open, kept from changing until the transaction ends. */
 export async function lockOfBuyer(tx: Tx, ctx: Ctx, client_secret: string): Promise<Opened> {
-  const { row, ...opened } = admit(ctx, await lockBySecret(tx, client_secret));
+  const { row, ...opened } = admit(ctx, await lockBySecret(tx, hashesOf(ctx.config.secrets, client_secret)));
   if (row.status !== "open") throw new ApiError("NotOpenCheckout", "This checkout is no longer open.");
   return { ...opened, aggregate: await loadCheckout(tx, row) };
 }

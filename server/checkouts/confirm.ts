@@ -6,6 +6,7 @@ import {
 } from "../../shared/api/checkout-client.ts";
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
 import { formatMoney } from "../../shared/money.ts";
+import type { Config } from "../config.ts";
 import { checkAnswers } from "../custom-fields/rules.ts";
 import { openSession } from "../customer-sessions/service.ts";
 import type { CustomerRow } from "../customers/rules.ts";
@@ -35,7 +36,7 @@ import {
   pricesOf,
   productOf,
 } from "./rules.ts";
-import { serializePublicCheckout } from "./serialize.ts";
+import { sealChallenge, serializePublicCheckout } from "./serialize.ts";
 import { isSignedQuote } from "./signed-quote.ts";
 import { updateCheckout } from "./store.ts";
 import { findWanted, requireTax, taxUnknown } from "./tax.ts";
@@ -95,7 +96,7 @@ export async function confirmCheckout(
     ? await chargePayment(ctx, payment, productOf(aggregate).name)
     : setup && (await executeSetup(ctx, setup));
   if (settled?.status === "failed") throw new ApiError("PaymentError", settled.message ?? "The payment was declined.");
-  const row = { ...aggregate.row, payment_processor_metadata: describeChallenge(settled) };
+  const row = { ...aggregate.row, payment_processor_metadata: describeChallenge(settled, ctx.config) };
   const answer = serializePublicCheckout({ ...aggregate, row }, seller, ctx);
   return { ...answer, status: "confirmed", customer_session_token: portal_token };
 }
@@ -114,10 +115,8 @@ async function openPortal(
 }
 
 /** What the browser needs to finish a challenge. */
-const describeChallenge = (settled: Settled | null): Record<string, string> =>
-  settled?.intent && settled.status === "pending"
-    ? { intent_status: settled.intent.status, intent_client_secret: settled.intent.client_secret }
-    : {};
+const describeChallenge = (settled: Settled | null, config: Config): Record<string, string> =>
+  settled?.intent && settled.status === "pending" ? sealChallenge(settled.intent, config) : {};
 
 /** The answer to a buyer who agreed to other terms than those that hold now: these, and nothing is charged. */
 function refuseQuote(checkout: CheckoutPublic): ApiError {

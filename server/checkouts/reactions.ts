@@ -5,7 +5,7 @@ import { digestQuote, type OrderAggregate, type OrderRow } from "../orders/rules
 import type { FailedPayment, Waiting } from "../payments/settlement.ts";
 import { releaseTrial } from "../subscriptions/store.ts";
 import { type CheckoutAggregate, type CheckoutRow, moveCheckout } from "./rules.ts";
-import { serializeCheckout } from "./serialize.ts";
+import { sealChallenge, serializeCheckout } from "./serialize.ts";
 import { loadCheckout, lockCheckout, updateCheckout } from "./store.ts";
 
 /** Say what has become of a checkout. */
@@ -80,6 +80,6 @@ export async function reopenCheckout(tx: Tx, ctx: Deps | Ctx, { order }: FailedP
 export const showIntent = (tx: Tx, ctx: Deps | Ctx, { order, intent }: { order: OrderRow; intent: Waiting }) =>
   changeFor(tx, ctx, order, (row) =>
     row.status === "confirmed" && row.payment_processor_metadata.intent_status !== intent.status
-      ? { payment_processor_metadata: { intent_status: intent.status, intent_client_secret: intent.client_secret } }
+      ? { payment_processor_metadata: sealChallenge(intent, ctx.config) }
       : undefined,
   );

@@ -6,8 +6,10 @@ import { discountBaseOut } from "../discounts/rules.ts";
 import { hasInvoice } from "../invoices/rules.ts";
 import { confirmedTo } from "../letters/rules.ts";
 import type { Clock } from "../lib/clock.ts";
+import { seal, tryUnseal } from "../lib/secrets.ts";
 import { computeTotals, type OrderAggregate } from "../orders/rules.ts";
 import { checkoutOrganizationOut, type OrganizationRow } from "../organizations/rules.ts";
+import type { Waiting } from "../payments/settlement.ts";
 import { attachedOut, checkoutProductOut, priceOut } from "../products/rules.ts";
 import { computeFlags, computeTrial, seatBounds } from "./quote.ts";
 import {
@@ -23,8 +25,24 @@ import { signQuote } from "./signed-quote.ts";
 
 type Shown = { config: Config; clock: Clock; processor: { publishable_key: string | null } };
 
+/** What opens a checkout; nothing where the server's secret that sealed it is gone. */
+const openSecret = ({ client_secret }: Pick<CheckoutRow, "client_secret">, { secrets }: Config): string =>
+  tryUnseal(secrets, client_secret) ?? "";
+
 export const buildUrl = (row: Pick<CheckoutRow, "client_secret">, config: Config): string =>
-  `${config.url}/checkout/${row.client_secret}`;
+  `${config.url}/checkout/${openSecret(row, config)}`;
+
+/** How an attempt to pay stands, with what the browser finishes its challenge with, as a checkout keeps it: sealed. */
+export const sealChallenge = (intent: Waiting, { secret }: Config): Record<string, string> => ({
+  intent_status: intent.status,
+  intent_client_secret: seal(secret, intent.client_secret),
+});
+
+/** The same as the browser gets it. */
+function openChallenge(kept: CheckoutRow["payment_processor_metadata"], { secrets }: Config) {
+  const sealed = kept.intent_client_secret;
+  return sealed === undefined ? kept : { ...kept, intent_client_secret: tryUnseal(secrets, sealed) ?? "" };
+}
 
 function serializeCommon(aggregate: CheckoutAggregate, { config, clock, processor }: Shown) {
   const { row, products, price, discount } = aggregate;
@@ -48,10 +66,14 @@ function serializeCommon(aggregate: CheckoutAggregate, { config, clock, processo
     ...fields,
     ...computeFlags({ quote, prices, product, discount, trial_end }),
     quote: signQuote(row, product, { config, clock }),
+    client_secret: openSecret(row, config),
     url,
     success_url: successUrl(row, url),
     payment_processor: "stripe" as const,
-    payment_processor_metadata: { ...(key ? { publishable_key: key } : {}), ...row.payment_processor_metadata },
+    payment_processor_metadata: {
+      ...(key ? { publishable_key: key } : {}),
+      ...openChallenge(row.payment_processor_metadata, config),
+    },
     billing_address_fields: computeAddressFields(row),
     customer_tax_id: row.customer_tax_id?.[0] ?? null,
     min_seats: range?.least ?? null,

@@ -14,6 +14,7 @@ import { type Ctx, organizationOf, organizationsOf, type Tx } from "../lib/conte
 import { newId, newToken } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { countryOf } from "../lib/places.ts";
+import { hashToken, seal } from "../lib/secrets.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { findOrder } from "../orders/store.ts";
 import { checkEmbed, isLocal, isOwnPage } from "../organizations/rules.ts";
@@ -56,13 +57,14 @@ async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: C
   const prices = pricesWith(own.get(product.id) ?? product.prices, price);
   const seats =
     seatBounds(prices, { min_seats: body.min_seats ?? null, max_seats: body.max_seats ?? null })?.least ?? null;
+  const secret = newToken("polar_c_");
   const draft: CheckoutRow = {
     id: newId(now),
     organization_id,
     created_at: now,
     modified_at: null,
     status: "open",
-    client_secret: newToken("polar_c_"),
+    client_secret: seal(ctx.config.secret, secret),
     expires_at: new Date(now.getTime() + lifetime_ms),
     success_url: body.success_url ?? null,
     return_url: body.return_url ?? null,
@@ -122,7 +124,7 @@ async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: C
   };
   const planned = planChange({ row: draft, products, own, price, discount: null }, sent, "seller", ground);
   await insertPrices(tx, made);
-  const row = await store.insertCheckout(tx, { ...draft, ...planned.patch });
+  const row = await store.insertCheckout(tx, { ...draft, ...planned.patch }, hashToken(ctx.config.secret, secret));
   const aggregate = { ...planned.aggregate, row };
   await emitCheckout(tx, ctx, "checkout.created", aggregate);
   return { ...taxed, aggregate, ctx };

@@ -101,24 +101,24 @@ export async function findCheckout(
   return row;
 }
 
-const bySecret = (db: Database, client_secret: string) =>
+const bySecret = (db: Database, hashes: readonly string[]) =>
   db
     .select({ row: checkouts, seller: organization, registrations: registrationsOf(checkouts.organization_id) })
     .from(checkoutSecrets)
     .innerJoin(checkouts, followKey(checkoutSecrets.checkout_id, checkouts))
     .innerJoin(organization, eq(organization.id, checkouts.organization_id))
-    .where(eq(checkoutSecrets.client_secret, client_secret));
+    .where(inArray(checkoutSecrets.secret_hash, [...hashes]));
 export type WithSeller = TaxedSeller & { row: CheckoutRow };
 
-/** The checkout of a client secret, and who sells. */
-export async function findBySecret(db: Database, client_secret: string): Promise<WithSeller | undefined> {
-  const [found] = await bySecret(db, client_secret);
+/** The checkout of a client secret, by what it may be stored as, and who sells. */
+export async function findBySecret(db: Database, hashes: readonly string[]): Promise<WithSeller | undefined> {
+  const [found] = await bySecret(db, hashes);
   return found;
 }
 
 /** The same, kept from changing until the transaction ends; refused at once while another has it. */
-export async function lockBySecret(tx: Tx, client_secret: string): Promise<WithSeller | undefined> {
-  const [found] = await refuseLocked(bySecret(tx, client_secret).for("update", { of: checkouts, noWait: true }));
+export async function lockBySecret(tx: Tx, hashes: readonly string[]): Promise<WithSeller | undefined> {
+  const [found] = await refuseLocked(bySecret(tx, hashes).for("update", { of: checkouts, noWait: true }));
   return found;
 }
 
@@ -136,12 +136,16 @@ export async function lockCheckout(tx: Tx, organization_id: string, id: string):
   return row;
 }
 
-/** Add a checkout and its secret. */
-export async function insertCheckout(tx: Tx, values: typeof checkouts.$inferInsert): Promise<CheckoutRow> {
+/** Add a checkout, and what its secret is found by. */
+export async function insertCheckout(
+  tx: Tx,
+  values: typeof checkouts.$inferInsert,
+  secret_hash: string,
+): Promise<CheckoutRow> {
   const made = tx.$with("made").as(tx.insert(checkouts).values(values).returning());
   const known = tx.$with("known", {}).as(sql`
-    insert into ${checkoutSecrets} (client_secret, organization_id, checkout_id)
-    select client_secret, organization_id, id from made`);
+    insert into ${checkoutSecrets} (secret_hash, organization_id, checkout_id)
+    select ${secret_hash}::text, organization_id, id from made`);
   const [row] = await tx.with(made, known).select().from(made);
   if (!row) throw new Error("The checkout was not written.");
   return row;

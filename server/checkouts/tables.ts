@@ -12,12 +12,13 @@ import { owned } from "../organizations/tables.ts";
 import { productPrices, products } from "../products/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
 
-/** A buyer on the way to an order. The client secret is kept readable: it is part of the checkout's address (TOK-03). */
+/** A buyer on the way to an order. */
 export const checkouts = pgTable(
   "checkouts",
   {
     ...owned(),
     status: text().$type<Checkout["status"]>().notNull().default("open"),
+    /** Sealed: it opens the checkout, and is a part of its address. */
     client_secret: text().notNull(),
     expires_at: instant().notNull(),
     success_url: text(),
@@ -62,7 +63,7 @@ export const checkouts = pgTable(
     customer_tax_id: jsonb().$type<[string, string]>(),
     locale: text(),
     payment_method_type: text(),
-    /** What the browser needs to finish a challenge. */
+    /** What the browser needs to finish a challenge; the secret in it is sealed. */
     payment_processor_metadata: jsonb().$type<Checkout["payment_processor_metadata"]>().notNull().default({}),
     /** The order that it is opened with when it is first confirmed. */
     order_id: uuid(),
@@ -93,7 +94,8 @@ export const checkouts = pgTable(
 
 /** Whose checkout a client secret opens: it is all that a buyer's browser sends. */
 export const checkoutSecrets = pgTable("checkout_secrets", {
-  client_secret: text().primaryKey(),
+  /** HMAC-SHA-256 with the server's secret. */
+  secret_hash: text().primaryKey(),
   organization_id: text().notNull(),
   checkout_id: uuid().notNull(),
 });

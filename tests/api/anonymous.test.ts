@@ -23,6 +23,7 @@ import type { Seller } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { startServices } from "../support/oauth-stand-in.ts";
 import { startOnPostgres } from "../support/races.ts";
+import { isOpenedBy } from "../support/rows.ts";
 import { type Visitor, visitor } from "../support/visitor.ts";
 
 let floe: Accounts;
@@ -96,7 +97,7 @@ describe("a guest", () => {
 
   test("buys without a name and an address filled in, which are not theirs to have", async () => {
     const secret = await startCheckout(guest);
-    const [row] = await floe.deps.db.select().from(checkouts).where(eq(checkouts.client_secret, secret));
+    const [row] = await floe.deps.db.select().from(checkouts).where(isOpenedBy(floe.deps, secret));
     expect(row).toMatchObject({ external_customer_id: from, customer_email: null, customer_name: null });
   });
 });
@@ -174,7 +175,7 @@ describe("a guest who signs in takes everything along", () => {
     expect(await db.select().from(apikey).where(eq(apikey.id, made.id))).toMatchObject([{ createdBy: to }]);
     expect(await db.select().from(invitation).where(eq(invitation.id, asked.id))).toMatchObject([{ inviterId: to }]);
     expect(await db.$count(deviceCode, eq(deviceCode.id, code.id))).toBe(0);
-    expect(await db.select().from(checkouts).where(eq(checkouts.client_secret, secret))).toMatchObject([
+    expect(await db.select().from(checkouts).where(isOpenedBy(floe.deps, secret))).toMatchObject([
       { external_customer_id: to },
     ]);
     expect(await db.select().from(customers).where(eq(customers.external_id, to))).toHaveLength(1);
@@ -209,7 +210,7 @@ describe("a guest who signs in takes everything along", () => {
     const { db } = floe.deps;
     expect(await db.$count(customers, eq(customers.external_id, to))).toBe(1);
     expect(await db.$count(customers, eq(customers.external_id, from))).toBe(1);
-    expect(await db.select().from(checkouts).where(eq(checkouts.client_secret, open))).toMatchObject([
+    expect(await db.select().from(checkouts).where(isOpenedBy(floe.deps, open))).toMatchObject([
       { external_customer_id: to },
     ]);
   });

@@ -25,7 +25,7 @@ import {
 } from "../support/operations.ts";
 import { organizationOf } from "../support/people.ts";
 import { startOnPostgres } from "../support/races.ts";
-import { disputeOrder, freshOf, payment, rowOf, sell, sellOrder } from "../support/rows.ts";
+import { disputeOrder, freshOf, isOpenedBy, payment, rowOf, sell, sellOrder } from "../support/rows.ts";
 
 /** What holds for every operation of the contract. What they do with bad input is in bad-input.test.ts. */
 
@@ -246,7 +246,7 @@ describe("the answers that have a reason of their own", () => {
     await floe.deps.db
       .update(checkouts)
       .set({ expires_at: new Date(0) })
-      .where(eq(checkouts.client_secret, late.client_secret ?? ""));
+      .where(isOpenedBy(floe.deps, late.client_secret ?? ""));
     for (const name of ["get", "update", "confirm", "order", "invoice", "receipt"])
       expect((await call(buyers(name), { params: late })).json.error).toBe("ExpiredCheckoutError");
   });

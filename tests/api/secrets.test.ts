@@ -121,6 +121,11 @@ describe("a change of the secret", () => {
     const create = (key = seller.key) =>
       ask("POST", "/v1/products/", { ...bearer(key), "idempotency-key": "one" }, product);
     const made = await create();
+    const opened = await ask("POST", "/v1/checkouts/", bearer(seller.key), {
+      products: [(made.json as { id: string }).id],
+    });
+    const { client_secret } = opened.json as { client_secret: string };
+    const buyers = `/v1/checkouts/client/${client_secret}`;
     const ada = visitor(floe.url);
     await ada.signIn("google");
     const accessToken = (cookies: string) =>
@@ -148,6 +153,8 @@ describe("a change of the secret", () => {
       [hashToken(current, seller.key), hashToken(old, untouched)].sort(),
     );
     expect((await create()).json).toEqual(made.json);
+    expect(await ask("GET", buyers, {})).toMatchObject({ status: 200, json: { client_secret } });
+    expect((await ask("PATCH", buyers, {}, { customer_name: "Ada" })).status).toBe(200);
     expect((await accessToken(adaCookies)).json).toMatchObject(tokens);
     expect((await ask("GET", link.pathname + link.search, {})).status).toBe(302);
     const [row] = await floe.deps.db.select().from(user).where(eq(user.id, seller.user_id));
@@ -171,6 +178,9 @@ describe("a change of the secret", () => {
     expect(await readsProducts(bearer(untouched))).toBe(false);
     expect([await readsProducts({ cookie: idle }), await listsSessions({ cookie: idle })]).toEqual([false, false]);
     expect(await readsProducts(bearer(signedToken))).toBe(false);
+    expect((await ask("GET", buyers, {})).status).toBe(404);
+    const shown = await ask("GET", "/v1/checkouts/", bearer(seller.key));
+    expect(shown.json).toMatchObject({ items: [{ client_secret: "", customer_name: "Ada" }] });
     const replayed = await create();
     expect([replayed.status, replayed.json]).toMatchObject([409, { error: "IdempotencyKeyInUse" }]);
     const lost = await accessToken(adaRenewed);

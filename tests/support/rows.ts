@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
-import { eq } from "drizzle-orm";
+import { eq, inArray } from "drizzle-orm";
+import { checkoutSecrets, checkouts } from "../../server/checkouts/tables.ts";
 import { benefitGrants } from "../../server/grants/tables.ts";
 import { queueMail } from "../../server/lib/mail.ts";
+import { hashesOf } from "../../server/lib/secrets.ts";
 import { transact } from "../../server/lib/unit-of-work.ts";
 import { linkCard } from "../../server/subscriptions/card-link.ts";
 import type { Api } from "../../shared/api/index.ts";
@@ -76,6 +78,16 @@ export async function sellOrder(floe: Floe, seller: Seller): Promise<string> {
   if (!order) throw new Error("The sale made no order.");
   return order.id;
 }
+
+/** Which checkout a client secret opens, as a condition. */
+export const isOpenedBy = ({ db, config }: Floe["deps"], client_secret: string) =>
+  inArray(
+    checkouts.id,
+    db
+      .select({ id: checkoutSecrets.checkout_id })
+      .from(checkoutSecrets)
+      .where(inArray(checkoutSecrets.secret_hash, hashesOf(config.secrets, client_secret))),
+  );
 
 /** A buyer goes to their bank about an order; answers the dispute. */
 export async function disputeOrder(floe: Floe, seller: Seller, order_id: string): Promise<string> {
