@@ -10,7 +10,7 @@ import type { Config } from "../config.ts";
 import { checkAnswers } from "../custom-fields/rules.ts";
 import { openSession } from "../customer-sessions/service.ts";
 import type { CustomerRow } from "../customers/rules.ts";
-import { redeemDiscount } from "../discounts/redemption.ts";
+import { checkRedeemable, redeemDiscount } from "../discounts/redemption.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { type NewOrder, openOrder, reopenOrder, scheduleSettlement } from "../orders/service.ts";
@@ -151,7 +151,9 @@ async function writeConfirmation(
     await emitCheckout(tx, ctx, "checkout.updated", aggregate);
     return { ...unwritten, aggregate, isRefused: true, asks: null };
   }
+  // The order in which a buyer is refused is Polar's (CHK-48); the discount is looked at again when it is taken.
   await checkSubscribed(tx, seller, filled);
+  if (filled.discount) checkRedeemable(filled.discount, now);
   const { quote, trial_end } = filled.row;
   const prices = pricesOf(filled);
   const flags = computeFlags({ quote, prices, product, discount: filled.discount, trial_end });
@@ -171,7 +173,6 @@ async function writeConfirmation(
   const { customer, isNew } = await findOrCreateCustomer(tx, ctx, filled.row);
   // A team may have no address of its own; the buyer's is asked for then.
   const email = customer.email ?? filled.row.customer_email ?? "";
-  if (trial_end) await checkTrialled(tx, seller, before.row, customer, { email, card: card ?? null, now });
   const wanted = planOrder(filled, prices, customer, now);
   const { order_id } = before.row;
   const order = order_id === null ? await openOrder(tx, ctx, wanted) : await reopenOrder(tx, ctx, order_id, wanted);
@@ -188,6 +189,7 @@ async function writeConfirmation(
     const taker = { checkout_id: row.id, order_id: order.id, customer_id: customer.id, email, card: card ?? null };
     await redeemDiscount(tx, ctx, filled.discount, taker);
   }
+  if (trial_end) await checkTrialled(tx, seller, before.row, customer, { email, card: card ?? null, now });
   const aggregate = { ...filled, row };
   await emitCheckout(tx, ctx, "checkout.updated", aggregate);
   // Before anything is charged: what was paid is not answered with a failure for want of it.

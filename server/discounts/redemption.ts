@@ -13,16 +13,22 @@ type Taker = { customer_id: string; email: string; card: string | null } & (
   | { subscription_id: string }
 );
 
+const refuse = (id: string) => invalid(fault(["discount_id"], "Discount is no longer redeemable.", "value_error", id));
+
+/** Refuse a discount that nobody can take now (DSC-09). */
+export function checkRedeemable(found: LimitedDiscount, now: Date): void {
+  if (!isRedeemable(found, now)) throw refuse(found.id);
+}
+
 /**
  * Take a discount for a checkout that is confirmed, or for a subscription that is given it, or refuse (DSC-11, DSC-12, DSC-15). One with a limit is locked first and
  * looked at again: of many who want the last one, one gets it. One without a limit is taken without a lock.
  */
 export async function redeemDiscount(tx: Tx, ctx: Ctx, found: LimitedDiscount, taker: Taker): Promise<void> {
   const now = ctx.clock.now();
-  const gone = () => invalid(fault(["discount_id"], "Discount is no longer redeemable.", "value_error", found.id));
   const limited = isLimited(found);
   const row = limited ? await lockDiscount(tx, found.organization_id, found.id) : found;
-  if (!row || !isRedeemable(row, now)) throw gone();
+  if (!row || !isRedeemable(row, now)) throw refuse(found.id);
   const { email, ...ids } = taker;
   const email_key = emailKey(email);
   if (row.max_redemptions_per_customer !== null) {

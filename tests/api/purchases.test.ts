@@ -296,6 +296,60 @@ describe("subscriptions", () => {
     expect(await begin("fourth@example.com", "pm_card_visa_debit")).toBe("confirmed");
   });
 
+  test("are refused for one reason at a time, in the order of CHK-48", async () => {
+    const own = await floe.seller("ordered");
+    const set = (subscription_settings: object) =>
+      own.client.organizations.update({
+        params: { id: own.organization_id },
+        body: { subscription_settings } as never,
+      });
+    const { subscription_settings: settings } = await own.client.organizations.get({
+      params: { id: own.organization_id },
+    });
+    await set({ ...settings, allow_multiple_subscriptions: true, prevent_trial_abuse: true });
+    const product = await own.client.products.create({
+      body: {
+        name: "Guide",
+        recurring_interval: "month",
+        trial_interval: "day",
+        trial_interval_count: 7,
+        prices: [{ amount_type: "fixed", price_amount: 1000 }],
+      },
+    });
+    const off = { type: "percentage", basis_points: 1000, duration: "once" } as const;
+    const once = await own.client.discounts.create({ body: { ...off, name: "Once", max_redemptions: 1 } });
+    const each = await own.client.discounts.create({ body: { ...off, name: "Each", max_redemptions_per_customer: 1 } });
+    const open = async (discount_id: string) =>
+      (await own.client.checkouts.create({ body: { products: [product.id], discount_id } })).client_secret;
+    const confirm = async (secret: string, body: object) => {
+      const { status, json } = await buyer("POST", `/v1/checkouts/client/${secret}/confirm`, body);
+      const { error, detail } = json as { error?: string; detail?: { loc?: string[] }[] };
+      return status === 200 ? 200 : status === 422 ? detail?.map(({ loc }) => loc?.join(".")) : error;
+    };
+    const ada = { ...payment, customer_email: "ada@example.com" };
+    const [taken, again] = [await open(once.id), await open(each.id)];
+    expect(await confirm(await open(once.id), ada)).toBe(200);
+    // Of these all that is missing would be told, and a trial was had: the discount comes first.
+    expect(await confirm(taken, {})).toEqual(["body.discount_id"]);
+    expect(
+      await confirm(await open(each.id), {
+        ...ada,
+        customer_email: "bob@example.com",
+        confirmation_token_id: "pm_card_amex",
+      }),
+    ).toBe(200);
+    const bob = { ...ada, customer_email: "bob+2@example.com", confirmation_token_id: "pm_card_mastercard" };
+    expect(await confirm(again, bob)).toBe("DiscountRedemptionLimitReached");
+    expect(await confirm(again, { customer_email: ada.customer_email })).toEqual([
+      "body.customer_billing_address",
+      "body.confirmation_token_id",
+    ]);
+    expect(await confirm(again, ada)).toBe("TrialAlreadyRedeemed");
+    // Who has subscribed already is told so before anything else.
+    await set({ ...settings, allow_multiple_subscriptions: false, prevent_trial_abuse: true });
+    expect(await confirm(taken, { customer_email: ada.customer_email })).toBe("AlreadyActiveSubscriptionError");
+  });
+
   test("that cost nothing, or only what is used, begin without a charge", async () => {
     const meter = await seller.client.meters.create({
       body: { name: "Calls", filter: { conjunction: "and", clauses: [] }, aggregation: { func: "count" } },
