@@ -113,7 +113,9 @@ export async function call(context: Context, made: Call): Promise<{ status: numb
   const { server, timeoutMs } = context.settings();
   const auth = made.auth === false ? {} : await authHeaders(context, made.organization, made.token);
   const key =
-    made.method === "POST" ? (made.idempotencyKey ?? process.getBuiltinModule("node:crypto").randomUUID()) : undefined;
+    made.method === "POST" && !made.isRepeatSafe
+      ? (made.idempotencyKey ?? process.getBuiltinModule("node:crypto").randomUUID())
+      : undefined;
   const body = made.body === undefined ? undefined : JSON.stringify(made.body);
   const headers = {
     accept: "application/json",
@@ -123,7 +125,7 @@ export async function call(context: Context, made: Call): Promise<{ status: numb
     ...(key && { "idempotency-key": key }),
   };
   const url = new URL(server + urlOf(made.path, { params: made.params ?? {}, query: made.query ?? {} }));
-  const safe = made.method === "GET" || key !== undefined;
+  const safe = made.method === "GET" || key !== undefined || made.isRepeatSafe === true;
   for (let attempt = 1; ; attempt++) {
     const started = Date.now();
     const result = await send({

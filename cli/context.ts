@@ -18,6 +18,8 @@ export type Call = {
   /** This token, whatever the settings say. */
   token?: string;
   idempotencyKey?: string;
+  /** What is sent says itself what was done before, so it may be sent again without a key. */
+  isRepeatSafe?: boolean;
   /** The command can be told to repeat it: it has --idempotency-key. */
   repeatable?: boolean;
 };

@@ -25,6 +25,7 @@ export const usageLooks = {
       ingest: [
         `floe events ingest --events '[{"name": "completion", "external_customer_id": "user-1", "metadata": {"tokens": 230}}]'`,
         "floe events ingest --representation --data @events.json",
+        "floe events ingest --from-file events.ndjson            # a line for each event",
       ],
     },
   },

@@ -74,6 +74,8 @@ export const verbs: Record<string, Record<string, () => Promise<VerbModule>>> = 
     invoices: async () => ({ add: (await import("./invoices.ts")).addInvoices }),
   },
   refunds: { "credit-note": document((all) => all.addCreditNote) },
+  events: { tail: () => import("./events-tail.ts") },
+  meters: { watch: async () => ({ add: (await import("./meters-watch.ts")).addWatch }) },
   metrics: { show: async () => ({ add: (await import("./metrics.ts")).addShow }) },
   sandbox: {
     save: async () => ({ add: (await import("./sandbox.ts")).addSave }),

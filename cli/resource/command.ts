@@ -28,6 +28,20 @@ const questions: Record<string, Record<string, () => Promise<Asked>>> = {
   subscriptions: { update: () => import("./change-question.ts") },
 };
 
+/** Flags that stand beside those of an operation, and what is done in place of its request where one of them says so. */
+type Beside = {
+  addFlags(command: Command): void;
+  run(context: Context, options: Options): Promise<boolean>;
+};
+const besides: Record<string, Record<string, () => Promise<Beside>>> = {
+  events: { ingest: () => import("../commands/events-ingest.ts") },
+};
+/** Answers that a person sees drawn. */
+type Drawn = { show(context: Context, answer: unknown, query: Record<string, unknown>, named: string): void };
+const drawings: Record<string, Record<string, () => Promise<Drawn>>> = {
+  meters: { quantities: () => import("../commands/meters-watch.ts") },
+};
+
 type Page = { items?: unknown[]; pagination?: { total_count?: number; max_page?: number } };
 
 const pageSizeMax = 100;
@@ -60,6 +74,8 @@ export async function addOperation(
       readJson(text),
     );
   }
+  const beside = await besides[group.name]?.[op.name]?.();
+  beside?.addFlags(command);
   if (op.list) {
     command.option("--all", "every page, as one list");
     command.option("--max <number>", "as many as this, over several pages", (text) => {
@@ -76,7 +92,8 @@ export async function addOperation(
   if (op.examples) command.addHelpText("after", `\nExamples:\n${op.examples.map((line) => `  ${line}`).join("\n")}`);
   command.action(async (...args: unknown[]) => {
     const values = args.slice(0, op.params.length) as string[];
-    await runOperation(makeContext(command), group, op, values, command.opts<Options>());
+    const [context, options] = [makeContext(command), command.opts<Options>()];
+    if (!(await beside?.run(context, options))) await runOperation(context, group, op, values, options);
   });
   return [...op.query, ...(op.body ?? [])];
 }
@@ -141,6 +158,8 @@ async function runOperation(
     answer = await callFurther(context, made, one, told, options.idempotencyKey);
   }
   if (answer === undefined || answer === null) return context.say(`${op.done ?? "Done."}\n`);
+  const drawing = context.json ? undefined : await drawings[group.name]?.[op.name]?.();
+  if (drawing) return drawing.show(context, answer, query, values.join(" "));
   showWritten(
     context,
     answer,

@@ -11,7 +11,8 @@ const line_steps = 10;
 type Phase = {
   /** Begin to count, from nothing or from so many; `what` is said beside the bar. */
   start(what: string, from?: number): void;
-  add(more: number): void;
+  /** `note` stands in place of the name, on a terminal. */
+  add(more: number, note?: string): void;
   /** Take the bar away. */
   end(): void;
 };
@@ -20,6 +21,7 @@ type Phase = {
 export function progress(context: Context, name: string, total: number, say = bytesReadable): Phase {
   const { isTTY, columns = 80 } = context.io.stderr;
   let phase = "";
+  let shown = name;
   let done = 0;
   let steps = 0;
   const far = (): string => `${Math.floor((done / total) * 100)} % of ${say(total)}`;
@@ -27,15 +29,16 @@ export function progress(context: Context, name: string, total: number, say = by
     const filled = Math.floor((done / total) * bar_width);
     const bar = "█".repeat(filled) + "░".repeat(bar_width - filled);
     // A line that is broken by the terminal could not be drawn over; its last column stays free.
-    context.say(`\r\u001b[2K${cut(`${bar} ${far()}  ${phase}${plain(name)}`, columns - 1)}`);
+    context.say(`\r\u001b[2K${cut(`${bar} ${far()}  ${phase}${plain(shown)}`, columns - 1)}`);
   };
   return {
     start(what, from = 0) {
       [phase, done, steps] = [what && `${what} `, from, 0];
       if (isTTY) draw();
     },
-    add(more) {
+    add(more, note = name) {
       done += more;
+      shown = note;
       if (isTTY) return draw();
       const reached = Math.floor((done / total) * line_steps);
       if (reached > steps) context.say(`${plain(name)}: ${far()}\n`);

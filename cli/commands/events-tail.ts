@@ -1,0 +1,111 @@
+/** `floe events tail`: what customers use, as it comes. */
+import { type Command, InvalidArgumentError } from "commander";
+import type { Context } from "../context.ts";
+import { Fault } from "../fault.ts";
+import { pause } from "../pause.ts";
+import { resolveNames } from "../resource/names.ts";
+import { idOrName } from "../resource/shorthand.ts";
+import { cut } from "../ui/table.ts";
+import { plain } from "../ui/theme.ts";
+
+type Options = { name?: string[]; customer?: string[]; externalCustomer?: string[]; source?: string; since?: Date };
+type Event = {
+  id: string;
+  timestamp: string;
+  name: string;
+  source: string;
+  customer: { email: string | null } | null;
+  external_customer_id: string | null;
+  metadata: Record<string, unknown>;
+};
+type Page = { items: Event[] };
+
+const poll_ms = 1000;
+const [page_size, pages_max] = [100, 20];
+/** What comes so much later than it happened is still told. */
+const late_ms = 10 * 60_000;
+const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+function instant(text: string): Date {
+  const [, count, unit = ""] = /^(\d+)([smhd])$/.exec(text) ?? [];
+  const at = count === undefined ? new Date(text) : new Date(Date.now() - Number(count) * (units[unit] ?? 0));
+  if (Number.isNaN(at.getTime())) throw new InvalidArgumentError("is a length as 10m, 2h or 1d, or a time.");
+  return at;
+}
+const several = (text: string, before: string[] = []): string[] => [...before, ...text.split(",").filter(Boolean)];
+
+export function add(group: Command, contextOf: (command: Command) => Context): void {
+  const command = group
+    .command("tail")
+    .description("Show events as they come")
+    .option("--name <names>", "only of these names: completion,image", several)
+    .option("--customer <names>", "only of these customers, by address or id", several)
+    .option("--external-customer <ids>", "the same by your own ids", several)
+    .option("--source <source>", "only what you sent (user), or what floe noted (system)")
+    .option("--since <when>", "begin with what happened since: 10m, 2h, or a time", instant)
+    .addHelpText(
+      "after",
+      "\nExamples:\n  floe events tail\n  floe events tail --name completion --since 10m\n  floe events tail --customer ada@example.com --json      # one JSON object per line",
+    );
+  command.action((options: Options) => tail(contextOf(command), options));
+}
+
+async function tail(context: Context, options: Options): Promise<void> {
+  const { source } = options;
+  if (source !== undefined && !["user", "system"].includes(source))
+    throw new Fault("usage", `there is no source ${source}`, { hint: "There are: user, system" });
+  const began = Date.now();
+  const asked = await resolveNames(context, {
+    ...(options.name && { name: options.name }),
+    ...(options.customer && { customer_id: options.customer.map((name) => idOrName("customers", name)) }),
+    ...(options.externalCustomer && { external_customer_id: options.externalCustomer }),
+    ...(source && { source }),
+  } as Record<string, unknown>);
+  const since = options.since?.getTime() ?? began;
+  /** What was told, as far back as is asked. */
+  const told = new Map<string, number>();
+  const { signal } = context.io;
+  let start = since;
+  if (!context.json) context.say("Waiting for events. Ctrl-C stops.\n");
+  while (!signal.aborted) {
+    const news = await read(context, { ...asked, start_timestamp: new Date(start).toISOString() }, told);
+    for (const event of news.reverse()) context.print(lineOf(context, event));
+    for (const [id, at] of told) if (at < Date.now() - 2 * late_ms) told.delete(id);
+    start = Math.max(since, Date.now() - late_ms);
+    await pause(poll_ms, signal);
+  }
+  throw new Fault(signal.reason === "SIGTERM" ? "terminated" : "interrupted", "stopped");
+}
+
+/** What was not told yet, the newest first: pages are read until one has nothing new. */
+async function read(context: Context, query: Record<string, unknown>, told: Map<string, number>): Promise<Event[]> {
+  const news: Event[] = [];
+  for (let page = 1; page <= pages_max; page += 1) {
+    const { items } = (await context.call({
+      method: "GET",
+      path: "/v1/events/",
+      query: { ...query, sorting: "-timestamp", limit: page_size, page },
+    })) as Page;
+    const fresh = items.filter(({ id }) => !told.has(id));
+    for (const { id } of fresh) told.set(id, Date.now());
+    news.push(...fresh);
+    if (fresh.length === 0 || items.length < page_size) break;
+  }
+  return news;
+}
+
+const time = (at: string): string => new Date(at).toTimeString().slice(0, 8);
+const textOf = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
+
+function lineOf(context: Context, event: Event): string {
+  if (context.json) return `${JSON.stringify(event)}\n`;
+  const { timestamp, name, customer, external_customer_id, metadata } = event;
+  const paint = context.paint.out();
+  const whose = customer?.email ?? external_customer_id ?? "";
+  const said = Object.entries(metadata).map(([key, value]) => `${key}=${textOf(value)}`);
+  const start = `${time(timestamp)}  ${plain(name).padEnd(16)}  ${plain(whose).padEnd(24)}  `;
+  const { columns = 80 } = context.io.stdout;
+  if (start.length >= columns) return `${cut(start, columns - 1)}\n`;
+  const rest = cut(plain(said.join(" ")), columns - start.length);
+  return `${paint.dim(time(timestamp))}  ${paint.strong(plain(name).padEnd(16))}  ${plain(whose).padEnd(24)}  ${paint.dim(rest)}\n`;
+}
