@@ -6,7 +6,7 @@ import { moveToUser } from "./checkouts/store.ts";
 import { customFieldDeleted } from "./custom-fields/service.ts";
 import { customerDeleted, customerNamed, mergeCustomers } from "./customers/service.ts";
 import { hearDispute } from "./disputes/service.ts";
-import { callWaiting } from "./events/service.ts";
+import { callWaiting, noteMoved } from "./events/service.ts";
 import {
   followBenefit,
   followOrder,
@@ -18,6 +18,7 @@ import {
 import { reprintOrder } from "./invoices/service.ts";
 import type { Reactions } from "./lib/context.ts";
 import { answer } from "./lib/reactions.ts";
+import { meterMoved } from "./meters/windows.ts";
 import { orderAccessChanged, orderAmended, orderSettled, orderSettling } from "./orders/service.ts";
 import { disputeTold, refundTold } from "./payments/notices.ts";
 import { paymentFailed, paymentSurplus, paymentWaiting } from "./payments/settlement.ts";
@@ -48,6 +49,7 @@ export const reactions: Reactions = new Map([
     takeFromCustomer,
   ),
   answer(customerNamed, callWaiting),
+  answer(meterMoved, noteMoved),
   answer(refundTold, hearRefund),
   answer(refundCounted, reportRefund),
   answer(refundTakesBack, followOrder),

@@ -18,7 +18,7 @@ import type { Deps } from "./lib/context.ts";
 import { reviveDeadLetters } from "./lib/due.ts";
 import { mailCleaning, mailDelivery, warnOfUnsentMail } from "./lib/mail.ts";
 import { failureCleaning, type RowSweep, type Sweep, startSweep } from "./lib/sweeps.ts";
-import { recounting } from "./meters/jobs.ts";
+import { recounting, useSettling, useTelling } from "./meters/jobs.ts";
 import { metricSums } from "./metrics/jobs.ts";
 import { freeSettlement } from "./orders/jobs.ts";
 import { renameAnswers as renameOrderAnswers } from "./orders/store.ts";
@@ -54,6 +54,8 @@ export const dueWork: readonly Sweep[] = [
   exportCollecting,
   invoicePrinting,
   recounting,
+  useSettling,
+  useTelling,
   attaching,
   answerMoves([renameOrderAnswers, renameCheckoutAnswers]),
 ];

@@ -37,7 +37,7 @@ const rooms = /^(tables|rules|store|service|jobs|serialize|reactions)$/;
 const own_rooms: Record<string, RegExp> = {
   webhooks: /^messages$/,
   customers: /^tax-ids$/,
-  meters: /^(matching|counting)$/,
+  meters: /^(matching|counting|credits|lots|uses|windows)$/,
   events: /^(ingest|lanes|lists|parts)$/,
   products: /^(price-rules|lines)$/,
   orders: /^balances$/,

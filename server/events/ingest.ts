@@ -60,20 +60,21 @@ export async function writeBatches(
       organization_id,
       fresh.map(({ row }) => row),
     );
-  const isCounted = await countUse(
+  const became = await countUse(
     tx,
     ctx,
     organization_id,
     fresh.map(({ row }) => row),
+    { isNew: true },
   );
   if (fresh.length > 0) await store.addNames(tx, namesOf(organization_id, fresh));
-  const counted = new Map(fresh.map((one, index) => [one, isCounted[index] ?? false]));
+  const counted = new Map(fresh.map((one, index) => [one, became[index]]));
   const answers = new Map(taken.map((batch): [Batch, IngestedEvent[]] => [batch, []]));
   for (const one of coming) {
     const { event, row, digest } = one;
     const key = known.get(one);
     const { customer_id } = row;
-    const found = { digest, known: key?.digest, customer_id, isCounted: counted.get(one) ?? false };
+    const found = { digest, known: key?.digest, customer_id, isCounted: counted.get(one)?.isCounted ?? false };
     answers.get(one.batch)?.push({
       id: key?.event_id ?? row.id,
       external_id: event.external_id ?? null,

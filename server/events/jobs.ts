@@ -31,7 +31,7 @@ export const attaching: RowSweep = {
       const events = await store.attachEvents(tx, row, customer.id, attached_max);
       if (events.length > 0 && customer.first_user_event_at === null)
         await markFirstUse(tx, organization_id, [customer.id], deps.clock.now());
-      await countUse(tx, deps, organization_id, events);
+      await countUse(tx, deps, organization_id, events, { isNew: false });
       if (events.length < attached_max) await store.forgetWaiting(tx, row);
     }),
 };

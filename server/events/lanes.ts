@@ -1,5 +1,6 @@
 import { type Ctx, type Database, organizationOf } from "../lib/context.ts";
 import { transact, unitOf } from "../lib/unit-of-work.ts";
+import { MeterMoved } from "../meters/store.ts";
 import { type Batch, type Ingested, writeBatches } from "./ingest.ts";
 
 /** How many transactions an organization's events have at once: while one waits for the database, the other is made ready. */
@@ -46,13 +47,26 @@ function takeNext(waiting: Waiting[]): Waiting[] {
   return waiting.splice(0, end < 0 ? waiting.length : end);
 }
 
+const tries_max = 5;
+
+/** Do it again where a meter was reset meanwhile: the events are of the time after that. */
+async function orAgain<T>(work: () => Promise<T>): Promise<T> {
+  for (let left = tries_max; ; left -= 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (left <= 1 || !(error instanceof MeterMoved)) throw error;
+    }
+  }
+}
+
 async function writeTogether(some: readonly Waiting[]): Promise<void> {
   const last = some.at(-1);
   if (!last) return;
   const { ctx } = last;
   try {
     const batches = some.map(({ batch }) => batch);
-    const answers = await transact(ctx, (tx) => writeBatches(tx, ctx, organizationOf(ctx), batches));
+    const answers = await orAgain(() => transact(ctx, (tx) => writeBatches(tx, ctx, organizationOf(ctx), batches)));
     for (const [index, { answer }] of some.entries()) {
       const became = answers[index];
       if (became === undefined || became instanceof Error) answer.reject(became);
@@ -66,7 +80,7 @@ async function writeTogether(some: readonly Waiting[]): Promise<void> {
 }
 
 async function writeAlone(ctx: Ctx, batch: Batch): Promise<Ingested> {
-  const [answer] = await transact(ctx, (tx) => writeBatches(tx, ctx, batch.organization_id, [batch]));
+  const [answer] = await orAgain(() => transact(ctx, (tx) => writeBatches(tx, ctx, batch.organization_id, [batch])));
   if (!answer || answer instanceof Error) throw answer;
   return answer;
 }

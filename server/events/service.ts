@@ -7,6 +7,7 @@ import { newId } from "../lib/ids.ts";
 import { loadByOrganization, pageOf } from "../lib/page.ts";
 import { unitsOf } from "../meters/rules.ts";
 import { findMeters } from "../meters/store.ts";
+import type { meterMoved } from "../meters/windows.ts";
 import { attaching } from "./jobs.ts";
 import { ingestBatch } from "./lanes.ts";
 import * as lists from "./lists.ts";
@@ -24,6 +25,21 @@ const shown = (db: Database, rows: readonly EventRow[]): Promise<Event[]> =>
     );
     return own.map((row) => eventOut(row, owners.get(row.customer_id ?? ""), parts.get(row.id) ?? 0));
   });
+
+/** What becomes of customers' meters besides use is in the list, too. */
+export async function noteMoved(
+  tx: Tx,
+  { clock }: Deps | Ctx,
+  { organization_id, customer_id, name, timestamp, metadata }: NonNullable<(typeof meterMoved)["payload"]>,
+): Promise<void> {
+  const row: EventRow = {
+    ...{ id: newId(clock.now()), organization_id, timestamp, name, source: "system", customer_id, metadata, depth: 0 },
+    ...{ external_customer_id: null, external_id: null, parent_id: null, member_id: null, external_member_id: null },
+  };
+  await store.insertEvents(tx, organization_id, [row]);
+  const seen = { occurrences: 1, first_seen: timestamp, last_seen: timestamp };
+  await store.addNames(tx, [{ organization_id, name, source: "system", ...seen }]);
+}
 
 /** The events of the API. */
 export const eventService: Service<typeof events, Ctx> = {

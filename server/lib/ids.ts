@@ -27,6 +27,9 @@ export const firstIdAt = (at: Date): string => {
   return `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-000000000000`;
 };
 
+/** The time that is in an id, in milliseconds. */
+export const timeOfId = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const token_random_length = 37;
 const token_checksum_length = 6;

@@ -3,73 +3,134 @@ import { newId } from "../lib/ids.ts";
 import { addUp, compileFilter, type Measured, measureOf } from "./matching.ts";
 import type { Consumption, CountedValue, MeterRow } from "./rules.ts";
 import * as store from "./store.ts";
+import { findWindows as readWindows, type UseRow, addLate as writeLate } from "./uses.ts";
+import { settleUses } from "./windows.ts";
 
 /** An event of use, and whose it is; null as long as nobody has the external id that it names. */
-export type Use = Measured & { customer_id: string | null };
+export type Use = Measured & { id: string; customer_id: string | null };
+/** What became of an event: whether a meter counts it, and the row of its customer's meter that is billed, if one is. */
+export type Became = { isCounted: boolean; window: UseRow | null; isLate: boolean };
 
-type Gathered = { meter: MeterRow; customer_id: string; values: unknown[] };
+type Found = { use: Use; value: unknown };
+type Gathered = { meter: MeterRow; customer_id: string; window: UseRow | undefined; found: Found[] };
 
 const extremeOf = (func: "max" | "min", values: readonly number[]): string =>
   values.length === 0 ? "0" : String(values.reduce((a, b) => (func === "max" ? Math.max(a, b) : Math.min(a, b))));
 
-function consumptionOf({ meter, customer_id, values }: Gathered, now: Date): Consumption {
+const valuesOf = (found: readonly Found[]): unknown[] => found.flatMap(({ value }) => (value === null ? [] : [value]));
+
+function consumptionOf({ meter, customer_id, found }: Gathered, now: Date): Consumption {
   const { func } = meter.aggregation;
-  const found = values.filter((value) => value !== null);
-  const numbers = func === "unique" ? [] : (found as number[]);
+  const values = valuesOf(found);
+  const numbers = func === "unique" ? [] : (values as number[]);
   const total = addUp(numbers);
   const units = func === "max" || func === "min" ? extremeOf(func, numbers) : total;
-  return { id: newId(now), customer_id, meter_id: meter.id, units, counted: found.length, total };
+  return { id: newId(now), customer_id, meter_id: meter.id, units, counted: values.length, total };
+}
+
+const isSum = ({ aggregation }: MeterRow): boolean => aggregation.func === "count" || aggregation.func === "sum";
+const isLate = ({ timestamp }: Use, window: UseRow | undefined): boolean =>
+  window?.started_at != null && timestamp < window.started_at;
+
+/** What was ever reset of these customers, or has an end: by customer and meter. What has fallen due by now is done first. */
+async function findWindows(tx: Tx, ctx: Deps | Ctx, organization_id: string, uses: readonly Use[], now: Date) {
+  const ids = [...new Set(uses.flatMap(({ customer_id }) => customer_id ?? []))];
+  const read = () => (ids.length === 0 ? Promise.resolve([]) : readWindows(tx, organization_id, ids));
+  const rows = await read();
+  const due = rows.filter(({ due_at }) => due_at !== null && due_at <= now);
+  if (due.length > 0) await settleUses(tx, ctx, due);
+  const settled = due.length > 0 ? await read() : rows;
+  return new Map(settled.map((row) => [row.customer_id + row.meter_id, row]));
 }
 
 /**
  * Count events that are written in the same transaction: what customers have used is changed by what the events have, and no
- * history is read. Answers of each event whether a meter counts it. All who count take what they lock in one order: the
- * values that were seen after the rows of their meters, these before those of other meters.
+ * history is read. What came before a customer's meter was reset is not counted any more: `isNew` says that these events came
+ * just now, and are sent again where a reset was faster. All who count take what they lock in one order: the values that were
+ * seen after the rows of their meters, these before those of other meters.
  */
 export async function countUse(
   tx: Tx,
-  { clock }: Deps | Ctx,
+  ctx: Deps | Ctx,
   organization_id: string,
   uses: readonly Use[],
-): Promise<boolean[]> {
-  const now = clock.now();
-  const isCounted = uses.map(() => false);
+  { isNew }: { isNew: boolean },
+): Promise<Became[]> {
+  const now = ctx.clock.now();
+  const became = uses.map((): Became => ({ isCounted: false, window: null, isLate: false }));
   const gathered: Gathered[] = [];
   const firsts: string[] = [];
-  for (const meter of await store.findCounting(tx, organization_id)) {
+  const counting = await store.findCounting(tx, organization_id);
+  if (counting.length === 0 || uses.length === 0) return became;
+  const windows = await findWindows(tx, ctx, organization_id, uses, now);
+  for (const meter of counting) {
     const [matches, measure] = [compileFilter(meter.filter), measureOf(meter)];
     const theirs = new Map<string, Gathered>();
     let hasCounted = false;
     for (const [index, use] of uses.entries()) {
       if (!matches(use)) continue;
       hasCounted = true;
-      isCounted[index] = true;
       const { customer_id } = use;
+      const window = customer_id === null ? undefined : windows.get(customer_id + meter.id);
+      const before = became[index];
+      const late = isLate(use, window);
+      became[index] = {
+        isCounted: true,
+        window: before?.window ?? (window?.payer_id ? window : null),
+        isLate: before?.isLate === true || (late && window?.payer_id != null),
+      };
       if (customer_id === null) continue;
+      if (window?.since_key && use.id < window.since_key) {
+        if (isNew) throw new store.MeterMoved();
+        continue;
+      }
       const own = theirs.get(customer_id);
-      if (own) own.values.push(measure(use));
-      else theirs.set(customer_id, { meter, customer_id, values: [measure(use)] });
+      const found = { use, value: measure(use) };
+      if (own) own.found.push(found);
+      else theirs.set(customer_id, { meter, customer_id, window, found: [found] });
     }
     if (hasCounted && meter.first_counted_at === null) firsts.push(meter.id);
     gathered.push(...theirs.values());
   }
   if (firsts.length > 0) await store.markCounted(tx, organization_id, firsts.sort(), now);
+  const ids = uses.map(({ id }) => id).sort();
+  const [first_key = "", last_key = ids[0] ?? ""] = [ids[0], ids.at(-1)];
+  const how = { now, first_key: isNew ? first_key : null, last_key };
   const of = (...funcs: string[]) => gathered.filter(({ meter }) => funcs.includes(meter.aggregation.func));
   const rowsOf = (some: readonly Gathered[]) => some.map((one) => consumptionOf(one, now));
-  await addDistinct(tx, organization_id, of("unique"), now);
-  await store.addConsumption(tx, organization_id, "sum", rowsOf(of("count", "sum")), now);
-  for (const how of ["max", "min", "avg"] as const)
-    await store.addConsumption(tx, organization_id, how, rowsOf(of(how)), now);
-  return isCounted;
+  await addDistinct(tx, organization_id, of("unique"), how);
+  await store.addConsumption(tx, organization_id, "sum", rowsOf(of("count", "sum")), how);
+  for (const func of ["max", "min", "avg"] as const)
+    await store.addConsumption(tx, organization_id, func, rowsOf(of(func)), how);
+  await addLate(tx, organization_id, gathered);
+  return became;
+}
+
+/** Note how much of what was added up is of a time before the last reset. */
+async function addLate(tx: Tx, organization_id: string, gathered: readonly Gathered[]): Promise<void> {
+  const rows = gathered.flatMap(({ meter, window, found }) => {
+    const late = found.filter(({ use, value }) => value !== null && isLate(use, window));
+    if (!window || late.length === 0) return [];
+    const times = late.map(({ use }) => use.timestamp.getTime()).sort((a, b) => a - b);
+    const units = isSum(meter) ? addUp(valuesOf(late) as number[]) : "0";
+    return [{ id: window.id, units, from: new Date(times[0] ?? 0), until: new Date(times.at(-1) ?? 0) }];
+  });
+  if (rows.length > 0) await writeLate(tx, organization_id, rows);
 }
 
 /** The rows first, which keeps others from the values until the transaction ends; then the values; then how many are new. */
-async function addDistinct(tx: Tx, organization_id: string, some: readonly Gathered[], now: Date): Promise<void> {
+async function addDistinct(
+  tx: Tx,
+  organization_id: string,
+  some: readonly Gathered[],
+  how: store.Counted,
+): Promise<void> {
+  const { now } = how;
   if (some.length === 0) return;
   const rows = some.map((one) => ({ ...consumptionOf(one, now), units: "0" }));
-  await store.addConsumption(tx, organization_id, "sum", rows, now);
-  const values = some.flatMap(({ meter, customer_id, values: seen }) =>
-    seen.flatMap((value): CountedValue[] => (value === null ? [] : [{ customer_id, meter_id: meter.id, value }])),
+  await store.addConsumption(tx, organization_id, "sum", rows, how);
+  const values = some.flatMap(({ meter, customer_id, found }) =>
+    valuesOf(found).map((value): CountedValue => ({ customer_id, meter_id: meter.id, value })),
   );
   if (values.length === 0) return;
   const news = await store.addValues(tx, organization_id, values);
@@ -80,5 +141,5 @@ async function addDistinct(tx: Tx, organization_id: string, some: readonly Gathe
     counted: 0,
     total: "0",
   }));
-  await store.addConsumption(tx, organization_id, "sum", added, now);
+  await store.addConsumption(tx, organization_id, "sum", added, how);
 }

@@ -1,8 +1,12 @@
 import { sql } from "drizzle-orm";
+import { emitState } from "../customers/service.ts";
+import { findCustomer } from "../customers/store.ts";
 import type { RowSweep } from "../lib/sweeps.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import * as store from "./store.ts";
-import { meters } from "./tables.ts";
+import { customerMeters, meters } from "./tables.ts";
+import * as uses from "./uses.ts";
+import { lockUse } from "./windows.ts";
 
 const minute_ms = 60 * 1000;
 
@@ -32,5 +36,43 @@ export const recounting: RowSweep = {
       const first_counted_at =
         meter.first_counted_at ?? (isCounting && (await store.hasEvents(tx, meter)) ? now : null);
       await store.updateMeter(tx, meter, { recount_at: null, first_counted_at });
+    }),
+};
+
+/** Periods that end and lots that expire, at their time: whoever counts or credits then does it first, if they are faster. */
+export const useSettling: RowSweep = {
+  name: "customer_meters.settle",
+  every_ms: 1000,
+  due: {
+    table: customerMeters,
+    id: customerMeters.id,
+    organization_id: customerMeters.organization_id,
+    at: customerMeters.due_at,
+    where: sql`${customerMeters.due_at} is not null`,
+  },
+  work: (deps, [key]) =>
+    transact(deps, async (tx) => {
+      const row = await uses.findUseKey(tx, key);
+      if (row) await lockUse(tx, deps, row);
+    }),
+};
+
+/** What has become of a customer's meters is told with what the customer holds, of all that they used meanwhile at once. */
+export const useTelling: RowSweep = {
+  name: "customer_meters.tell",
+  every_ms: 1000,
+  due: {
+    table: customerMeters,
+    id: customerMeters.id,
+    organization_id: customerMeters.organization_id,
+    at: customerMeters.notice_at,
+    where: sql`${customerMeters.notice_at} is not null`,
+  },
+  work: (deps, [key]) =>
+    transact(deps, async (tx) => {
+      const row = await uses.findUseKey(tx, key);
+      if (!row || !(await uses.takeNotices(tx, row))) return;
+      const customer = await findCustomer(tx, row.organization_id, { id: row.customer_id });
+      if (customer) await emitState(tx, deps, customer);
     }),
 };

@@ -8,7 +8,7 @@ import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { recounting } from "./jobs.ts";
-import { checkUpdate, meterOut, planUpdate, unitsOf } from "./rules.ts";
+import { balanceOf, checkUpdate, meterOut, planUpdate } from "./rules.ts";
 import * as store from "./store.ts";
 
 /** The meters of the API; what they have counted is answered by the domain that has the events. */
@@ -51,19 +51,13 @@ export const meterService: Omit<Service<typeof meters, Ctx>, "quantities"> = {
 };
 
 type Use = NonNullable<Awaited<ReturnType<typeof store.findUse>>>;
-/** What a customer has used, as it is answered. Nothing is credited yet. */
-function customerMeterOut({ use, customer, meter }: Use): CustomerMeter {
-  const consumed_units = unitsOf(use.consumed_units);
-  const balance = consumed_units === 0 ? 0 : -consumed_units;
-  return {
-    ...use,
-    consumed_units,
-    credited_units: 0,
-    balance,
-    customer: customerOut(customer),
-    meter: meterOut(meter),
-  };
-}
+/** What a customer has used, as it is answered. */
+const customerMeterOut = ({ use, customer, meter }: Use): CustomerMeter => ({
+  ...use,
+  ...balanceOf(use),
+  customer: customerOut(customer),
+  meter: meterOut(meter),
+});
 
 /** The customer meters of the API. */
 export const customerMeterService: Service<typeof customerMeters, Ctx> = {

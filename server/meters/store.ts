@@ -154,6 +154,18 @@ const changed: Record<"sum" | "max" | "min" | "avg", SQL> = {
   avg: sql`coalesce((${kept.total} + ${added("total")}) / nullif(${kept.counted} + ${added("counted")}, 0), 0)`,
 };
 
+/** A meter was reset while events were counted that came before that: they are to be counted anew, after it. */
+export class MeterMoved extends Error {}
+
+/** How long what customers use is gathered before the world is told of it (MTR-24). */
+const notice_ms = 15 * 1000;
+
+/**
+ * When it is counted, and the ids of what is: the greatest, and the first, before which no meter may have been reset; null
+ * where who counts has looked at that.
+ */
+export type Counted = { now: Date; first_key: string | null; last_key: string };
+
 /**
  * Add what was used to what customers have used, of meters that all make a number of it in the same way. The rows are locked in
  * the order of customers and meters, so that two who count wait for each other in one direction.
@@ -163,16 +175,18 @@ export async function addConsumption(
   organization_id: string,
   how: keyof typeof changed,
   rows: readonly Consumption[],
-  now: Date,
+  { now, first_key, last_key }: Counted,
 ): Promise<void> {
   if (rows.length === 0) return;
   const column = <K extends keyof Consumption>(key: K) => rows.map((row) => row[key]);
   const at = sql`${now.toISOString()}::timestamptz`;
-  await tx.execute(sql`
-    insert into ${customerMeters}
-      (organization_id, id, customer_id, meter_id, created_at, modified_at, consumed_units, counted, total)
+  const notice = sql`${new Date(now.getTime() + notice_ms).toISOString()}::timestamptz`;
+  const made = tx.$with("made", {}).as(sql`
+    insert into ${customerMeters} (organization_id, id, customer_id, meter_id, created_at, modified_at, consumed_units, counted,
+      total, last_key, notice_at)
     select ${organization_id}, used.id, used.customer_id, used.meter_id, ${at}, ${at},
-      ${how === "avg" ? sql`coalesce(used.total / nullif(used.counted, 0), 0)` : sql`used.units`}, used.counted, used.total
+      ${how === "avg" ? sql`coalesce(used.total / nullif(used.counted, 0), 0)` : sql`used.units`}, used.counted, used.total,
+      ${last_key}::uuid, ${notice}
     from unnest(${arraySql(column("id"), "uuid")}, ${arraySql(column("customer_id"), "uuid")},
       ${arraySql(column("meter_id"), "uuid")}, ${arraySql(column("units"), "numeric")},
       ${arraySql(column("counted"), "bigint")}, ${arraySql(column("total"), "numeric")})
@@ -180,7 +194,17 @@ export async function addConsumption(
     order by used.customer_id, used.meter_id
     on conflict (organization_id, customer_id, meter_id) do update set
       modified_at = excluded.modified_at, consumed_units = ${changed[how]},
-      counted = ${kept.counted} + excluded.counted, total = ${kept.total} + excluded.total`);
+      counted = ${kept.counted} + excluded.counted, total = ${kept.total} + excluded.total,
+      last_key = greatest(${kept.last_key}, excluded.last_key), notice_at = coalesce(${kept.notice_at}, excluded.notice_at)
+    returning since_key`);
+  if (first_key === null) return void (await tx.with(made).select({ one: sql`1` }).from(sql`made`).limit(1));
+  const [moved] = await tx
+    .with(made)
+    .select({ one: sql`1` })
+    .from(sql`made`)
+    .where(sql`since_key > ${first_key}::uuid`)
+    .limit(1);
+  if (moved) throw new MeterMoved();
 }
 
 /** Note values that meters have seen of customers; answers how many each had not seen before. */
@@ -243,7 +267,11 @@ export async function recount(tx: Tx, meter: MeterRow, now: Date): Promise<void>
   const { func } = aggregation;
   const measure = measureSql(usageEvents, meter);
   const at = sql`${now.toISOString()}::timestamptz`;
-  const theirs = and(countedBy(meter), isNotNull(usageEvents.customer_id));
+  const sums = func === "count" || func === "sum";
+  const late = sql`${usageEvents.timestamp} < ${customerMeters.started_at}`;
+  const theirs = and(countedBy(meter), isNotNull(usageEvents.customer_id), notBefore);
+  const from = sql`${usageEvents} left join ${customerMeters} on ${customerMeters.organization_id} = ${organization_id}
+    and ${customerMeters.customer_id} = ${usageEvents.customer_id} and ${customerMeters.meter_id} = ${id}::uuid`;
   await tx
     .delete(customerMeterValues)
     .where(and(eq(customerMeterValues.organization_id, organization_id), eq(customerMeterValues.meter_id, id)));
@@ -251,17 +279,25 @@ export async function recount(tx: Tx, meter: MeterRow, now: Date): Promise<void>
     await tx.execute(sql`
       insert into ${customerMeterValues} (organization_id, meter_id, customer_id, value)
       select distinct ${organization_id}, ${id}::uuid, ${usageEvents.customer_id}, ${digestSql(measure)}
-      from ${usageEvents} where ${theirs} and ${measure} is not null`);
+      from ${from} where ${theirs} and ${measure} is not null`);
   const total = func === "unique" ? sql`0` : sql`coalesce(sum(${measure}), 0)`;
   await tx.execute(sql`
-    insert into ${customerMeters}
-      (organization_id, id, customer_id, meter_id, created_at, modified_at, consumed_units, counted, total)
+    insert into ${customerMeters} (organization_id, id, customer_id, meter_id, created_at, modified_at, consumed_units, counted,
+      total, last_key, notice_at, late_units, late_from, late_until)
     select ${organization_id}, gen_random_uuid(), ${usageEvents.customer_id}, ${id}::uuid, ${at}, ${at},
-      ${aggregateSql(func, measure)}, count(${measure}), ${total}
-    from ${usageEvents} where ${theirs} group by ${usageEvents.customer_id} order by ${usageEvents.customer_id}
+      ${aggregateSql(func, measure)}, count(${measure}), ${total}, max(${usageEvents.id}::text)::uuid, ${at},
+      ${sums ? sql`coalesce(sum(${measure}) filter (where ${late}), 0)` : sql`0`},
+      min(${usageEvents.timestamp}) filter (where ${late} and ${measure} is not null),
+      max(${usageEvents.timestamp}) filter (where ${late} and ${measure} is not null)
+    from ${from} where ${theirs} group by ${usageEvents.customer_id} order by ${usageEvents.customer_id}
     on conflict (organization_id, customer_id, meter_id) do update set modified_at = excluded.modified_at,
-      consumed_units = excluded.consumed_units, counted = excluded.counted, total = excluded.total`);
+      consumed_units = excluded.consumed_units, counted = excluded.counted, total = excluded.total,
+      last_key = greatest(${kept.last_key}, excluded.last_key), notice_at = coalesce(${kept.notice_at}, excluded.notice_at),
+      late_units = excluded.late_units, late_from = excluded.late_from, late_until = excluded.late_until`);
 }
+
+/** That an event came since the row beside it was reset. */
+const notBefore = sql`(${customerMeters.since_key} is null or ${usageEvents.id} >= ${customerMeters.since_key})`;
 
 type UseFilter = Paging & {
   customer_id?: string[] | undefined;
@@ -269,7 +305,7 @@ type UseFilter = Paging & {
   meter_id?: string[] | undefined;
   sorting: readonly string[];
 };
-const balance = sql`(- ${customerMeters.consumed_units})`;
+const balance = sql`(${customerMeters.credited_units} - ${customerMeters.consumed_units})`;
 const sortableUse = {
   created_at: customerMeters.created_at,
   modified_at: customerMeters.modified_at,
@@ -278,7 +314,7 @@ const sortableUse = {
   meter_id: customerMeters.meter_id,
   meter_name: meters.name,
   consumed_units: customerMeters.consumed_units,
-  credited_units: sql`(select 0)`,
+  credited_units: customerMeters.credited_units,
   balance,
 };
 const shownUse = and(isNull(meters.archived_at), isNull(customers.deleted_at));

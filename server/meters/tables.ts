@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import {
   bigint,
+  boolean,
   index,
   integer,
   jsonb,
@@ -12,6 +13,7 @@ import {
   uuid,
 } from "drizzle-orm/pg-core";
 import type { Meter } from "../../shared/api/meters.ts";
+import type { Interval } from "../../shared/calendar.ts";
 import { customers } from "../customers/tables.ts";
 import { instant, metadata, ownedKey, references } from "../lib/columns.ts";
 import { owned } from "../organizations/tables.ts";
@@ -44,8 +46,11 @@ export const meters = pgTable(
   ],
 );
 
+/** How periods follow each other, as a subscription has them. */
+export type Rhythm = { interval: Interval; count: number; anchor_day: number };
+
 /**
- * What a customer has used of what a meter counts. It is changed with the event that it counts, in the same transaction, from
+ * What a customer has used of what a meter counts, since it was reset last. It is changed with the event that it counts, in the same transaction, from
  * what it is and what the event has: sums and counts add up, an average is kept as sum and count, a maximum meets the next
  * value, and of `unique` the values that were seen are in `customerMeterValues`. So it is exact without history being read.
  */
@@ -59,11 +64,118 @@ export const customerMeters = pgTable(
     /** Of how many events it is made, and what their values add up to. */
     counted: bigint({ mode: "number" }).notNull(),
     total: numeric().notNull(),
+    /** What the open lots of credit come to. */
+    credited_units: bigint({ mode: "number" }).notNull().default(0),
+    /** Since when it counts: when it was reset last; null: ever since. Use of an earlier time that came after that is late. */
+    started_at: instant(),
+    /** The first id that an event may have to be counted: those before it were counted before the reset. */
+    since_key: uuid(),
+    /** The greatest id of an event that was counted. */
+    last_key: uuid(),
+    /** What of the sum is late, and the first and last time of it. */
+    late_units: numeric().notNull().default("0"),
+    late_from: instant(),
+    late_until: instant(),
+    /** Use that is never billed, beyond what credit covered: it was before the price that is paid now. */
+    free_units: numeric().notNull().default("0"),
+    /** From which time on use is billed. */
+    billed_from: instant(),
+    /** The subscription that pays for the use, and when and how its periods end. */
+    payer_id: uuid(),
+    ends_at: instant(),
+    rhythm: jsonb().$type<Rhythm>(),
+    /** When something is to be done first: its period ends, or a lot expires. */
+    due_at: instant(),
+    /** When the world is to be told that it has changed; null: nothing is to be told. */
+    notice_at: instant(),
   },
   (table) => [
     ownedKey(table.id),
     uniqueIndex("customer_meters_once").on(table.organization_id, table.customer_id, table.meter_id),
     index("customer_meters_of_meter").on(table.organization_id, table.meter_id),
+    index("customer_meters_due").on(table.organization_id, table.due_at).where(sql`${table.due_at} is not null`),
+    index("customer_meters_to_tell")
+      .on(table.organization_id, table.notice_at)
+      .where(sql`${table.notice_at} is not null`),
+    index("customer_meters_of_payer")
+      .on(table.organization_id, table.payer_id)
+      .where(sql`${table.payer_id} is not null`),
+    references(table.customer_id, customers),
+    references(table.meter_id, meters),
+  ],
+);
+
+/** What was used from one reset to the next, as it was counted by then; what is billed of it is in the order's lines. */
+export const customerMeterWindows = pgTable(
+  "customer_meter_windows",
+  {
+    ...owned(),
+    customer_id: uuid().notNull(),
+    meter_id: uuid().notNull(),
+    started_at: instant(),
+    ended_at: instant().notNull(),
+    /** From which id of an event on it counted, and before which. */
+    since_key: uuid(),
+    until_key: uuid().notNull(),
+    consumed_units: numeric().notNull(),
+    credited_units: bigint({ mode: "number" }).notNull(),
+    late_units: numeric().notNull(),
+    late_from: instant(),
+    late_until: instant(),
+    free_units: numeric().notNull(),
+    billed_from: instant(),
+    payer_id: uuid(),
+    /** Whether its payer has still to take it into a bill. */
+    is_open: boolean().notNull(),
+  },
+  (table) => [
+    ownedKey(table.id),
+    index("customer_meter_windows_of_customer").on(
+      table.organization_id,
+      table.customer_id,
+      table.meter_id,
+      table.ended_at,
+    ),
+    index("customer_meter_windows_open")
+      .on(table.organization_id, table.payer_id, table.ended_at)
+      .where(sql`${table.is_open}`),
+    references(table.customer_id, customers),
+    references(table.meter_id, meters),
+  ],
+);
+
+/**
+ * Units that a customer was credited with, from one source. What is left of a lot follows from what was used: those that expire
+ * first are spent first (`credits.ts`). Of a closed one, amount = taken + spent + expired + rolled.
+ */
+export const customerMeterLots = pgTable(
+  "customer_meter_lots",
+  {
+    ...owned(),
+    customer_id: uuid().notNull(),
+    meter_id: uuid().notNull(),
+    source_kind: text().notNull(),
+    source_id: text().notNull(),
+    amount: bigint({ mode: "number" }).notNull(),
+    /** Whether what is left at a reset goes on as another lot. */
+    rollover: boolean().notNull(),
+    /** When what is left is lost; at the next reset in any case, unless it rolls over. */
+    expires_at: instant(),
+    /** Among those that expire together, the lower is spent first. */
+    priority: integer().notNull(),
+    taken: bigint({ mode: "number" }).notNull().default(0),
+    expired: bigint({ mode: "number" }).notNull().default(0),
+    /** Known once it is closed. */
+    spent: bigint({ mode: "number" }).notNull().default(0),
+    rolled: bigint({ mode: "number" }).notNull().default(0),
+    expired_at: instant(),
+    closed_at: instant(),
+  },
+  (table) => [
+    ownedKey(table.id),
+    index("customer_meter_lots_open")
+      .on(table.organization_id, table.customer_id, table.meter_id)
+      .where(sql`${table.closed_at} is null`),
     references(table.customer_id, customers),
     references(table.meter_id, meters),
   ],

@@ -632,12 +632,57 @@ CREATE TABLE "mails" (
 	"next_attempt_at" timestamp with time zone
 );
 --> statement-breakpoint
+CREATE TABLE "customer_meter_lots" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"customer_id" uuid NOT NULL,
+	"meter_id" uuid NOT NULL,
+	"source_kind" text NOT NULL,
+	"source_id" text NOT NULL,
+	"amount" bigint NOT NULL,
+	"rollover" boolean NOT NULL,
+	"expires_at" timestamp with time zone,
+	"priority" integer NOT NULL,
+	"taken" bigint DEFAULT 0 NOT NULL,
+	"expired" bigint DEFAULT 0 NOT NULL,
+	"spent" bigint DEFAULT 0 NOT NULL,
+	"rolled" bigint DEFAULT 0 NOT NULL,
+	"expired_at" timestamp with time zone,
+	"closed_at" timestamp with time zone,
+	CONSTRAINT "customer_meter_lots_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
 CREATE TABLE "customer_meter_values" (
 	"organization_id" text NOT NULL,
 	"meter_id" uuid NOT NULL,
 	"customer_id" uuid NOT NULL,
 	"value" uuid NOT NULL,
 	CONSTRAINT "customer_meter_values_pkey" PRIMARY KEY("organization_id","meter_id","customer_id","value")
+);
+--> statement-breakpoint
+CREATE TABLE "customer_meter_windows" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"customer_id" uuid NOT NULL,
+	"meter_id" uuid NOT NULL,
+	"started_at" timestamp with time zone,
+	"ended_at" timestamp with time zone NOT NULL,
+	"since_key" uuid,
+	"until_key" uuid NOT NULL,
+	"consumed_units" numeric NOT NULL,
+	"credited_units" bigint NOT NULL,
+	"late_units" numeric NOT NULL,
+	"late_from" timestamp with time zone,
+	"late_until" timestamp with time zone,
+	"free_units" numeric NOT NULL,
+	"billed_from" timestamp with time zone,
+	"payer_id" uuid,
+	"is_open" boolean NOT NULL,
+	CONSTRAINT "customer_meter_windows_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "customer_meters" (
@@ -650,6 +695,20 @@ CREATE TABLE "customer_meters" (
 	"consumed_units" numeric NOT NULL,
 	"counted" bigint NOT NULL,
 	"total" numeric NOT NULL,
+	"credited_units" bigint DEFAULT 0 NOT NULL,
+	"started_at" timestamp with time zone,
+	"since_key" uuid,
+	"last_key" uuid,
+	"late_units" numeric DEFAULT '0' NOT NULL,
+	"late_from" timestamp with time zone,
+	"late_until" timestamp with time zone,
+	"free_units" numeric DEFAULT '0' NOT NULL,
+	"billed_from" timestamp with time zone,
+	"payer_id" uuid,
+	"ends_at" timestamp with time zone,
+	"rhythm" jsonb,
+	"due_at" timestamp with time zone,
+	"notice_at" timestamp with time zone,
 	CONSTRAINT "customer_meters_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
@@ -1364,6 +1423,12 @@ ALTER TABLE "invoices" ADD CONSTRAINT "invoices_file_id_fkey" FOREIGN KEY ("orga
 ALTER TABLE "audit_log" ADD CONSTRAINT "audit_log_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE set null ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "events" ADD CONSTRAINT "events_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "mails" ADD CONSTRAINT "mails_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_meter_lots" ADD CONSTRAINT "customer_meter_lots_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_meter_lots" ADD CONSTRAINT "customer_meter_lots_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_meter_lots" ADD CONSTRAINT "customer_meter_lots_meter_id_fkey" FOREIGN KEY ("organization_id","meter_id") REFERENCES "public"."meters"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_meter_windows" ADD CONSTRAINT "customer_meter_windows_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_meter_windows" ADD CONSTRAINT "customer_meter_windows_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_meter_windows" ADD CONSTRAINT "customer_meter_windows_meter_id_fkey" FOREIGN KEY ("organization_id","meter_id") REFERENCES "public"."meters"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_meters" ADD CONSTRAINT "customer_meters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_meters" ADD CONSTRAINT "customer_meters_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_meters" ADD CONSTRAINT "customer_meters_meter_id_fkey" FOREIGN KEY ("organization_id","meter_id") REFERENCES "public"."meters"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -1543,8 +1608,14 @@ CREATE INDEX "idempotency_keys_age" ON "idempotency_keys" USING btree ("created_
 CREATE INDEX "mails_age" ON "mails" USING btree ("created_at");--> statement-breakpoint
 CREATE INDEX "mails_of_sandbox" ON "mails" USING btree ("organization_id","created_at","id") WHERE "mails"."organization_id" is not null;--> statement-breakpoint
 CREATE INDEX "mails_due" ON "mails" USING btree ("next_attempt_at") WHERE "mails"."next_attempt_at" is not null;--> statement-breakpoint
+CREATE INDEX "customer_meter_lots_open" ON "customer_meter_lots" USING btree ("organization_id","customer_id","meter_id") WHERE "customer_meter_lots"."closed_at" is null;--> statement-breakpoint
+CREATE INDEX "customer_meter_windows_of_customer" ON "customer_meter_windows" USING btree ("organization_id","customer_id","meter_id","ended_at");--> statement-breakpoint
+CREATE INDEX "customer_meter_windows_open" ON "customer_meter_windows" USING btree ("organization_id","payer_id","ended_at") WHERE "customer_meter_windows"."is_open";--> statement-breakpoint
 CREATE UNIQUE INDEX "customer_meters_once" ON "customer_meters" USING btree ("organization_id","customer_id","meter_id");--> statement-breakpoint
 CREATE INDEX "customer_meters_of_meter" ON "customer_meters" USING btree ("organization_id","meter_id");--> statement-breakpoint
+CREATE INDEX "customer_meters_due" ON "customer_meters" USING btree ("organization_id","due_at") WHERE "customer_meters"."due_at" is not null;--> statement-breakpoint
+CREATE INDEX "customer_meters_to_tell" ON "customer_meters" USING btree ("organization_id","notice_at") WHERE "customer_meters"."notice_at" is not null;--> statement-breakpoint
+CREATE INDEX "customer_meters_of_payer" ON "customer_meters" USING btree ("organization_id","payer_id") WHERE "customer_meters"."payer_id" is not null;--> statement-breakpoint
 CREATE INDEX "meters_to_recount" ON "meters" USING btree ("organization_id","recount_at") WHERE "meters"."recount_at" is not null;--> statement-breakpoint
 CREATE INDEX "meters_by_name" ON "meters" USING btree ("organization_id","name","id");--> statement-breakpoint
 CREATE INDEX "meters_by_creation" ON "meters" USING btree ("organization_id","created_at","id");--> statement-breakpoint
@@ -1809,8 +1880,6 @@ END $$;
 CREATE FUNCTION "usage_events_gone"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM "usage_events" USING gone WHERE "usage_events"."organization_id" = gone."id";
-  DELETE FROM "usage_keys" USING gone WHERE "usage_keys"."organization_id" = gone."id";
-  DELETE FROM "customer_meter_values" USING gone WHERE "customer_meter_values"."organization_id" = gone."id";
   RETURN NULL;
 END $$;
 --> statement-breakpoint

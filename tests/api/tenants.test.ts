@@ -56,6 +56,8 @@ const unheld: Record<string, string> = {
   "usage_events.parent_id": "outlives the event, whose month may be dropped",
   "usage_events.member_id": "is the seller's word for one of the customer's people",
   "usage_keys.event_id": "outlives the event, whose month may be dropped",
+  "customer_meters.payer_id": "the subscription is made by a domain to the right, and tables make no circle",
+  "customer_meter_windows.payer_id": "the subscription is made by a domain to the right, and tables make no circle",
   "customer_meter_values.customer_id": "stands under a row that points to both, locked while they are written",
   "benefit_grants.member_id": "members of teams are not kept yet",
   "customer_meter_values.meter_id": "stands under a row that points to both, locked while they are written",

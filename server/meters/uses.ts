@@ -1,0 +1,125 @@
+import { and, eq, isNotNull, isNull, sql } from "drizzle-orm";
+import { arraySql } from "../lib/arrays.ts";
+import type { Database, Tx } from "../lib/context.ts";
+import { matchKey, type RowKey } from "../lib/rows.ts";
+import { customerMeterLots, customerMeters, customerMeterValues, customerMeterWindows } from "./tables.ts";
+
+export type UseRow = typeof customerMeters.$inferSelect;
+/** What names what a customer has used of what a meter counts. */
+export type UseKey = Pick<UseRow, "organization_id" | "customer_id" | "meter_id">;
+type UseTable = typeof customerMeters | typeof customerMeterLots | typeof customerMeterValues;
+const ofUse = (table: UseTable, { organization_id, customer_id, meter_id }: UseKey) =>
+  and(eq(table.organization_id, organization_id), eq(table.customer_id, customer_id), eq(table.meter_id, meter_id));
+
+/** The rows of these customers that were ever reset, or of which something falls due, in no order. */
+export const findWindows = (tx: Tx, organization_id: string, customers_of: readonly string[]): Promise<UseRow[]> =>
+  tx
+    .select()
+    .from(customerMeters)
+    .where(
+      and(
+        eq(customerMeters.organization_id, organization_id),
+        sql`${customerMeters.customer_id} in (select * from unnest(${arraySql(customers_of, "uuid")}))`,
+        sql`(${customerMeters.since_key} is not null or ${customerMeters.due_at} is not null)`,
+      ),
+    );
+
+/** Note of what was used that it is late; it is in the sum already. */
+export async function addLate(
+  tx: Tx,
+  organization_id: string,
+  rows: readonly { id: string; units: string; from: Date; until: Date }[],
+): Promise<void> {
+  const of = (values: (string | null)[], type: "uuid" | "numeric" | "timestamptz") => arraySql(values, type);
+  await tx.execute(sql`
+    update ${customerMeters} set late_units = ${customerMeters.late_units} + late.units,
+      late_from = least(${customerMeters.late_from}, late.first), late_until = greatest(${customerMeters.late_until}, late.last)
+    from unnest(${of(
+      rows.map(({ id }) => id),
+      "uuid",
+    )}, ${of(
+      rows.map(({ units }) => units),
+      "numeric",
+    )}, ${of(
+      rows.map(({ from }) => from.toISOString()),
+      "timestamptz",
+    )}, ${of(
+      rows.map(({ until }) => until.toISOString()),
+      "timestamptz",
+    )}) as late (id, units, first, last)
+    where ${customerMeters.organization_id} = ${organization_id} and ${customerMeters.id} = late.id`);
+}
+
+/** A row in which nothing was counted yet, where there is none. */
+export const makeUse = (tx: Tx, values: UseKey & { id: string; created_at: Date }): Promise<unknown> =>
+  tx
+    .insert(customerMeters)
+    .values({ ...values, consumed_units: "0", counted: 0, total: "0" })
+    .onConflictDoNothing();
+
+/** Whose and of what a row is. */
+export async function findUseKey(db: Database, key: RowKey): Promise<UseKey | undefined> {
+  const { organization_id, customer_id, meter_id } = customerMeters;
+  const [row] = await db
+    .select({ organization_id, customer_id, meter_id })
+    .from(customerMeters)
+    .where(matchKey(customerMeters, key));
+  return row;
+}
+
+/** Nothing is to be told of a customer's meters any more; answers whether there was. */
+export async function takeNotices(tx: Tx, { organization_id, customer_id }: UseKey): Promise<boolean> {
+  const theirs = and(
+    eq(customerMeters.organization_id, organization_id),
+    eq(customerMeters.customer_id, customer_id),
+    isNotNull(customerMeters.notice_at),
+  );
+  const rows = await tx
+    .select({ id: customerMeters.id })
+    .from(customerMeters)
+    .where(theirs)
+    .orderBy(customerMeters.meter_id)
+    .for("update");
+  if (rows.length > 0) await tx.update(customerMeters).set({ notice_at: null }).where(theirs);
+  return rows.length > 0;
+}
+
+/** What a customer has used, kept until the transaction ends. */
+export async function lockUse(tx: Tx, key: UseKey): Promise<UseRow | undefined> {
+  const [row] = await tx.select().from(customerMeters).where(ofUse(customerMeters, key)).for("update");
+  return row;
+}
+
+/** Change columns of a row that the caller has locked. */
+export async function updateUse(tx: Tx, key: RowKey, patch: Partial<UseRow>): Promise<UseRow> {
+  const [row] = await tx.update(customerMeters).set(patch).where(matchKey(customerMeters, key)).returning();
+  if (!row) throw new Error(`What was used as ${key.id} is gone.`);
+  return row;
+}
+
+/** The lots of which something may be left, in the order in which they came. */
+export const findOpenLots = (db: Database, key: UseKey) =>
+  db
+    .select()
+    .from(customerMeterLots)
+    .where(and(ofUse(customerMeterLots, key), isNull(customerMeterLots.closed_at)))
+    .orderBy(customerMeterLots.created_at, customerMeterLots.id);
+
+/** Add a lot. */
+export async function insertLot(tx: Tx, values: typeof customerMeterLots.$inferInsert) {
+  const [row] = await tx.insert(customerMeterLots).values(values).returning();
+  if (!row) throw new Error("The lot was not written.");
+  return row;
+}
+
+/** Change columns of a lot whose row the caller has locked. */
+export const updateLot = (tx: Tx, key: RowKey, patch: Partial<typeof customerMeterLots.$inferInsert>) =>
+  tx.update(customerMeterLots).set(patch).where(matchKey(customerMeterLots, key));
+
+/** Put by what was used until a reset. */
+export const insertWindow = (tx: Tx, values: typeof customerMeterWindows.$inferInsert) =>
+  tx.insert(customerMeterWindows).values(values);
+
+/** No value was seen yet. */
+export const forgetValues = (tx: Tx, key: UseKey) =>
+  tx.delete(customerMeterValues).where(ofUse(customerMeterValues, key));

@@ -1,0 +1,156 @@
+import { addInterval } from "../../shared/calendar.ts";
+import { sumOf } from "../../shared/money.ts";
+import type { Ctx, Deps, Tx } from "../lib/context.ts";
+import { firstIdAt, newId, timeOfId } from "../lib/ids.ts";
+import { defineSignal, signal } from "../lib/reactions.ts";
+import { closeLots, type LotRow, spendLots, worthOf } from "./lots.ts";
+
+import type { UseKey, UseRow } from "./uses.ts";
+import * as store from "./uses.ts";
+
+/** A customer's meter was credited or reset: a system event of the list of events. */
+export const meterMoved = defineSignal<{
+  organization_id: string;
+  customer_id: string;
+  name: "meter.credited" | "meter.reset";
+  timestamp: Date;
+  metadata: Record<string, string | number | boolean>;
+}>("meter.moved");
+
+export const tellMoved = (
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { organization_id, customer_id, meter_id }: UseKey,
+  timestamp: Date,
+  credited?: { units: number; rollover: boolean },
+): Promise<void> =>
+  signal(tx, ctx, meterMoved, {
+    organization_id,
+    customer_id,
+    name: credited ? "meter.credited" : "meter.reset",
+    timestamp,
+    metadata: { meter_id, ...credited },
+  });
+
+/** A row with its open lots, both kept until the transaction ends. */
+export type Use = { row: UseRow; lots: LotRow[] };
+
+/** When something is to be done of a row first. */
+const dueTimeOf = ({ ends_at }: Pick<UseRow, "ends_at">, lots: readonly LotRow[]): Date | null =>
+  [ends_at, ...lots.map(({ expires_at, expired_at }) => (expired_at ? null : expires_at))].reduce<Date | null>(
+    (first, time) => (first === null || (time !== null && time < first) ? time : first),
+    null,
+  );
+
+/** Write columns of a row, with all that follows from its lots. */
+export async function saveUse(tx: Tx, { row, lots }: Use, patch: Partial<UseRow>, now: Date): Promise<Use> {
+  const changed = { ...row, ...patch };
+  const credited_units = sumOf(lots.map(worthOf));
+  const due_at = dueTimeOf(changed, lots);
+  return { row: await store.updateUse(tx, row, { ...patch, credited_units, due_at, modified_at: now }), lots };
+}
+
+/**
+ * What a customer has used of what a meter counts, kept until the transaction ends; made where there is nothing yet. What of it
+ * has fallen due by now is done first, so whatever follows is of the time after it.
+ */
+export async function lockUse(tx: Tx, ctx: Deps | Ctx, key: UseKey): Promise<Use> {
+  const now = ctx.clock.now();
+  await store.makeUse(tx, { ...key, id: newId(now), created_at: now });
+  const row = await store.lockUse(tx, key);
+  if (!row) throw new Error(`The customer ${key.customer_id} has lost a meter.`);
+  return settleDue(tx, ctx, { row, lots: await store.findOpenLots(tx, key) }, now);
+}
+
+/** Do what has fallen due of a row, each at its own time: lots expire, and periods end. */
+async function settleDue(tx: Tx, ctx: Deps | Ctx, use: Use, now: Date): Promise<Use> {
+  let settled = use;
+  while (settled.row.due_at !== null && settled.row.due_at <= now) {
+    const at = settled.row.due_at;
+    settled = await expireLots(tx, settled, at);
+    if (settled.row.ends_at !== null && settled.row.ends_at <= at) settled = await resetUse(tx, ctx, settled, at, now);
+  }
+  return settled;
+}
+
+/** What is left of lots whose time is over is lost; what was spent of them by now stays spent. */
+async function expireLots(tx: Tx, { row, lots }: Use, at: Date): Promise<Use> {
+  const left = new Map(spendLots(lots, row.consumed_units, row.ends_at).map((one) => [one.lot.id, one.left] as const));
+  const after: LotRow[] = [];
+  for (const lot of lots) {
+    const isOver = lot.expires_at !== null && lot.expires_at <= at && lot.expired_at === null;
+    if (isOver) {
+      const patch = { expired: lot.expired + (left.get(lot.id) ?? 0), expired_at: at, modified_at: at };
+      await store.updateLot(tx, lot, patch);
+      after.push({ ...lot, ...patch });
+    } else after.push(lot);
+  }
+  return saveUse(tx, { row, lots: after }, { notice_at: row.notice_at ?? at }, at);
+}
+
+/** What has no event that was counted, and every one that is to come. */
+function nextId({ last_key }: Pick<UseRow, "last_key">, now: Date): string {
+  const next = newId(now);
+  // Another server's clock may be ahead.
+  return last_key !== null && last_key >= next ? firstIdAt(new Date(timeOfId(last_key) + 1)) : next;
+}
+
+/**
+ * Reset a row at a time: what was used until then is put by, and counted anew from nothing; what is left of credit that rolls
+ * over goes on, and of all other is lost (BEN-53). `at` is the end of its period, or now: what came since then is of the time
+ * after.
+ */
+export async function resetUse(tx: Tx, ctx: Deps | Ctx, { row, lots }: Use, at: Date, now: Date): Promise<Use> {
+  const { organization_id, customer_id, meter_id } = row;
+  const isBoundary = row.ends_at !== null && at.getTime() === row.ends_at.getTime();
+  const floor = firstIdAt(at);
+  const until_key =
+    isBoundary && (row.last_key === null || row.last_key < floor) ? floor : nextId(row, at > now ? at : now);
+  const since = { started_at: row.started_at, since_key: row.since_key };
+  const { consumed_units, credited_units, late_units, late_from, late_until, free_units, billed_from, payer_id } = row;
+  await store.insertWindow(tx, {
+    ...{ id: newId(now), organization_id, created_at: now, customer_id, meter_id, ...since, ended_at: at, until_key },
+    ...{ consumed_units, credited_units, late_units, late_from, late_until, free_units, billed_from, payer_id },
+    is_open: payer_id !== null,
+  });
+  const rolled: LotRow[] = [];
+  for (const { lot, spent, expired, rolled: units } of closeLots(lots, consumed_units, row.ends_at)) {
+    await store.updateLot(tx, lot, { spent, expired, rolled: units, closed_at: at, modified_at: now });
+    if (units === 0) continue;
+    const { source_kind, source_id, expires_at, priority } = lot;
+    const more = { customer_id, meter_id, source_kind, source_id, expires_at, priority, rollover: true };
+    rolled.push(await store.insertLot(tx, { id: newId(now), organization_id, created_at: at, amount: units, ...more }));
+  }
+  await store.forgetValues(tx, row);
+  await tellMoved(tx, ctx, row, at);
+  const units = sumOf(rolled.map(({ amount }) => amount));
+  if (units > 0) await tellMoved(tx, ctx, row, at, { units, rollover: true });
+  const { rhythm } = row;
+  return saveUse(
+    tx,
+    { row, lots: rolled },
+    {
+      started_at: at,
+      since_key: until_key,
+      consumed_units: "0",
+      counted: 0,
+      total: "0",
+      late_units: "0",
+      late_from: null,
+      late_until: null,
+      free_units: "0",
+      notice_at: row.notice_at ?? now,
+      ends_at:
+        isBoundary && rhythm && row.ends_at
+          ? addInterval(row.ends_at, rhythm.interval, rhythm.count, rhythm.anchor_day)
+          : row.ends_at,
+    },
+    now,
+  );
+}
+
+/** What has fallen due of rows is done, in the order in which all lock them. */
+export async function settleUses(tx: Tx, ctx: Deps | Ctx, keys: readonly UseKey[]): Promise<void> {
+  const place = ({ customer_id, meter_id }: UseKey) => customer_id + meter_id;
+  for (const key of keys.toSorted((a, b) => (place(a) < place(b) ? -1 : 1))) await lockUse(tx, ctx, key);
+}
