@@ -3,8 +3,9 @@ import { benefits } from "../benefits/tables.ts";
 import { benefitGrants } from "../grants/tables.ts";
 import { arraySql } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
+import { gathered } from "../lib/gather.ts";
 import { contains, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
-import { matchKey, type RowKey, rowFromJson, rowsFromJson } from "../lib/rows.ts";
+import { isAmong, matchKey, type RowKey, rowFromJson, rowsFromJson, sellerOf } from "../lib/rows.ts";
 import { organization } from "../organizations/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
 import type { CustomerRow } from "./rules.ts";
@@ -124,27 +125,42 @@ export type Held = {
 };
 
 /** The subscriptions that a customer has now and what they were given, the oldest first, in one statement. */
-export async function findHeld(db: Database, { organization_id, id }: CustomerRow): Promise<Held> {
-  const [found] = await db
-    .select({
-      running: sql<Held["running"]>`(
-        select coalesce(json_agg(to_jsonb(s) order by s.started_at, s.id), '[]') from ${subscriptions} s
-        where s.organization_id = ${organization_id} and s.customer_id = ${id} and s.status in ('trialing', 'active')
-      )`.mapWith((list: unknown) => rowsFromJson(subscriptions, list)),
-      granted: sql<Held["granted"]>`(
-        select coalesce(json_agg(to_jsonb(g) || jsonb_build_object('benefit', to_jsonb(b)) order by g.granted_at, g.id), '[]')
-        from ${benefitGrants} g join ${benefits} b on b.organization_id = g.organization_id and b.id = g.benefit_id
-        where g.organization_id = ${organization_id} and g.customer_id = ${id} and g.granted_at is not null
-      )`.mapWith((list: unknown) =>
-        (list as { benefit: object }[]).map(({ benefit, ...row }) => ({
-          ...rowFromJson(benefitGrants, row),
-          benefit: rowFromJson(benefits, benefit),
-        })),
-      ),
-    })
-    .from(sql`(select 1) as one`);
-  return found ?? { running: [], granted: [] };
-}
+export const findHeld = gathered(
+  async (db: Database, rows: Pick<CustomerRow, "organization_id" | "id">[]): Promise<Held[]> => {
+    const found = await db
+      .select({
+        id: customers.id,
+        running: sql<Held["running"]>`(
+          select coalesce(json_agg(to_jsonb(s) order by s.started_at, s.id), '[]') from ${subscriptions} s
+          where s.organization_id = ${customers}.organization_id and s.customer_id = ${customers}.id
+            and s.status in ('trialing', 'active')
+        )`.mapWith((list: unknown) => rowsFromJson(subscriptions, list)),
+        granted: sql<Held["granted"]>`(
+          select coalesce(json_agg(to_jsonb(g) || jsonb_build_object('benefit', to_jsonb(b)) order by g.granted_at, g.id), '[]')
+          from ${benefitGrants} g join ${benefits} b on b.organization_id = g.organization_id and b.id = g.benefit_id
+          where g.organization_id = ${customers}.organization_id and g.customer_id = ${customers}.id
+            and g.granted_at is not null
+        )`.mapWith((list: unknown) =>
+          (list as { benefit: object }[]).map(({ benefit, ...row }) => ({
+            ...rowFromJson(benefitGrants, row),
+            benefit: rowFromJson(benefits, benefit),
+          })),
+        ),
+      })
+      .from(customers)
+      .where(
+        and(
+          eq(customers.organization_id, sellerOf(rows)),
+          isAmong(
+            customers.id,
+            rows.map(({ id }) => id),
+          ),
+        ),
+      );
+    const byId = new Map(found.map((held) => [held.id, held]));
+    return rows.map(({ id }) => byId.get(id) ?? { running: [], granted: [] });
+  },
+);
 
 /** A customer that was not deleted. */
 export async function findCustomer(

@@ -4,8 +4,9 @@ import { benefits } from "../benefits/tables.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
+import { gathered } from "../lib/gather.ts";
 import { among, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
-import { followKey, matchKey, type RowKey, rowFromJson, rowsFromJson } from "../lib/rows.ts";
+import { followKey, isAmong, matchKey, type RowKey, rowFromJson, rowsFromJson, sellerOf } from "../lib/rows.ts";
 import { orders } from "../orders/tables.ts";
 import { organization } from "../organizations/tables.ts";
 import { productBenefits } from "../products/tables.ts";
@@ -51,34 +52,49 @@ const grace = sql<number>`coalesce((${organization}.subscription_settings ->> 'b
 const holdersOf = (customer: CustomerRow, seats: number | null): Ground["holders"] =>
   seats === null ? [{ customer, member_id: null }] : [];
 
+type OfSubscription = Source & { subscription_id: string };
+
+const loadOfSubscription = gathered(async (db: Database, sources: OfSubscription[]): Promise<(Ground | undefined)[]> => {
+  const found = await db
+    .select({
+      subscription: subscriptions,
+      customer: customers,
+      grace_days: grace,
+      // The order that paid last says whether what is had now is disputed.
+      is_withheld: sql<boolean>`coalesce((
+        select o.access = 'withheld' or ${isTakenBack(sql`o`)} from ${orders} o
+        where o.organization_id = ${subscriptions}.organization_id and o.subscription_id = ${subscriptions}.id
+          and o.paid_at is not null
+        order by o.paid_at desc, o.id desc limit 1), false)`,
+      benefits: givenBy(subscriptions),
+      grants: grantsWhere(
+        sql`g.organization_id = ${subscriptions}.organization_id and g.subscription_id = ${subscriptions}.id`,
+      ),
+    })
+    .from(subscriptions)
+    .innerJoin(customers, followKey(subscriptions.customer_id, customers))
+    .innerJoin(organization, eq(organization.id, subscriptions.organization_id))
+    .where(
+      and(
+        eq(subscriptions.organization_id, sellerOf(sources)),
+        isAmong(
+          subscriptions.id,
+          sources.map(({ subscription_id }) => subscription_id),
+        ),
+      ),
+    );
+  return sources.map((source) => {
+    const one = found.find(({ subscription }) => subscription.id === source.subscription_id);
+    if (!one) return undefined;
+    const { customer, ...rest } = one;
+    return { ...rest, source, order: null, holders: holdersOf(customer, rest.subscription.seats) };
+  });
+});
+
 /** All that tells what a source gives and gave, in one statement. */
 export async function loadGround(db: Database, source: Source): Promise<Ground | undefined> {
-  const { organization_id } = source;
-  if (source.subscription_id !== null) {
-    const [found] = await db
-      .select({
-        subscription: subscriptions,
-        customer: customers,
-        grace_days: grace,
-        // The order that paid last says whether what is had now is disputed.
-        is_withheld: sql<boolean>`coalesce((
-          select o.access = 'withheld' or ${isTakenBack(sql`o`)} from ${orders} o
-          where o.organization_id = ${subscriptions}.organization_id and o.subscription_id = ${subscriptions}.id
-            and o.paid_at is not null
-          order by o.paid_at desc, o.id desc limit 1), false)`,
-        benefits: givenBy(subscriptions),
-        grants: grantsWhere(
-          sql`g.organization_id = ${subscriptions}.organization_id and g.subscription_id = ${subscriptions}.id`,
-        ),
-      })
-      .from(subscriptions)
-      .innerJoin(customers, followKey(subscriptions.customer_id, customers))
-      .innerJoin(organization, eq(organization.id, subscriptions.organization_id))
-      .where(matchKey(subscriptions, { organization_id, id: source.subscription_id }));
-    if (!found) return undefined;
-    const { customer, ...rest } = found;
-    return { ...rest, source, order: null, holders: holdersOf(customer, found.subscription.seats) };
-  }
+  const { organization_id, subscription_id } = source;
+  if (subscription_id !== null) return loadOfSubscription(db, { ...source, subscription_id });
   const [found] = await db
     .select({
       order: orders,

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import type { Sweep } from "../lib/sweeps.ts";
+import { atTimeOf, type Sweep } from "../lib/sweeps.ts";
 import { orders } from "../orders/tables.ts";
 import { letters_due } from "../subscriptions/serialize.ts";
 import { subscriptionLetters, subscriptions } from "../subscriptions/tables.ts";
@@ -19,12 +19,8 @@ export const confirmations: Sweep = {
   together: 10,
   parallel: 2,
   share: 10,
-  work: (deps, rows) =>
-    confirmDue(
-      deps,
-      rows[0].organization_id,
-      rows.map(({ id }) => id),
-    ),
+  dated: true,
+  work: confirmDue,
 };
 
 /** Customers who are to be told what has become of their subscription. */
@@ -39,7 +35,10 @@ export const subscriptionTelling: Sweep = {
   },
   parallel: 4,
   share: 2,
-  work: (deps, [key]) => tellDue(deps, key),
+  dated: true,
+  work: async (deps, rows) => {
+    for (const row of rows) await tellDue(atTimeOf(deps, row), row);
+  },
 };
 
 /** Customers who are to be told of a charge that comes. */

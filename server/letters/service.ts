@@ -1,8 +1,10 @@
 import { linkDocument } from "../invoices/links.ts";
 import { serverClock } from "../lib/clock.ts";
 import type { Database, Deps, Tx } from "../lib/context.ts";
+import { doTogether } from "../lib/gather.ts";
 import { queueMail } from "../lib/mail.ts";
 import type { RowKey } from "../lib/rows.ts";
+import { atTimeOf, type WorkRow } from "../lib/sweeps.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { findBalance } from "../orders/balances.ts";
 import type { OrderAggregate } from "../orders/rules.ts";
@@ -24,19 +26,24 @@ import type { Occasion } from "./words.ts";
  * Tell the buyers of orders that were paid, each once: what is to be told is taken from the orders in the transaction in
  * which the mails are written.
  */
-export async function confirmDue(deps: Deps, organization_id: string, ids: readonly string[]): Promise<void> {
+export async function confirmDue(deps: Deps, due: readonly [WorkRow, ...WorkRow[]]): Promise<void> {
+  const [{ organization_id }] = due;
+  const byId = new Map(due.map((row) => [row.id, atTimeOf(deps, row)]));
   await transact(deps, async (tx) => {
-    const sales = await takeConfirmations(tx, organization_id, ids);
+    const sales = await takeConfirmations(tx, organization_id, [...byId.keys()]);
     const taxed = await findTaxedSeller(tx, organization_id);
     if (!taxed) return;
     const now = serverClock(deps.clock).now();
-    const letters = [];
-    for (const sale of sales) {
-      const linkTo = (kind: "invoice" | "receipt") =>
+    const letters = await doTogether(
+      sales.map((sale) => async () => {
+        const theirs = byId.get(sale.order.id) ?? deps;
+        const linkTo = (kind: "invoice" | "receipt") =>
         linkDocument(deps.config, { organization_id, order_id: sale.order.id, kind }, now);
-      letters.push(orderMail(sale, taxed.seller, await lookAfter(tx, deps, taxed, sale), linkTo));
-    }
-    const mails = letters.filter((letter) => letter !== null).map((letter) => ({ ...letter, organization_id }));
+        const letter = orderMail(sale, taxed.seller, await lookAfter(tx, theirs, taxed, sale), linkTo);
+        return letter && { ...letter, organization_id, at: theirs.clock.now() };
+      }),
+    );
+    const mails = letters.filter((letter) => letter !== null);
     await queueMail(tx, deps, ...mails);
   });
 }

@@ -29,6 +29,8 @@ export type DueRow = RowKey &
   SellerTerms & {
     /** Since when handling it has failed. */
     failing_since: Date | null;
+    /** When it fell due, by its seller's clock; null where it waited for no time of that. */
+    due_at: Date | null;
   };
 
 export type Search = {
@@ -81,6 +83,25 @@ export async function findNext(
     .from(sql`(${sql.join(parts, sql` union all `)}) as found`);
 }
 
+/** The time at which the last of so many rows of a seller falls due, of those that do by `until`. */
+export async function findLastDue(
+  db: Database,
+  now: Date,
+  { organization_id, name, due }: { organization_id: string; name: string; due: Due },
+  until: Date,
+  limit: number,
+): Promise<Date | null> {
+  const { organization_id: owner, at, after_ms = 0 } = due;
+  if (!owner || !at) return null;
+  const whose = sql`${owner} = ${organization_id} and ${at} <= ${new Date(until.getTime() - after_ms).toISOString()}::timestamptz`;
+  const [row] = await db
+    .select({ at: sql`max(found.at)`.mapWith(failedWork.first_failed_at) })
+    .from(
+      sql`(${dueRows(due, name, now)(sql`${at} + ${after_ms} * interval '1 millisecond' as at`, whose, limit)}) as found`,
+    );
+  return row?.at ?? null;
+}
+
 /**
  * Find rows that are due, in one statement: of each seller in turn at most a share, so that one with very many holds up no
  * other. It steps from seller to seller through the index and reads of each only what it takes. Rows that failed and were
@@ -89,7 +110,9 @@ export async function findNext(
 export async function findDue(db: Database, now: Date, due: Due, search: Search): Promise<DueRow[]> {
   const { table, id, organization_id, where = sql`true`, at, after_ms = 0 } = due;
   const clock = sql`${new Date(now.getTime() - after_ms).toISOString()}::timestamptz`;
-  const fields = sql`${id}::text as id, failed.first_failed_at as failing_since`;
+  const due_at =
+    at && organization_id && !due.by_server ? sql`${at} + ${after_ms} * interval '1 millisecond'` : sql`null::timestamptz`;
+  const fields = sql`${id}::text as id, failed.first_failed_at as failing_since, ${due_at} as due_at`;
   const rows = (whose: SQL, time: SQL, limit: number) =>
     dueRows(due, search.name, now)(
       fields,
@@ -129,6 +152,7 @@ export async function findDue(db: Database, now: Date, due: Due, search: Search)
       clock_offset_ms: sql`found.offset_ms`.mapWith(Number),
       sandbox: sql<boolean>`found.sandbox`,
       failing_since: sql`found.failing_since`.mapWith(failedWork.first_failed_at),
+      due_at: sql`found.due_at`.mapWith(failedWork.first_failed_at),
     })
     .from(sql`(${found}) as found`);
 }

@@ -9,8 +9,11 @@ import { seal, tryUnseal } from "./secrets.ts";
 import { forgetRows, type Sweep } from "./sweeps.ts";
 import { mails } from "./tables.ts";
 
-/** A letter and whom it goes to; one whose link dies says how soon, and one in the name of a seller of which. */
-export type Mail = Letter & { to: string; valid_hours?: number; organization_id?: string };
+/**
+ * A letter and whom it goes to; one whose link dies says how soon, and one in the name of a seller of which. `at`: when a sandbox
+ * writes it, where that is another time than the clock's.
+ */
+export type Mail = Letter & { to: string; valid_hours?: number; organization_id?: string; at?: Date };
 
 const inbox_size = 50;
 const hour_ms = 60 * 60 * 1000;
@@ -35,9 +38,9 @@ export async function queueMail(tx: Tx, deps: Deps, ...letters: readonly Mail[])
   if (letters.length === 0) return;
   // Loaded with the first mail: a server that starts has none to write.
   const { renderLetter } = await import("./letter.ts");
-  const rows = letters.map(({ to, valid_hours, organization_id, ...letter }) => {
+  const rows = letters.map(({ to, valid_hours, organization_id, at, ...letter }) => {
     const sandbox = deps.sandbox ? (organization_id ?? null) : null;
-    const now = (sandbox === null ? serverClock(clock) : clock).now();
+    const now = sandbox === null ? serverClock(clock).now() : (at ?? clock.now());
     const subject = oneLine(letter.subject);
     const { text, html } = renderLetter({ ...letter, subject }, config.url);
     return {

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, is, SQL, sql } from "drizzle-orm";
 import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
+import { arraySql } from "./arrays.ts";
 import { type OwnedTable, organizationOf } from "./columns.ts";
+import type { Tx } from "./transaction.ts";
 
 /** What names a row of a seller: every row is one. */
 export type RowKey = { organization_id: string; id: string };
@@ -18,6 +20,65 @@ export const matchKeys = (table: OwnedTable, keys: readonly RowKey[]): SQL =>
         keys.map(({ organization_id, id }) => sql`(${organization_id}, ${id}::uuid)`),
         sql`, `,
       )})`;
+
+/** That a column is one of these ids, in words that are the same however many there are. */
+export const isAmong = (column: AnyPgColumn, ids: readonly string[]): SQL =>
+  sql`${column} = any(${arraySql(ids, "uuid")})`;
+
+/** The one seller that things are of that are asked for together. */
+export function sellerOf(things: readonly { organization_id: string }[]): string {
+  const [first, ...others] = new Set(things.map(({ organization_id }) => organization_id));
+  if (first === undefined || others.length > 0) throw new Error("What is asked for together is of one seller.");
+  return first;
+}
+
+type Change<T extends PgTable> = { key: RowKey; patch: Partial<T["$inferSelect"]> };
+
+/** Change columns of rows, of each its own, and answer the rows in the same order; undefined where one is gone. */
+export async function updateRows<T extends OwnedTable>(
+  tx: Tx,
+  table: T,
+  changes: readonly Change<T>[],
+): Promise<(T["$inferSelect"] | undefined)[]> {
+  const columns = getTableColumns(table);
+  const namesOf = ({ patch }: Change<T>) =>
+    Object.entries(patch)
+      .filter(([, value]) => value !== undefined)
+      .map(([name]) => name);
+  const made = new Map<string, T["$inferSelect"]>();
+  const groups = Map.groupBy(changes, (change) => {
+    const isPlain = !Object.values(change.patch).some((value) => is(value, SQL));
+    return isPlain ? namesOf(change).sort().join() : change.key.id;
+  });
+  for (const group of groups.values()) {
+    const [first] = group;
+    if (!first) continue;
+    const organization_id = sellerOf(group.map(({ key }) => key));
+    const rows =
+      group.length === 1
+        ? await tx
+            .update(table as PgTable)
+            .set(first.patch)
+            .where(matchKey(table, first.key))
+            .returning()
+        : await tx
+            .update(table as PgTable)
+            .set(
+              Object.fromEntries(
+                namesOf(first).map((name) => [name, sql`v.${sql.identifier(columns[name]?.name ?? name)}`]),
+              ),
+            )
+            .from(
+              sql`json_populate_recordset(null::${table}, ${JSON.stringify(
+                group.map(({ key, patch }) => ({ ...patch, id: key.id })),
+              )}::json) as v`,
+            )
+            .where(and(eq(table.organization_id, organization_id), sql`${table.id} = v.id`))
+            .returning(columns);
+    for (const row of rows as T["$inferSelect"][]) made.set(String(row.id), row);
+  }
+  return changes.map(({ key }) => made.get(key.id));
+}
 
 /** How a table is joined to the one that a foreign key of it points to. */
 export const followKey = (column: AnyPgColumn, to: OwnedTable): SQL | undefined =>

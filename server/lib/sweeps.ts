@@ -1,6 +1,6 @@
 import { and, lt, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
-import { atClockOf } from "./clock.ts";
+import { atClockOf, serverClock } from "./clock.ts";
 import type { Database, Deps } from "./context.ts";
 import { type Due, type DueRow, findDue, forgetFailures, putOff } from "./due.ts";
 import type { RowKey } from "./rows.ts";
@@ -25,12 +25,24 @@ export type RowSweep = Named & {
   together?: number;
   /** What takes longer is given up for now. */
   limit_ms?: number;
+  /** Whether each row is worked on by the clock of its own time where a clock is walked (`atTimeOf`), and in their order. */
+  dated?: true;
   /**
    * Do what is due, by the seller's clock. It looks at the rows again: another server may have been faster. What succeeds
    * leaves them no longer due. Rows of no seller have an empty `organization_id`.
    */
-  work(deps: Deps, rows: readonly [RowKey, ...RowKey[]]): Promise<void>;
+  work(deps: Deps, rows: readonly [WorkRow, ...WorkRow[]]): Promise<void>;
 };
+
+/** A row that is worked on; by the clock of which time, where that is another than its seller's. */
+export type WorkRow = RowKey & { at?: Date };
+
+/** The same by the clock of the row's own time. */
+export const atTimeOf = (deps: Deps, { at }: WorkRow): Deps =>
+  at ? { ...deps, clock: { now: () => at, server: serverClock(deps.clock) } } : deps;
+
+/** How many rows that are worked on by their own time are one piece of work, where a clock is walked. */
+export const walked_together = 50;
 
 /** Work on many rows in one statement, up to a number; answers on how many. */
 export type BulkSweep = Named & { limit: number; sweep(deps: Deps, limit: number): Promise<number> };
@@ -106,7 +118,10 @@ type Runner = {
   count(): number;
 };
 
-function openRunner(deps: Deps, sweep: Sweep, rest_ms: number, only?: string): Runner {
+/** The rows of one seller alone; those that have a time of their own, by that, as far as it is not before `since`. */
+type Walked = { only?: string | undefined; since?: Date | undefined };
+
+function openRunner(deps: Deps, sweep: Sweep, rest_ms: number, { only, since }: Walked = {}): Runner {
   const pieces = new Set<Promise<void>>();
   let count = 0;
   if (!("due" in sweep)) {
@@ -117,7 +132,11 @@ function openRunner(deps: Deps, sweep: Sweep, rest_ms: number, only?: string): R
     };
     return { turn, pieces, isFull: () => false, count: () => count };
   }
-  const { name, due, parallel = 1, share = parallel, together = 1, limit_ms = limit_ms_standard, work } = sweep;
+  const { name, due, limit_ms = limit_ms_standard, work } = sweep;
+  const isDated = sweep.dated === true && since !== undefined;
+  const { parallel = 1, share = parallel, together = 1 } = isDated ? { together: walked_together } : sweep;
+  const dateOf = ({ due_at }: DueRow): { at?: Date } =>
+    isDated && due_at ? { at: due_at < since ? since : due_at } : {};
   /** Rows in work; rows that were just worked on, and until when they are left alone; each seller's pieces under way. */
   const working = new Set<string>();
   const resting = new Map<string, number>();
@@ -191,7 +210,9 @@ function openRunner(deps: Deps, sweep: Sweep, rest_ms: number, only?: string): R
     const timer = Promise.withResolvers<never>();
     const timeout = setTimeout(() => timer.reject(new TimeLimit(`It took longer than ${limit_ms} ms.`)), limit_ms);
     try {
-      await Promise.race([work(theirs, rows), timer.promise]);
+      const [first, ...others] = rows;
+      const dated = (row: DueRow): WorkRow => ({ ...row, ...dateOf(row) });
+      await Promise.race([work(theirs, [dated(first), ...others.map(dated)]), timer.promise]);
       const failed = rows.filter(({ failing_since }) => failing_since !== null).map(({ id }) => id);
       if (failed.length > 0) await forgetFailures(deps.db, name, failed);
       return undefined;
@@ -264,11 +285,11 @@ export function startSweep(deps: Deps, sweep: Sweep): { stop(): Promise<void> } 
 export async function runSweeps(
   deps: Deps,
   sweeps: readonly Sweep[],
-  { only, isOver = () => false }: { only?: string; isOver?: () => boolean } = {},
+  { isOver = () => false, ...walked }: Walked & { isOver?: () => boolean } = {},
 ): Promise<number> {
   let total = 0;
   for (const sweep of sweeps) {
-    const runner = openRunner(deps, sweep, 0, only);
+    const runner = openRunner(deps, sweep, 0, walked);
     for (let turn: Turn = "more"; (turn !== "none" || runner.pieces.size > 0) && !isOver(); ) {
       turn = await runner.turn();
       await Promise.all(runner.pieces);

@@ -8,6 +8,8 @@ export type Database = PgDatabase<PgQueryResultHKT>;
 export type Unit = {
   /** Of what a savepoint stands in. */
   readonly parent: Unit | null;
+  /** The transaction itself, where this is the unit of one of several that go side by side in it. */
+  readonly root?: Database;
   isUndone: boolean;
   /** Put into wire form when they are written: what is only known at the end, such as a number, is in them. */
   readonly events: (() => typeof events.$inferInsert)[];

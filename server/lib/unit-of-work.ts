@@ -1,4 +1,5 @@
 import type { Ctx, Deps } from "./context.ts";
+import { doTogether } from "./gather.ts";
 import { loggable } from "./loggable.ts";
 import { auditLog, events } from "./tables.ts";
 import type { Alongside, Database, Tx, Unit } from "./transaction.ts";
@@ -21,7 +22,7 @@ export function holds({ isUndone, parent }: Unit): boolean {
  */
 export async function transact<T>(ctx: Parts, work: (tx: Tx) => Promise<T>): Promise<T> {
   const parent = unitOf(ctx.db);
-  const unit: Unit = { parent, isUndone: false, events: [], entries: [], atEnd: [], afterCommit: [] };
+  const unit = unitIn(parent);
   let result: T;
   try {
     result = await ctx.db.transaction(async (begun) => {
@@ -40,6 +41,44 @@ export async function transact<T>(ctx: Parts, work: (tx: Tx) => Promise<T>): Pro
   else await finish(unit, ctx);
   return result;
 }
+
+const unitIn = (parent: Unit | null): Unit => ({
+  parent,
+  isUndone: false,
+  events: [],
+  entries: [],
+  atEnd: [],
+  afterCommit: [],
+});
+
+/**
+ * Do the same work for several things in one transaction, side by side, so that what it asks of the database is gathered. What
+ * happened to each is written in the order of the things, and where one of them fails, nothing has happened. They must not
+ * change the same rows, as no lock keeps them from each other.
+ */
+export const transactEach = <I, T>(
+  ctx: Parts,
+  items: readonly I[],
+  work: (tx: Tx, item: I) => Promise<T>,
+): Promise<T[]> =>
+  transact(ctx, async (tx) => {
+    const units = items.map((): Unit => ({ ...unitIn(tx.unit), root: tx }));
+    const made = await doTogether(
+      items.map((item, index) => async () => {
+        const own: Tx = Object.assign(Object.create(tx), { unit: units[index], transaction: refuseSavepoint });
+        const one = await work(own, item);
+        for (const act of own.unit.atEnd.splice(0)) await act();
+        return one;
+      }),
+    );
+    for (const unit of units) hand(unit, tx.unit);
+    return made;
+  });
+
+/** What the others have done since would be undone with it. */
+const refuseSavepoint = (): never => {
+  throw new Error("There is no savepoint for one of several that go side by side.");
+};
 
 /**
  * The same context in a transaction that its operation has begun: what it does further is part of that, and what is written

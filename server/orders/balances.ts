@@ -1,27 +1,41 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
+import { gathered } from "../lib/gather.ts";
+import { isAmong, sellerOf } from "../lib/rows.ts";
 import type { OrderRow } from "./rules.ts";
 import { customerBalances } from "./tables.ts";
 
 type Account = Pick<OrderRow, "organization_id" | "customer_id" | "currency">;
-const balanceOf = ({ organization_id, customer_id, currency }: Account) =>
-  and(
-    eq(customerBalances.organization_id, organization_id),
-    eq(customerBalances.customer_id, customer_id),
-    eq(customerBalances.currency, currency),
+const selectBalances = (db: Database, accounts: readonly Account[]) =>
+  db
+    .select()
+    .from(customerBalances)
+    .where(
+      and(
+        eq(customerBalances.organization_id, sellerOf(accounts)),
+        isAmong(
+          customerBalances.customer_id,
+          accounts.map(({ customer_id }) => customer_id),
+        ),
+      ),
+    )
+    .orderBy(customerBalances.customer_id, customerBalances.currency);
+type Balance = Pick<typeof customerBalances.$inferSelect, "customer_id" | "currency" | "amount">;
+const amountsOf = (accounts: readonly Account[], rows: readonly Balance[]): number[] =>
+  accounts.map(
+    ({ customer_id, currency }) =>
+      rows.find((row) => row.customer_id === customer_id && row.currency === currency)?.amount ?? 0,
   );
 
 /** The balance of a customer as it stands. */
-export async function findBalance(db: Database, account: Account): Promise<number> {
-  const [row] = await db.select().from(customerBalances).where(balanceOf(account));
-  return row?.amount ?? 0;
-}
+export const findBalance = gathered(async (db: Database, accounts: Account[]) =>
+  amountsOf(accounts, await selectBalances(db, accounts)),
+);
 
 /** The balance of an order's customer, kept from changing until the transaction ends; nothing where there never was one. */
-export async function lockBalance(tx: Tx, account: Account): Promise<number> {
-  const [row] = await tx.select().from(customerBalances).where(balanceOf(account)).for("no key update");
-  return row?.amount ?? 0;
-}
+export const lockBalance = gathered(async (tx: Tx, accounts: Account[]) =>
+  amountsOf(accounts, await selectBalances(tx, accounts).for("no key update")),
+);
 
 /** Add to the balance of an order's customer, or take from it. */
 export async function addToBalance(tx: Tx, order: OrderRow, change: number, now: Date): Promise<void> {

@@ -2,10 +2,12 @@ import { and, asc, count, eq, gte, inArray, isNotNull, isNull, lte, type SQL, sq
 import { ApiError } from "../../shared/errors.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
+import { arraySql } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
+import { gathered } from "../lib/gather.ts";
 import { stateOf } from "../lib/loggable.ts";
 import { among, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
-import { followKey, matchKey, type RowKey, rowsFromJson } from "../lib/rows.ts";
+import { followKey, matchKey, type RowKey, rowsFromJson, sellerOf, updateRows } from "../lib/rows.ts";
 import { organization } from "../organizations/tables.ts";
 import { products } from "../products/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
@@ -207,11 +209,14 @@ export async function lockOrderOrRefuse(tx: Tx, key: RowKey): Promise<OrderRow |
 }
 
 /** Add an order. */
-export async function insertOrder(tx: Tx, values: typeof orders.$inferInsert): Promise<OrderRow> {
-  const [row] = await tx.insert(orders).values(values).returning();
-  if (!row) throw new Error("The order was not written.");
-  return row;
-}
+export const insertOrder = gathered(async (tx: Tx, values: (typeof orders.$inferInsert)[]): Promise<OrderRow[]> => {
+  const rows = await tx.insert(orders).values(values).returning();
+  return values.map(({ id }) => {
+    const row = rows.find((one) => one.id === id);
+    if (!row) throw new Error("The order was not written.");
+    return row;
+  });
+});
 
 /** Put these lines on an order, in place of what it had. */
 export async function replaceItems(tx: Tx, order: OrderRow, items: (typeof orderItems.$inferInsert)[]): Promise<void> {
@@ -222,9 +227,14 @@ export async function replaceItems(tx: Tx, order: OrderRow, items: (typeof order
 }
 
 /** Add the lines of a new order. */
-export async function insertItems(tx: Tx, items: (typeof orderItems.$inferInsert)[]): Promise<OrderItemRow[]> {
-  return items.length === 0 ? [] : tx.insert(orderItems).values(items).returning();
-}
+export const insertItems = gathered(
+  async (tx: Tx, lists: (typeof orderItems.$inferInsert)[][]): Promise<OrderItemRow[][]> => {
+    const items = lists.flat();
+    const rows = items.length === 0 ? [] : await tx.insert(orderItems).values(items).returning();
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    return lists.map((list) => list.flatMap(({ id }) => byId.get(id) ?? []));
+  },
+);
 
 /** Change columns of an order that the caller has locked. */
 export async function updateOrder(
@@ -232,10 +242,14 @@ export async function updateOrder(
   { organization_id, id }: RowKey,
   patch: Partial<OrderRow>,
 ): Promise<OrderRow> {
-  const [row] = await tx.update(orders).set(patch).where(matchKey(orders, { organization_id, id })).returning();
+  const row = await gatherUpdates(tx, { key: { organization_id, id }, patch });
   if (!row) throw new Error(`The order ${id} is gone.`);
   return row;
 }
+
+const gatherUpdates = gathered((tx: Tx, changes: { key: RowKey; patch: Partial<OrderRow> }[]) =>
+  updateRows(tx, orders, changes),
+);
 
 /** Those of these orders whose buyers are still to be told that they are paid; from here on they are not. */
 export async function takeConfirmations(
@@ -289,12 +303,70 @@ const padded = (counter: SQL): SQL => {
  * other sale of the organization waits for it. One that was charged gets the next receipt number of its customer, too
  * (ORD-26).
  */
-export async function numberOrder(
+export const numberOrder = (
   tx: Tx,
-  { organization_id, id, customer_id }: RowKey & Pick<OrderRow, "customer_id">,
+  order: Numbering["order"],
   patch: Partial<OrderRow>,
   isCharged: boolean,
-): Promise<{ invoice_number: string; receipt_number: string | null }> {
+): Promise<Numbers> => gatherNumbers(tx, { order, patch, isCharged });
+
+type Numbering = { order: RowKey & Pick<OrderRow, "customer_id">; patch: Partial<OrderRow>; isCharged: boolean };
+type Numbers = { invoice_number: string; receipt_number: string | null };
+
+const gatherNumbers = gathered(async (tx: Tx, wanted: Numbering[]): Promise<Numbers[]> => {
+  const isBare = ({ patch, isCharged }: Numbering) => !isCharged && Object.keys(patch).length === 0;
+  if (wanted.length > 1 && wanted.every(isBare)) return numberAll(tx, wanted);
+  const made = [];
+  for (const { order, patch, isCharged } of wanted) made.push(await numberOne(tx, order, patch, isCharged));
+  return made;
+}, true);
+
+/** Give orders that were not paid yet their numbers, in this order. */
+async function numberAll(tx: Tx, wanted: readonly Numbering[]): Promise<Numbers[]> {
+  const keys = wanted.map(({ order }) => order);
+  const organization_id = sellerOf(keys);
+  const count = keys.length;
+  const counted = tx.$with("taken").as(
+    tx
+      .insert(invoiceCounters)
+      .values({ organization_id, next_number: count + 1 })
+      .onConflictDoUpdate({
+        target: invoiceCounters.organization_id,
+        set: { next_number: sql`${invoiceCounters.next_number} + ${count}::int` },
+      })
+      .returning({ next_number: invoiceCounters.next_number }),
+  );
+  const rows = await tx
+    .with(counted)
+    .update(orders)
+    .set({
+      invoice_number: sql`${prefixOf(organization_id)} || '-' || ${padded(sql`(taken.next_number - ${count}::int + listed.place)`)}`,
+    })
+    .from(
+      sql`taken cross join unnest(${arraySql(
+        keys.map(({ id }) => id),
+        "uuid",
+      )}) with ordinality as listed (id, place)`,
+    )
+    .where(and(eq(orders.organization_id, organization_id), sql`${orders.id} = listed.id`))
+    .returning({ id: orders.id, invoice_number: orders.invoice_number });
+  const byId = new Map(rows.map(({ id, invoice_number }) => [id, invoice_number]));
+  return keys.map(({ id }) => {
+    const invoice_number = byId.get(id);
+    if (!invoice_number) throw new Error(`The order ${id} is gone.`);
+    return { invoice_number, receipt_number: null };
+  });
+}
+
+const prefixOf = (organization_id: string): SQL =>
+  sql`(select upper(slug) from ${organization} where ${organization.id} = ${organization_id})`;
+
+async function numberOne(
+  tx: Tx,
+  { organization_id, id, customer_id }: Numbering["order"],
+  patch: Partial<OrderRow>,
+  isCharged: boolean,
+): Promise<Numbers> {
   const counted = tx.$with("taken").as(
     tx
       .insert(invoiceCounters)
@@ -311,14 +383,13 @@ export async function numberOrder(
     select ${organization_id}::text, ${customer_id}::uuid, 2 from taken where ${isCharged}::boolean
     on conflict (organization_id, customer_id) do update set next_number = ${receiptCounters}.next_number + 1
     returning next_number`);
-  const prefix = sql`(select upper(slug) from ${organization} where ${organization.id} = ${organization_id})`;
   const series = receiptSeries(customer_id);
   const [row] = await tx
     .with(counted, receipted)
     .update(orders)
     .set({
       ...patch,
-      invoice_number: sql`${prefix} || '-' || ${padded(sql`taken.next_number`)}`,
+      invoice_number: sql`${prefixOf(organization_id)} || '-' || ${padded(sql`taken.next_number`)}`,
       receipt_number: sql`(select ${series}::text || ${padded(sql`receipted.next_number`)} from receipted)`,
     })
     .from(counted)
@@ -329,10 +400,41 @@ export async function numberOrder(
 }
 
 /** Give an order that was shown before it was paid the next receipt number of its customer (ORD-26). */
-export async function receiptOrder(
-  tx: Tx,
-  { organization_id, id, customer_id }: RowKey & Pick<OrderRow, "customer_id">,
-): Promise<string | null> {
+export const receiptOrder = gathered(async (tx: Tx, wanted: Numbering["order"][]): Promise<(string | null)[]> => {
+  const isOneEach = new Set(wanted.map(({ customer_id }) => customer_id)).size === wanted.length;
+  if (wanted.length > 1 && isOneEach) return receiptAll(tx, wanted);
+  const made = [];
+  for (const order of wanted) made.push(await receiptOne(tx, order));
+  return made;
+}, true);
+
+/** The same for orders of several customers. */
+async function receiptAll(tx: Tx, wanted: readonly Numbering["order"][]): Promise<(string | null)[]> {
+  const organization_id = sellerOf(wanted);
+  const listed = JSON.stringify(
+    wanted.map(({ id, customer_id }) => ({ id, customer_id, series: receiptSeries(customer_id) })),
+  );
+  const counted = tx.$with("receipted", {}).as(sql`
+    insert into ${receiptCounters} (organization_id, customer_id, next_number)
+    select ${organization_id}::text, customer_id, 2
+    from json_to_recordset(${listed}::json) as listed (customer_id uuid) order by customer_id
+    on conflict (organization_id, customer_id) do update set next_number = ${receiptCounters}.next_number + 1
+    returning customer_id, next_number`);
+  const rows = await tx
+    .with(counted)
+    .update(orders)
+    .set({ receipt_number: sql`listed.series || ${padded(sql`receipted.next_number`)}` })
+    .from(
+      sql`json_to_recordset(${listed}::json) as listed (id uuid, customer_id uuid, series text)
+        join receipted on receipted.customer_id = listed.customer_id`,
+    )
+    .where(and(eq(orders.organization_id, organization_id), sql`${orders.id} = listed.id`))
+    .returning({ id: orders.id, receipt_number: orders.receipt_number });
+  const byId = new Map(rows.map(({ id, receipt_number }) => [id, receipt_number]));
+  return wanted.map(({ id }) => byId.get(id) ?? null);
+}
+
+async function receiptOne(tx: Tx, { organization_id, id, customer_id }: Numbering["order"]): Promise<string | null> {
   const counted = tx.$with("receipted").as(
     tx
       .insert(receiptCounters)

@@ -2,12 +2,13 @@ import { ApiError } from "../../shared/errors.ts";
 import { adoptMethod } from "../customers/service.ts";
 import { serverClock } from "../lib/clock.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
+import { doTogether } from "../lib/gather.ts";
 import { newId } from "../lib/ids.ts";
 import { loggable } from "../lib/loggable.ts";
 import { defineSignal, signal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { seal, unseal } from "../lib/secrets.ts";
-import { transact } from "../lib/unit-of-work.ts";
+import { transact, transactEach } from "../lib/unit-of-work.ts";
 import { computeTotals, isPayable, type OrderAggregate, type OrderRow } from "../orders/rules.ts";
 import { settleOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
@@ -100,33 +101,34 @@ export type Settled = { status: PaymentRow["status"]; intent: Waiting | null; me
  * the order makes them take turns; the one that comes second finds it done. Money that the order does not wait for (any
  * more) is marked as surplus, and goes back.
  */
-export function settlePayment(deps: Deps | Ctx, key: RowKey, intent: Intent): Promise<Settled> {
-  return transact(deps, async (tx) => {
-    const found = await store.lockPayment(tx, key);
-    if (!found) throw new Error(`There is no payment ${key.id}.`);
-    const { payment, ...aggregate } = found;
-    const { order } = aggregate;
-    assertSame(payment, intent);
-    const now = deps.clock.now();
-    const patch = planOutcome(payment, order, intent, now);
-    if (!patch) return { status: payment.status, intent, message: payment.decline_message };
-    const isPaid = patch.status === "succeeded" && !patch.is_surplus;
-    const kept = isPaid && payment.keep && intent.method ? await keepMethod(tx, deps, payment, intent.method) : null;
-    const moved = await store.updatePayment(tx, payment, { ...patch, ...(kept ? { payment_method_id: kept.id } : {}) });
-    if (moved.status === "pending") await signal(tx, deps, paymentWaiting, { order, intent });
-    else if (moved.status !== payment.status) {
-      if (moved.status === "failed")
-        await signal(tx, deps, paymentFailed, {
-          order,
-          reason: moved.decline_reason,
-          trigger: moved.trigger,
-          payment_method_id: moved.payment_method_id,
-        });
-      else if (moved.is_surplus) await signal(tx, deps, paymentSurplus, moved);
-      else await finishOrder(tx, deps, aggregate, { kept, wasLost: payment.status === "failed", isCharged: true });
-    }
-    return { status: moved.status, intent, message: moved.decline_message };
-  });
+export const settlePayment = (deps: Deps | Ctx, key: RowKey, intent: Intent): Promise<Settled> =>
+  transact(deps, (tx) => settleWithin(tx, deps, key, intent));
+
+async function settleWithin(tx: Tx, deps: Deps | Ctx, key: RowKey, intent: Intent): Promise<Settled> {
+  const found = await store.lockPayment(tx, key);
+  if (!found) throw new Error(`There is no payment ${key.id}.`);
+  const { payment, ...aggregate } = found;
+  const { order } = aggregate;
+  assertSame(payment, intent);
+  const now = deps.clock.now();
+  const patch = planOutcome(payment, order, intent, now);
+  if (!patch) return { status: payment.status, intent, message: payment.decline_message };
+  const isPaid = patch.status === "succeeded" && !patch.is_surplus;
+  const kept = isPaid && payment.keep && intent.method ? await keepMethod(tx, deps, payment, intent.method) : null;
+  const moved = await store.updatePayment(tx, payment, { ...patch, ...(kept ? { payment_method_id: kept.id } : {}) });
+  if (moved.status === "pending") await signal(tx, deps, paymentWaiting, { order, intent });
+  else if (moved.status !== payment.status) {
+    if (moved.status === "failed")
+      await signal(tx, deps, paymentFailed, {
+        order,
+        reason: moved.decline_reason,
+        trigger: moved.trigger,
+        payment_method_id: moved.payment_method_id,
+      });
+    else if (moved.is_surplus) await signal(tx, deps, paymentSurplus, moved);
+    else await finishOrder(tx, deps, aggregate, { kept, wasLost: payment.status === "failed", isCharged: true });
+  }
+  return { status: moved.status, intent, message: moved.decline_message };
 }
 
 /** Settle an order whose attempt has succeeded. Whoever answers to that locks the checkout, and then the customer is changed. */
@@ -178,16 +180,8 @@ export async function attempt<T>(
   refused: (decline: Decline) => T,
   settle: (outcome: T) => Promise<Settled>,
 ): Promise<Settled> {
-  let outcome: T;
-  try {
-    outcome = await ask();
-  } catch (error) {
-    if (!(error instanceof ProcessorError)) {
-      log.error({ err: error, ...fields }, "The processor gave no answer; it will be asked again.");
-      return unsettled;
-    }
-    outcome = refused({ reason: "invalid_payment_method", message: error.message });
-  }
+  const outcome = await askProcessor({ log }, fields, ask, refused);
+  if (outcome === undefined) return unsettled;
   try {
     return await settle(outcome);
   } catch (error) {
@@ -200,6 +194,22 @@ export async function attempt<T>(
   }
 }
 
+/** What the processor says; undefined where it gives no answer. */
+async function askProcessor<T>(
+  { log }: Pick<Deps, "log">,
+  fields: { payment_id: string } | { setup_id: string },
+  ask: () => Promise<T>,
+  refused: (decline: Decline) => T,
+): Promise<T | undefined> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof ProcessorError) return refused({ reason: "invalid_payment_method", message: error.message });
+    log.error({ err: error, ...fields }, "The processor gave no answer; it will be asked again.");
+    return undefined;
+  }
+}
+
 /** Have a written payment charged, and write down the outcome. */
 export const chargePayment = (deps: Deps | Ctx, payment: PaymentRow, description: string): Promise<Settled> =>
   attempt(
@@ -209,6 +219,54 @@ export const chargePayment = (deps: Deps | Ctx, payment: PaymentRow, description
     (decline) => failedIntent(payment, decline),
     (intent) => settlePayment(deps, payment, intent),
   );
+
+/** A written payment that is to be charged, by the clock of `deps`. */
+export type DueCharge = { deps: Deps | Ctx; payment: PaymentRow; description: string };
+/** So many are charged side by side by a processor far away. */
+const lanes = 4;
+
+/** Have written payments of one seller and of several customers charged, and write down the outcomes. */
+export async function chargePayments(charges: readonly DueCharge[]): Promise<void> {
+  const [first, ...others] = charges;
+  if (!first) return;
+  if (others.length === 0 || !first.deps.processor.test) {
+    const rest = charges.values();
+    await Promise.all(
+      Array.from({ length: lanes }, async () => {
+        for (const { deps, payment, description } of rest) await chargePayment(deps, payment, description);
+      }),
+    );
+    return;
+  }
+  // The test processor is the same database: it is asked for all, and so is what comes of it.
+  const answers = await doTogether(
+    charges.map(({ deps, payment, description }) => async () => {
+      const intent = await askProcessor(
+        deps,
+        { payment_id: payment.id },
+        () => askForMoney(deps, payment, description),
+        (decline) => failedIntent(payment, decline),
+      );
+      return intent && { deps, payment, intent };
+    }),
+  );
+  const answered = answers.filter((answer) => answer !== undefined);
+  try {
+    await transactEach(first.deps, answered, (tx, { deps, payment, intent }) =>
+      settleWithin(tx, deps, payment, intent),
+    );
+  } catch {
+    // One of them holds up no other.
+    for (const { deps, payment, intent } of answered)
+      await attempt(
+        deps,
+        { payment_id: payment.id },
+        async () => intent,
+        () => intent,
+        () => settlePayment(deps, payment, intent),
+      );
+  }
+}
 
 async function askForMoney(deps: Deps | Ctx, payment: PaymentRow, description: string): Promise<Intent> {
   const { organization_id, id: payment_id, amount, currency, customer_email: email } = payment;

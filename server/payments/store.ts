@@ -4,8 +4,9 @@ import { ApiError } from "../../shared/errors.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
+import { gathered } from "../lib/gather.ts";
 import { among, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
-import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import { followKey, isAmong, matchKey, type RowKey, sellerOf, updateRows } from "../lib/rows.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import { aggregate, ofCustomer, ofDiscount, ofProduct, ofSubscription } from "../orders/store.ts";
 import { orders } from "../orders/tables.ts";
@@ -79,8 +80,8 @@ export async function findPayment(
 }
 
 /** A payment and its order with all that it is answered with; payment and order are kept until the transaction ends. */
-export async function lockPayment(tx: Tx, key: RowKey) {
-  const [found] = await tx
+export const lockPayment = gathered(async (tx: Tx, keys: RowKey[]) => {
+  const found = await tx
     .select({ payment: payments, ...aggregate })
     .from(payments)
     .innerJoin(orders, ofOrder)
@@ -88,10 +89,19 @@ export async function lockPayment(tx: Tx, key: RowKey) {
     .innerJoin(products, ofProduct)
     .leftJoin(discounts, ofDiscount)
     .leftJoin(subscriptions, ofSubscription)
-    .where(matchKey(payments, key))
+    .where(
+      and(
+        eq(payments.organization_id, sellerOf(keys)),
+        isAmong(
+          payments.id,
+          keys.map(({ id }) => id),
+        ),
+      ),
+    )
+    .orderBy(orders.id)
     .for("no key update", { of: [payments, orders] });
-  return found;
-}
+  return keys.map(({ id }) => found.find(({ payment }) => payment.id === id));
+});
 
 /** The order that an attempt is for. */
 export async function findOrderOf(
@@ -107,15 +117,27 @@ export async function findOrderOf(
 
 /** Add a payment; refused while another of its order is under way (ORD-14). */
 export async function insertPayment(tx: Tx, values: typeof payments.$inferInsert): Promise<PaymentRow> {
-  const [row] = await tx.insert(payments).values(values).onConflictDoNothing().returning();
+  const row = await gatherInserts(tx, values);
   if (!row) throw new ApiError("PaymentAlreadyInProgress", "A payment of this order is under way.");
   return row;
 }
 
+const gatherInserts = gathered(async (tx: Tx, values: (typeof payments.$inferInsert)[]) => {
+  const rows = await tx.insert(payments).values(values).onConflictDoNothing().returning();
+  return values.map(({ id }) => rows.find((row) => row.id === id));
+});
+const gatherUpdates = gathered((tx: Tx, changes: { key: RowKey; patch: Partial<PaymentRow> }[]) =>
+  updateRows(tx, payments, changes),
+);
+
 /** Change a payment that the caller has locked. */
-export async function updatePayment(tx: Tx, key: RowKey, patch: Partial<PaymentRow>): Promise<PaymentRow> {
-  const [row] = await tx.update(payments).set(patch).where(matchKey(payments, key)).returning();
-  if (!row) throw new Error(`The payment ${key.id} is gone.`);
+export async function updatePayment(
+  tx: Tx,
+  { organization_id, id }: RowKey,
+  patch: Partial<PaymentRow>,
+): Promise<PaymentRow> {
+  const row = await gatherUpdates(tx, { key: { organization_id, id }, patch });
+  if (!row) throw new Error(`The payment ${id} is gone.`);
   return row;
 }
 
@@ -319,13 +341,27 @@ export async function findMethodOf(
   db: Database,
   { organization_id, payment_method_id: id }: PaymentRow,
 ): Promise<PaymentMethodRow | undefined> {
-  if (id === null) return undefined;
-  const [row] = await db
+  return id === null ? undefined : (await gatherMethods(db, { organization_id, ids: [id] }))[0];
+}
+
+/** Those of some cards that were not deleted, in their order. */
+const gatherMethods = gathered(async (db: Database, wanted: { organization_id: string; ids: readonly string[] }[]) => {
+  const found: PaymentMethodRow[] = await db
     .select()
     .from(paymentMethods)
-    .where(and(matchKey(paymentMethods, { organization_id, id }), isNull(paymentMethods.deleted_at)));
-  return row;
-}
+    .where(
+      and(
+        eq(paymentMethods.organization_id, sellerOf(wanted)),
+        isAmong(
+          paymentMethods.id,
+          wanted.flatMap(({ ids }) => ids),
+        ),
+        isNull(paymentMethods.deleted_at),
+      ),
+    );
+  const byId = new Map(found.map((method) => [method.id, method]));
+  return wanted.map(({ ids }) => ids.flatMap((id) => byId.get(id) ?? []));
+});
 
 /** The first of these cards that can still be charged with this account of the processor. */
 export async function findChargeable(
@@ -335,19 +371,8 @@ export async function findChargeable(
   ids: readonly string[],
 ): Promise<PaymentMethodRow | undefined> {
   if (ids.length === 0) return undefined;
-  const found = await db
-    .select()
-    .from(paymentMethods)
-    .where(
-      and(
-        eq(paymentMethods.organization_id, organization_id),
-        inArray(paymentMethods.id, [...ids]),
-        eq(paymentMethods.customer_id, customer_id),
-        eq(paymentMethods.account, account),
-        isNull(paymentMethods.deleted_at),
-      ),
-    );
-  return ids.flatMap((id) => found.find((method) => method.id === id) ?? [])[0];
+  const found = await gatherMethods(db, { organization_id, ids });
+  return found.find((method) => method.customer_id === customer_id && method.account === account);
 }
 
 /** The card by which an order was paid, or started where nothing was due: later charges are made to it. */

@@ -1,8 +1,10 @@
-import { and, eq } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { unionAll } from "drizzle-orm/pg-core";
 import { ApiError, type Fault, fault } from "../../shared/errors.ts";
+import { arraySql } from "../lib/arrays.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Database } from "../lib/context.ts";
+import { gathered } from "../lib/gather.ts";
 import { randomText } from "../lib/ids.ts";
 import {
   type Card,
@@ -123,19 +125,31 @@ export function testProcessor(db: Database, clock: Clock): Processor {
     return found;
   };
   /** A card that was kept, with a set-up or with a charge. */
-  const findKept = async ({ method_processor_id, customer_processor_id }: SavedCharge): Promise<Tested | undefined> => {
+  const gatherKept = gathered(async (_: Database, charges: SavedCharge[]): Promise<(Tested | undefined)[]> => {
+    const asked = arraySql([...new Set(charges.map((charge) => charge.method_processor_id))], "text");
     const kept = (table: typeof testSetups | typeof testIntents) =>
-      and(
-        eq(table.method_id, method_processor_id),
-        eq(table.customer_processor_id, customer_processor_id),
-        eq(table.status, "succeeded"),
-      );
-    const [found] = await unionAll(
-      db.select({ card: testSetups.card, scenario: testSetups.scenario }).from(testSetups).where(kept(testSetups)),
-      db.select({ card: testIntents.card, scenario: testIntents.scenario }).from(testIntents).where(kept(testIntents)),
+      and(sql`${table.method_id} = any(${asked})`, eq(table.status, "succeeded"));
+    const read = ({ method_id, customer_processor_id, card, scenario }: typeof testSetups | typeof testIntents) => ({
+      method_id: sql<string>`${method_id}`,
+      owner: sql<string>`${customer_processor_id}`,
+      card,
+      scenario,
+    });
+    const found = await unionAll(
+      db.select(read(testSetups)).from(testSetups).where(kept(testSetups)),
+      db.select(read(testIntents)).from(testIntents).where(kept(testIntents)),
     );
-    return found;
-  };
+    return charges.map((charge) =>
+      found.find(
+        ({ method_id, owner }) => method_id === charge.method_processor_id && owner === charge.customer_processor_id,
+      ),
+    );
+  });
+  const findKept = (charge: SavedCharge) => gatherKept(db, charge);
+  const gatherIntents = gathered(async (_: Database, rows: (typeof testIntents.$inferInsert)[]) => {
+    const made = await db.insert(testIntents).values(rows).onConflictDoNothing().returning();
+    return rows.map(({ payment_id }) => made.find((row) => row.payment_id === payment_id));
+  });
   /** The first intent of a payment; a repeated charge finds it. */
   const charge = async (
     { organization_id, payment_id, amount, currency }: Charge | SavedCharge,
@@ -146,11 +160,7 @@ export function testProcessor(db: Database, clock: Clock): Processor {
     const id = `pi_test_${randomText(24)}`;
     const client_secret = `${id}_secret_${randomText(24)}`;
     const asked = { organization_id, payment_id, amount, currency, card, scenario, ...outcome, ...kept };
-    const [made] = await db
-      .insert(testIntents)
-      .values({ ...asked, id, client_secret, created_at: clock.now() })
-      .onConflictDoNothing()
-      .returning();
+    const made = await gatherIntents(db, { ...asked, id, client_secret, created_at: clock.now() });
     const intent = made ? intentOf(made) : await find(payment_id);
     if (!intent) throw new Error("The intent was not written.");
     if (made?.status === "succeeded") await disputeCharge(intent, scenario);

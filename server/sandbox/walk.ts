@@ -1,8 +1,10 @@
 import { serverClock } from "../lib/clock.ts";
 import type { Deps, Tx } from "../lib/context.ts";
-import { findNext } from "../lib/due.ts";
-import { type RowSweep, runSweeps } from "../lib/sweeps.ts";
+import { findLastDue, findNext } from "../lib/due.ts";
+import { type RowSweep, runSweeps, walked_together } from "../lib/sweeps.ts";
 import { holdClock, moveClock, releaseClock } from "../organizations/store.ts";
+import { dispatches } from "../webhooks/jobs.ts";
+import { hasListening } from "../webhooks/store.ts";
 
 /** How long, by the server's clock, a seller's due work is left to who holds its clock, if that one is never heard of again. */
 const hold_ms = 60_000;
@@ -56,9 +58,13 @@ export async function withClock<T>(
   }
 }
 
+/** What is done each by its own time is done together as far as this, where nothing else falls due before. */
+const stretch_ms = 12 * 60 * 60 * 1000;
+
 /**
  * Walk a seller's clock from `now` to `to`, from one instant at which something falls due to the next: at each the clock is
- * set, and what is due by then is done, by a clock that stands still meanwhile. Answers whether it has come to the end; if
+ * set, and what is due by then is done, by a clock that stands still meanwhile. Where nobody outside is told of anything, what
+ * falls due soon after each other and is done by its own time each, is done together. Answers whether it has come to the end; if
  * not, it was told that it is over, and goes on from there when it is called again.
  */
 export async function walk(
@@ -69,6 +75,9 @@ export async function walk(
   { now, to, isOver }: { now: Date; to: Date; isOver: () => boolean },
 ): Promise<boolean> {
   const works = sweeps.map(({ name, due }) => ({ name, due: typeof due === "function" ? due(deps) : due }));
+  const isHeard = await hasListening(deps.db, organization_id);
+  // These come at once of what is done by its own time, and are, too, or are seen by nobody.
+  const following = new Set(sweeps.flatMap(({ name, dated }) => (dated || name === dispatches.name ? [name] : [])));
   let instant = now;
   for (let isFirst = true; ; isFirst = false) {
     const next = await findNext(deps.db, serverClock(deps.clock).now(), organization_id, works);
@@ -77,13 +86,21 @@ export async function walk(
     // At least one step is made, so that whoever asks again comes to the end.
     if (!isFirst && isOver()) return false;
     if (first > instant.getTime()) instant = new Date(first);
+    const [leader, ...beside] = next.filter(({ at }) => at.getTime() === first);
+    const ahead = !isHeard && beside.length === 0 && works.find(({ name }) => name === leader?.name);
+    if (ahead && sweeps.some(({ name, dated }) => dated && name === ahead.name)) {
+      const others = next.filter(({ name }) => !following.has(name)).map(({ at }) => at.getTime() - 1);
+      const until = new Date(Math.min(first + stretch_ms, to.getTime(), ...others));
+      const last = await findLastDue(deps.db, serverClock(deps.clock).now(), { organization_id, ...ahead }, until, walked_together);
+      if (last && last > instant) instant = last;
+    }
     const time = await clock.set(instant);
-    const due = new Set(next.filter(({ at }) => at <= instant).map(({ name }) => name));
+    const due = new Set(next.filter(({ name, at }) => at <= instant && (!ahead || name === ahead.name)).map(({ name }) => name));
     const still = { ...deps, clock: { now: () => time } };
     await runSweeps(
       still,
       sweeps.filter(({ name }) => due.has(name)),
-      { only: organization_id, isOver },
+      { only: organization_id, since: now, isOver },
     );
   }
   await clock.set(to, null);

@@ -5,13 +5,13 @@ import type { Ctx, Database, Deps, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { signal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
-import { atEnd, transact } from "../lib/unit-of-work.ts";
+import { atEnd, transactEach } from "../lib/unit-of-work.ts";
 import type { OrderAggregate } from "../orders/rules.ts";
 import { billOrder, isQuiet, type NewOrder, noteAttempt, withdrawOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
 import { findUnderWay } from "../payments/methods.ts";
 import type { PaymentMethodRow, PaymentRow } from "../payments/rules.ts";
-import { chargePayment, startSavedPayment } from "../payments/settlement.ts";
+import { chargePayments, startSavedPayment } from "../payments/settlement.ts";
 import { findChargeable } from "../payments/store.ts";
 import { findPrices, findProduct } from "../products/store.ts";
 import type { Computed, Wanted } from "../tax/computed.ts";
@@ -276,17 +276,34 @@ const blocked_pause_ms = 60 * 60 * 1000;
 const changing_pause_ms = 60 * 1000;
 const untaxed_pause_ms = 10 * 60 * 1000;
 
+/** A subscription of which something is due, by the clock of `deps`. */
+export type DueSubscription = { deps: Deps | Ctx; key: RowKey };
+
+/** Do what is due of a subscription. */
+export const advanceSubscription = (deps: Deps | Ctx, key: RowKey): Promise<void> =>
+  advanceSubscriptions([{ deps, key }]);
+
 /**
- * Do what is due of a subscription, one thing after the other: each in a transaction of its own, and the card is charged after
- * it. Whatever is broken off is due still, or is the reconciliation's.
+ * Do what is due of subscriptions of one seller, of each one thing after the other: those of all in one transaction, and their
+ * cards are charged after it. Whatever is broken off is due still, or is the reconciliation's.
  */
-export async function advanceSubscription(deps: Deps | Ctx, key: RowKey): Promise<void> {
-  let tax: Computed | null | undefined;
+export async function advanceSubscriptions(due: readonly DueSubscription[]): Promise<void> {
+  const taxes = new Map<DueSubscription, Computed | null>();
+  let going = due;
   for (let left = steps_max; left > 0; left -= 1) {
-    const step = await transact(deps, (tx) => takeStep(tx, deps, key, tax));
-    tax = step.asks ? await askBillTax(deps, key.id, step.asks) : undefined;
-    for (const { payment, description } of step.charges) await chargePayment(deps, payment, description);
-    if (!step.goesOn) return;
+    const [first] = going;
+    if (!first) return;
+    // What two of one customer take of the same balance, they take one after the other.
+    const customers = new Set<string>();
+    const takeCustomer = (id: string): boolean => !customers.has(id) && customers.add(id).has(id);
+    const steps = await transactEach(first.deps, going, async (tx, one) => ({
+      one,
+      ...(await takeStep(tx, one.deps, one.key, taxes.get(one), takeCustomer)),
+    }));
+    taxes.clear();
+    for (const { one, asks } of steps) if (asks) taxes.set(one, await askBillTax(one.deps, one.key.id, asks));
+    await chargePayments(steps.flatMap(({ one: { deps }, charges }) => charges.map((charge) => ({ deps, ...charge }))));
+    going = steps.filter(({ goesOn }) => goesOn).map(({ one }) => one);
   }
 }
 
@@ -301,6 +318,7 @@ async function takeStep(
   ctx: Deps | Ctx,
   { organization_id, id }: RowKey,
   tax: Computed | null | undefined,
+  takeCustomer: (id: string) => boolean,
 ): Promise<Step> {
   const now = ctx.clock.now();
   // Servers side by side find the same rows due: each does what no other is at, instead of waiting for it.
@@ -308,6 +326,7 @@ async function takeStep(
   const found = await store.lockWithOrders(tx, organization_id, id);
   if (!found || found.row.due_at === null || found.row.due_at > now) return still;
   const { row, retries } = found;
+  if (!takeCustomer(row.customer_id)) return { goesOn: true, charges: [] };
   const putOff = async (due_at: Date | null): Promise<Step> => {
     await store.updateSubscription(tx, row, { due_at });
     return still;

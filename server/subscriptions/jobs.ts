@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
-import type { Sweep } from "../lib/sweeps.ts";
-import { advanceSubscription } from "./billing.ts";
+import { atTimeOf, type Sweep } from "../lib/sweeps.ts";
+import { advanceSubscriptions } from "./billing.ts";
 import { subscriptions } from "./tables.ts";
 
 /** Subscriptions of which something falls due: a period or a trial that ends, a card that is charged again, a pause that is over. */
@@ -14,7 +14,9 @@ export const subscriptionAdvance: Sweep = {
     at: subscriptions.due_at,
     where: sql`${subscriptions.due_at} is not null`,
   },
-  parallel: 8,
-  share: 4,
-  work: (deps, [key]) => advanceSubscription(deps, key),
+  together: 20,
+  parallel: 4,
+  share: 2,
+  dated: true,
+  work: (deps, rows) => advanceSubscriptions(rows.map((key) => ({ deps: atTimeOf(deps, key), key }))),
 };

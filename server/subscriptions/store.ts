@@ -2,9 +2,11 @@ import { and, eq, gt, inArray, isNotNull, isNull, lte, ne, or, sql } from "drizz
 import { ApiError } from "../../shared/errors.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
+import { arraySql } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
+import { gathered } from "../lib/gather.ts";
 import { loadByOrganization } from "../lib/page.ts";
-import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import { followKey, isAmong, matchKey, type RowKey, sellerOf, updateRows } from "../lib/rows.ts";
 import { meters } from "../meters/tables.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import { orders } from "../orders/tables.ts";
@@ -40,7 +42,7 @@ async function findPending(db: Database, organization_id: string, ids: readonly 
     .where(
       and(
         eq(orders.organization_id, organization_id),
-        inArray(orders.subscription_id, [...ids]),
+        isAmong(orders.subscription_id, ids),
         eq(orders.status, "pending"),
       ),
     )
@@ -66,7 +68,7 @@ export const loadAll = (db: Database, all: Found[]): Promise<Loaded[]> =>
         .where(
           and(
             eq(subscriptionPrices.organization_id, organization_id),
-            inArray(
+            isAmong(
               subscriptionPrices.subscription_id,
               found.map(({ row }) => row.id),
             ),
@@ -99,34 +101,53 @@ export const loadAll = (db: Database, all: Found[]): Promise<Loaded[]> =>
     },
   );
 
-/** A subscription of an organization. */
-export async function findSubscription(db: Database, organization_id: string, id: string): Promise<Loaded | undefined> {
-  const found = await select(db).where(matchKey(subscriptions, { organization_id, id }));
-  return (await loadAll(db, found))[0];
-}
+const idsOf = (keys: readonly { id: string }[]): string[] => keys.map(({ id }) => id);
 
-/** A subscription kept from changing until the transaction ends. */
-export async function lockSubscription(tx: Tx, organization_id: string, id: string): Promise<Loaded | undefined> {
-  const [held] = await tx
+/** Subscriptions of one seller, each at the place of its key. */
+const findAll = async (db: Database, keys: RowKey[]): Promise<(Loaded | undefined)[]> => {
+  const found = await select(db).where(
+    and(eq(subscriptions.organization_id, sellerOf(keys)), isAmong(subscriptions.id, idsOf(keys))),
+  );
+  const byId = new Map((await loadAll(db, found)).map((one) => [one.row.id, one]));
+  return keys.map(({ id }) => byId.get(id));
+};
+const gatherFound = gathered(findAll);
+
+/** A subscription of an organization. */
+export const findSubscription = (db: Database, organization_id: string, id: string): Promise<Loaded | undefined> =>
+  gatherFound(db, { organization_id, id });
+
+const lockAll = async (tx: Tx, keys: RowKey[]): Promise<(Loaded | undefined)[]> => {
+  const held = await tx
     .select({ id: subscriptions.id })
     .from(subscriptions)
-    .where(matchKey(subscriptions, { organization_id, id }))
+    .where(and(eq(subscriptions.organization_id, sellerOf(keys)), isAmong(subscriptions.id, idsOf(keys))))
+    .orderBy(subscriptions.id)
     .for("no key update");
-  return held && findSubscription(tx, organization_id, id);
-}
+  return held.length === 0 ? keys.map(() => undefined) : findAll(tx, keys);
+};
+const gatherLocked = gathered(lockAll);
 
-const selectWaiting = (db: Database, { organization_id, id }: RowKey) =>
+/** A subscription kept from changing until the transaction ends. */
+export const lockSubscription = (tx: Tx, organization_id: string, id: string): Promise<Loaded | undefined> =>
+  gatherLocked(tx, { organization_id, id });
+
+const selectWaiting = (db: Database, keys: RowKey[]) =>
   db
     .select({ id: orders.id })
     .from(orders)
     .where(
-      and(eq(orders.organization_id, organization_id), eq(orders.subscription_id, id), eq(orders.status, "pending")),
+      and(
+        eq(orders.organization_id, sellerOf(keys)),
+        isAmong(orders.subscription_id, idsOf(keys)),
+        eq(orders.status, "pending"),
+      ),
     )
     .orderBy(orders.id);
 
 /** The orders of a subscription that wait for their money. */
 export const findWaiting = async (db: Database, key: RowKey): Promise<string[]> =>
-  (await selectWaiting(db, key)).map((order) => order.id);
+  idsOf(await selectWaiting(db, [key]));
 
 /** The orders of a subscription that were charged in vain, and wait for their money. */
 export const findUnpaid = (db: Database, { organization_id, id }: RowKey): Promise<OrderRow[]> =>
@@ -165,25 +186,29 @@ export async function hasFailing(db: Database, { organization_id, id }: RowKey, 
  * The same with the orders that wait for their money, which are locked first, as whoever settles one locks it before the
  * subscription. Refused where one was made at this very moment.
  */
-export async function lockWithOrders(tx: Tx, organization_id: string, id: string): Promise<Loaded | undefined> {
-  const first = await selectWaiting(tx, { organization_id, id }).for("no key update");
-  const found = await lockSubscription(tx, organization_id, id);
-  if (!found) return undefined;
-  if (found.waiting.some((one) => !first.some((order) => order.id === one)))
+export const lockWithOrders = (tx: Tx, organization_id: string, id: string): Promise<Loaded | undefined> =>
+  gatherWithOrders(tx, { organization_id, id });
+
+const gatherWithOrders = gathered(async (tx: Tx, keys: RowKey[]) => {
+  const first = new Set(idsOf(await selectWaiting(tx, keys).for("no key update")));
+  const found = await lockAll(tx, keys);
+  if (found.some((one) => one?.waiting.some((order) => !first.has(order))))
     throw new ApiError("SubscriptionLocked", "This subscription is being changed right now. Try again.");
   return found;
-}
+});
 
 /**
  * Whether what is due of a subscription is this server's to do until the transaction ends, and no other is at it. Not the lock of
  * its row, for which one would wait, and which comes after those of its orders.
  */
-export async function claimDue(tx: Tx, { id }: RowKey): Promise<boolean> {
-  const [row] = await tx
-    .select({ is_mine: sql<boolean>`pg_try_advisory_xact_lock(hashtextextended(${`subscriptions.advance ${id}`}, 0))` })
-    .from(sql`(select 1) as one`);
-  return row?.is_mine === true;
-}
+export const claimDue = gathered(async (tx: Tx, keys: RowKey[]): Promise<boolean[]> => {
+  const claims = idsOf(keys).map((id) => `subscriptions.advance ${id}`);
+  const rows = await tx
+    .select({ is_mine: sql<boolean>`pg_try_advisory_xact_lock(hashtextextended(claim, 0))` })
+    .from(sql`unnest(${arraySql(claims, "text")}) with ordinality as claims (claim, place)`)
+    .orderBy(sql`place`);
+  return rows.map(({ is_mine }) => is_mine);
+});
 
 /** The subscriptions of a customer from which something can still come. */
 export async function findLiving(db: Database, { organization_id, id }: RowKey): Promise<string[]> {
@@ -202,18 +227,21 @@ export async function findLiving(db: Database, { organization_id, id }: RowKey):
 }
 
 /** What came about in a subscription's period and was not billed yet, in the order in which it did. */
-export const findEntries = (db: Database, { organization_id, id }: RowKey): Promise<EntryRow[]> =>
-  db
+export const findEntries = gathered(async (db: Database, keys: RowKey[]): Promise<EntryRow[][]> => {
+  const found = await db
     .select()
     .from(subscriptionEntries)
     .where(
       and(
-        eq(subscriptionEntries.organization_id, organization_id),
-        eq(subscriptionEntries.subscription_id, id),
+        eq(subscriptionEntries.organization_id, sellerOf(keys)),
+        isAmong(subscriptionEntries.subscription_id, idsOf(keys)),
         isNull(subscriptionEntries.order_id),
       ),
     )
     .orderBy(subscriptionEntries.created_at, subscriptionEntries.id);
+  const byId = Map.groupBy(found, ({ subscription_id }) => subscription_id);
+  return keys.map(({ id }) => byId.get(id) ?? []);
+});
 
 /** Keep what is billed with the next order. */
 export async function insertEntries(tx: Tx, entries: (typeof subscriptionEntries.$inferInsert)[]): Promise<void> {
@@ -375,11 +403,11 @@ export async function updateSubscription(
   { organization_id, id }: Pick<SubscriptionRow, "organization_id" | "id">,
   patch: Partial<SubscriptionRow>,
 ): Promise<SubscriptionRow> {
-  const [row] = await tx
-    .update(subscriptions)
-    .set(patch)
-    .where(matchKey(subscriptions, { organization_id, id }))
-    .returning();
+  const row = await gatherUpdates(tx, { key: { organization_id, id }, patch });
   if (!row) throw new Error(`The subscription ${id} is gone.`);
   return row;
 }
+
+const gatherUpdates = gathered((tx: Tx, changes: { key: RowKey; patch: Partial<SubscriptionRow> }[]) =>
+  updateRows(tx, subscriptions, changes),
+);

@@ -1,6 +1,7 @@
-import { eq, getTableColumns, type SQL, sql } from "drizzle-orm";
+import { eq, getTableColumns, inArray, type SQL, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import type { Database, Tx } from "../lib/context.ts";
+import { gathered } from "../lib/gather.ts";
 import { listRows, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
 import { organization } from "../organizations/tables.ts";
@@ -30,13 +31,14 @@ const readRegistrations = (rows: Record<string, unknown>[]): RegistrationRow[] =
   );
 
 /** Who sells, with what decides on the tax of a sale: one statement. */
-export async function findTaxedSeller(db: Database, id: string): Promise<TaxedSeller | undefined> {
-  const [found] = await db
+export const findTaxedSeller = gathered(async (db: Database, ids: string[]): Promise<(TaxedSeller | undefined)[]> => {
+  const wanted = [...new Set(ids)];
+  const found: TaxedSeller[] = await db
     .select({ seller: organization, registrations: registrationsOf(organization.id) })
     .from(organization)
-    .where(eq(organization.id, id));
-  return found;
-}
+    .where(inArray(organization.id, wanted));
+  return ids.map((id) => found.find(({ seller }) => seller.id === id));
+});
 
 /** One page of registrations, and how many there are. */
 export const listRegistrations = (

@@ -131,6 +131,10 @@ const isOn = (organization_id: string) =>
     eq(webhookEndpoints.enabled, true),
   );
 
+/** Whether an endpoint of the organization is on. */
+export const hasListening = async (db: Database, organization_id: string): Promise<boolean> =>
+  (await db.$count(webhookEndpoints, isOn(organization_id))) > 0;
+
 /**
  * Mark events as dispatched where no endpoint of the organization is on; false where one is. Without a lock: an endpoint that
  * comes later gets later events alone.
