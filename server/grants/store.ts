@@ -54,42 +54,44 @@ const holdersOf = (customer: CustomerRow, seats: number | null): Ground["holders
 
 type OfSubscription = Source & { subscription_id: string };
 
-const loadOfSubscription = gathered(async (db: Database, sources: OfSubscription[]): Promise<(Ground | undefined)[]> => {
-  const found = await db
-    .select({
-      subscription: subscriptions,
-      customer: customers,
-      grace_days: grace,
-      // The order that paid last says whether what is had now is disputed.
-      is_withheld: sql<boolean>`coalesce((
+const loadOfSubscription = gathered(
+  async (db: Database, sources: OfSubscription[]): Promise<(Ground | undefined)[]> => {
+    const found = await db
+      .select({
+        subscription: subscriptions,
+        customer: customers,
+        grace_days: grace,
+        // The order that paid last says whether what is had now is disputed.
+        is_withheld: sql<boolean>`coalesce((
         select o.access = 'withheld' or ${isTakenBack(sql`o`)} from ${orders} o
         where o.organization_id = ${subscriptions}.organization_id and o.subscription_id = ${subscriptions}.id
           and o.paid_at is not null
         order by o.paid_at desc, o.id desc limit 1), false)`,
-      benefits: givenBy(subscriptions),
-      grants: grantsWhere(
-        sql`g.organization_id = ${subscriptions}.organization_id and g.subscription_id = ${subscriptions}.id`,
-      ),
-    })
-    .from(subscriptions)
-    .innerJoin(customers, followKey(subscriptions.customer_id, customers))
-    .innerJoin(organization, eq(organization.id, subscriptions.organization_id))
-    .where(
-      and(
-        eq(subscriptions.organization_id, sellerOf(sources)),
-        isAmong(
-          subscriptions.id,
-          sources.map(({ subscription_id }) => subscription_id),
+        benefits: givenBy(subscriptions),
+        grants: grantsWhere(
+          sql`g.organization_id = ${subscriptions}.organization_id and g.subscription_id = ${subscriptions}.id`,
         ),
-      ),
-    );
-  return sources.map((source) => {
-    const one = found.find(({ subscription }) => subscription.id === source.subscription_id);
-    if (!one) return undefined;
-    const { customer, ...rest } = one;
-    return { ...rest, source, order: null, holders: holdersOf(customer, rest.subscription.seats) };
-  });
-});
+      })
+      .from(subscriptions)
+      .innerJoin(customers, followKey(subscriptions.customer_id, customers))
+      .innerJoin(organization, eq(organization.id, subscriptions.organization_id))
+      .where(
+        and(
+          eq(subscriptions.organization_id, sellerOf(sources)),
+          isAmong(
+            subscriptions.id,
+            sources.map(({ subscription_id }) => subscription_id),
+          ),
+        ),
+      );
+    return sources.map((source) => {
+      const one = found.find(({ subscription }) => subscription.id === source.subscription_id);
+      if (!one) return undefined;
+      const { customer, ...rest } = one;
+      return { ...rest, source, order: null, holders: holdersOf(customer, rest.subscription.seats) };
+    });
+  },
+);
 
 /** All that tells what a source gives and gave, in one statement. */
 export async function loadGround(db: Database, source: Source): Promise<Ground | undefined> {

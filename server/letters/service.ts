@@ -38,7 +38,7 @@ export async function confirmDue(deps: Deps, due: readonly [WorkRow, ...WorkRow[
       sales.map((sale) => async () => {
         const theirs = byId.get(sale.order.id) ?? deps;
         const linkTo = (kind: "invoice" | "receipt") =>
-        linkDocument(deps.config, { organization_id, order_id: sale.order.id, kind }, now);
+          linkDocument(deps.config, { organization_id, order_id: sale.order.id, kind }, now);
         const letter = orderMail(sale, taxed.seller, await lookAfter(tx, theirs, taxed, sale), linkTo);
         return letter && { ...letter, organization_id, at: theirs.clock.now() };
       }),

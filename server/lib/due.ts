@@ -111,7 +111,9 @@ export async function findDue(db: Database, now: Date, due: Due, search: Search)
   const { table, id, organization_id, where = sql`true`, at, after_ms = 0 } = due;
   const clock = sql`${new Date(now.getTime() - after_ms).toISOString()}::timestamptz`;
   const due_at =
-    at && organization_id && !due.by_server ? sql`${at} + ${after_ms} * interval '1 millisecond'` : sql`null::timestamptz`;
+    at && organization_id && !due.by_server
+      ? sql`${at} + ${after_ms} * interval '1 millisecond'`
+      : sql`null::timestamptz`;
   const fields = sql`${id}::text as id, failed.first_failed_at as failing_since, ${due_at} as due_at`;
   const rows = (whose: SQL, time: SQL, limit: number) =>
     dueRows(due, search.name, now)(

@@ -91,11 +91,19 @@ export async function walk(
     if (ahead && sweeps.some(({ name, dated }) => dated && name === ahead.name)) {
       const others = next.filter(({ name }) => !following.has(name)).map(({ at }) => at.getTime() - 1);
       const until = new Date(Math.min(first + stretch_ms, to.getTime(), ...others));
-      const last = await findLastDue(deps.db, serverClock(deps.clock).now(), { organization_id, ...ahead }, until, walked_together);
+      const last = await findLastDue(
+        deps.db,
+        serverClock(deps.clock).now(),
+        { organization_id, ...ahead },
+        until,
+        walked_together,
+      );
       if (last && last > instant) instant = last;
     }
     const time = await clock.set(instant);
-    const due = new Set(next.filter(({ name, at }) => at <= instant && (!ahead || name === ahead.name)).map(({ name }) => name));
+    const due = new Set(
+      next.filter(({ name, at }) => at <= instant && (!ahead || name === ahead.name)).map(({ name }) => name),
+    );
     const still = { ...deps, clock: { now: () => time } };
     await runSweeps(
       still,
