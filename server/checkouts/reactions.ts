@@ -3,7 +3,7 @@ import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
 import { digestQuote, type OrderAggregate, type OrderRow } from "../orders/rules.ts";
 import type { FailedPayment, Waiting } from "../payments/settlement.ts";
-import { releaseTrial } from "../subscriptions/store.ts";
+import { releaseTrial } from "../subscriptions/trials.ts";
 import { type CheckoutAggregate, type CheckoutRow, moveCheckout } from "./rules.ts";
 import { sealChallenge, serializeCheckout } from "./serialize.ts";
 import { loadCheckout, lockCheckout, updateCheckout } from "./store.ts";

@@ -3,7 +3,7 @@ import { drizzle as drizzlePostgres } from "drizzle-orm/postgres-js";
 import { migrate as migratePostgres } from "drizzle-orm/postgres-js/migrator";
 import postgres from "postgres";
 import { openPool } from "./pool.ts";
-import type { Database } from "./transaction.ts";
+import type { Database, Tx, Unit } from "./transaction.ts";
 
 export type OpenDatabase = {
   db: Database;
@@ -48,3 +48,15 @@ export async function openPostgres(url: string, connections = connections_max): 
     close: () => pool.end(),
   };
 }
+
+/**
+ * A transaction as one of several sees it that go side by side in it, each with a unit of its own. A savepoint is refused: what the
+ * others have done since would be undone with it.
+ */
+export const viewOf = (tx: Tx, unit: Unit): Tx =>
+  Object.assign(Object.create(tx), {
+    unit,
+    transaction: () => {
+      throw new Error("There is no savepoint for one of several that go side by side.");
+    },
+  });

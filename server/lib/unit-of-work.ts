@@ -1,4 +1,5 @@
 import type { Ctx, Deps } from "./context.ts";
+import { viewOf } from "./database.ts";
 import { doTogether } from "./gather.ts";
 import { loggable } from "./loggable.ts";
 import { auditLog, events } from "./tables.ts";
@@ -65,7 +66,7 @@ export const transactEach = <I, T>(
     const units = items.map((): Unit => ({ ...unitIn(tx.unit), root: tx }));
     const made = await doTogether(
       items.map((item, index) => async () => {
-        const own: Tx = Object.assign(Object.create(tx), { unit: units[index], transaction: refuseSavepoint });
+        const own = viewOf(tx, units[index] ?? tx.unit);
         const one = await work(own, item);
         for (const act of own.unit.atEnd.splice(0)) await act();
         return one;
@@ -74,11 +75,6 @@ export const transactEach = <I, T>(
     for (const unit of units) hand(unit, tx.unit);
     return made;
   });
-
-/** What the others have done since would be undone with it. */
-const refuseSavepoint = (): never => {
-  throw new Error("There is no savepoint for one of several that go side by side.");
-};
 
 /**
  * The same context in a transaction that its operation has begun: what it does further is part of that, and what is written

@@ -15,6 +15,7 @@ import { defineSignal, signal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { atEnd, transact } from "../lib/unit-of-work.ts";
 import { addToBalance, lockBalance } from "./balances.ts";
+import { numberOrder, receiptOrder } from "./numbers.ts";
 import {
   applyBalance,
   assertQuote,
@@ -139,7 +140,7 @@ export async function billOrder(
   await moveBalance(tx, order, ctx.clock.now());
   await emit(tx, ctx, organization_id, "order.created", () => serializeOrder(whole));
   atEnd(tx, async () => {
-    Object.assign(order, await store.numberOrder(tx, order, {}, false));
+    Object.assign(order, await numberOrder(tx, order, {}, false));
   });
   return whole;
 }
@@ -248,12 +249,12 @@ export async function settleOrder(
   await signal(tx, ctx, orderSettled, settled);
   atEnd(tx, async () => {
     if (isShown) {
-      if (isCharged) paid.receipt_number = await store.receiptOrder(tx, order);
+      if (isCharged) paid.receipt_number = await receiptOrder(tx, order);
       return;
     }
     const { subscription_id } = paid;
     const made = { ...columns, created_at: now, subscription_id };
-    Object.assign(paid, await store.numberOrder(tx, order, made, isCharged));
+    Object.assign(paid, await numberOrder(tx, order, made, isCharged));
   });
 }
 

@@ -1,11 +1,12 @@
-import { and, eq, not } from "drizzle-orm";
+import { and, eq, isNull, not } from "drizzle-orm";
 import type { Ctx, Database, Deps, Tx } from "../lib/context.ts";
+import { gathered } from "../lib/gather.ts";
 import { newId } from "../lib/ids.ts";
-import type { RowKey } from "../lib/rows.ts";
+import { isAmong, type RowKey, sellerOf } from "../lib/rows.ts";
 import type { CardOwner, Method } from "../processors/processor.ts";
 import { hashFingerprint, type PaymentMethodRow, type PaymentRow, type SetupRow } from "./rules.ts";
 import * as store from "./store.ts";
-import { payments } from "./tables.ts";
+import { paymentMethods, payments } from "./tables.ts";
 
 /** Write down a card that the processor keeps. One that its owner left before is the same one, charged by its newer name. */
 export async function keepMethod(
@@ -73,4 +74,43 @@ export async function findEntered(db: Database, { organization_id, id }: RowKey)
       ),
     );
   return row?.id ?? null;
+}
+
+/** The card that a payment charges; one that was deleted is charged no more. */
+export async function findMethodOf(
+  db: Database,
+  { organization_id, payment_method_id: id }: PaymentRow,
+): Promise<PaymentMethodRow | undefined> {
+  return id === null ? undefined : (await gatherMethods(db, { organization_id, ids: [id] }))[0];
+}
+
+/** Those of some cards that were not deleted, in their order. */
+const gatherMethods = gathered(async (db: Database, wanted: { organization_id: string; ids: readonly string[] }[]) => {
+  const found: PaymentMethodRow[] = await db
+    .select()
+    .from(paymentMethods)
+    .where(
+      and(
+        eq(paymentMethods.organization_id, sellerOf(wanted)),
+        isAmong(
+          paymentMethods.id,
+          wanted.flatMap(({ ids }) => ids),
+        ),
+        isNull(paymentMethods.deleted_at),
+      ),
+    );
+  const byId = new Map(found.map((method) => [method.id, method]));
+  return wanted.map(({ ids }) => ids.flatMap((id) => byId.get(id) ?? []));
+});
+
+/** The first of these cards that can still be charged with this account of the processor. */
+export async function findChargeable(
+  db: Database,
+  { organization_id, customer_id }: Pick<PaymentMethodRow, "organization_id" | "customer_id">,
+  account: string,
+  ids: readonly string[],
+): Promise<PaymentMethodRow | undefined> {
+  if (ids.length === 0) return undefined;
+  const found = await gatherMethods(db, { organization_id, ids });
+  return found.find((method) => method.customer_id === customer_id && method.account === account);
 }

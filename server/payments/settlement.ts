@@ -13,7 +13,7 @@ import { computeTotals, isPayable, type OrderAggregate, type OrderRow } from "..
 import { settleOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
 import { type Decline, type Intent, ProcessorError } from "../processors/processor.ts";
-import { findOwner, keepMethod } from "./methods.ts";
+import { findMethodOf, findOwner, keepMethod } from "./methods.ts";
 import {
   assertSame,
   isFinal,
@@ -276,7 +276,7 @@ async function askForMoney(deps: Deps | Ctx, payment: PaymentRow, description: s
     const confirmation_token_id = unseal(deps.config.secrets, payment.confirmation_token_id);
     return deps.processor.confirm({ ...terms, confirmation_token_id, keep });
   }
-  const method = await store.findMethodOf(deps.db, payment);
+  const method = await findMethodOf(deps.db, payment);
   if (!method) throw new ProcessorError("This card was deleted.");
   const { processor_id: method_processor_id, customer_processor_id } = method;
   const intent = await deps.processor.chargeSaved({ ...terms, method_processor_id, customer_processor_id });

@@ -336,45 +336,6 @@ export async function forgetMethods(tx: Tx, { organization_id, id }: RowKey, del
     );
 }
 
-/** The card that a payment charges; one that was deleted is charged no more. */
-export async function findMethodOf(
-  db: Database,
-  { organization_id, payment_method_id: id }: PaymentRow,
-): Promise<PaymentMethodRow | undefined> {
-  return id === null ? undefined : (await gatherMethods(db, { organization_id, ids: [id] }))[0];
-}
-
-/** Those of some cards that were not deleted, in their order. */
-const gatherMethods = gathered(async (db: Database, wanted: { organization_id: string; ids: readonly string[] }[]) => {
-  const found: PaymentMethodRow[] = await db
-    .select()
-    .from(paymentMethods)
-    .where(
-      and(
-        eq(paymentMethods.organization_id, sellerOf(wanted)),
-        isAmong(
-          paymentMethods.id,
-          wanted.flatMap(({ ids }) => ids),
-        ),
-        isNull(paymentMethods.deleted_at),
-      ),
-    );
-  const byId = new Map(found.map((method) => [method.id, method]));
-  return wanted.map(({ ids }) => ids.flatMap((id) => byId.get(id) ?? []));
-});
-
-/** The first of these cards that can still be charged with this account of the processor. */
-export async function findChargeable(
-  db: Database,
-  { organization_id, customer_id }: Pick<PaymentMethodRow, "organization_id" | "customer_id">,
-  account: string,
-  ids: readonly string[],
-): Promise<PaymentMethodRow | undefined> {
-  if (ids.length === 0) return undefined;
-  const found = await gatherMethods(db, { organization_id, ids });
-  return found.find((method) => method.customer_id === customer_id && method.account === account);
-}
-
 /** The card by which an order was paid, or started where nothing was due: later charges are made to it. */
 export async function findMethodOfOrder(db: Database, order: RowKey): Promise<PaymentMethodRow | undefined> {
   const used = ({ organization_id, order_id, status, payment_method_id }: typeof payments | typeof paymentSetups) =>

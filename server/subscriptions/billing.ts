@@ -1,18 +1,16 @@
 import { ApiError } from "../../shared/errors.ts";
 import type { Quote } from "../../shared/pricing.ts";
-import { emitState } from "../customers/service.ts";
 import type { Ctx, Database, Deps, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { signal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
-import { atEnd, transactEach } from "../lib/unit-of-work.ts";
+import { transactEach } from "../lib/unit-of-work.ts";
 import type { OrderAggregate } from "../orders/rules.ts";
 import { billOrder, isQuiet, type NewOrder, noteAttempt, withdrawOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
-import { findUnderWay } from "../payments/methods.ts";
+import { findChargeable, findUnderWay } from "../payments/methods.ts";
 import type { PaymentMethodRow, PaymentRow } from "../payments/rules.ts";
 import { chargePayments, startSavedPayment } from "../payments/settlement.ts";
-import { findChargeable } from "../payments/store.ts";
 import { findPrices, findProduct } from "../products/store.ts";
 import type { Computed, Wanted } from "../tax/computed.ts";
 import { findTaxedSeller } from "../tax/store.ts";
@@ -35,7 +33,7 @@ import {
   type SubscriptionAggregate,
   type SubscriptionRow,
 } from "./rules.ts";
-import { emitSubscription, subscriptionGivesOtherwise, tellCustomer } from "./serialize.ts";
+import { emitSubscription, subscriptionGivesOtherwise, tellCustomer, tellState } from "./serialize.ts";
 import * as store from "./store.ts";
 import { askBillTax, billFor, openBillTaxation } from "./tax.ts";
 
@@ -106,11 +104,6 @@ export const findCard = (
     processor.account,
     [row.payment_method_id, customer.default_payment_method_id].filter((id) => id !== null),
   );
-
-/** Tell what the customer holds, once all else is said (SUB-59). */
-export function tellState(tx: Tx, ctx: Deps | Ctx, { customer }: Pick<SubscriptionAggregate, "customer">): void {
-  if (customer.deleted_at === null) atEnd(tx, () => emitState(tx, ctx, customer));
-}
 
 /** Write down what a plan makes of a subscription, and say so; what it bills is left to the caller. */
 export async function writePlan(

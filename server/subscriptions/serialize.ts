@@ -1,10 +1,12 @@
 import type { Subscription } from "../../shared/api/subscriptions.ts";
 import { customerOut } from "../customers/rules.ts";
+import { emitState } from "../customers/service.ts";
 import { discountBaseOut } from "../discounts/rules.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { defineSignal } from "../lib/reactions.ts";
+import { atEnd } from "../lib/unit-of-work.ts";
 import { orderSubscriptionOut } from "../orders/rules.ts";
 import { priceOut, productOut } from "../products/rules.ts";
 import { deadlineOf } from "./dunning.ts";
@@ -80,3 +82,8 @@ export async function tellCustomer(
 
 /** The sweep that writes what customers are told. */
 export const letters_due = "subscriptions.tell";
+
+/** Tell what the customer holds, once all else is said (SUB-59). */
+export function tellState(tx: Tx, ctx: Deps | Ctx, { customer }: Pick<SubscriptionAggregate, "customer">): void {
+  if (customer.deleted_at === null) atEnd(tx, () => emitState(tx, ctx, customer));
+}

@@ -21,13 +21,13 @@ import { isFree, planLines } from "../products/lines.ts";
 import type { PriceRow } from "../products/rules.ts";
 import { findProduct } from "../products/store.ts";
 import { findTaxedSeller } from "../tax/store.ts";
-import { loadGround, tellState } from "./billing.ts";
+import { loadGround } from "./billing.ts";
 import { changeSubscription, previewChange } from "./change.ts";
 import { forecast } from "./forecast.ts";
 import { allSubscriptions, type ExportedSubscription, exportCells, listSubscriptions } from "./lists.ts";
 import { payPrices, termsIn } from "./plan.ts";
 import { findReminderTime, planStart, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
-import { emitSubscription, serializeSubscription } from "./serialize.ts";
+import { emitSubscription, serializeSubscription, tellState } from "./serialize.ts";
 import * as store from "./store.ts";
 import { foreseeTax } from "./tax.ts";
 

@@ -1,4 +1,4 @@
-import { and, eq, gt, inArray, isNotNull, isNull, lte, ne, or, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, isNull, lte, ne, sql } from "drizzle-orm";
 import { ApiError } from "../../shared/errors.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
@@ -14,7 +14,7 @@ import type { PricedProduct } from "../products/rules.ts";
 import { findProducts } from "../products/store.ts";
 import { productPrices, products } from "../products/tables.ts";
 import { billable, type EntryRow, type LetterRow, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
-import { subscriptionEntries, subscriptionLetters, subscriptionPrices, subscriptions, trialClaims } from "./tables.ts";
+import { subscriptionEntries, subscriptionLetters, subscriptionPrices, subscriptions } from "./tables.ts";
 
 export const ofCustomer = followKey(subscriptions.customer_id, customers);
 export const ofProduct = followKey(subscriptions.product_id, products);
@@ -319,51 +319,6 @@ export async function hasBillable(
     )
     .limit(1);
   return row !== undefined;
-}
-
-/** Whether somebody has had a trial of this seller before: the customer, their address, or their card (CHK-53). */
-export async function hadTrial(
-  db: Database,
-  organization_id: string,
-  { customer_id, email_key, of_card }: { customer_id: string; email_key: string; of_card: readonly string[] },
-): Promise<boolean> {
-  const begun = db
-    .select({ id: orders.subscription_id })
-    .from(orders)
-    .where(and(eq(orders.organization_id, organization_id), inArray(orders.id, [...of_card])));
-  const theirs = or(
-    eq(subscriptions.customer_id, customer_id),
-    eq(subscriptions.trial_email_key, email_key),
-    inArray(subscriptions.id, begun),
-  );
-  const [row] = await db
-    .select({ id: subscriptions.id })
-    .from(subscriptions)
-    .where(and(eq(subscriptions.organization_id, organization_id), isNotNull(subscriptions.trial_email_key), theirs))
-    .limit(1);
-  return row !== undefined;
-}
-
-/**
- * Take a trial for those who are told by these claims; false where another checkout has taken one of them, or is just about to.
- * In one order, so that two who want the same ones do not wait for each other.
- */
-export async function claimTrial(
-  tx: Tx,
-  { organization_id, id: checkout_id }: RowKey,
-  claims: readonly string[],
-  now: Date,
-): Promise<boolean> {
-  const rows = [...new Set(claims)].sort().map((claim) => ({ organization_id, claim, checkout_id, created_at: now }));
-  const taken = await tx.insert(trialClaims).values(rows).onConflictDoNothing().returning({ claim: trialClaims.claim });
-  return taken.length === rows.length;
-}
-
-/** Give back what a checkout claimed: nothing came of it. */
-export async function releaseTrial(tx: Tx, { organization_id, id: checkout_id }: RowKey): Promise<void> {
-  await tx
-    .delete(trialClaims)
-    .where(and(eq(trialClaims.organization_id, organization_id), eq(trialClaims.checkout_id, checkout_id)));
 }
 
 type Priced = { product_price_id: string; amount: number };

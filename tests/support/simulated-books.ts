@@ -279,7 +279,8 @@ export function openBooks(
     for (const row of living) {
       const own = ordersOf.get(row.id) ?? [];
       const billed = own.filter(
-        (order) => order.billing_reason === "subscription_cycle" && order.invoice_number !== null,
+        ({ billing_reason, occasion, invoice_number }) =>
+          billing_reason === "subscription_cycle" && occasion !== "ended" && invoice_number !== null,
       );
       const { cycles = 0, anew = 0 } = lives.get(row.id) ?? {};
       note(

@@ -473,8 +473,8 @@ export async function simulate({
       subscription_settings: { ...(own.subscription_settings as Body), allow_multiple_subscriptions: true },
     });
     const told = ["order.created", "order.updated", "order.paid", "order.refunded", "refund.created", "refund.updated"];
-    // All that a client of every version can read.
-    const lived = ["created", "updated", "active", "canceled", "uncanceled", "revoked", "past_due"].map(
+    // What a client of every version can read.
+    const lived = ["created", "updated", "active", "canceled", "uncanceled", "revoked"].map(
       (name) => `subscription.${name}`,
     );
     for (const { url } of receivers)

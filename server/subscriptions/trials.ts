@@ -1,0 +1,50 @@
+import { and, eq, inArray, isNotNull, or } from "drizzle-orm";
+import type { Database, Tx } from "../lib/context.ts";
+import type { RowKey } from "../lib/rows.ts";
+import { orders } from "../orders/tables.ts";
+import { subscriptions, trialClaims } from "./tables.ts";
+
+/** Whether somebody has had a trial of this seller before: the customer, their address, or their card (CHK-53). */
+export async function hadTrial(
+  db: Database,
+  organization_id: string,
+  { customer_id, email_key, of_card }: { customer_id: string; email_key: string; of_card: readonly string[] },
+): Promise<boolean> {
+  const begun = db
+    .select({ id: orders.subscription_id })
+    .from(orders)
+    .where(and(eq(orders.organization_id, organization_id), inArray(orders.id, [...of_card])));
+  const theirs = or(
+    eq(subscriptions.customer_id, customer_id),
+    eq(subscriptions.trial_email_key, email_key),
+    inArray(subscriptions.id, begun),
+  );
+  const [row] = await db
+    .select({ id: subscriptions.id })
+    .from(subscriptions)
+    .where(and(eq(subscriptions.organization_id, organization_id), isNotNull(subscriptions.trial_email_key), theirs))
+    .limit(1);
+  return row !== undefined;
+}
+
+/**
+ * Take a trial for those who are told by these claims; false where another checkout has taken one of them, or is just about to.
+ * In one order, so that two who want the same ones do not wait for each other.
+ */
+export async function claimTrial(
+  tx: Tx,
+  { organization_id, id: checkout_id }: RowKey,
+  claims: readonly string[],
+  now: Date,
+): Promise<boolean> {
+  const rows = [...new Set(claims)].sort().map((claim) => ({ organization_id, claim, checkout_id, created_at: now }));
+  const taken = await tx.insert(trialClaims).values(rows).onConflictDoNothing().returning({ claim: trialClaims.claim });
+  return taken.length === rows.length;
+}
+
+/** Give back what a checkout claimed: nothing came of it. */
+export async function releaseTrial(tx: Tx, { organization_id, id: checkout_id }: RowKey): Promise<void> {
+  await tx
+    .delete(trialClaims)
+    .where(and(eq(trialClaims.organization_id, organization_id), eq(trialClaims.checkout_id, checkout_id)));
+}
