@@ -71,7 +71,9 @@ try {
     };
     for (const table of tables) {
       await db.execute(
-        sql.raw(`insert into ${table} select p.* from copies c, ${table} t cross join lateral jsonb_populate_record(null::${table},
+        sql.raw(`insert into ${table} select p.* from copies c, ${table} t
+        cross join lateral (select (to_jsonb(t) ->> 'current_period_end')::timestamptz + c.n * interval '1 minute' as ends) l
+        cross join lateral jsonb_populate_record(null::${table},
         to_jsonb(t) || jsonb_build_object(${[
           own[table] ? `'id', c.${own[table]}` : `'id', gen_random_uuid()`,
           `'email', 'buyer-' || c.n || '@example.com'`,
@@ -88,7 +90,9 @@ try {
           .map((id) => `('${id}', c.${id})`)
           .join(", ")}) as x(k, v) where to_jsonb(t) ->> k is not null)
           || case when to_jsonb(t) ->> 'due_at' is null then '{}'
-            else jsonb_build_object('due_at', (to_jsonb(t) ->> 'due_at')::timestamptz + c.n * interval '1 minute') end) p
+            else jsonb_build_object('due_at', (to_jsonb(t) ->> 'due_at')::timestamptz + c.n * interval '1 minute') end
+          || case when to_jsonb(t) ->> 'current_period_end' is null then '{}'
+            else jsonb_build_object('current_period_end', l.ends, 'anchor_day', extract(day from l.ends at time zone 'UTC')) end) p
         where t.organization_id = '${organization_id}'`),
       );
     }
