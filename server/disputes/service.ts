@@ -15,7 +15,7 @@ import { findOrganization } from "../organizations/store.ts";
 import type { PaymentRow } from "../payments/rules.ts";
 import type { DisputeEvent, Dispute as Word } from "../processors/processor.ts";
 import { splitTotal } from "../refunds/rules.ts";
-import { reportDispute } from "../tax-reports/service.ts";
+import { reportDispute, reportWonAfterAll } from "../tax-reports/service.ts";
 import { findMemberEmails } from "../webhooks/store.ts";
 import {
   type DisputeAggregate,
@@ -153,6 +153,7 @@ async function settleDispute(deps: Deps | Ctx, key: DisputeRow, word: Word): Pro
     });
     if (!row.is_surplus) {
       if (status === "lost") await reportDispute(tx, deps, { order: order.order, change: share }, row.id);
+      if (row.status === "lost") await reportWonAfterAll(tx, deps, row);
       const dispute_status = weighDisputes(await store.findStatuses(tx, order.order));
       const access = decideAccess(disputePolicyOf(seller), dispute_status);
       await noteDisputeOfOrder(tx, deps, order, { dispute_status, access });

@@ -1,7 +1,18 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { ApiError, notFound } from "../../shared/errors.ts";
-import { readJson } from "../lib/body.ts";
+import { ApiError, type Fault, notFound } from "../../shared/errors.ts";
+import { isStorable, readJson, unstorable } from "../lib/body.ts";
 import { profileOf } from "../lib/profiles.ts";
+
+/** Refuse what the database cannot hold: a path is none of ours then, and a query is told where. */
+function checkAddress(url: string): void {
+  if (!url.includes("%00")) return;
+  const [path = "", query = ""] = url.split(/\?(.*)/s);
+  const faults: Fault[] = [...new URLSearchParams(query)]
+    .filter((pair) => !pair.every(isStorable))
+    .map(([name]) => ({ loc: ["query", name], msg: unstorable, type: "value_error" }));
+  if (path.includes("%00") || faults.length === 0) throw notFound();
+  throw new ApiError("RequestValidationError", faults);
+}
 
 /** What a request must look like before anything reads it: JSON bodies of text that can be stored, a known `Polar-Version`. */
 export function parseRequests(app: FastifyInstance): void {
@@ -16,7 +27,7 @@ export function parseRequests(app: FastifyInstance): void {
     request.client = client;
     if (request.headers["polar-version"] !== undefined) reply.header("Polar-Version", client.version);
     reply.header("Cache-Control", "private, no-store");
-    if (/%00/.test(request.url)) throw notFound();
+    checkAddress(request.url);
     const writes = request.method === "POST" || request.method === "PATCH" || request.method === "PUT";
     if (writes && request.headers["transfer-encoding"] !== undefined) {
       throw new ApiError("LengthRequired", "Send the body with a Content-Length header.");

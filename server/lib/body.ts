@@ -40,6 +40,8 @@ const unreadable = (msg: string, type = "json_invalid") =>
 /** Whether the database can hold a text: without NUL characters (API-06) and halves of surrogate pairs. */
 export const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
 
+export const unstorable = "Text must be well-formed Unicode without NUL characters.";
+
 /** Only a text with one of these has in it what a walk through all of it would find. */
 const suspicious = /\\u|__proto__/;
 
@@ -73,7 +75,7 @@ function clean(value: unknown, path: (string | number)[], faults: Fault[]): void
   const note = () =>
     faults.push({
       loc: [...path],
-      msg: "Text must be well-formed Unicode without NUL characters.",
+      msg: unstorable,
       type: "value_error",
     });
   if (typeof value === "string" && !isStorable(value)) note();

@@ -1,5 +1,6 @@
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
+import type { RowKey } from "../lib/rows.ts";
 import { computeTotals, type OrderAggregate, type OrderRow, type Share } from "../orders/rules.ts";
 import type { TaxCalculator } from "../processors/tax-calculator.ts";
 import type { Counted } from "../refunds/service.ts";
@@ -47,6 +48,18 @@ export async function reportDispute(
   const amount = Math.min(change.amount, net_amount - order.refunded_amount);
   const tax_amount = Math.min(change.tax_amount, order.tax_amount - order.refunded_tax_amount);
   if (amount + tax_amount > 0) await reportReturn(tx, ctx, { order, change: { amount, tax_amount } }, { dispute_id });
+}
+
+/** A dispute that was lost is won after all: what was told of it is taken back. */
+export async function reportWonAfterAll(tx: Tx, ctx: Deps | Ctx, dispute: RowKey): Promise<void> {
+  const { organization_id, id: dispute_id } = dispute;
+  const told = await store.findReturn(tx, organization_id, { dispute_id });
+  if (!told) return;
+  const { order_id, amount, tax_amount } = told;
+  const now = ctx.clock.now();
+  const what = { kind: "undo", organization_id, dispute_id, order_id, amount, tax_amount } as const;
+  await store.insertReport(tx, { ...what, id: newId(now), created_at: now, due_at: now });
+  ctx.jobs.wake(tx, telling);
 }
 
 async function reportReturn(tx: Tx, ctx: Deps | Ctx, { order, change }: Parts, cause: store.Cause): Promise<void> {

@@ -118,6 +118,23 @@ test.each(withParams)("$title with any text in its path is answered in a documen
   expect([faults, all.faultsLogged()]).toEqual([[], []]);
 });
 
+test("a NUL in a query is told with its place, whatever else is asked; in a path it names nothing", async () => {
+  const ask = async (path: string) => {
+    const { status, json } = await all.floe.request("GET", path, { token: all.seller.key });
+    const { detail } = json as { detail: unknown };
+    return [status, Array.isArray(detail) ? detail.map(({ loc }) => loc) : []];
+  };
+  expect(await ask("/v1/products/?page=1&query=a%00b&%00=1")).toEqual([
+    422,
+    [
+      ["query", "query"],
+      ["query", "\0"],
+    ],
+  ]);
+  expect(await ask("/v1/products/?query=%2500")).toEqual([200, []]);
+  expect(await ask("/v1/products/%00?query=%00")).toEqual([404, []]);
+});
+
 const filters = "metadata" as const;
 test.each(operations.filter(({ op }) => op.query))("$title with any text in its query is 200 or 422", async (entry) => {
   const faults: string[] = [];

@@ -226,4 +226,9 @@ test("a dispute that is lost is told to Stripe Tax, less what had gone back befo
   await told("lost");
   await told("again");
   expect(reported(known?.id ?? "")).toEqual([[-600, -120]]);
+  // The bank has thought better of it.
+  standIn.moveDispute(dispute.id, "won");
+  await told("won");
+  await told("won again");
+  expect([reported(known?.id ?? ""), reported(`${known?.id}_undone`)]).toEqual([[[-600, -120]], [[600, 120]]]);
 });
