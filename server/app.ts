@@ -7,6 +7,7 @@ import { sendRenewed } from "./auth/sessions-renewal.ts";
 import { openLink, previewLink } from "./checkout-links/service.ts";
 import { createForUser } from "./checkouts/service.ts";
 import type { DemoStore } from "./demo.ts";
+import { receiptKeys } from "./events/receipts.ts";
 import { findPublic } from "./files/store.ts";
 import { limitArrival } from "./http/arrival.ts";
 import { buyRoute } from "./http/buy.ts";
@@ -26,6 +27,7 @@ import { limitOpening } from "./http/opening.ts";
 import { servePages } from "./http/pages.ts";
 import { parseRequests } from "./http/parsing.ts";
 import { parseQuery } from "./http/query.ts";
+import { receiptKeysRoute } from "./http/receipts.ts";
 import { reference } from "./http/reference.ts";
 import { checkoutStream } from "./http/stream.ts";
 import { stripeWebhook } from "./http/stripe-webhook.ts";
@@ -130,6 +132,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
   const { local } = deps.storage;
   if (local) await app.register(async (scope) => storageRoutes(scope, deps, local));
   reference(app, deps);
+  receiptKeysRoute(app, deps, receiptKeys);
   if (development) {
     await app.register(async (scope) => {
       parseRequests(scope);

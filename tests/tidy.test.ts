@@ -38,7 +38,7 @@ const own_rooms: Record<string, RegExp> = {
   webhooks: /^messages$/,
   customers: /^tax-ids$/,
   meters: /^(matching|counting|credits|lots|uses|windows)$/,
-  events: /^(ingest|lanes|lists|parts)$/,
+  events: /^(ingest|lanes|lists|parts|receipts)$/,
   products: /^(price-rules|lines)$/,
   orders: /^(balances|numbers)$/,
   tax: /^(computed|rates|registrations|territories)$/,

@@ -47,6 +47,11 @@ export const commands: Record<string, Entry> = {
   roles: { summary: "What members may do, in roles of your own", heading: "people", load: () => import("./roles.ts") },
   sessions: { summary: "See and end your sign-ins", heading: "people", load: () => import("./sessions.ts") },
   audit: { summary: "Who did what, when and from where", heading: "people", load: () => import("./audit.ts") },
+  usage: {
+    summary: "What was counted, held against your own records",
+    heading: "develop",
+    load: () => import("./usage.ts"),
+  },
   listen: {
     summary: "Forward events to a program on this machine",
     heading: "develop",

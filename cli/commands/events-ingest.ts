@@ -8,8 +8,15 @@ import { cursorOf } from "../listen/cursor.ts";
 import { pause } from "../pause.ts";
 import { progress } from "../ui/progress.ts";
 
-type Options = { fromFile?: string; as?: string; batch?: number; events?: unknown; data?: unknown; dryRun?: boolean };
-type Line = { number: number; event: Record<string, unknown>; bytes: number };
+export type Options = {
+  fromFile?: string;
+  as?: string;
+  batch?: number;
+  events?: unknown;
+  data?: unknown;
+  dryRun?: boolean;
+};
+export type Line = { number: number; event: Record<string, unknown>; bytes: number };
 /** So far a file was read, and what it said until then. */
 type Mark = { line: number; digest: string };
 type Batch = { lines: Line[]; bytes: number; mark: Mark };
@@ -86,7 +93,7 @@ export async function run(context: Context, options: Options): Promise<boolean> 
   return end(context, sums, passed?.line ?? 0, began, false);
 }
 
-function sizeOf(path: string): number {
+export function sizeOf(path: string): number {
   try {
     const status = statSync(path);
     if (status.isDirectory()) throw new Fault("usage", `${path} is a folder`);
@@ -180,7 +187,7 @@ async function beginsWith(context: Context, path: string, options: Options, mark
  * The events of a file, in batches. One without an id of its own gets that of its place: the digest of all lines down to it. So
  * a file that is sent again, also one that has grown, counts nothing twice.
  */
-async function* batchesOf(context: Context, path: string, options: Options, passed = 0): AsyncGenerator<Batch> {
+export async function* batchesOf(context: Context, path: string, options: Options, passed = 0): AsyncGenerator<Batch> {
   let [digest, number] = [beginning(options), 0];
   let batch: Batch = { lines: [], bytes: 0, mark: { line: 0, digest } };
   for await (const line of linesOf(context, path)) {

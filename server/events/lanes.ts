@@ -84,3 +84,25 @@ async function writeAlone(ctx: Ctx, batch: Batch): Promise<Ingested> {
   if (!answer || answer instanceof Error) throw answer;
   return answer;
 }
+
+/** Ends a transaction that is only tried, with what it would have made. */
+class Tried extends Error {
+  readonly answer: Ingested;
+  constructor(answer: Ingested) {
+    super("The batch was only tried.");
+    this.answer = answer;
+  }
+}
+
+/** What would become of a batch. Nothing of it stays. */
+export async function tryBatch(ctx: Ctx, batch: Batch): Promise<Ingested> {
+  try {
+    return await transact(ctx, async (tx) => {
+      const [answer] = await writeBatches(tx, ctx, batch.organization_id, [batch]);
+      throw !answer || answer instanceof Error ? answer : new Tried(answer);
+    });
+  } catch (error) {
+    if (error instanceof Tried) return error.answer;
+    throw error;
+  }
+}

@@ -9,8 +9,9 @@ import { unitsOf } from "../meters/rules.ts";
 import { findMeters } from "../meters/store.ts";
 import type { meterMoved } from "../meters/windows.ts";
 import { attaching } from "./jobs.ts";
-import { ingestBatch } from "./lanes.ts";
+import { ingestBatch, tryBatch } from "./lanes.ts";
 import * as lists from "./lists.ts";
+import { signReceipt } from "./receipts.ts";
 import { checkEvents, type EventRow, eventOut } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -74,8 +75,15 @@ export const eventService: Service<typeof events, Ctx> = {
     const organization_id = organizationOf(ctx);
     const faults = checkEvents(body.events, ctx.clock.now(), organization_id);
     if (faults.length > 0) throw invalid(...faults);
-    const { inserted, duplicates, events: became } = await ingestBatch(ctx, { organization_id, events: body.events });
-    return { inserted, duplicates, ...(query.representation ? { events: became } : {}) };
+    const batch = { organization_id, events: body.events };
+    const made = await (query.preview ? tryBatch(ctx, batch) : ingestBatch(ctx, batch));
+    const { inserted, duplicates, events: became } = made;
+    return {
+      inserted,
+      duplicates,
+      ...(query.representation ? { events: became } : {}),
+      ...(query.receipt && !query.preview ? { receipt: signReceipt(ctx, made) } : {}),
+    };
   },
 };
 

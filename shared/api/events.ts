@@ -193,6 +193,8 @@ export const events = {
       representation: flag.describe(
         "Answer what became of each event, as the header Prefer: return=representation does.",
       ),
+      receipt: flag.describe("Sign what became of them: /.well-known/floe-receipts.json has the keys."),
+      preview: flag.describe("Say what would become of them, and take none."),
     }),
     body: z.object({
       events: z.array(EventCreate).describe("What happened, in any order; all of it is taken, or nothing."),
@@ -202,6 +204,7 @@ export const events = {
       inserted: z.int(),
       duplicates: z.int(),
       events: z.array(IngestedEvent).optional(),
+      receipt: z.string().optional(),
     }),
     bulk: true,
   },

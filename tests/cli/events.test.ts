@@ -271,3 +271,34 @@ describe("a meter", () => {
       expect(drawQuantities(drawn, columns, painter({}, "never", {})).join("\n")).not.toContain("\u001b");
   });
 });
+
+describe("floe usage receipt", () => {
+  const statuses = (of: (event: Sent) => string) => {
+    refuse = (events) => ({
+      status: 200,
+      json: { inserted: 0, duplicates: 0, events: events.map((event) => ({ status: of(event), period: null })) },
+    });
+  };
+  test("a log that was counted is all counted; nothing is sent to be counted", async () => {
+    statuses(() => "duplicate");
+    const { code, out } = await floe(["usage", "receipt", fileOf(1200)], { env });
+    expect([code, JSON.parse(out)]).toMatchObject([0, { events: 1200, counted: 1200, missing: [], conflicts: [] }]);
+    expect(sent().every(({ query }) => query.get("preview") === "true" && query.get("representation") === "true")).toBe(
+      true,
+    );
+  });
+
+  test("says by its lines what is missing, differs, or stands twice", async () => {
+    statuses(({ metadata }) => (metadata.n === 1 ? "conflict" : metadata.n === 2 ? "no_customer" : "duplicate"));
+    const path = join(folder(), "events.ndjson");
+    writeFileSync(path, [0, 1, 2, 3, 3].map((n) => `${lineOf(n, { external_id: `own-${n}` })}\n`).join(""));
+    const { code, out } = await floe(["usage", "receipt", path], { env, tty: true });
+    expect(code).toBe(7);
+    expect(out.trim().split("\n")).toEqual([
+      "2 counted",
+      "1 more than once in the file, counted once",
+      "1 counted with other content: line 2",
+      "1 not counted: line 3",
+    ]);
+  });
+});

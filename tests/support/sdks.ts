@@ -58,6 +58,13 @@ export const operations = [
   "webhooks.resetSecret",
   "webhooks.listDeliveries",
   "webhooks.redeliver",
+  "events.ingest",
+  "events.list",
+  "events.listNames",
+  "events.get",
+  "meters.quantities",
+  "customerMeters.list",
+  "customerMeters.get",
 ] as const;
 export type SdkOperation = (typeof operations)[number];
 
@@ -163,6 +170,20 @@ function speakeasy(sdk: Wire, listOrganizations: string): Record<SdkOperation, C
     "webhooks.resetSecret": plain((input) => webhooks.resetWebhookEndpointSecret(input)),
     "webhooks.listDeliveries": plain((input) => webhooks.listWebhookDeliveries(input)),
     "webhooks.redeliver": plain((input) => webhooks.redeliverWebhookEvent(input)),
+    "events.ingest": plain((input) => sdk.events.ingest(input)),
+    "events.list": plain((input) => sdk.events.list(input)),
+    "events.listNames": plain((input) => sdk.events.listNames(input)),
+    "events.get": plain((input) => sdk.events.get(input)),
+    // Times go in as dates.
+    "meters.quantities": plain(({ startTimestamp, endTimestamp, ...input }) =>
+      sdk.meters.quantities({
+        ...input,
+        startTimestamp: new Date(startTimestamp),
+        endTimestamp: new Date(endTimestamp),
+      }),
+    ),
+    "customerMeters.list": plain((input) => sdk.customerMeters.list(input)),
+    "customerMeters.get": plain((input) => sdk.customerMeters.get(input)),
   };
 }
 
@@ -247,6 +268,13 @@ function versioned(sdk: Wire): Record<SdkOperation, Call> {
     "webhooks.resetSecret": ({ id }) => webhooks.resetWebhookEndpointSecret(id),
     "webhooks.listDeliveries": (query) => webhooks.listWebhookDeliveries(query),
     "webhooks.redeliver": ({ id }) => webhooks.redeliverWebhookEvent(id),
+    "events.ingest": (body) => sdk.events.ingest(body),
+    "events.list": (query) => sdk.events.list(query),
+    "events.listNames": (query) => sdk.events.listNames(query),
+    "events.get": ({ id }) => sdk.events.get(id),
+    "meters.quantities": ({ id, ...query }) => sdk.meters.quantities(id, query),
+    "customerMeters.list": (query) => sdk.customerMeters.list(query),
+    "customerMeters.get": ({ id }) => sdk.customerMeters.get(id),
   };
 }
 

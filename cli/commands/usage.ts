@@ -1,0 +1,104 @@
+/** `floe usage`: what was counted, held against what somebody else has. */
+import type { Command } from "commander";
+import type { Context } from "../context.ts";
+import { Fault } from "../fault.ts";
+import { progress } from "../ui/progress.ts";
+import { batchesOf, type Line, type Options, sizeOf } from "./events-ingest.ts";
+
+type Answered = { status: string; period: { start: string } | null };
+type Report = {
+  events: number;
+  counted: number;
+  repeated: number;
+  conflicts: number[];
+  missing: number[];
+  /** How many of those that came late are invoiced with the period that begins then. */
+  late: Record<string, number>;
+};
+
+export function add(root: Command, contextOf: (command: Command) => Context): void {
+  const group = root.command("usage").description("What was counted, held against your own records").helpCommand(false);
+  const receipt = group
+    .command("receipt")
+    .argument("<file>", "events, a line of JSON each, as they were sent")
+    .description("Hold a log of events against what was counted")
+    .option("--as <name>", "the name that its lines were counted under")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  floe usage receipt events.ndjson\n  floe usage receipt events.ndjson --json missing",
+    );
+  receipt.action((path: string, options: Options) => compare(contextOf(receipt), path, options));
+}
+
+const lines_shown = 5;
+
+async function compare(context: Context, path: string, options: Options): Promise<void> {
+  const report: Report = { events: 0, counted: 0, repeated: 0, conflicts: [], missing: [], late: {} };
+  const seen = new Set<unknown>();
+  const total = path === "-" ? 0 : sizeOf(path);
+  const bar = total > 0 ? progress(context, path, total) : undefined;
+  bar?.start("");
+  for await (const { lines, bytes } of batchesOf(context, path, options)) {
+    const fresh = lines.filter(({ event }) => !seen.has(event.external_id) && seen.add(event.external_id));
+    report.events += lines.length;
+    report.repeated += lines.length - fresh.length;
+    if (fresh.length > 0) note(report, fresh, await ask(context, fresh));
+    bar?.add(bytes);
+  }
+  bar?.end();
+  if (context.json) context.print(`${JSON.stringify(report)}\n`);
+  else context.print(`${drawn(report).join("\n")}\n`);
+  const wrong = report.missing.length + report.conflicts.length;
+  if (wrong > 0)
+    throw new Fault(
+      "conflict",
+      `${wrong.toLocaleString("en-US")} of ${report.events.toLocaleString("en-US")} events are not counted as the file has them`,
+      {
+        hint: "Send what is missing: `floe events ingest --from-file FILE`",
+      },
+    );
+}
+
+/** What would become of the lines if they were sent: those that were counted would be duplicates. */
+async function ask(context: Context, lines: readonly Line[]): Promise<Answered[]> {
+  const answer = (await context.call({
+    method: "POST",
+    path: "/v1/events/ingest",
+    query: { preview: true, representation: true },
+    body: { events: lines.map(({ event }) => event) },
+    isRepeatSafe: true,
+  })) as { events: Answered[] };
+  return answer.events;
+}
+
+function note(report: Report, lines: readonly Line[], answers: readonly Answered[]): void {
+  for (const [index, { number }] of lines.entries()) {
+    const { status, period } = answers[index] ?? { status: "missing", period: null };
+    if (status === "conflict") report.conflicts.push(number);
+    else if (status !== "duplicate") report.missing.push(number);
+    else {
+      report.counted += 1;
+      if (period) report.late[period.start] = (report.late[period.start] ?? 0) + 1;
+    }
+  }
+}
+
+const numbered = (lines: readonly number[]): string =>
+  `line ${lines.slice(0, lines_shown).join(", ")}${lines.length > lines_shown ? ", …" : ""}`;
+
+function drawn({ counted, repeated, conflicts, missing, late }: Report): string[] {
+  const rows: [number, string][] = [
+    [counted, "counted"],
+    [repeated, "more than once in the file, counted once"],
+    [conflicts.length, `counted with other content: ${numbered(conflicts)}`],
+    [missing.length, `not counted: ${numbered(missing)}`],
+    ...Object.entries(late).map(([start, count]): [number, string] => [
+      count,
+      `on the invoice of the period from ${start.slice(0, 10)}`,
+    ]),
+  ];
+  const width = Math.max(...rows.map(([count]) => count.toLocaleString("en-US").length));
+  return rows
+    .filter(([count], index) => count > 0 || index === 0)
+    .map(([count, what]) => `${count.toLocaleString("en-US").padStart(width)} ${what}`);
+}
