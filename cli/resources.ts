@@ -1,4 +1,5 @@
 import { holdingLooks } from "./holdings.ts";
+import { seatLook } from "./seats.ts";
 import { usageLooks } from "./usage.ts";
 import { subscriptionVerbs, type Verb } from "./verbs.ts";
 
@@ -378,11 +379,19 @@ export const looks: Record<string, Look | false> = {
     summary: "What opens the customer portal for one of your customers",
     noun: "customer session",
     columns: ["customer.email:name", "customer_portal_url", "expires_at:date", "token", "id:key"],
+    opens: { create: "customer_portal_url" },
     examples: { create: ["floe customer-sessions create --customer-id ada@example.com --json token"] },
   },
   // What pages call: a checkout's with its own secret, a mail's with its link, and the portal with a customer session.
   ...{ checkoutClient: false, cardLinks: false },
   customerPortal: false,
+  portalCards: false,
+  portalOrders: false,
+  portalSubscriptions: false,
+  portalMeters: false,
+  ...{ portalSeats: false, portalGrants: false },
+  seatClaims: false,
+  customerSeats: seatLook,
   // Has commands of its own: floe plan, apply and more.
   catalog: false,
 };

@@ -12,6 +12,7 @@ import { findPublic } from "./files/store.ts";
 import { limitArrival } from "./http/arrival.ts";
 import { buyRoute } from "./http/buy.ts";
 import { checkoutSession } from "./http/checkout-session.ts";
+import { customerRoutes } from "./http/customer-routes.ts";
 import { development as developmentRoutes } from "./http/development.ts";
 import { discordBot } from "./http/discord.ts";
 import { documentsRoute } from "./http/documents.ts";
@@ -26,6 +27,7 @@ import { openapiRoute } from "./http/openapi-route.ts";
 import { limitOpening } from "./http/opening.ts";
 import { servePages } from "./http/pages.ts";
 import { parseRequests } from "./http/parsing.ts";
+import { portalStreams } from "./http/portal-stream.ts";
 import { parseQuery } from "./http/query.ts";
 import { receiptKeysRoute } from "./http/receipts.ts";
 import { reference } from "./http/reference.ts";
@@ -41,8 +43,10 @@ import { findClockOf } from "./organizations/store.ts";
 import { recordProcessorEvent } from "./payments/notices.ts";
 import { settlePayment } from "./payments/settlement.ts";
 import { settleSetup } from "./payments/setups.ts";
+import { findCustomersOf } from "./portal/store.ts";
 import { findOwners } from "./products/store.ts";
 import type { Provider } from "./providers/provider.ts";
+import { findInvitation } from "./seats/service.ts";
 import { rawBody, sign, unixSeconds } from "./webhooks/rules.ts";
 import { findTold } from "./webhooks/store.ts";
 
@@ -100,6 +104,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     const identify = sendRenewed(scope, limitRequests(scope, deps, auth));
     const opening = limitOpening(deps);
     checkoutSession(scope, deps, identify, createForUser, opening);
+    customerRoutes(scope, { deps, identify, provider, findCustomers: (user_id) => findCustomersOf(deps.db, user_id) });
     mount(scope, api, provider, { deps, identify, findOwners });
     buyRoute(scope, deps, { open: openLink, preview: previewLink }, opening);
     documentsRoute(scope, deps, openDocument);
@@ -110,6 +115,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
       find: (ctx, client_secret) => provider.checkoutClient.get(ctx, { params: { client_secret } }),
       told: (organization_id, event_ids) => findTold(deps.db, organization_id, event_ids),
     });
+    portalStreams(scope, { ...streams, findSeat: findInvitation });
     listenStream(scope, { ...streams, bodyOf: rawBody, sign, unixSeconds });
     openapiRoute(scope, () => openapiOf(api, deps.config.url));
   });

@@ -11,6 +11,7 @@ import {
   followBenefit,
   followOrder,
   followProduct,
+  followSeats,
   followSubscription,
   giveWhatWasBought,
   takeFromCustomer,
@@ -26,6 +27,7 @@ import { forgetMethods } from "./payments/store.ts";
 import { productArchived, productGivesOtherwise } from "./products/service.ts";
 import { detachBenefit, detachField } from "./products/store.ts";
 import { hearRefund, openSurplusRefund, refundCounted, refundTakesBack } from "./refunds/service.ts";
+import { endSeats, revokeSeatsOf, seatsChanged } from "./seats/service.ts";
 import { endOfCustomer, hearFailure, settleForSubscription, tellHolder } from "./subscriptions/reactions.ts";
 import { subscriptionGivesOtherwise } from "./subscriptions/serialize.ts";
 import { reportRefund, reportSale } from "./tax-reports/service.ts";
@@ -46,6 +48,7 @@ export const reactions: Reactions = new Map([
     customerDeleted,
     (tx, { clock }, customer) => forgetMethods(tx, customer, clock.now()),
     endOfCustomer,
+    revokeSeatsOf,
     takeFromCustomer,
   ),
   answer(customerNamed, callWaiting),
@@ -53,7 +56,8 @@ export const reactions: Reactions = new Map([
   answer(refundTold, hearRefund),
   answer(refundCounted, reportRefund),
   answer(refundTakesBack, followOrder),
-  answer(subscriptionGivesOtherwise, followSubscription),
+  answer(subscriptionGivesOtherwise, endSeats, followSubscription),
+  answer(seatsChanged, followSeats),
   answer(disputeTold, hearDispute),
   // Checkouts first, as confirming one locks them: who is being confirmed is waited for, and their customer seen.
   answer(userMerged, (tx, { clock }, { from, to }) => moveToUser(tx, from, to, clock.now()), mergeCustomers),

@@ -13,7 +13,7 @@ import { fileSweeps } from "./files/jobs.ts";
 import { grantChecking, grantRunning } from "./grants/jobs.ts";
 import { idempotencyCleaning } from "./http/idempotency.ts";
 import { exportCollecting, invoicePrinting } from "./invoices/jobs.ts";
-import { confirmations, subscriptionReminding, subscriptionTelling } from "./letters/jobs.ts";
+import { confirmations, seatInviting, subscriptionReminding, subscriptionTelling } from "./letters/jobs.ts";
 import type { Deps } from "./lib/context.ts";
 import { reviveDeadLetters } from "./lib/due.ts";
 import { mailCleaning, mailDelivery, warnOfUnsentMail } from "./lib/mail.ts";
@@ -24,6 +24,7 @@ import { freeSettlement } from "./orders/jobs.ts";
 import { renameAnswers as renameOrderAnswers } from "./orders/store.ts";
 import { paymentReconciliation, setupReconciliation } from "./payments/jobs.ts";
 import { recordProcessorEvent } from "./payments/notices.ts";
+import { codeCleaning, codeMailing } from "./portal/jobs.ts";
 import { testNotices } from "./processors/test-notices.ts";
 import { refundExecution } from "./refunds/jobs.ts";
 import { snapshotRelease } from "./sandbox/jobs.ts";
@@ -51,6 +52,8 @@ export const dueWork: readonly Sweep[] = [
   confirmations,
   subscriptionTelling,
   subscriptionReminding,
+  codeMailing,
+  seatInviting,
   exportCollecting,
   invoicePrinting,
   recounting,
@@ -82,6 +85,7 @@ export const cleaning: readonly Sweep[] = [
   nameTally,
   partKeeping,
   customerSessionCleaning,
+  codeCleaning,
   redemptionCount,
   failureCleaning,
 ];

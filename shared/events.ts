@@ -7,6 +7,7 @@ import { Order } from "./api/orders.ts";
 import { Organization } from "./api/organizations.ts";
 import { Product } from "./api/products.ts";
 import { Refund } from "./api/refunds.ts";
+import { CustomerSeat } from "./api/seats.ts";
 import { Subscription } from "./api/subscriptions.ts";
 
 export { type EventType, eventTypes, eventTypesOf } from "./event-types.ts";
@@ -36,6 +37,9 @@ export const payloads = {
   "subscription.past_due": Subscription,
   "subscription.paused": Subscription,
   "subscription.resumed": Subscription,
+  "customer_seat.assigned": CustomerSeat,
+  "customer_seat.claimed": CustomerSeat,
+  "customer_seat.revoked": CustomerSeat,
   "product.created": Product,
   "product.updated": Product,
   "benefit.created": Benefit,

@@ -1,6 +1,6 @@
-import type { CustomerSession, customerPortal, customerSessions } from "../../shared/api/customer-sessions.ts";
+import type { CustomerSession, customerSessions } from "../../shared/api/customer-sessions.ts";
 import type { Service } from "../../shared/contract.ts";
-import { ApiError, fault, invalid } from "../../shared/errors.ts";
+import { fault, invalid } from "../../shared/errors.ts";
 import { type CustomerRow, customerOut } from "../customers/rules.ts";
 import { findCustomer } from "../customers/store.ts";
 import { serverClock } from "../lib/clock.ts";
@@ -67,33 +67,4 @@ export const customerSessionService: Service<typeof customerSessions, Ctx> = {
       const shown = { id, created_at, modified_at, expires_at, return_url, customer_id };
       return { ...shown, token, customer_portal_url, customer: customerOut(customer) };
     }),
-};
-
-/** Whom a request with a customer session speaks for. */
-function customerOf({ actor }: Ctx): { organization_id: string; customer_id: string; session_id: string } {
-  if (!actor.customer) throw new Error("A customer's operation without a customer was reached.");
-  return { organization_id: organizationOf({ actor }), ...actor.customer };
-}
-
-/** It was there when the request began. */
-const ended = () => new ApiError("invalid_token", "The customer session has ended.");
-
-/** What customers ask for themselves. */
-export const customerPortalService: Service<typeof customerPortal, Ctx> = {
-  async introspect(ctx) {
-    const { organization_id, session_id } = customerOf(ctx);
-    const row = await store.findSession(ctx.db, { organization_id, id: session_id });
-    if (!row) throw ended();
-    const { id, created_at, modified_at, expires_at, return_url } = row;
-    return { id, created_at, modified_at, expires_at, return_url };
-  },
-  async getMe(ctx) {
-    const { organization_id, customer_id } = customerOf(ctx);
-    const row = await findCustomer(ctx.db, organization_id, { id: customer_id });
-    if (!row) throw ended();
-    const { id, created_at, modified_at, type, email, email_verified, name, locale, tax_id } = row;
-    const { billing_name, billing_address, default_payment_method_id } = row;
-    const person = { id, created_at, modified_at, type, email, email_verified, name, locale, tax_id };
-    return { ...person, billing_name, billing_address, default_payment_method_id, oauth_accounts: {} };
-  },
 };

@@ -6,7 +6,8 @@ import type { customers } from "./tables.ts";
 import { readTaxId } from "./tax-ids.ts";
 
 export type CustomerRow = typeof customers.$inferSelect;
-type Update = Partial<z.output<typeof CustomerUpdate>>;
+type Update = Partial<z.output<typeof CustomerUpdate>> &
+  Partial<Pick<CustomerRow, "billing_name" | "default_payment_method_id">>;
 
 const emailTaken = (email: string) =>
   fault(["email"], "A customer with this email address already exists.", "value_error", email);

@@ -98,7 +98,12 @@ async function find(ctx: Ctx, key: store.CustomerKey): Promise<CustomerRow> {
   return row;
 }
 
-const change = (ctx: Ctx, key: store.CustomerKey, body: Partial<z.output<typeof CustomerUpdate>>): Promise<Customer> =>
+/** What can be changed of a customer; sellers do not say all of it. */
+type Changes = Partial<z.output<typeof CustomerUpdate>> &
+  Partial<Pick<CustomerRow, "billing_name" | "default_payment_method_id">>;
+
+/** Change a customer, and say so. What others have is refused, as is what cannot change. */
+export const changeCustomer = (ctx: Ctx, key: store.CustomerKey, body: Changes): Promise<Customer> =>
   orClash(ctx, async (tx) => {
     const row = await store.lockCustomer(tx, organizationOf(ctx), key);
     if (!row || row.deleted_at !== null) throw notFound();
@@ -192,11 +197,11 @@ export const customerService: Omit<Service<typeof customers, Ctx>, CardOperation
     return csvOf(first ?? [], pages);
   },
   get: async (ctx, { params }) => customerOut(await find(ctx, params)),
-  update: (ctx, { params, body }) => change(ctx, params, body),
+  update: (ctx, { params, body }) => changeCustomer(ctx, params, body),
   delete: (ctx, { params, query }) => remove(ctx, params, query.anonymize),
   getState: async (ctx, { params }) => stateOf(ctx.db, await find(ctx, params)),
   getExternal: async (ctx, { params }) => customerOut(await find(ctx, params)),
-  updateExternal: (ctx, { params, body }) => change(ctx, params, body),
+  updateExternal: (ctx, { params, body }) => changeCustomer(ctx, params, body),
   deleteExternal: (ctx, { params, query }) => remove(ctx, params, query.anonymize),
   getStateExternal: async (ctx, { params }) => stateOf(ctx.db, await find(ctx, params)),
 };
@@ -210,6 +215,26 @@ export async function adoptMethod(
 ): Promise<void> {
   const row = await store.fillDefaultMethod(tx, customer, { default_payment_method_id, modified_at: ctx.clock.now() });
   if (row) await emitCustomer(tx, ctx, "customer.updated", row);
+}
+
+/** Have a card charged from now on, or none; whether it can be is the caller's to know. */
+export async function chooseMethod(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  customer: RowKey,
+  default_payment_method_id: string | null,
+): Promise<void> {
+  const row = await store.lockCustomer(tx, customer.organization_id, customer);
+  if (!row || row.deleted_at !== null || row.default_payment_method_id === default_payment_method_id) return;
+  const changed = { default_payment_method_id, modified_at: ctx.clock.now() };
+  await emitCustomer(tx, ctx, "customer.updated", await store.updateCustomer(tx, row, changed));
+}
+
+/** Note that a customer has shown to read the mail of their address, and say so (CUP-11). */
+export async function verifyEmail(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Promise<void> {
+  if (row.email_verified) return;
+  const changed = { email_verified: true, modified_at: ctx.clock.now() };
+  await emitCustomer(tx, ctx, "customer.updated", await store.updateCustomer(tx, row, changed));
 }
 
 /**

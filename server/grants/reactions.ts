@@ -5,6 +5,7 @@ import { newId } from "../lib/ids.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { atEnd } from "../lib/unit-of-work.ts";
 import type { OrderAggregate, OrderRow } from "../orders/rules.ts";
+import type { SeatRow } from "../seats/rules.ts";
 import type { SubscriptionRow } from "../subscriptions/rules.ts";
 import { reconcile } from "./engine.ts";
 import { grantRunning } from "./jobs.ts";
@@ -25,6 +26,13 @@ export async function giveWhatWasBought(tx: Tx, ctx: Deps | Ctx, { order }: Orde
 /** A subscription has begun to give something else, or nothing (SUB-43, SUB-49, SUB-52). */
 export async function followSubscription(tx: Tx, ctx: Deps | Ctx, { organization_id, id }: SubscriptionRow) {
   reconcileLater(tx, ctx, { organization_id, subscription_id: id, order_id: null });
+}
+
+/** Somebody else has a seat of what was bought by now (SEAT-10, SEAT-12). */
+export async function followSeats(tx: Tx, ctx: Deps | Ctx, seat: SeatRow): Promise<void> {
+  const { organization_id, subscription_id, order_id } = seat;
+  if (subscription_id !== null) reconcileLater(tx, ctx, { organization_id, subscription_id, order_id: null });
+  else if (order_id !== null) reconcileLater(tx, ctx, { organization_id, subscription_id, order_id });
 }
 
 /** Whether the buyer keeps what an order gave has changed: money goes back with it, or is disputed (RFD-12). */

@@ -11,6 +11,7 @@ import { orders } from "../orders/tables.ts";
 import { organization } from "../organizations/tables.ts";
 import { productBenefits } from "../products/tables.ts";
 import { refunds } from "../refunds/tables.ts";
+import { customerSeats } from "../seats/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
 import type { Grant, GrantRow, Ground, Source } from "./rules.ts";
 import { benefitGrants, grantChecks, grantRuns } from "./tables.ts";
@@ -49,8 +50,17 @@ const isTakenBack = (order: SQL) =>
 const grace = sql<number>`coalesce((${organization}.subscription_settings ->> 'benefit_revocation_grace_period')::int, 0)`;
 
 /** Whoever bought holds what it gives; of what has seats, only who has one of them. */
-const holdersOf = (customer: CustomerRow, seats: number | null): Ground["holders"] =>
-  seats === null ? [{ customer, member_id: null }] : [];
+const holdersOf = (customer: CustomerRow, seats: number | null, seated: CustomerRow[]): Ground["holders"] =>
+  (seats === null ? [customer] : seated).map((holder) => ({ customer: holder, member_id: null }));
+
+/** Those who have taken a seat of a source. */
+const seatedAt = (source: typeof subscriptions | typeof orders) =>
+  sql<CustomerRow[]>`(
+    select coalesce(json_agg(to_jsonb(c) order by c.id), '[]')
+    from ${customerSeats} s join ${customers} c on c.organization_id = s.organization_id and c.id = s.customer_id
+    where s.organization_id = ${source}.organization_id and s.status = 'claimed' and c.deleted_at is null
+      and ${source === subscriptions ? sql`s.subscription_id` : sql`s.order_id`} = ${source}.id
+  )`.mapWith((list: unknown) => rowsFromJson(customers, list));
 
 type OfSubscription = Source & { subscription_id: string };
 
@@ -68,6 +78,7 @@ const loadOfSubscription = gathered(
           and o.paid_at is not null
         order by o.paid_at desc, o.id desc limit 1), false)`,
         benefits: givenBy(subscriptions),
+        seated: seatedAt(subscriptions),
         grants: grantsWhere(
           sql`g.organization_id = ${subscriptions}.organization_id and g.subscription_id = ${subscriptions}.id`,
         ),
@@ -87,8 +98,8 @@ const loadOfSubscription = gathered(
     return sources.map((source) => {
       const one = found.find(({ subscription }) => subscription.id === source.subscription_id);
       if (!one) return undefined;
-      const { customer, ...rest } = one;
-      return { ...rest, source, order: null, holders: holdersOf(customer, rest.subscription.seats) };
+      const { customer, seated, ...rest } = one;
+      return { ...rest, source, order: null, holders: holdersOf(customer, rest.subscription.seats, seated) };
     });
   },
 );
@@ -103,14 +114,21 @@ export async function loadGround(db: Database, source: Source): Promise<Ground |
       customer: customers,
       is_withheld: sql<boolean>`${orders.access} = 'withheld' or ${isTakenBack(sql`${orders}`)}`,
       benefits: givenBy(orders),
+      seated: seatedAt(orders),
       grants: grantsWhere(sql`g.organization_id = ${orders}.organization_id and g.order_id = ${orders}.id`),
     })
     .from(orders)
     .innerJoin(customers, followKey(orders.customer_id, customers))
     .where(matchKey(orders, { organization_id, id: source.order_id }));
   if (!found) return undefined;
-  const { customer, ...rest } = found;
-  return { ...rest, source, subscription: null, grace_days: 0, holders: holdersOf(customer, found.order.seats) };
+  const { customer, seated, ...rest } = found;
+  return {
+    ...rest,
+    source,
+    subscription: null,
+    grace_days: 0,
+    holders: holdersOf(customer, found.order.seats, seated),
+  };
 }
 
 /**

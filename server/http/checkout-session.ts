@@ -2,7 +2,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { z } from "zod";
 import { interval } from "../../shared/api/fields.ts";
 import { ApiError, codeOf } from "../../shared/errors.ts";
-import type { Ctx, Deps } from "../lib/context.ts";
+import type { Ctx, Deps, Log } from "../lib/context.ts";
 import { anonymous } from "../lib/context.ts";
 import { faultsOf } from "../lib/faults.ts";
 import { checkIdentity, type Identify } from "./actor.ts";
@@ -55,6 +55,17 @@ function refusalOf({ error, detail, message }: ApiError): { code: string; messag
   return { code: codeOf(said), message: said };
 }
 
+/** Answers an error as the account side does. */
+export const answerAccountError =
+  (log: Log) => (thrown: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
+    const error = readError(thrown);
+    if (!error) return answerError(log)(thrown, request, reply);
+    return reply
+      .code(error.status === 422 ? 400 : error.status)
+      .headers(error.headers)
+      .send(refusalOf(error));
+  };
+
 /** Makes the checkout of a request, its customer linked to the user by `external_id`. */
 export type CreateForUser = (ctx: Ctx, request: CheckoutRequest, user_id: string | null) => Promise<{ url: string }>;
 
@@ -67,14 +78,7 @@ export function checkoutSession(
   count: CountOpening,
 ): void {
   // Also what is refused before the handler runs, such as a body that is too large.
-  const errorHandler = (thrown: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
-    const error = readError(thrown);
-    if (!error) return answerError(deps.log)(thrown, request, reply);
-    return reply
-      .code(error.status === 422 ? 400 : error.status)
-      .headers(error.headers)
-      .send(refusalOf(error));
-  };
+  const errorHandler = answerAccountError(deps.log);
   app.post("/api/auth/checkout", { errorHandler }, async (request, reply) => {
     const identity = await identify(request);
     checkIdentity(identity);

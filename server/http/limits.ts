@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { cardLinks } from "../../shared/api/card-links.ts";
 import { checkoutClient } from "../../shared/api/checkout-client.ts";
+import { customerPortal } from "../../shared/api/portal.ts";
 import type { Operation } from "../../shared/contract.ts";
 import { ApiError } from "../../shared/errors.ts";
 import { bucketOf } from "../lib/addresses.ts";
@@ -11,7 +12,18 @@ import type { Identify } from "./actor.ts";
 
 const minute_seconds = 60;
 const hour_seconds = 3600;
-const block_seconds = 1800;
+
+/** Six a minute and so many an hour; who asks more often waits for so many minutes. */
+const zone = (hourly: number, minutes: number) => (operation: Pick<Operation, "method" | "path">) => {
+  const block_seconds = minutes * minute_seconds;
+  return {
+    operation,
+    all: [
+      { max: 6, window_seconds: minute_seconds, block_seconds },
+      { max: hourly, window_seconds: hour_seconds, block_seconds },
+    ],
+  };
+};
 
 /**
  * Every limit outside the account side, in one place (API-01, API-02). Each is counted in this process, so that to refuse
@@ -29,13 +41,12 @@ export const limits = {
   /** Cards typed into the test processor's form, each of which is a row. */
   cards: { max: 60, window_seconds: minute_seconds },
   /** Operations that an address may call less often. They count by themselves, whatever token is shown (API-04). */
-  zones: [checkoutClient.confirm, cardLinks.confirm].map((operation: Pick<Operation, "method" | "path">) => ({
-    operation,
-    all: [
-      { max: 6, window_seconds: minute_seconds, block_seconds },
-      { max: 20, window_seconds: hour_seconds, block_seconds },
-    ],
-  })),
+  zones: [
+    ...[checkoutClient.confirm, cardLinks.confirm].map(zone(20, 30)),
+    // Codes that are guessed, and mail that others get (CUP-12).
+    ...[customerPortal.requestCode, customerPortal.authenticate].map(zone(12, 15)),
+    ...[customerPortal.verifyEmailUpdate, customerPortal.checkEmailUpdate].map(zone(12, 15)),
+  ],
 };
 
 const known_max = 50_000;

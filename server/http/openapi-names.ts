@@ -18,9 +18,16 @@ import * as metrics from "../../shared/api/metrics.ts";
 import * as orders from "../../shared/api/orders.ts";
 import * as organizations from "../../shared/api/organizations.ts";
 import * as payments from "../../shared/api/payments.ts";
+import * as portal from "../../shared/api/portal.ts";
+import * as portalGrants from "../../shared/api/portal-grants.ts";
+import * as portalOrders from "../../shared/api/portal-orders.ts";
+import * as portalSeats from "../../shared/api/portal-seats.ts";
+import * as portalSubscriptions from "../../shared/api/portal-subscriptions.ts";
+import * as portalUsage from "../../shared/api/portal-usage.ts";
 import * as prices from "../../shared/api/prices.ts";
 import * as products from "../../shared/api/products.ts";
 import * as refunds from "../../shared/api/refunds.ts";
+import * as seats from "../../shared/api/seats.ts";
 import * as subscriptions from "../../shared/api/subscriptions.ts";
 import * as tax from "../../shared/api/tax.ts";
 import * as webhooks from "../../shared/api/webhooks.ts";
@@ -61,9 +68,16 @@ const modules = [
     orders,
     organizations,
     payments,
+    portal,
+    portalGrants,
+    portalOrders,
+    portalSeats,
+    portalSubscriptions,
+    portalUsage,
     prices,
     products,
     refunds,
+    seats,
     subscriptions,
     tax,
     webhooks,

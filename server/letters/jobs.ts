@@ -1,8 +1,11 @@
 import { sql } from "drizzle-orm";
 import { atTimeOf, type Sweep } from "../lib/sweeps.ts";
 import { orders } from "../orders/tables.ts";
+import { invitations } from "../seats/service.ts";
+import { customerSeats } from "../seats/tables.ts";
 import { letters_due } from "../subscriptions/serialize.ts";
 import { subscriptionLetters, subscriptions } from "../subscriptions/tables.ts";
+import { inviteDue } from "./seats.ts";
 import { confirmDue, remindDue, tellDue } from "./service.ts";
 
 /** Sales whose buyers are to be told that they are paid. One seller's are told of together, as each waits for a moment anyhow. */
@@ -39,6 +42,22 @@ export const subscriptionTelling: Sweep = {
   work: async (deps, rows) => {
     for (const row of rows) await tellDue(atTimeOf(deps, row), row);
   },
+};
+
+/** People who are to be invited to a seat. */
+export const seatInviting: Sweep = {
+  name: invitations,
+  every_ms: 1500,
+  due: {
+    table: customerSeats,
+    id: customerSeats.id,
+    organization_id: customerSeats.organization_id,
+    at: customerSeats.mail_due_at,
+    where: sql`${customerSeats.mail_due_at} is not null`,
+  },
+  parallel: 4,
+  share: 2,
+  work: (deps, [key]) => inviteDue(deps, key),
 };
 
 /** Customers who are to be told of a charge that comes. */

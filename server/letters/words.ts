@@ -67,6 +67,11 @@ const english = {
     `Your card ${card} expires at the end of ${month}. It pays for your subscription to ${product} from ${seller}.`,
   leave_in_time: "Leave another card, so that your subscription goes on.",
   link_until: (day: string) => `The link is good until ${day}, and for you alone.`,
+  seat_subject: (product: string, seller: string) => `You have a seat of ${product} from ${seller}`,
+  seat: (product: string, seller: string) =>
+    `Somebody has given you a seat of ${product}, which they have from ${seller}.`,
+  seat_action: "Take your seat",
+  seat_hours: (hours: number) => `The link is good for ${hours} hours.`,
 };
 type LetterWords = typeof english;
 
@@ -132,6 +137,10 @@ const german: LetterWords = {
     `Ihre Karte ${card} läuft Ende ${month} ab. Mit ihr bezahlen Sie Ihr Abonnement von ${product} bei ${seller}.`,
   leave_in_time: "Hinterlegen Sie eine andere Karte, damit Ihr Abonnement weiterläuft.",
   link_until: (day) => `Der Link gilt bis ${day}, und nur für Sie.`,
+  seat_subject: (product, seller) => `Sie haben einen Platz für ${product} von ${seller}`,
+  seat: (product, seller) => `Jemand hat Ihnen einen Platz für ${product} von ${seller} gegeben.`,
+  seat_action: "Platz annehmen",
+  seat_hours: (hours) => `Der Link gilt ${hours} Stunden.`,
 };
 
 const french: LetterWords = {
@@ -198,6 +207,10 @@ const french: LetterWords = {
     `Votre carte ${card} expire fin ${month}. Elle paie votre abonnement à ${product} chez ${seller}.`,
   leave_in_time: "Laissez une autre carte pour que votre abonnement continue.",
   link_until: (day) => `Le lien est valable jusqu’au ${day}, et pour vous seulement.`,
+  seat_subject: (product, seller) => `Vous avez une place pour ${product} de ${seller}`,
+  seat: (product, seller) => `Quelqu’un vous a donné une place pour ${product} de ${seller}.`,
+  seat_action: "Prendre votre place",
+  seat_hours: (hours) => `Le lien est valable ${hours} heures.`,
 };
 
 const words: Record<Language, LetterWords> = { en: english, de: german, fr: french };

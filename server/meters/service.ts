@@ -52,7 +52,7 @@ export const meterService: Omit<Service<typeof meters, Ctx>, "quantities"> = {
 
 type Use = NonNullable<Awaited<ReturnType<typeof store.findUse>>>;
 /** What a customer has used, as it is answered. */
-const customerMeterOut = ({ use, customer, meter }: Use): CustomerMeter => ({
+export const customerMeterOut = ({ use, customer, meter }: Use): CustomerMeter => ({
   ...use,
   ...balanceOf(use),
   customer: customerOut(customer),

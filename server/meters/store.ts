@@ -303,6 +303,8 @@ type UseFilter = Paging & {
   customer_id?: string[] | undefined;
   external_customer_id?: string[] | undefined;
   meter_id?: string[] | undefined;
+  /** Part of the name of the meter. */
+  meter_name?: string | undefined;
   sorting: readonly string[];
 };
 const balance = sql`(${customerMeters.credited_units} - ${customerMeters.consumed_units})`;
@@ -333,6 +335,7 @@ export async function listUses(db: Database, organizations: readonly string[], f
     among(customerMeters.customer_id, filter.customer_id),
     among(customers.external_id, filter.external_customer_id),
     among(customerMeters.meter_id, filter.meter_id),
+    filter.meter_name === undefined ? undefined : ilike(meters.name, contains(filter.meter_name)),
     shownUse,
   );
   const items = await usesFrom(db)

@@ -914,7 +914,7 @@ CREATE TABLE "payment_setups" (
 	"created_at" timestamp with time zone NOT NULL,
 	"modified_at" timestamp with time zone,
 	"status" text DEFAULT 'pending' NOT NULL,
-	"order_id" uuid NOT NULL,
+	"order_id" uuid,
 	"terms" text NOT NULL,
 	"customer_id" uuid NOT NULL,
 	"customer_email" text NOT NULL,
@@ -927,6 +927,7 @@ CREATE TABLE "payment_setups" (
 	"fingerprint" text,
 	"payment_method_id" uuid,
 	"reconcile_due_at" timestamp with time zone,
+	"sets_default" boolean DEFAULT false NOT NULL,
 	"confirmation_token_id" text NOT NULL,
 	CONSTRAINT "payment_setups_pkey" PRIMARY KEY("organization_id","id")
 );
@@ -968,6 +969,20 @@ CREATE TABLE "processor_events" (
 	"processor_id" text NOT NULL,
 	"organization_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "portal_codes" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"purpose" text NOT NULL,
+	"email" text NOT NULL,
+	"customer_id" uuid,
+	"code_hash" text,
+	"due_at" timestamp with time zone,
+	"expires_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "portal_codes_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "test_disputes" (
@@ -1183,6 +1198,27 @@ CREATE TABLE "snapshots" (
 	"columns" jsonb NOT NULL,
 	"settings" jsonb NOT NULL,
 	CONSTRAINT "snapshots_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "customer_seats" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"subscription_id" uuid,
+	"order_id" uuid,
+	"status" text NOT NULL,
+	"customer_id" uuid,
+	"email" text,
+	"token_hash" text,
+	"token" text,
+	"invitation_token_expires_at" timestamp with time zone,
+	"claimed_at" timestamp with time zone,
+	"revoked_at" timestamp with time zone,
+	"seat_metadata" jsonb,
+	"mail_due_at" timestamp with time zone,
+	CONSTRAINT "customer_seats_pkey" PRIMARY KEY("organization_id","id"),
+	CONSTRAINT "customer_seats_of_one" CHECK (num_nonnulls("customer_seats"."subscription_id", "customer_seats"."order_id") <= 1)
 );
 --> statement-breakpoint
 CREATE TABLE "subscription_entries" (
@@ -1459,6 +1495,8 @@ ALTER TABLE "payments" ADD CONSTRAINT "payments_organization_id_organization_id_
 ALTER TABLE "payments" ADD CONSTRAINT "payments_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "payments" ADD CONSTRAINT "payments_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "payments" ADD CONSTRAINT "payments_payment_method_id_fkey" FOREIGN KEY ("organization_id","payment_method_id") REFERENCES "public"."payment_methods"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "portal_codes" ADD CONSTRAINT "portal_codes_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "portal_codes" ADD CONSTRAINT "portal_codes_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "product_benefits" ADD CONSTRAINT "product_benefits_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "product_benefits" ADD CONSTRAINT "product_benefits_benefit_id_fkey" FOREIGN KEY ("organization_id","benefit_id") REFERENCES "public"."benefits"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "product_custom_fields" ADD CONSTRAINT "product_custom_fields_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1476,6 +1514,10 @@ ALTER TABLE "refunds" ADD CONSTRAINT "refunds_customer_id_fkey" FOREIGN KEY ("or
 ALTER TABLE "refunds" ADD CONSTRAINT "refunds_payment_id_fkey" FOREIGN KEY ("organization_id","payment_id") REFERENCES "public"."payments"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "snapshot_rows" ADD CONSTRAINT "snapshot_rows_snapshot_id_fkey" FOREIGN KEY ("organization_id","snapshot_id") REFERENCES "public"."snapshots"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "snapshots" ADD CONSTRAINT "snapshots_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_seats" ADD CONSTRAINT "customer_seats_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_seats" ADD CONSTRAINT "customer_seats_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_seats" ADD CONSTRAINT "customer_seats_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_seats" ADD CONSTRAINT "customer_seats_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "subscription_entries" ADD CONSTRAINT "subscription_entries_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "subscription_entries" ADD CONSTRAINT "subscription_entries_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "subscription_letters" ADD CONSTRAINT "subscription_letters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1641,6 +1683,7 @@ CREATE UNIQUE INDEX "payment_methods_of_card" ON "payment_methods" USING btree (
 CREATE INDEX "payment_methods_by_customer" ON "payment_methods" USING btree ("organization_id","customer_id","created_at");--> statement-breakpoint
 CREATE UNIQUE INDEX "payment_setups_under_way" ON "payment_setups" USING btree ("organization_id","order_id") WHERE "payment_setups"."status" = 'pending';--> statement-breakpoint
 CREATE INDEX "payment_setups_by_order" ON "payment_setups" USING btree ("organization_id","order_id");--> statement-breakpoint
+CREATE INDEX "payment_setups_by_customer" ON "payment_setups" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "payment_setups_by_fingerprint" ON "payment_setups" USING btree ("organization_id","fingerprint") WHERE "payment_setups"."fingerprint" is not null;--> statement-breakpoint
 CREATE INDEX "payment_setups_due" ON "payment_setups" USING btree ("organization_id","reconcile_due_at") WHERE "payment_setups"."reconcile_due_at" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "payments_under_way" ON "payments" USING btree ("organization_id","order_id") WHERE "payments"."status" = 'pending';--> statement-breakpoint
@@ -1651,6 +1694,10 @@ CREATE INDEX "payments_by_customer" ON "payments" USING btree ("organization_id"
 CREATE INDEX "payments_by_method" ON "payments" USING btree ("organization_id","payment_method_id") WHERE "payments"."payment_method_id" is not null;--> statement-breakpoint
 CREATE INDEX "payments_by_fingerprint" ON "payments" USING btree ("organization_id","fingerprint") WHERE "payments"."fingerprint" is not null;--> statement-breakpoint
 CREATE INDEX "payments_due" ON "payments" USING btree ("organization_id","reconcile_due_at") WHERE "payments"."reconcile_due_at" is not null;--> statement-breakpoint
+CREATE INDEX "portal_codes_due" ON "portal_codes" USING btree ("organization_id","due_at") WHERE "portal_codes"."due_at" is not null;--> statement-breakpoint
+CREATE INDEX "portal_codes_by_hash" ON "portal_codes" USING btree ("code_hash");--> statement-breakpoint
+CREATE INDEX "portal_codes_by_customer" ON "portal_codes" USING btree ("organization_id","customer_id");--> statement-breakpoint
+CREATE INDEX "portal_codes_by_end" ON "portal_codes" USING btree ("expires_at");--> statement-breakpoint
 CREATE INDEX "test_disputes_by_intent" ON "test_disputes" USING btree ("intent_id");--> statement-breakpoint
 CREATE INDEX "test_events_due" ON "test_events" USING btree ("organization_id","due_at");--> statement-breakpoint
 CREATE INDEX "test_refunds_by_intent" ON "test_refunds" USING btree ("intent_id");--> statement-breakpoint
@@ -1674,6 +1721,13 @@ CREATE INDEX "refunds_by_customer" ON "refunds" USING btree ("organization_id","
 CREATE INDEX "refunds_due" ON "refunds" USING btree ("organization_id","due_at") WHERE "refunds"."due_at" is not null;--> statement-breakpoint
 CREATE INDEX "snapshot_files_path" ON "snapshot_files" USING btree ("organization_id","path");--> statement-breakpoint
 CREATE UNIQUE INDEX "snapshots_name" ON "snapshots" USING btree ("organization_id","name");--> statement-breakpoint
+CREATE UNIQUE INDEX "customer_seats_once_of_subscription" ON "customer_seats" USING btree ("organization_id","subscription_id","customer_id") WHERE "customer_seats"."status" <> 'revoked' and "customer_seats"."subscription_id" is not null;--> statement-breakpoint
+CREATE UNIQUE INDEX "customer_seats_once_of_order" ON "customer_seats" USING btree ("organization_id","order_id","customer_id") WHERE "customer_seats"."status" <> 'revoked' and "customer_seats"."order_id" is not null;--> statement-breakpoint
+CREATE INDEX "customer_seats_by_customer" ON "customer_seats" USING btree ("organization_id","customer_id");--> statement-breakpoint
+CREATE INDEX "customer_seats_by_subscription" ON "customer_seats" USING btree ("organization_id","subscription_id");--> statement-breakpoint
+CREATE INDEX "customer_seats_by_order" ON "customer_seats" USING btree ("organization_id","order_id");--> statement-breakpoint
+CREATE INDEX "customer_seats_by_token" ON "customer_seats" USING btree ("token_hash") WHERE "customer_seats"."token_hash" is not null;--> statement-breakpoint
+CREATE INDEX "customer_seats_due" ON "customer_seats" USING btree ("organization_id","mail_due_at") WHERE "customer_seats"."mail_due_at" is not null;--> statement-breakpoint
 CREATE INDEX "subscription_entries_open" ON "subscription_entries" USING btree ("organization_id","subscription_id") WHERE "subscription_entries"."order_id" is null;--> statement-breakpoint
 CREATE INDEX "subscription_entries_by_order" ON "subscription_entries" USING btree ("organization_id","order_id");--> statement-breakpoint
 CREATE INDEX "subscription_letters_due" ON "subscription_letters" USING btree ("organization_id","due_at");--> statement-breakpoint

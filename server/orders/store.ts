@@ -1,11 +1,11 @@
-import { and, asc, count, eq, gte, inArray, isNotNull, isNull, lte, sql } from "drizzle-orm";
+import { and, asc, count, eq, gte, ilike, inArray, isNotNull, isNull, lte, sql } from "drizzle-orm";
 import { ApiError } from "../../shared/errors.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { gathered } from "../lib/gather.ts";
 import { stateOf } from "../lib/loggable.ts";
-import { among, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
+import { among, contains, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey, rowsFromJson, updateRows } from "../lib/rows.ts";
 import { products } from "../products/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
@@ -25,6 +25,8 @@ export type OrderFilter = {
   created_after?: Date | undefined;
   created_before?: Date | undefined;
   metadata?: Record<string, string[] | undefined> | undefined;
+  /** Part of the name of the product. */
+  query?: string | undefined;
 };
 type Filter = Paging & OrderFilter & { sorting: readonly string[] };
 
@@ -94,6 +96,7 @@ function isMeant(organizations: readonly string[], filter: OrderFilter) {
     filter.created_after && gte(orders.created_at, filter.created_after),
     filter.created_before && lte(orders.created_at, filter.created_before),
     metadataMatches(orders.metadata, filter.metadata),
+    filter.query === undefined ? undefined : ilike(products.name, contains(filter.query)),
   );
 }
 

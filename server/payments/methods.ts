@@ -2,11 +2,11 @@ import { and, eq, isNull, not } from "drizzle-orm";
 import type { Ctx, Database, Deps, Tx } from "../lib/context.ts";
 import { gathered } from "../lib/gather.ts";
 import { newId } from "../lib/ids.ts";
-import { isAmong, type RowKey, sellerOf } from "../lib/rows.ts";
+import { isAmong, matchKey, type RowKey, sellerOf } from "../lib/rows.ts";
 import type { CardOwner, Method } from "../processors/processor.ts";
 import { hashFingerprint, type PaymentMethodRow, type PaymentRow, type SetupRow } from "./rules.ts";
 import * as store from "./store.ts";
-import { paymentMethods, payments } from "./tables.ts";
+import { paymentMethods, paymentSetups, payments } from "./tables.ts";
 
 /** Write down a card that the processor keeps. One that its owner left before is the same one, charged by its newer name. */
 export async function keepMethod(
@@ -113,4 +113,54 @@ export async function findChargeable(
   if (ids.length === 0) return undefined;
   const found = await gatherMethods(db, { organization_id, ids });
   return found.find((method) => method.customer_id === customer_id && method.account === account);
+}
+
+/** A set-up that is for no order, kept until the transaction ends. */
+export async function lockFreeSetup(tx: Tx, key: RowKey): Promise<SetupRow | undefined> {
+  const [row] = await tx
+    .select()
+    .from(paymentSetups)
+    .where(and(matchKey(paymentSetups, key), isNull(paymentSetups.order_id)))
+    .for("no key update");
+  return row;
+}
+
+/** What a customer began of their own accord, by the processor's name of it. */
+export async function findFreeSetup(
+  db: Database,
+  { organization_id, customer_id }: { organization_id: string; customer_id: string },
+  processor_id: string,
+): Promise<SetupRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(paymentSetups)
+    .where(
+      and(
+        eq(paymentSetups.organization_id, organization_id),
+        eq(paymentSetups.customer_id, customer_id),
+        eq(paymentSetups.processor_id, processor_id),
+        isNull(paymentSetups.order_id),
+      ),
+    );
+  return row;
+}
+
+/** A set-up by its id. */
+export async function findSetup(db: Database, key: RowKey): Promise<SetupRow | undefined> {
+  const [row] = await db.select().from(paymentSetups).where(matchKey(paymentSetups, key));
+  return row;
+}
+
+/** A card that its customer has not taken away. */
+export async function findMethod(db: Database, key: RowKey): Promise<PaymentMethodRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(paymentMethods)
+    .where(and(matchKey(paymentMethods, key), isNull(paymentMethods.deleted_at)));
+  return row;
+}
+
+/** Take one card away: it is not charged any more. The row stays, because payments name it. */
+export async function forgetMethod(tx: Tx, key: RowKey, deleted_at: Date): Promise<void> {
+  await tx.update(paymentMethods).set({ deleted_at, modified_at: deleted_at }).where(matchKey(paymentMethods, key));
 }

@@ -50,15 +50,18 @@ export type Payer = { email: string } & (
 );
 
 /** What every attempt is written down with, before the processor is asked, so that a crash leaves a trace. */
-export function planStart({ clock, processor }: Pick<Deps, "clock" | "processor">, order: OrderRow) {
+export function planStart(deps: Pick<Deps, "clock" | "processor">, order: OrderRow) {
+  const { id: order_id, terms, customer_id } = order;
+  return { ...planAttempt(deps, order.organization_id), order_id, terms, customer_id };
+}
+
+/** The same without an order. */
+export function planAttempt({ clock, processor }: Pick<Deps, "clock" | "processor">, organization_id: string) {
   const now = clock.now();
   return {
     id: newId(now),
-    organization_id: order.organization_id,
+    organization_id,
     created_at: now,
-    order_id: order.id,
-    terms: order.terms,
-    customer_id: order.customer_id,
     account: processor.account,
     requested_at: serverClock(clock).now(),
     reconcile_due_at: new Date(now.getTime() + reconcile_after_ms),

@@ -1,3 +1,5 @@
+import type { CustomerRow } from "../customers/rules.ts";
+import { adoptMethod, chooseMethod } from "../customers/service.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { signal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
@@ -5,7 +7,7 @@ import { seal, unseal } from "../lib/secrets.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { computeTotals, type OrderRow } from "../orders/rules.ts";
 import type { Decline, SetupOutcome } from "../processors/processor.ts";
-import { findOwner, keepMethod } from "./methods.ts";
+import { findOwner, keepMethod, lockFreeSetup } from "./methods.ts";
 import { assertSameSetup, isFinal, isOverdue, isWanted, planSetup, type SetupRow } from "./rules.ts";
 import {
   assertAccount,
@@ -14,6 +16,7 @@ import {
   never_reached,
   paymentFailed,
   paymentWaiting,
+  planAttempt,
   planStart,
   type Settled,
 } from "./settlement.ts";
@@ -33,6 +36,24 @@ export function startSetup(
   if (due_amount > 0) throw new Error(`The order ${order.id} waits for ${due_amount}; to keep a card does not pay it.`);
   const sealed = seal(deps.config.secret, confirmation_token_id);
   return store.insertSetup(tx, { ...planStart(deps, order), confirmation_token_id: sealed, customer_email: email });
+}
+
+/** Write down that a customer leaves a card of their own accord. */
+export function startFreeSetup(
+  tx: Tx,
+  deps: Pick<Deps, "clock" | "config" | "processor">,
+  { organization_id, id: customer_id, email }: Pick<CustomerRow, "organization_id" | "id" | "email">,
+  { confirmation_token_id, sets_default }: { confirmation_token_id: string; sets_default: boolean },
+): Promise<SetupRow> {
+  return store.insertSetup(tx, {
+    ...planAttempt(deps, organization_id),
+    order_id: null,
+    terms: "",
+    customer_id,
+    customer_email: email ?? "",
+    sets_default,
+    confirmation_token_id: seal(deps.config.secret, confirmation_token_id),
+  });
 }
 
 /** Have the processor keep the card of a written set-up, and write down the outcome. Not to be called in a transaction. */
@@ -57,6 +78,8 @@ export const executeSetup = (deps: Deps | Ctx, setup: SetupRow): Promise<Settled
  */
 export function settleSetup(deps: Deps | Ctx, key: RowKey, outcome: SetupOutcome): Promise<Settled> {
   return transact(deps, async (tx) => {
+    const free = await lockFreeSetup(tx, key);
+    if (free) return settleFree(tx, deps, free, outcome);
     const found = await store.lockSetup(tx, key);
     if (!found) throw new Error(`There is no set-up ${key.id}.`);
     const { setup, ...aggregate } = found;
@@ -79,6 +102,21 @@ export function settleSetup(deps: Deps | Ctx, key: RowKey, outcome: SetupOutcome
   });
 }
 
+/** The same where no order waits: the card is kept, and told of with its customer where it is charged from now on. */
+async function settleFree(tx: Tx, deps: Deps | Ctx, setup: SetupRow, outcome: SetupOutcome): Promise<Settled> {
+  assertSameSetup(setup, outcome);
+  const patch = planSetup(setup, outcome, deps.clock.now());
+  if (!patch) return { status: setup.status, intent: outcome, message: setup.decline_message };
+  if (patch.status === "succeeded" && !outcome.method) throw new Error(`The set-up ${setup.id} kept no card.`);
+  const kept =
+    patch.status === "succeeded" && outcome.method ? await keepMethod(tx, deps, setup, outcome.method) : null;
+  const moved = await store.updateSetup(tx, setup, { ...patch, ...(kept ? { payment_method_id: kept.id } : {}) });
+  const customer = { organization_id: setup.organization_id, id: setup.customer_id };
+  if (kept && setup.sets_default) await chooseMethod(tx, deps, customer, kept.id);
+  else if (kept) await adoptMethod(tx, deps, customer, kept.id);
+  return { status: moved.status, intent: outcome, message: moved.decline_message };
+}
+
 /** An outcome of our own making, for a set-up that the processor refused or never received. */
 const failedSetup = (setup: SetupRow, decline: Decline): SetupOutcome => ({
   organization_id: setup.organization_id,
@@ -92,16 +130,22 @@ const failedSetup = (setup: SetupRow, decline: Decline): SetupOutcome => ({
 
 /** Ask the processor what became of a set-up, and finish or undo it. */
 export async function reconcileSetup(deps: Deps, setup: SetupRow): Promise<void> {
-  assertAccount(deps, setup);
-  await settleSetup(deps, setup, await fetchOutcome(deps, setup));
+  await followSetup(deps, setup);
 }
 
-async function fetchOutcome({ processor, clock, db }: Deps, setup: SetupRow): Promise<SetupOutcome> {
+/** The same; answers how it stands. */
+export async function followSetup(deps: Deps | Ctx, setup: SetupRow): Promise<Settled> {
+  assertAccount(deps, setup);
+  return settleSetup(deps, setup, await fetchOutcome(deps, setup));
+}
+
+async function fetchOutcome({ processor, clock, db }: Deps | Ctx, setup: SetupRow): Promise<SetupOutcome> {
   const known = { setup_id: setup.id, processor_id: setup.processor_id, created_at: setup.requested_at };
   const found = await processor.retrieveSetup(known);
   if (!found) return failedSetup(setup, never_reached);
   if (isFinal(found.status)) return found;
-  const order = isOverdue(setup, found.status, clock.now()) ? undefined : await store.findOrderOf(db, setup);
-  if (order && isWanted(setup, order)) return found;
+  const isLate = isOverdue(setup, found.status, clock.now());
+  const order = isLate ? undefined : await store.findOrderOf(db, setup);
+  if (!isLate && (setup.order_id === null || (order && isWanted(setup, order)))) return found;
   return (await processor.cancelSetup(known)) ?? failedSetup(setup, never_reached);
 }

@@ -103,11 +103,12 @@ export const lockPayment = gathered(async (tx: Tx, keys: RowKey[]) => {
   return keys.map(({ id }) => found.find(({ payment }) => payment.id === id));
 });
 
-/** The order that an attempt is for. */
+/** The order that an attempt is for; of a card that is left for none there is none. */
 export async function findOrderOf(
   db: Database,
   { organization_id, order_id }: PaymentRow | SetupRow,
 ): Promise<OrderRow | undefined> {
+  if (order_id === null) return undefined;
   const [row] = await db
     .select()
     .from(orders)
@@ -368,6 +369,9 @@ export async function findOrdersOfCard(db: Database, organization_id: string, fi
   const used = (table: typeof payments | typeof paymentSetups) =>
     and(eq(table.organization_id, organization_id), eq(table.fingerprint, fingerprint), eq(table.status, "succeeded"));
   const paid = db.select({ id: payments.order_id }).from(payments).where(used(payments));
-  const started = db.select({ id: paymentSetups.order_id }).from(paymentSetups).where(used(paymentSetups));
+  const started = db
+    .select({ id: sql<string>`${paymentSetups.order_id}` })
+    .from(paymentSetups)
+    .where(and(used(paymentSetups), isNotNull(paymentSetups.order_id)));
   return (await union(paid, started)).map(({ id }) => id);
 }

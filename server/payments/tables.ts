@@ -125,7 +125,15 @@ export const payments = pgTable(
  */
 export const paymentSetups = pgTable(
   "payment_setups",
-  { ...attempt(), /** Sealed. */ confirmation_token_id: text().notNull() },
+  {
+    ...attempt(),
+    /** Null where its customer leaves a card for no order, of their own accord. */
+    order_id: uuid(),
+    /** Whether it is charged from then on where no other card is chosen. */
+    sets_default: boolean().notNull().default(false),
+    /** Sealed. */
+    confirmation_token_id: text().notNull(),
+  },
   (table) => [
     ownedKey(table.id),
     references(table.order_id, orders),
@@ -135,6 +143,7 @@ export const paymentSetups = pgTable(
       .on(table.organization_id, table.order_id)
       .where(sql`${table.status} = 'pending'`),
     index("payment_setups_by_order").on(table.organization_id, table.order_id),
+    index("payment_setups_by_customer").on(table.organization_id, table.customer_id),
     index("payment_setups_by_fingerprint")
       .on(table.organization_id, table.fingerprint)
       .where(sql`${table.fingerprint} is not null`),

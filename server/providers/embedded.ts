@@ -3,7 +3,7 @@ import { catalogService } from "../catalog/service.ts";
 import { checkoutLinkService } from "../checkout-links/service.ts";
 import { checkoutClientService, checkoutService } from "../checkouts/service.ts";
 import { customFieldService } from "../custom-fields/service.ts";
-import { customerPortalService, customerSessionService } from "../customer-sessions/service.ts";
+import { customerSessionService } from "../customer-sessions/service.ts";
 import { customerService } from "../customers/service.ts";
 import { discountService } from "../discounts/service.ts";
 import { disputeService } from "../disputes/service.ts";
@@ -16,9 +16,16 @@ import { metricService } from "../metrics/service.ts";
 import { orderService } from "../orders/service.ts";
 import { organizationService } from "../organizations/service.ts";
 import { customerCardService, paymentService } from "../payments/service.ts";
+import { portalCardService } from "../portal/cards.ts";
+import { portalGrantService } from "../portal/grants.ts";
+import { portalOrderService } from "../portal/orders.ts";
+import { portalSeatService } from "../portal/seats.ts";
+import { customerPortalService, portalMeterService } from "../portal/service.ts";
+import { portalSubscriptionService } from "../portal/subscriptions.ts";
 import { productService } from "../products/service.ts";
 import { refundService } from "../refunds/service.ts";
 import { sandboxService } from "../sandbox/service.ts";
+import { seatClaimService, seatService } from "../seats/service.ts";
 import { cardLinkService } from "../subscriptions/card-link.ts";
 import { subscriptionService } from "../subscriptions/service.ts";
 import { taxService } from "../tax/service.ts";
@@ -43,11 +50,19 @@ export const embedded: Provider = {
   customers: { ...customerService, ...customerCardService },
   customerSessions: customerSessionService,
   customerPortal: customerPortalService,
+  portalCards: portalCardService,
+  portalOrders: portalOrderService,
+  portalSubscriptions: portalSubscriptionService,
+  portalMeters: portalMeterService,
+  portalSeats: portalSeatService,
+  portalGrants: portalGrantService,
   checkouts: checkoutService,
   checkoutClient: checkoutClientService,
   orders: orderService,
   subscriptions: subscriptionService,
   cardLinks: cardLinkService,
+  customerSeats: seatService,
+  seatClaims: seatClaimService,
   invoices: invoiceService,
   payments: paymentService,
   refunds: refundService,

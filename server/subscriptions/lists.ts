@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, gte, inArray, isNotNull, isNull, lte, ne, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, gte, ilike, inArray, isNotNull, isNull, lte, ne, type SQL, sql } from "drizzle-orm";
 import type { z } from "zod";
 import type { subscriptions as operations, SubscriptionColumn } from "../../shared/api/subscriptions.ts";
 import { zonedText } from "../../shared/calendar.ts";
@@ -6,7 +6,7 @@ import { decimalMoney } from "../../shared/money.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database } from "../lib/context.ts";
-import { among, metadataMatches, offsetOf, ofOrganizations, orderBy } from "../lib/page.ts";
+import { among, contains, metadataMatches, offsetOf, ofOrganizations, orderBy } from "../lib/page.ts";
 import type { RowKey } from "../lib/rows.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import { orders } from "../orders/tables.ts";
@@ -15,8 +15,14 @@ import { active, revoked, type SubscriptionRow } from "./rules.ts";
 import { loadAll, ofCustomer, ofProduct, select } from "./store.ts";
 import { subscriptions } from "./tables.ts";
 
-type Filter = z.output<typeof operations.list.query>;
-type Meant = Omit<z.output<typeof operations.export.query>, "timezone" | "columns">;
+type Asked = z.output<typeof operations.list.query>;
+type Filter = Pick<Asked, "page" | "limit"> &
+  Partial<Omit<Asked, "sorting">> & {
+    sorting: readonly string[];
+    /** Part of the name of the product. */
+    product_name?: string | undefined;
+  };
+type Meant = Partial<Omit<z.output<typeof operations.export.query>, "timezone" | "columns">>;
 
 const sortable = {
   started_at: subscriptions.started_at,
@@ -55,13 +61,19 @@ export async function listSubscriptions(db: Database, organizations: readonly st
     filter.canceled_at_before && lte(subscriptions.canceled_at, filter.canceled_at_before),
     filter.active === undefined ? undefined : inArray(subscriptions.status, [...(filter.active ? active : revoked)]),
     metadataMatches(subscriptions.metadata, filter.metadata),
+    filter.product_name === undefined ? undefined : ilike(products.name, contains(filter.product_name)),
   );
   const found = await select(db)
     .where(where)
     .orderBy(...orderBy(filter.sorting, sortable, subscriptions.id))
     .limit(filter.limit)
     .offset(offsetOf(filter));
-  const [row] = await db.select({ total: count() }).from(subscriptions).innerJoin(customers, ofCustomer).where(where);
+  const [row] = await db
+    .select({ total: count() })
+    .from(subscriptions)
+    .innerJoin(customers, ofCustomer)
+    .innerJoin(products, ofProduct)
+    .where(where);
   return { items: await loadAll(db, found), total: row?.total ?? 0 };
 }
 

@@ -14,6 +14,7 @@ import type { TaxedSeller } from "../tax/rules.ts";
 import { loadGround } from "./billing.ts";
 import type { Ground } from "./plan.ts";
 import type { SubscriptionAggregate } from "./rules.ts";
+import { countSeated } from "./store.ts";
 import { billFor, openBillTaxation } from "./tax.ts";
 import { type Decision, planUpdate } from "./update.ts";
 
@@ -56,6 +57,7 @@ export async function evaluate(
     product: product_id ? await findProduct(db, organization_id, product_id) : undefined,
     discount: discount_id ? await findDiscount(db, organization_id, discount_id) : undefined,
     proration: prorationOf(seller.seller),
+    seated: "seats" in body ? await countSeated(db, aggregate.row) : 0,
   };
   const decision = planUpdate(ground, body, named, at);
   const { bill } = decision.plan;

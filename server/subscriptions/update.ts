@@ -32,6 +32,8 @@ export type Named = {
   product: PricedProduct | undefined;
   discount: LimitedDiscount | undefined;
   proration: Behavior;
+  /** How many of its seats are given. */
+  seated: number;
 };
 
 /** How an update is decided: the plan, and what besides it follows. */
@@ -99,7 +101,12 @@ function planProduct(ground: Ground, id: string, { product }: Named, behavior: B
   return planChange(ground, to, behavior, now);
 }
 
-function planSeats(ground: Ground, seats: number, behavior: Behavior, now: Date): Plan {
+function planSeats(
+  ground: Ground,
+  seats: number,
+  { behavior, seated }: { behavior: Behavior; seated: number },
+  now: Date,
+): Plan {
   const { row, prices, product } = ground.aggregate;
   checkGoesOn(row);
   const tiers = prices.find(({ amount_type }) => amount_type === "seat_based")?.seat_tiers;
@@ -108,6 +115,7 @@ function planSeats(ground: Ground, seats: number, behavior: Behavior, now: Date)
     throw new ApiError("BadRequest", `At least ${tiers.minimum_seats} seats must be bought.`);
   if (tiers.maximum_seats !== null && seats > tiers.maximum_seats)
     throw new ApiError("BadRequest", `At most ${tiers.maximum_seats} seats can be bought.`);
+  if (seats < seated) throw new ApiError("SeatsAlreadyAssigned", `${seated} seats are given. Take some back first.`);
   if (seats > seats_most) throw new ApiError("BadRequest", `At most ${seats_most} seats can be bought.`);
   const had = row.pending_update;
   // Seats that were to change with the next period stay as they are after all; another product still comes.
@@ -260,7 +268,10 @@ function chain(ground: Ground, steps: readonly ((ground: Ground) => Plan)[]): Pl
 /** What an update makes of a subscription at a time, or the refusal; nothing is written (SUB-27). */
 export function planUpdate(ground: Ground, body: Update, named: Named, now: Date): Decision {
   const alone = (plan: Plan): Decision => ({ plan, redeems: null });
-  if ("seats" in body) return alone(planSeats(ground, body.seats, body.proration_behavior ?? named.proration, now));
+  if ("seats" in body) {
+    const { proration_behavior: behavior = named.proration } = body;
+    return alone(planSeats(ground, body.seats, { behavior, seated: named.seated }, now));
+  }
   if ("current_billing_period_end" in body) return alone(planPeriodEnd(ground, body.current_billing_period_end, now));
   if ("cancel_at_period_end" in body) return alone(planCancel(ground, body.cancel_at_period_end, body, now));
   if ("revoke" in body) return alone(planRevoke(ground, body, now));

@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { Address } from "../addresses.ts";
 import { instant, type Resource } from "../contract.ts";
 import { Customer } from "./customers.ts";
-import { stored, TaxId, webUrl } from "./fields.ts";
+import { stored, webUrl } from "./fields.ts";
 
 /** What opens the customer portal for one customer, for an hour. The token is shown here alone. */
 export const CustomerSession = z.object({
@@ -42,46 +41,5 @@ export const customerSessions = {
     body: CustomerSessionCreate,
     response: CustomerSession,
     status: 201,
-  },
-} as const satisfies Resource;
-
-/** A customer as they see themselves. */
-export const CustomerPortalCustomer = z.object({
-  ...stored,
-  type: z.enum(["individual", "team"]),
-  /** Null for a team alone. */
-  email: z.string().nullable(),
-  email_verified: z.boolean(),
-  name: z.string().nullable(),
-  billing_name: z.string().nullable(),
-  billing_address: Address.nullable(),
-  tax_id: TaxId.nullable(),
-  locale: z.string().nullable(),
-  default_payment_method_id: z.uuid().nullable(),
-  /** Accounts elsewhere that benefits go to, by platform. */
-  oauth_accounts: z.record(z.string(), z.object({ account_id: z.string(), account_username: z.string().nullable() })),
-});
-export type CustomerPortalCustomer = z.output<typeof CustomerPortalCustomer>;
-
-/** The session that is asked with, as it may be shown again. */
-export const CustomerCustomerSession = z.object({ ...stored, expires_at: instant, return_url: z.string().nullable() });
-
-/** What a customer session opens: its own customer's, and nobody else's (CUP-05). */
-export const customerPortal = {
-  introspect: {
-    method: "GET",
-    id: "customer_portal:customer-session:introspect",
-    path: "/v1/customer-portal/customer-session/introspect",
-    summary: "Get the customer session that is used",
-    scopes: ["customer_portal:read"],
-    response: CustomerCustomerSession,
-  },
-  getMe: {
-    method: "GET",
-    id: "customer_portal:customers:get",
-    path: "/v1/customer-portal/customers/me",
-    summary: "Get the customer of a session",
-    scopes: ["customer_portal:read"],
-    response: CustomerPortalCustomer,
   },
 } as const satisfies Resource;

@@ -8,7 +8,7 @@ import { checkoutLinks } from "./checkout-links.ts";
 import { checkouts } from "./checkouts.ts";
 import { customFields } from "./custom-fields.ts";
 import { customerMeters } from "./customer-meters.ts";
-import { customerPortal, customerSessions } from "./customer-sessions.ts";
+import { customerSessions } from "./customer-sessions.ts";
 import { customers } from "./customers.ts";
 import { discounts } from "./discounts.ts";
 import { disputes } from "./disputes.ts";
@@ -20,9 +20,16 @@ import { metrics } from "./metrics.ts";
 import { orders } from "./orders.ts";
 import { organizations } from "./organizations.ts";
 import { payments } from "./payments.ts";
+import { customerPortal, portalCards } from "./portal.ts";
+import { portalGrants } from "./portal-grants.ts";
+import { portalOrders } from "./portal-orders.ts";
+import { portalSeats } from "./portal-seats.ts";
+import { portalSubscriptions } from "./portal-subscriptions.ts";
+import { portalMeters } from "./portal-usage.ts";
 import { products } from "./products.ts";
 import { refunds } from "./refunds.ts";
 import { sandbox } from "./sandbox.ts";
+import { customerSeats, seatClaims } from "./seats.ts";
 import { subscriptions } from "./subscriptions.ts";
 import { tax } from "./tax.ts";
 import { webhooks } from "./webhooks.ts";
@@ -43,16 +50,24 @@ export const api = {
   checkoutLinks,
   customers,
   customerSessions,
-  customerPortal,
   checkouts,
   checkoutClient,
   orders,
   subscriptions,
   cardLinks,
+  customerSeats,
+  seatClaims,
   invoices,
   payments,
   refunds,
   disputes,
+  customerPortal,
+  portalCards,
+  portalOrders,
+  portalSubscriptions,
+  portalMeters,
+  portalSeats,
+  portalGrants,
   webhooks,
   metrics,
   catalog,

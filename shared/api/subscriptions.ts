@@ -224,6 +224,7 @@ const refusals = [
   "ResourceNotFound",
   "BadRequest",
   "NotASeatBasedSubscription",
+  "SeatsAlreadyAssigned",
   "AlreadyCanceledSubscription",
   "InactiveSubscription",
   "ResourceUnavailable",

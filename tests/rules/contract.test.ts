@@ -10,7 +10,7 @@ import { CheckoutPublic, CheckoutPublicConfirmed } from "../../shared/api/checko
 import { CheckoutLink } from "../../shared/api/checkout-links.ts";
 import { Checkout } from "../../shared/api/checkouts.ts";
 import { AttachedCustomField, CustomField } from "../../shared/api/custom-fields.ts";
-import { CustomerPortalCustomer, CustomerSession } from "../../shared/api/customer-sessions.ts";
+import { CustomerSession } from "../../shared/api/customer-sessions.ts";
 import { Customer, CustomerState } from "../../shared/api/customers.ts";
 import { CheckoutDiscount, Discount } from "../../shared/api/discounts.ts";
 import type { Dispute } from "../../shared/api/disputes.ts";
@@ -20,6 +20,7 @@ import { Meter } from "../../shared/api/meters.ts";
 import { Order, OrderItem } from "../../shared/api/orders.ts";
 import { CheckoutOrganization, Organization } from "../../shared/api/organizations.ts";
 import { Payment } from "../../shared/api/payments.ts";
+import { CustomerPortalCustomer } from "../../shared/api/portal.ts";
 import { ProductPrice } from "../../shared/api/prices.ts";
 import { CheckoutProduct, OrderProduct, Product } from "../../shared/api/products.ts";
 import { Refund } from "../../shared/api/refunds.ts";

@@ -1,11 +1,13 @@
 /** Every operation of the contract, and a floe to call them on: what tests need that hold for all of them. */
+import type { z } from "zod";
 import { events } from "../../server/lib/tables.ts";
 import { type Api, api } from "../../shared/api/index.ts";
 import { urlOf } from "../../shared/client.ts";
 import type { Operation } from "../../shared/contract.ts";
 import { isScope } from "../../shared/scopes.ts";
-import { type Floe, start } from "./floe.ts";
+import { type Floe, type Seller, start } from "./floe.ts";
 import { newId } from "./ids.ts";
+import { tokenOf } from "./portal-rows.ts";
 import { bodyOf, queryOf, type Row, rowOf } from "./rows.ts";
 
 export type Entry = { title: string; resource: keyof Api; name: string; op: Operation };
@@ -42,6 +44,15 @@ export async function startOperations() {
   const customer_id = rows.get("customers")?.params.id ?? "";
   const openSession = () => seller.client.customerSessions.create({ body: { customer_id } });
   let customer = await openSession();
+  const other = await floe.seller("bob");
+  /** Another customer of the same seller, and one of another seller. */
+  const { id: stranger } = await seller.client.customers.create({ body: { email: "stranger@example.com" } });
+  const { id: elsewhere } = await other.client.customers.create({ body: { email: "elsewhere@example.com" } });
+  const openForeign = async () => [
+    (await seller.client.customerSessions.create({ body: { customer_id: stranger } })).token,
+    (await other.client.customerSessions.create({ body: { customer_id: elsewhere } })).token,
+  ];
+  let foreign = await openForeign();
   const product_id = rows.get("products")?.params.id ?? "";
   /** The statuses that each operation has answered with. */
   const seen = new Map<string, Set<number>>(operations.map(({ title }) => [title, new Set()]));
@@ -72,14 +83,15 @@ export async function startOperations() {
     });
     seen.get(entry.title)?.add(answer.status);
     // A sandbox that is put back has no customer signed in.
-    if (entry.title.startsWith("sandbox.restore") && answer.status < 300) customer = await openSession();
+    if (entry.title.startsWith("sandbox.restore") && answer.status < 300)
+      [customer, foreign] = [await openSession(), await openForeign()];
     return { ...answer, json: answer.json as Said };
   }
 
   return {
     floe,
     seller,
-    other: await floe.seller("bob"),
+    other,
     seen,
     call,
     sampleOf,
@@ -90,10 +102,17 @@ export async function startOperations() {
       if (isOfCustomers(op)) return { as: customer.token };
       return { as: title === "organizations.create" ? seller.session : seller.key };
     },
+    /** Those to whom nothing of it is to be seen. */
+    strangers: ({ op }: Entry): string[] => (isOfCustomers(op) ? foreign : [other.key, other.session]),
+    /** Who may of another seller. */
+    mayOf: async ({ op }: Entry, owner: Seller): Promise<string> => (isOfCustomers(op) ? tokenOf(owner) : owner.key),
     /** Where there is nothing. */
     unknownParams: ({ op }: Entry): Record<string, string> =>
       Object.fromEntries(
-        Object.entries(op.params?.shape ?? {}).map(([key]) => [key, key === "id" ? newId() : "nobody"]),
+        Object.entries(op.params?.shape ?? {}).map(([key, schema]) => [
+          key,
+          (schema as z.ZodType).safeParse("nobody").success ? "nobody" : newId(),
+        ]),
       ),
     async errorOf(entry: Entry, sent: Sent = {}): Promise<string> {
       const { status, json } = await call(entry, sent);

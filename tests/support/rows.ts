@@ -12,6 +12,16 @@ import { unionCountries } from "../../shared/tax.ts";
 import { begin, put, upload } from "./files.ts";
 import type { Floe, Seller } from "./floe.ts";
 import { newId } from "./ids.ts";
+import {
+  allowMany,
+  buyerOf,
+  inviteTo,
+  leaveCard,
+  portalBodies,
+  portalFresh,
+  seatedOf,
+  tokenOf,
+} from "./portal-rows.ts";
 
 /** Where a row of a resource is found: its path parameters, and those of single operations that name another thing. */
 export type Row = { params: Record<string, string>; of?: Record<string, Record<string, string>> };
@@ -33,11 +43,12 @@ const meter = {
 };
 
 /** A book that can be bought, and a checkout for it. */
-async function openCheckout({ client }: Seller) {
+async function openCheckout({ client }: Seller, customer_id?: string) {
   const product = await client.products.create({
     body: { name: "Book", prices: [{ amount_type: "fixed", price_amount: 1900 }] },
   });
-  return client.checkouts.create({ body: { products: [product.id], customer_email: "buyer@example.com" } });
+  const whose = customer_id === undefined ? { customer_email: "buyer@example.com" } : { customer_id };
+  return client.checkouts.create({ body: { products: [product.id], ...whose } });
 }
 
 /** What buys a book. */
@@ -63,8 +74,8 @@ async function use(floe: Floe, { client, key }: Seller): Promise<string> {
 }
 
 /** A sale from end to end; answers its checkout. */
-export async function sell(floe: Floe, seller: Seller) {
-  const checkout = await openCheckout(seller);
+export async function sell(floe: Floe, seller: Seller, customer_id?: string) {
+  const checkout = await openCheckout(seller, customer_id);
   const { client_secret } = checkout;
   await floe.client().checkoutClient.confirm({ params: { client_secret }, body: payment });
   await floe.runJobs();
@@ -72,8 +83,8 @@ export async function sell(floe: Floe, seller: Seller) {
 }
 
 /** The same; answers the order. */
-export async function sellOrder(floe: Floe, seller: Seller): Promise<string> {
-  const { id: checkout_id } = await sell(floe, seller);
+export async function sellOrder(floe: Floe, seller: Seller, customer_id?: string): Promise<string> {
+  const { id: checkout_id } = await sell(floe, seller, customer_id);
   const [order] = (await seller.client.orders.list({ query: { checkout_id } })).items;
   if (!order) throw new Error("The sale made no order.");
   return order.id;
@@ -127,16 +138,20 @@ async function failedGrant(floe: Floe, seller: Seller): Promise<string> {
 }
 
 /** Somebody subscribes to what costs nothing; answers the subscription. */
-async function subscribe(floe: Floe, { client }: Seller): Promise<string> {
+async function subscribe(
+  floe: Floe,
+  { client }: Seller,
+  whose: { customer_email: string } | { customer_id: string } = { customer_email: "reader@example.com" },
+): Promise<string> {
   const { id } = await client.products.create({
     body: { name: "News", recurring_interval: "month", prices: [{ amount_type: "free" }] },
   });
   const { client_secret } = await client.checkouts.create({
-    body: { products: [id], customer_email: "reader@example.com" },
+    body: { products: [id], ...whose },
   });
   await floe.client().checkoutClient.confirm({ params: { client_secret }, body: {} });
   await floe.runJobs();
-  const [subscription] = (await client.subscriptions.list({ query: {} })).items;
+  const [subscription] = (await client.subscriptions.list({ query: { product_id: [id] } })).items;
   if (!subscription) throw new Error("The sale began no subscription.");
   return subscription.id;
 }
@@ -222,7 +237,58 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     await client.customers.create({ body: { email: "row@example.com", external_id: "row-1" } }).catch(() => undefined);
     return { params: {} };
   },
-  customerPortal: async () => ({ params: {} }),
+  customerPortal: async (_, { client, organization_id }) => {
+    const { slug } = await client.organizations.get({ params: { id: organization_id } });
+    return { params: { slug } };
+  },
+  portalCards: async (floe, seller) => ({ params: { id: await leaveCard(floe, seller) } }),
+  portalOrders: async (floe, seller) => {
+    const id = await sellOrder(floe, seller, await buyerOf(seller));
+    await seller.client.invoices.generate({ params: { id } });
+    // Printed on demand: the first answer is that there is nothing yet.
+    const { portalOrders } = floe.client(await tokenOf(seller));
+    await portalOrders.receipt({ params: { id } }).catch(() => undefined);
+    await floe.runJobs();
+    return { params: { id } };
+  },
+  portalSubscriptions: async (floe, seller) => {
+    await allowMany(seller);
+    return { params: { id: await subscribe(floe, seller, { customer_id: await buyerOf(seller) }) } };
+  },
+  customerSeats: async (floe, seller) => ({
+    params: { seat_id: (await inviteTo(floe, seller, await seatedOf(floe, seller))).seat.id },
+  }),
+  portalSeats: async (floe, seller) => {
+    const { seat } = await inviteTo(floe, seller, await seatedOf(floe, seller));
+    const own = { subscription_id: seat.subscription_id, customer_id: await buyerOf(seller), immediate_claim: true };
+    await seller.client.customerSeats.assign({ body: own }).catch(() => undefined);
+    return { params: { seat_id: seat.id } };
+  },
+  seatClaims: async (floe, seller) => ({
+    params: { invitation_token: (await inviteTo(floe, seller, await seatedOf(floe, seller))).token },
+  }),
+  portalGrants: async (floe, seller) => {
+    const customer_id = await buyerOf(seller);
+    const { client } = seller;
+    await allowMany(seller);
+    const note = await client.benefits.create({ body: { type: "custom", description: "A note", properties: {} } });
+    const prices = [{ amount_type: "free" as const }];
+    const product = await client.products.create({ body: { name: "News", recurring_interval: "month", prices } });
+    await client.products.setBenefits({ params: { id: product.id }, body: { benefits: [note.id] } });
+    const { id } = await client.subscriptions.create({ body: { product_id: product.id, customer_id } });
+    await floe.runJobs();
+    const found = (await client.benefitGrants.list({ query: { customer_id: [customer_id] } })).items;
+    return { params: { id: found.find(({ subscription_id }) => subscription_id === id)?.id ?? "" } };
+  },
+  portalMeters: async (floe, seller) => {
+    const customer_id = await buyerOf(seller);
+    await seller.client.meters.create({ body: meter });
+    const events = [{ name: "completion", customer_id, metadata: { tokens: 120 } }];
+    await floe.request("POST", "/v1/events/ingest", { token: seller.key, body: { events } });
+    const [row] = (await seller.client.customerMeters.list({ query: { customer_id: [customer_id] } })).items;
+    if (!row) throw new Error("The event was not counted.");
+    return { params: { id: row.id } };
+  },
   // There is nothing of its own: it is what the others come to.
   metrics: async () => ({ params: {} }),
   checkouts: async (_, seller) => ({ params: { id: (await openCheckout(seller)).id } }),
@@ -411,6 +477,7 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
   }),
   "customerSessions.create": () => ({ external_customer_id: "row-1" }),
   "cardLinks.confirm": () => ({ confirmation_token_id: "pm_card_chargeDeclined" }),
+  ...portalBodies,
   "checkoutClient.confirm": () => ({
     confirmation_token_id: "pm_card_chargeDeclined",
     customer_name: "Sample",
@@ -468,6 +535,7 @@ export const freshOf: Record<
   "tax.rates": async () => ({ query: { country: "DE" } }),
   // What the usual document describes looks like what other tests have made.
   "catalog.apply": async () => ({ body: { document: { version: 1, catalog: "fresh" } } }),
+  ...portalFresh,
   "cardLinks.confirm": async (floe, seller) => ({
     params: { token: await unpaidLink(floe, seller) },
     body: { confirmation_token_id: "pm_card_visa" },

@@ -1,0 +1,142 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { api } from "../../shared/api/index.ts";
+import { ApiError } from "../../shared/errors.ts";
+import { customerScopes } from "../../shared/scopes.ts";
+import { type Actor, anonymous, type Ctx, type Deps, type SellerTerms } from "../lib/context.ts";
+import { faultsOf } from "../lib/faults.ts";
+import type { Provider } from "../providers/provider.ts";
+import { checkIdentity, type Identify } from "./actor.ts";
+import { answerAccountError } from "./checkout-session.ts";
+import { contextOf } from "./mount.ts";
+
+/** A customer whom the signed-in user is, with one seller. */
+export type CustomerOfUser = SellerTerms & { organization_id: string; slug: string; customer_id: string };
+
+export type CustomerRouteOptions = {
+  deps: Deps;
+  identify: Identify;
+  provider: Provider;
+  findCustomers(user_id: string): Promise<CustomerOfUser[]>;
+};
+
+const Ingestion = z.object({
+  event: z.string().min(1).max(128),
+  metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
+});
+
+/** What sellers and customers named themselves stays as they named it. */
+const verbatim = new Set(["metadata", "custom_field_data", "benefit_metadata", "seat_metadata"]);
+
+/** Names as published clients of the account side have them: `granted_benefits` is `grantedBenefits`. */
+function camel(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(camel);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
+      verbatim.has(key) ? inner : camel(inner),
+    ]),
+  );
+}
+
+const wire = (schema: z.ZodType, value: unknown): unknown => camel(z.encode(schema, value as never));
+
+/**
+ * `/api/auth/customer/…` and `/api/auth/usage/…`: what the signed-in user has as a customer, for pages that know them by their
+ * account. Who is a customer of several sellers names one, by `slug` or `organizationId`.
+ */
+export function customerRoutes(app: FastifyInstance, options: CustomerRouteOptions): void {
+  const { deps, identify, provider, findCustomers } = options;
+  const errorHandler = answerAccountError(deps.log);
+
+  /** The context of the customer whom the user is. */
+  async function open(request: FastifyRequest): Promise<{ ctx: Ctx; customer_id: string }> {
+    const identity = await identify(request);
+    checkIdentity(identity);
+    if (identity.kind !== "user") throw new ApiError("Unauthorized", "You are not signed in.");
+    const { slug, organizationId } = request.query as { slug?: unknown; organizationId?: unknown };
+    const all = await findCustomers(identity.user_id);
+    const meant = all.filter(
+      (one) =>
+        (slug === undefined || one.slug === slug) &&
+        (organizationId === undefined || one.organization_id === organizationId),
+    );
+    const [found, ...others] = meant;
+    if (!found) throw new ApiError("ResourceNotFound", "Customer not found");
+    if (others.length > 0) throw new ApiError("BadRequest", "You are a customer of several sellers: name one by slug.");
+    const { customer_id, organization_id, clock_offset_ms, sandbox } = found;
+    const actor: Actor = {
+      ...anonymous,
+      kind: "customer",
+      organization_id,
+      clock_offset_ms,
+      sandbox,
+      scopes: new Set(customerScopes),
+      user_id: identity.user_id,
+      customer: { customer_id, session_id: "" },
+    };
+    return { ctx: contextOf(deps, request, actor), customer_id };
+  }
+  const route = (method: "GET" | "POST", url: string, answer: (request: FastifyRequest) => Promise<unknown>) =>
+    app.route({
+      method,
+      url: `/api/auth${url}`,
+      errorHandler,
+      handler: async (request, reply) => reply.send(await answer(request)),
+    });
+  /** A list with the filters of its operation, as its own client has them. */
+  const list = (
+    url: string,
+    query: z.ZodObject,
+    response: z.ZodType,
+    ask: (ctx: Ctx, query: never) => Promise<unknown>,
+  ) =>
+    route("GET", url, async (request) => {
+      const { ctx } = await open(request);
+      const { slug: _, organizationId: __, ...given } = request.query as Record<string, unknown>;
+      const parsed = query.safeParse(given);
+      if (!parsed.success)
+        throw new ApiError("RequestValidationError", faultsOf(["query"], parsed.error.issues, given));
+      return { result: wire(response, await ask(ctx, parsed.data as never)) };
+    });
+
+  for (const method of ["GET", "POST"] as const) {
+    route(method, "/customer/portal", async (request) => {
+      const { ctx, customer_id } = await open(request);
+      const { customer_portal_url: url } = await provider.customerSessions.create(ctx, { body: { customer_id } });
+      return { url, redirect: true };
+    });
+  }
+  route("GET", "/customer/state", async (request) => {
+    const { ctx, customer_id: id } = await open(request);
+    return wire(api.customers.getState.response, await provider.customers.getState(ctx, { params: { id } }));
+  });
+  const { portalOrders, portalSubscriptions, portalGrants, portalMeters } = api;
+  list("/customer/orders/list", portalOrders.list.query, portalOrders.list.response, (ctx, query) =>
+    provider.portalOrders.list(ctx, { query }),
+  );
+  list(
+    "/customer/subscriptions/list",
+    portalSubscriptions.list.query,
+    portalSubscriptions.list.response,
+    (ctx, query) => provider.portalSubscriptions.list(ctx, { query }),
+  );
+  list("/customer/benefits/list", portalGrants.list.query, portalGrants.list.response, (ctx, query) =>
+    provider.portalGrants.list(ctx, { query }),
+  );
+  list("/usage/meters/list", portalMeters.list.query, portalMeters.list.response, (ctx, query) =>
+    provider.portalMeters.list(ctx, { query }),
+  );
+  route("POST", "/usage/ingest", async (request) => {
+    const { ctx, customer_id } = await open(request);
+    const body = Ingestion.safeParse(request.body ?? {});
+    if (!body.success)
+      throw new ApiError("RequestValidationError", faultsOf(["body"], body.error.issues, request.body));
+    const { event: name, metadata } = body.data;
+    const events = [{ name, customer_id, metadata }];
+    const given = api.events.ingest.body.parse({ events });
+    const query = api.events.ingest.query.parse({});
+    return wire(api.events.ingest.response, await provider.events.ingest(ctx, { body: given, query }));
+  });
+}

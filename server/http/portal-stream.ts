@@ -1,0 +1,89 @@
+import type { FastifyInstance } from "fastify";
+import { ApiError } from "../../shared/errors.ts";
+import { anonymous, type Ctx, type Deps } from "../lib/context.ts";
+import type { Tail, TailedEvent } from "../lib/tail.ts";
+import { checkIdentity, type Identify } from "./actor.ts";
+import { authenticate, contextOf } from "./mount.ts";
+import { sendEvents, sseMessage } from "./sse.ts";
+
+/** How often it is asked whether a session is still good. */
+const check_ms_standard = 15_000;
+const lifetime_ms = 10 * 60 * 1000;
+
+export type PortalStreamOptions = {
+  deps: Deps;
+  tail: Tail;
+  identify: Identify;
+  /** The seat of an invitation and whom it is for, or 404. */
+  findSeat(
+    ctx: Ctx,
+    invitation_token: string,
+  ): Promise<{ id: string; customer_id: string | null; organization_id: string }>;
+  check_ms?: number;
+};
+
+const operation = {
+  method: "GET",
+  path: "/v1/customer-portal/customers/stream",
+  scopes: ["customer_portal:read"],
+} as const;
+
+const fieldOf = (data: unknown, key: string): unknown =>
+  typeof data === "object" && data !== null ? (data as Record<string, unknown>)[key] : undefined;
+
+/** The news of a customer as their own place hears it (CUP-25): what happened to what, and no more. */
+export function newsOf({ type, data }: Pick<TailedEvent, "type" | "data">, customer_id: string): string | undefined {
+  const isTheirs = type.startsWith("customer.") ? fieldOf(data, "id") : fieldOf(data, "customer_id");
+  if (isTheirs !== customer_id) return undefined;
+  if (type === "benefit_grant.created" && fieldOf(data, "is_granted") === true) return "benefit.granted";
+  if (type === "benefit_grant.revoked") return "benefit.revoked";
+  if (type === "order.updated" && fieldOf(data, "is_invoice_generated") === true) return "order.invoice_generated";
+  return type;
+}
+
+/**
+ * `GET /v1/customer-portal/customers/stream`: what becomes of what a customer has, as server-sent events, while their session
+ * lasts; and `GET /v1/customer-seats/claim/{token}/stream`: when an invited person has what the seat gives (SEAT-11).
+ */
+export function portalStreams(app: FastifyInstance, options: PortalStreamOptions): void {
+  const { deps, tail, identify, check_ms = check_ms_standard } = options;
+  app.get(operation.path, async (request, reply) => {
+    const { organization_id, customer } = await authenticate(request, identify, operation);
+    if (!customer || organization_id === null) throw new Error("A customer's stream without a customer was reached.");
+    const from = await tail.now();
+    return sendEvents({ request, reply, log: deps.log }, async (send, gone) => {
+      const refused = new AbortController();
+      const check = setInterval(() => {
+        authenticate(request, identify, operation).catch((error) => error instanceof ApiError && refused.abort());
+      }, check_ms);
+      try {
+        await send(sseMessage({ key: "connected", payload: {} }));
+        for await (const event of tail.follow(organization_id, from, AbortSignal.any([gone, refused.signal]))) {
+          const key = newsOf(event, customer.customer_id);
+          if (key !== undefined)
+            await send(sseMessage({ id: event.id, key, payload: { id: fieldOf(event.data, "id") } }));
+        }
+      } finally {
+        clearInterval(check);
+      }
+    });
+  });
+  app.get<{ Params: { invitation_token: string } }>(
+    "/v1/customer-seats/claim/:invitation_token/stream",
+    async (request, reply) => {
+      checkIdentity(await identify(request));
+      const from = await tail.now();
+      const seat = await options.findSeat(contextOf(deps, request, anonymous), request.params.invitation_token);
+      return sendEvents({ request, reply, log: deps.log }, async (send, gone) => {
+        const signal = AbortSignal.any([gone, AbortSignal.timeout(lifetime_ms)]);
+        await send(sseMessage({ key: "connected", payload: {} }));
+        for await (const event of tail.follow(seat.organization_id, from, signal)) {
+          const isClaim = event.type === "customer_seat.claimed" && fieldOf(event.data, "id") === seat.id;
+          const news = newsOf(event, seat.customer_id ?? "");
+          const key = isClaim ? event.type : news === "benefit.granted" ? news : undefined;
+          if (key !== undefined) await send(sseMessage({ id: event.id, key, payload: {} }));
+        }
+      });
+    },
+  );
+}

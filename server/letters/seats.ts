@@ -1,0 +1,40 @@
+import { findCustomer } from "../customers/store.ts";
+import type { Deps } from "../lib/context.ts";
+import { queueMail } from "../lib/mail.ts";
+import type { RowKey } from "../lib/rows.ts";
+import { unseal } from "../lib/secrets.ts";
+import { transact } from "../lib/unit-of-work.ts";
+import { findOrganization } from "../organizations/store.ts";
+import { findProduct } from "../products/store.ts";
+import { invitation_hours } from "../seats/rules.ts";
+import { findContainer, takeInvitation } from "../seats/store.ts";
+import { speechFor } from "./rules.ts";
+
+/** Invite somebody to a seat, where it is theirs still. */
+export async function inviteDue(deps: Deps, key: RowKey): Promise<void> {
+  await transact(deps, async (tx) => {
+    const seat = await takeInvitation(tx, key, deps.clock.now());
+    if (seat?.status !== "pending" || seat.token === null || seat.customer_id === null) return;
+    const { organization_id } = key;
+    const customer = await findCustomer(tx, organization_id, { id: seat.customer_id });
+    const seller = await findOrganization(tx, organization_id);
+    const container = await findContainer(tx, [organization_id], seat);
+    const product = container && (await findProduct(tx, organization_id, container.product_id));
+    if (!customer?.email || !seller || !product) return;
+    const { words, letter } = speechFor(customer);
+    const query = new URLSearchParams({ token: unseal(deps.config.secrets, seat.token) });
+    await queueMail(tx, deps, {
+      ...letter,
+      to: customer.email,
+      organization_id,
+      valid_hours: invitation_hours,
+      subject: words.seat_subject(product.name, seller.name),
+      paragraphs: [words.seat(product.name, seller.name)],
+      action: {
+        label: words.seat_action,
+        url: `${deps.config.url}/${encodeURIComponent(seller.slug)}/portal/claim?${query}`,
+      },
+      note: words.seat_hours(invitation_hours),
+    });
+  });
+}

@@ -1,0 +1,36 @@
+import { ApiError, notFound } from "../../shared/errors.ts";
+import type { CustomerRow } from "../customers/rules.ts";
+import { findCustomer } from "../customers/store.ts";
+import { type Ctx, type Database, organizationOf } from "../lib/context.ts";
+import type { OrganizationRow } from "../organizations/rules.ts";
+import { findOrganization } from "../organizations/store.ts";
+
+/** Whom a request with a customer session speaks for. */
+export function askerOf({ actor }: Ctx): { organization_id: string; customer_id: string; session_id: string } {
+  if (!actor.customer) throw new Error("A customer's operation without a customer was reached.");
+  return { organization_id: organizationOf({ actor }), ...actor.customer };
+}
+
+/** The customer was there when the request began, and the session, too. */
+export const ended = () => new ApiError("invalid_token", "The customer session has ended.");
+
+/** The customer who asks. */
+export async function findAsker(ctx: Ctx, db: Database = ctx.db): Promise<CustomerRow> {
+  const { organization_id, customer_id } = askerOf(ctx);
+  const row = await findCustomer(db, organization_id, { id: customer_id });
+  if (!row) throw ended();
+  return row;
+}
+
+/** The seller of the customer who asks. */
+export async function findSellerOf(ctx: Ctx, db: Database = ctx.db): Promise<OrganizationRow> {
+  const seller = await findOrganization(db, organizationOf(ctx));
+  if (!seller) throw ended();
+  return seller;
+}
+
+/** What is not the asker's own does not exist for them (CUP-05). */
+export function checkOwn<T extends { customer_id: string }>(ctx: Ctx, found: T | undefined): T {
+  if (found?.customer_id !== askerOf(ctx).customer_id) throw notFound();
+  return found;
+}

@@ -1,0 +1,104 @@
+import type { CustomerPaymentMethodCreateResponse, portalCards } from "../../shared/api/portal.ts";
+import type { Service } from "../../shared/contract.ts";
+import { ApiError, notFound } from "../../shared/errors.ts";
+import { chooseMethod } from "../customers/service.ts";
+import { lockCustomer } from "../customers/store.ts";
+import type { Ctx, Tx } from "../lib/context.ts";
+import { transact } from "../lib/unit-of-work.ts";
+import { findFreeSetup, findMethod, findSetup, forgetMethod } from "../payments/methods.ts";
+import { type PaymentMethodRow, type SetupRow, serializeMethod } from "../payments/rules.ts";
+import { customerCardService } from "../payments/service.ts";
+import type { Settled } from "../payments/settlement.ts";
+import { executeSetup, followSetup, startFreeSetup } from "../payments/setups.ts";
+import { listMethods } from "../payments/store.ts";
+import { isBillable, type SubscriptionAggregate } from "../subscriptions/rules.ts";
+import { emitSubscription } from "../subscriptions/serialize.ts";
+import { findLiving, lockSubscription, updateSubscription } from "../subscriptions/store.ts";
+import { askerOf, findAsker } from "./access.ts";
+
+/** What has become of a card that is left: kept, waiting for its owner's bank, or refused. */
+async function answer(ctx: Ctx, setup: SetupRow, settled: Settled): Promise<CustomerPaymentMethodCreateResponse> {
+  const { status, intent, message } = settled;
+  if (status === "pending" && intent?.status === "requires_action")
+    return { status: "requires_action", client_secret: intent.client_secret };
+  if (status !== "succeeded")
+    throw new ApiError("PaymentMethodSetupFailed", message ?? "The card could not be kept. Try again, or use another.");
+  const kept = await findKept(ctx, setup);
+  return { status, payment_method: serializeMethod(kept, await findAsker(ctx)) };
+}
+
+async function findKept(ctx: Ctx, { organization_id, id }: SetupRow): Promise<PaymentMethodRow> {
+  const setup = await findSetup(ctx.db, { organization_id, id });
+  const kept = setup?.payment_method_id && (await findMethod(ctx.db, { organization_id, id: setup.payment_method_id }));
+  if (!kept) throw notFound();
+  return kept;
+}
+
+/** Leave a card of one's own accord: written before the processor is asked, so that nothing is lost (CUP-16). */
+async function leaveCard(ctx: Ctx, body: { confirmation_token_id: string; set_default: boolean }) {
+  const { confirmation_token_id, set_default: sets_default } = body;
+  const setup = await transact(ctx, async (tx) =>
+    startFreeSetup(tx, ctx, await findAsker(ctx, tx), { confirmation_token_id, sets_default }),
+  );
+  return answer(ctx, setup, await executeSetup(ctx, setup));
+}
+
+/** Go on once the bank was asked: the processor says what became of it. */
+async function goOn(ctx: Ctx, setup_intent_id: string, set_default: boolean) {
+  const { organization_id, customer_id: id } = askerOf(ctx);
+  const setup = await findFreeSetup(ctx.db, { organization_id, customer_id: id }, setup_intent_id);
+  if (!setup) throw notFound();
+  const settled =
+    setup.status === "pending"
+      ? await followSetup(ctx, setup)
+      : { status: setup.status, intent: null, message: setup.decline_message };
+  if (settled.status === "succeeded" && set_default) {
+    const kept = await findKept(ctx, setup);
+    await transact(ctx, (tx) => chooseMethod(tx, ctx, { organization_id, id }, kept.id));
+  }
+  return answer(ctx, setup, settled);
+}
+
+/** Whether a subscription is charged to a card: its own, else its customer's default one. */
+const isCharged = ({ row, customer }: SubscriptionAggregate, id: string): boolean =>
+  isBillable(row.status) && (row.payment_method_id ?? customer.default_payment_method_id) === id;
+
+/**
+ * Take a card away. What is charged to it goes on with another, the default one first; where there is none, the card stays
+ * (CUP-17).
+ */
+async function takeAway(tx: Tx, ctx: Ctx, id: string): Promise<void> {
+  const { organization_id, customer_id } = askerOf(ctx);
+  // Before their subscriptions, as whoever ends all of them locks their customer first.
+  const customer = await lockCustomer(tx, organization_id, { id: customer_id });
+  const card = await findMethod(tx, { organization_id, id });
+  if (!customer || card?.customer_id !== customer_id) throw notFound();
+  const others = (await listMethods(tx, customer, { page: 1, limit: cards_max })).items.filter((one) => one.id !== id);
+  const next = others.find((one) => one.id === customer.default_payment_method_id) ?? others[0];
+  for (const subscription_id of await findLiving(tx, customer)) {
+    const found = await lockSubscription(tx, organization_id, subscription_id);
+    if (!found || !isCharged(found, id) || found.row.cancel_at_period_end) continue;
+    if (!next && found.row.amount > 0)
+      throw new ApiError(
+        "PaymentMethodInUseByActiveSubscription",
+        "A subscription is charged to this card. Leave another one first.",
+      );
+    const row = await updateSubscription(tx, found.row, {
+      payment_method_id: next?.id ?? null,
+      modified_at: ctx.clock.now(),
+    });
+    await emitSubscription(tx, ctx, "subscription.updated", { ...found, row });
+  }
+  await forgetMethod(tx, card, ctx.clock.now());
+  if (customer.default_payment_method_id === id) await chooseMethod(tx, ctx, customer, next?.id ?? null);
+}
+const cards_max = 100;
+
+/** What customers do with their cards. */
+export const portalCardService: Service<typeof portalCards, Ctx> = {
+  list: (ctx, { query }) =>
+    customerCardService.listPaymentMethods(ctx, { params: { id: askerOf(ctx).customer_id }, query }),
+  create: (ctx, { body }) => leaveCard(ctx, body),
+  confirm: (ctx, { body }) => goOn(ctx, body.setup_intent_id, body.set_default),
+  delete: (ctx, { params }) => transact(ctx, (tx) => takeAway(tx, ctx, params.id)),
+};

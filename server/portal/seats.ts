@@ -1,0 +1,53 @@
+import type { portalSeats } from "../../shared/api/portal-seats.ts";
+import type { Service } from "../../shared/contract.ts";
+import { notFound } from "../../shared/errors.ts";
+import type { Ctx, Database } from "../lib/context.ts";
+import { pageOf } from "../lib/page.ts";
+import type { RowKey } from "../lib/rows.ts";
+import { transact } from "../lib/unit-of-work.ts";
+import { type Container, checkAssign } from "../seats/rules.ts";
+import { assignSeat, describeSeats, resendInvitation, revokeSeat } from "../seats/service.ts";
+import { findContainer, findSeat, listHeld } from "../seats/store.ts";
+import { serializeSubscription } from "../subscriptions/serialize.ts";
+import { findSubscription } from "../subscriptions/store.ts";
+import { askerOf, checkOwn } from "./access.ts";
+import { showSubscriptions } from "./subscriptions.ts";
+
+type Named = Parameters<typeof findContainer>[2];
+
+/** What the asker has bought with seats. */
+const findOwn = async (ctx: Ctx, db: Database, named: Named): Promise<Container> =>
+  checkOwn(ctx, await findContainer(db, [askerOf(ctx).organization_id], named));
+
+/** A seat of what the asker has bought. */
+async function findOwnSeat(ctx: Ctx, id: string): Promise<RowKey> {
+  const key = { organization_id: askerOf(ctx).organization_id, id };
+  const found = await findSeat(ctx.db, key);
+  if (!found) throw notFound();
+  await findOwn(ctx, ctx.db, found.row);
+  return key;
+}
+
+/** What customers do with the seats of what they have bought (SEAT-18). */
+export const portalSeatService: Service<typeof portalSeats, Ctx> = {
+  list: async (ctx, { query }) => describeSeats(ctx, await findOwn(ctx, ctx.db, query)),
+  assign(ctx, { body }) {
+    checkAssign(body);
+    return transact(ctx, async (tx) => assignSeat(tx, ctx, await findOwn(ctx, tx, body), body));
+  },
+  async listClaimed(ctx, { query }) {
+    const { organization_id, customer_id } = askerOf(ctx);
+    const { items, total } = await listHeld(ctx.db, { organization_id, id: customer_id }, query);
+    const found = await Promise.all(items.map((id) => findSubscription(ctx.db, organization_id, id)));
+    const shown = found.flatMap((one) => (one ? [serializeSubscription(one, ctx.config)] : []));
+    return pageOf(await showSubscriptions(ctx, shown), total, query);
+  },
+  async revoke(ctx, { params }) {
+    const key = await findOwnSeat(ctx, params.seat_id);
+    return transact(ctx, (tx) => revokeSeat(tx, ctx, key));
+  },
+  async resend(ctx, { params }) {
+    const key = await findOwnSeat(ctx, params.seat_id);
+    return transact(ctx, (tx) => resendInvitation(tx, ctx, key));
+  },
+};

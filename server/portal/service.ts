@@ -1,0 +1,78 @@
+import type { z } from "zod";
+import type { CustomerPortalCustomerUpdate, customerPortal } from "../../shared/api/portal.ts";
+import type { portalMeters } from "../../shared/api/portal-usage.ts";
+import type { Service } from "../../shared/contract.ts";
+import { fault, invalid, notFound } from "../../shared/errors.ts";
+import { findSession } from "../customer-sessions/store.ts";
+import { changeCustomer } from "../customers/service.ts";
+import type { Ctx } from "../lib/context.ts";
+import { pageOf } from "../lib/page.ts";
+import { customerMeterOut, customerMeterService } from "../meters/service.ts";
+import { listUses } from "../meters/store.ts";
+import { findChargeable } from "../payments/methods.ts";
+import { checkoutProductOut } from "../products/rules.ts";
+import { askerOf, checkOwn, ended, findAsker } from "./access.ts";
+import { portalCustomerOut, portalOrganizationOut } from "./rules.ts";
+import { authenticate, checkEmailUpdate, requestCode, requestEmailUpdate, verifyEmailUpdate } from "./sign-in.ts";
+import { findPublicSeller, listOnSale } from "./store.ts";
+
+/** Change what customers may change of themselves (CUP-14). */
+async function updateMe(ctx: Ctx, body: z.output<typeof CustomerPortalCustomerUpdate>): Promise<void> {
+  const { organization_id, customer_id } = askerOf(ctx);
+  const { default_payment_method_id, ...billing } = body;
+  const refuse = (msg: string) => invalid(fault(["default_payment_method_id"], msg));
+  if (default_payment_method_id === null)
+    throw refuse("A card is chosen by naming another, or taken away by deleting it.");
+  if (default_payment_method_id !== undefined) {
+    const owner = { organization_id, customer_id };
+    if (!(await findChargeable(ctx.db, owner, ctx.processor.account, [default_payment_method_id])))
+      throw refuse("Payment method not found.");
+  }
+  const sent = { ...billing, ...(default_payment_method_id === undefined ? {} : { default_payment_method_id }) };
+  await changeCustomer(ctx, { id: customer_id }, sent);
+}
+
+/** What customers ask of themselves, and how they sign in. */
+export const customerPortalService: Service<typeof customerPortal, Ctx> = {
+  requestCode: (ctx, { body }) => requestCode(ctx, body),
+  authenticate: (ctx, { body }) => authenticate(ctx, body.code),
+  async introspect(ctx) {
+    const { organization_id, session_id } = askerOf(ctx);
+    const row = await findSession(ctx.db, { organization_id, id: session_id });
+    if (!row) throw ended();
+    const { id, created_at, modified_at, expires_at, return_url } = row;
+    return { id, created_at, modified_at, expires_at, return_url };
+  },
+  async getUser(ctx) {
+    const { id: customer_id, name, email } = await findAsker(ctx);
+    return { type: "customer", name, email: email ?? "", customer_id, member_id: null, role: null };
+  },
+  getMe: async (ctx) => portalCustomerOut(await findAsker(ctx)),
+  async updateMe(ctx, { body }) {
+    if (Object.keys(body).length > 0) await updateMe(ctx, body);
+    return portalCustomerOut(await findAsker(ctx));
+  },
+  requestEmailUpdate: (ctx, { body }) => requestEmailUpdate(ctx, body.email),
+  checkEmailUpdate: (ctx, { query }) => checkEmailUpdate(ctx, query.token),
+  verifyEmailUpdate: (ctx, { body }) => verifyEmailUpdate(ctx, body.token),
+  async getOrganization(ctx, { params }) {
+    const seller = await findPublicSeller(ctx.db, params.slug);
+    if (!seller) throw notFound();
+    const products = await listOnSale(ctx.db, seller.id);
+    return {
+      organization: portalOrganizationOut(seller),
+      products: products.map((product) => checkoutProductOut(product, ctx.config.media_url)),
+    };
+  },
+};
+
+/** What customers have used (CUP-13). */
+export const portalMeterService: Service<typeof portalMeters, Ctx> = {
+  async list(ctx, { query: { query, ...filter } }) {
+    const { organization_id, customer_id } = askerOf(ctx);
+    const own = { ...filter, customer_id: [customer_id], meter_name: query };
+    const { items, total } = await listUses(ctx.db, [organization_id], own);
+    return pageOf(items.map(customerMeterOut), total, filter);
+  },
+  get: async (ctx, { params }) => checkOwn(ctx, await customerMeterService.get(ctx, { params })),
+};

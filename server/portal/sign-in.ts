@@ -1,0 +1,168 @@
+import { randomBytes } from "node:crypto";
+import { ApiError, invalid, notPermitted } from "../../shared/errors.ts";
+import { openSession } from "../customer-sessions/service.ts";
+import { type CustomerRow, checkUnique } from "../customers/rules.ts";
+import { changeCustomer, verifyEmail } from "../customers/service.ts";
+import { findCustomer, findCustomerByEmail, findOthers, lockCustomer } from "../customers/store.ts";
+import { speechFor } from "../letters/rules.ts";
+import { serverClock } from "../lib/clock.ts";
+import type { Ctx, Deps, Tx } from "../lib/context.ts";
+import { newId, newToken } from "../lib/ids.ts";
+import { queueMail } from "../lib/mail.ts";
+import type { RowKey } from "../lib/rows.ts";
+import { hashesOf, hashToken } from "../lib/secrets.ts";
+import { transact, within } from "../lib/unit-of-work.ts";
+import { organizationOut } from "../organizations/rules.ts";
+import { findClockOf, findOrganization } from "../organizations/store.ts";
+import { ended, findAsker, findSellerOf } from "./access.ts";
+import { code_length, codeFrom, readCode } from "./rules.ts";
+import * as store from "./store.ts";
+import { portalWordsOf } from "./words.ts";
+
+/** The name of the sweep that mails codes, as it is woken. */
+export const code_mails = "portal.mail_codes";
+
+const minute_ms = 60 * 1000;
+const code_minutes = 30;
+const link_hours = 24;
+/** So many codes of one customer are good at a time: nobody's letter box is filled by others who ask. */
+const codes_max = 5;
+
+/** Note that somebody asks for a code. The answer is the same whoever they are (CUP-08). */
+export async function requestCode(ctx: Ctx, body: { email: string; organization_id: string }): Promise<void> {
+  const seller = await findClockOf(ctx, body.organization_id);
+  const now = serverClock(ctx.clock).now();
+  const expires_at = new Date(now.getTime() + code_minutes * minute_ms);
+  await transact(seller, async (tx) => {
+    await store.askForCode(tx, { id: newId(now), ...body, now: seller.clock.now(), expires_at });
+    ctx.jobs.wake(tx, code_mails);
+  });
+}
+
+function newCode(): string {
+  for (;;) {
+    const code = codeFrom(randomBytes(2 * code_length));
+    if (code !== undefined) return code;
+  }
+}
+
+/** Mail a code to who asked for one, where they are a customer; of anybody else nothing is left. */
+export async function mailCode(deps: Deps, key: RowKey): Promise<void> {
+  await transact(deps, async (tx) => {
+    const asked = await store.lockAsked(tx, key);
+    if (!asked) return;
+    const now = serverClock(deps.clock).now();
+    const seller = await findOrganization(tx, key.organization_id);
+    const customer = await findCustomerByEmail(tx, key.organization_id, asked.email);
+    const isOver = asked.expires_at <= now;
+    if (!customer?.email || !seller || isOver || (await store.countCodes(tx, customer, "sign_in", now)) >= codes_max)
+      return store.dropCode(tx, key);
+    const code = newCode();
+    await store.fillCode(tx, key, { customer_id: customer.id, code_hash: hashToken(deps.config.secret, code) });
+    const { language, letter } = speechFor(customer);
+    const words = portalWordsOf(language);
+    await queueMail(tx, deps, {
+      ...letter,
+      // Not as it was typed by whoever asked.
+      to: customer.email,
+      organization_id: key.organization_id,
+      valid_hours: code_minutes / 60,
+      subject: words.code_subject(code, seller.name),
+      paragraphs: [words.code(code), words.code_minutes(code_minutes)],
+      note: words.code_unasked,
+    });
+  });
+}
+
+const wrongCode = () =>
+  new ApiError("CustomerSessionCodeInvalidOrExpired", "This code is wrong, was used already, or has expired.");
+
+/** Take what opens something, once. By chance two people may have the same code: then it is nobody's. */
+async function take(tx: Tx, { config, clock }: Ctx, purpose: store.CodeRow["purpose"], secret: string) {
+  const taken = await store.takeCodes(tx, purpose, hashesOf(config.secrets, secret), serverClock(clock).now());
+  return taken.length === 1 ? taken[0] : undefined;
+}
+
+/** Open a session by a code that was mailed (CUP-10, CUP-11). */
+export async function authenticate(ctx: Ctx, typed: string): Promise<{ token: string }> {
+  const opened = await transact(ctx, async (tx) => {
+    const taken = await take(tx, ctx, "sign_in", readCode(typed));
+    if (!taken?.customer_id) return undefined;
+    const customer = await lockCustomer(tx, taken.organization_id, { id: taken.customer_id });
+    if (!customer || customer.deleted_at !== null) return undefined;
+    const seller = await findClockOf(within(ctx, tx), taken.organization_id);
+    // It was sent to the address that they had then.
+    if (isAddressOf(customer, taken.email)) await verifyEmail(tx, seller, customer);
+    return openSession(ctx, tx, customer);
+  });
+  if (!opened) throw wrongCode();
+  return { token: opened.token };
+}
+
+const isAddressOf = ({ email }: CustomerRow, other: string): boolean => email?.toLowerCase() === other.toLowerCase();
+
+/** Have a link sent to a new address, where the seller lets customers change theirs (CUP-15). */
+export async function requestEmailUpdate(ctx: Ctx, email: string): Promise<void> {
+  const seller = await findSellerOf(ctx);
+  if (!organizationOut(seller).customer_portal_settings.customer.allow_email_change)
+    throw notPermitted("This seller changes addresses only on request.");
+  const token = newToken("polar_cev_");
+  await transact(ctx, async (tx) => {
+    const customer = await findAsker(ctx, tx);
+    const others = await findOthers(tx, customer.organization_id, { email, id: customer.id });
+    const faults = checkUnique({ email }, others);
+    if (faults.length > 0) throw invalid(...faults);
+    const now = serverClock(ctx.clock).now();
+    if ((await store.countCodes(tx, customer, "email", now)) >= codes_max)
+      throw new ApiError("TooManyRequests", "Links were sent already. Look for them in your mail.");
+    await store.insertCode(tx, {
+      id: newId(now),
+      organization_id: customer.organization_id,
+      created_at: ctx.clock.now(),
+      purpose: "email",
+      email,
+      customer_id: customer.id,
+      code_hash: hashToken(ctx.config.secret, token),
+      expires_at: new Date(now.getTime() + link_hours * 60 * minute_ms),
+    });
+    const { language, letter } = speechFor(customer);
+    const words = portalWordsOf(language);
+    const url = `${ctx.config.url}/${encodeURIComponent(seller.slug)}/portal/email?${new URLSearchParams({ token })}`;
+    await queueMail(tx, ctx, {
+      ...letter,
+      to: email,
+      organization_id: customer.organization_id,
+      valid_hours: link_hours,
+      subject: words.email_subject(seller.name),
+      paragraphs: [words.email(seller.name)],
+      action: { label: words.email_action, url },
+      note: words.email_hours(link_hours),
+    });
+  });
+}
+
+const wrongLink = () =>
+  new ApiError("CustomerEmailUpdateInvalidOrExpired", "This link is wrong, was used already, or has expired.");
+
+/** Whether a link to a new address is good, or the refusal. */
+export async function checkEmailUpdate({ db, config, clock }: Ctx, token: string): Promise<void> {
+  const now = serverClock(clock).now();
+  if ((await store.findCodes(db, "email", hashesOf(config.secrets, token), now)).length !== 1) throw wrongLink();
+}
+
+/** Take the address that a link was sent to: who opens it reads the mail there. */
+export async function verifyEmailUpdate(ctx: Ctx, token: string): Promise<{ token: string }> {
+  const opened = await transact(ctx, async (tx) => {
+    const taken = await take(tx, ctx, "email", token);
+    const { organization_id, customer_id: id, email } = taken ?? {};
+    if (!organization_id || !id || !email || !(await findCustomer(tx, organization_id, { id }))) return undefined;
+    const inner = await findClockOf(within(ctx, tx), organization_id);
+    await changeCustomer({ ...inner, actor: { ...ctx.actor, organization_id } }, { id }, { email });
+    const changed = await lockCustomer(tx, organization_id, { id });
+    if (!changed) throw ended();
+    await verifyEmail(tx, inner, changed);
+    return openSession(ctx, tx, changed);
+  });
+  if (!opened) throw wrongLink();
+  return { token: opened.token };
+}

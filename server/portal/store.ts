@@ -1,0 +1,227 @@
+import { and, count, desc, eq, gt, ilike, inArray, isNotNull, isNull, or, sql } from "drizzle-orm";
+import { benefits } from "../benefits/tables.ts";
+import { customers } from "../customers/tables.ts";
+import type { Grant } from "../grants/rules.ts";
+import { benefitGrants } from "../grants/tables.ts";
+import type { Database, Tx } from "../lib/context.ts";
+import { among, contains, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import { orders } from "../orders/tables.ts";
+import type { OrganizationRow } from "../organizations/rules.ts";
+import { organization } from "../organizations/tables.ts";
+import type { PaymentRow } from "../payments/rules.ts";
+import { payments } from "../payments/tables.ts";
+import type { PricedProduct } from "../products/rules.ts";
+import { listProducts } from "../products/store.ts";
+import { portalCodes } from "./tables.ts";
+
+export type CodeRow = typeof portalCodes.$inferSelect;
+
+/**
+ * Note that somebody asks for a code, whoever they are; of a seller that there is not nothing is noted. Known and unknown
+ * people cost the same.
+ */
+export async function askForCode(
+  db: Database,
+  { id, organization_id, email, now, expires_at }: RowKey & { email: string; now: Date; expires_at: Date },
+): Promise<void> {
+  await db.execute(sql`
+    insert into ${portalCodes} (id, organization_id, created_at, purpose, email, due_at, expires_at)
+    select ${id}::uuid, ${organization.id}, ${now.toISOString()}::timestamptz, 'sign_in', ${email},
+      ${now.toISOString()}::timestamptz, ${expires_at.toISOString()}::timestamptz
+    from ${organization} where ${organization.id} = ${organization_id} and ${organization.blocked_at} is null`);
+}
+
+/** Somebody who waits for a code, kept until the transaction ends; nothing where another server was faster. */
+export async function lockAsked(tx: Tx, key: RowKey): Promise<CodeRow | undefined> {
+  const [row] = await tx
+    .select()
+    .from(portalCodes)
+    .where(and(matchKey(portalCodes, key), isNotNull(portalCodes.due_at)))
+    .for("update", { skipLocked: true });
+  return row;
+}
+
+/** How many codes of one kind a customer has that are good still. */
+export async function countCodes(
+  db: Database,
+  { organization_id, id }: RowKey,
+  purpose: CodeRow["purpose"],
+  now: Date,
+) {
+  const [row] = await db
+    .select({ total: count() })
+    .from(portalCodes)
+    .where(
+      and(
+        eq(portalCodes.organization_id, organization_id),
+        eq(portalCodes.customer_id, id),
+        eq(portalCodes.purpose, purpose),
+        isNotNull(portalCodes.code_hash),
+        gt(portalCodes.expires_at, now),
+      ),
+    );
+  return row?.total ?? 0;
+}
+
+/** Keep a code that is good at once. */
+export async function insertCode(tx: Tx, values: typeof portalCodes.$inferInsert): Promise<void> {
+  await tx.insert(portalCodes).values(values);
+}
+
+/** Keep the hash of the code that is being mailed. */
+export async function fillCode(tx: Tx, key: RowKey, patch: Pick<CodeRow, "customer_id" | "code_hash">): Promise<void> {
+  await tx
+    .update(portalCodes)
+    .set({ ...patch, due_at: null })
+    .where(matchKey(portalCodes, key));
+}
+
+/** Forget somebody who asked. */
+export async function dropCode(tx: Tx, key: RowKey): Promise<void> {
+  await tx.delete(portalCodes).where(matchKey(portalCodes, key));
+}
+
+const good = (purpose: CodeRow["purpose"], hashes: readonly string[], now: Date) =>
+  and(inArray(portalCodes.code_hash, [...hashes]), eq(portalCodes.purpose, purpose), gt(portalCodes.expires_at, now));
+
+/** Those whose code one of these hashes is of; by chance two may have the same. */
+export const findCodes = (
+  db: Database,
+  purpose: CodeRow["purpose"],
+  hashes: readonly string[],
+  now: Date,
+): Promise<CodeRow[]> =>
+  db
+    .select()
+    .from(portalCodes)
+    .where(good(purpose, hashes, now));
+
+/** Take a code: whoever comes second finds it gone. */
+export const takeCodes = (
+  tx: Tx,
+  purpose: CodeRow["purpose"],
+  hashes: readonly string[],
+  now: Date,
+): Promise<CodeRow[]> =>
+  tx
+    .delete(portalCodes)
+    .where(good(purpose, hashes, now))
+    .returning();
+
+/** A seller by the name in addresses, as everybody may see it. */
+export async function findPublicSeller(db: Database, slug: string): Promise<OrganizationRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(organization)
+    .where(and(eq(sql`lower(${organization.slug})`, slug.toLowerCase()), isNull(organization.blocked_at)));
+  return row;
+}
+
+const shown_max = 100;
+
+/** What a seller has on sale for everybody, the newest first. */
+export async function listOnSale(db: Database, organization_id: string): Promise<PricedProduct[]> {
+  const { items } = await listProducts(db, [organization_id], {
+    page: 1,
+    limit: shown_max,
+    sorting: ["-created_at"],
+    is_archived: false,
+    visibility: ["public"],
+  });
+  return items;
+}
+
+const ofOrder = ({ organization_id, id }: RowKey) =>
+  and(eq(payments.organization_id, organization_id), eq(payments.order_id, id));
+
+/** The latest attempt to pay an order. */
+export async function findLastTry(db: Database, order: RowKey): Promise<PaymentRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(payments)
+    .where(ofOrder(order))
+    .orderBy(desc(payments.created_at), desc(payments.id))
+    .limit(1);
+  return row;
+}
+
+/** How often a customer has tried in vain to pay an order by themselves. */
+export const countTries = (db: Database, order: RowKey): Promise<number> =>
+  db.$count(payments, and(ofOrder(order), eq(payments.trigger, "retry_customer"), eq(payments.status, "failed")));
+
+const sortableGrants = {
+  granted_at: benefitGrants.granted_at,
+  type: benefits.type,
+  organization: benefitGrants.organization_id,
+  product_benefit: benefitGrants.benefit_id,
+};
+type GrantFilter = Paging & {
+  sorting: readonly string[];
+  query?: string | undefined;
+  type?: string[] | undefined;
+  benefit_id?: string[] | undefined;
+  checkout_id?: string[] | undefined;
+  order_id?: string[] | undefined;
+  subscription_id?: string[] | undefined;
+  member_id?: string[] | undefined;
+};
+
+/** One page of what a customer was given, and how much there is. */
+export async function listOwnGrants(
+  db: Database,
+  { organization_id, customer_id }: { organization_id: string; customer_id: string },
+  filter: GrantFilter,
+): Promise<{ items: Grant[]; total: number }> {
+  const bought = db
+    .select({ id: orders.id })
+    .from(orders)
+    .where(and(eq(orders.organization_id, organization_id), inArray(orders.checkout_id, filter.checkout_id ?? [])));
+  const begun = db
+    .select({ id: orders.subscription_id })
+    .from(orders)
+    .where(and(eq(orders.organization_id, organization_id), inArray(orders.checkout_id, filter.checkout_id ?? [])));
+  const where = and(
+    eq(benefitGrants.organization_id, organization_id),
+    eq(benefitGrants.customer_id, customer_id),
+    filter.query === undefined ? undefined : ilike(benefits.description, contains(filter.query)),
+    among(benefits.type, filter.type),
+    among(benefitGrants.benefit_id, filter.benefit_id),
+    among(benefitGrants.order_id, filter.order_id),
+    among(benefitGrants.subscription_id, filter.subscription_id),
+    among(benefitGrants.member_id, filter.member_id),
+    filter.checkout_id === undefined
+      ? undefined
+      : or(inArray(benefitGrants.order_id, bought), inArray(benefitGrants.subscription_id, begun)),
+  );
+  const items = await db
+    .select({ row: benefitGrants, benefit: benefits, customer: customers })
+    .from(benefitGrants)
+    .innerJoin(benefits, followKey(benefitGrants.benefit_id, benefits))
+    .innerJoin(customers, followKey(benefitGrants.customer_id, customers))
+    .where(where)
+    .orderBy(...orderBy(filter.sorting, sortableGrants, benefitGrants.id))
+    .limit(filter.limit)
+    .offset(offsetOf(filter));
+  const [row] = await db
+    .select({ total: count() })
+    .from(benefitGrants)
+    .innerJoin(benefits, followKey(benefitGrants.benefit_id, benefits))
+    .where(where);
+  return { items, total: row?.total ?? 0 };
+}
+
+/** The customers whom a user of this server is, of all sellers, with the terms that all work for a seller goes by. */
+export const findCustomersOf = (db: Database, user_id: string) =>
+  db
+    .select({
+      customer_id: customers.id,
+      organization_id: customers.organization_id,
+      slug: organization.slug,
+      clock_offset_ms: organization.clock_offset_ms,
+      sandbox: organization.sandbox,
+    })
+    .from(customers)
+    .innerJoin(organization, eq(organization.id, customers.organization_id))
+    .where(and(eq(customers.external_id, user_id), isNull(customers.deleted_at), isNull(organization.blocked_at)))
+    .orderBy(organization.slug);

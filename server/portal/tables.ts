@@ -1,0 +1,35 @@
+import { sql } from "drizzle-orm";
+import { index, pgTable, text, uuid } from "drizzle-orm/pg-core";
+import { customers } from "../customers/tables.ts";
+import { instant, ownedKey, references } from "../lib/columns.ts";
+import { owned } from "../organizations/tables.ts";
+
+/**
+ * Somebody has asked for a code to sign in. Whether there is such a customer is found out later, so that who asks is answered
+ * alike whatever the answer; then the code is made and mailed, and there is a keyed hash of it here (CUP-08, CUP-09). A link
+ * to a new address of a customer is kept likewise (CUP-15).
+ */
+export const portalCodes = pgTable(
+  "portal_codes",
+  {
+    ...owned(),
+    /** What it opens: a session, or the way to another address of the customer's. */
+    purpose: text().$type<"sign_in" | "email">().notNull(),
+    /** Where it is sent to, as it was typed. */
+    email: text().notNull(),
+    customer_id: uuid(),
+    code_hash: text(),
+    /** When the mail is to be written; null once it is. */
+    due_at: instant(),
+    /** By the server's clock. */
+    expires_at: instant().notNull(),
+  },
+  (table) => [
+    ownedKey(table.id),
+    references(table.customer_id, customers),
+    index("portal_codes_due").on(table.organization_id, table.due_at).where(sql`${table.due_at} is not null`),
+    index("portal_codes_by_hash").on(table.code_hash),
+    index("portal_codes_by_customer").on(table.organization_id, table.customer_id),
+    index("portal_codes_by_end").on(table.expires_at),
+  ],
+);

@@ -1,0 +1,252 @@
+import { randomBytes } from "node:crypto";
+import type { z } from "zod";
+import type { CustomerSeat, customerSeats, SeatAssign, SeatsList, seatClaims } from "../../shared/api/seats.ts";
+import type { Service } from "../../shared/contract.ts";
+import { ApiError, notFound } from "../../shared/errors.ts";
+import { openSession } from "../customer-sessions/service.ts";
+import type { CustomerRow } from "../customers/rules.ts";
+import { emitCustomer } from "../customers/service.ts";
+import { findCustomer, findCustomerByEmail, insertCustomer } from "../customers/store.ts";
+import { serverClock } from "../lib/clock.ts";
+import { type Ctx, type Deps, organizationsOf, type Tx } from "../lib/context.ts";
+import { emit } from "../lib/events.ts";
+import { newId } from "../lib/ids.ts";
+import { defineSignal, signal } from "../lib/reactions.ts";
+import type { RowKey } from "../lib/rows.ts";
+import { hashesOf, hashToken, seal } from "../lib/secrets.ts";
+import { transact, within } from "../lib/unit-of-work.ts";
+import { organizationOut } from "../organizations/rules.ts";
+import { findClockOf, findOrganization } from "../organizations/store.ts";
+import { findProduct } from "../products/store.ts";
+import type { SubscriptionRow } from "../subscriptions/rules.ts";
+import {
+  type Container,
+  checkAssign,
+  checkRoom,
+  invitation_ms,
+  planRevoked,
+  type SeatRow,
+  seatOut,
+  seatsLeft,
+} from "./rules.ts";
+import * as store from "./store.ts";
+
+/** Whoever holds what a subscription or an order gives is another by now. */
+export const seatsChanged = defineSignal<SeatRow>("seats.changed");
+
+/** The name of the sweep that mails invitations, as it is woken. */
+export const invitations = "seats.invite";
+
+type Told = "customer_seat.assigned" | "customer_seat.claimed" | "customer_seat.revoked";
+const tell = (tx: Tx, ctx: Deps | Ctx, type: Told, { row, email }: store.Seat): Promise<void> =>
+  emit(tx, ctx, row.organization_id, type, seatOut(row, email));
+
+const invalidToken = () =>
+  new ApiError("InvalidInvitationToken", "This invitation is wrong, was used already, was taken back, or has expired.");
+
+/** Whom a seat is for; by an address that nobody has, somebody new (SEAT-07). */
+async function findHolder(tx: Tx, ctx: Ctx, organization_id: string, body: SeatAssign): Promise<CustomerRow> {
+  const { email, customer_id, external_customer_id } = body;
+  if (!email) {
+    const key = customer_id ? { id: customer_id } : { external_id: external_customer_id ?? "" };
+    const found = await findCustomer(tx, organization_id, key);
+    if (!found) throw notFound();
+    return found;
+  }
+  const known = await findCustomerByEmail(tx, organization_id, email);
+  if (known) return known;
+  const now = ctx.clock.now();
+  const made = await insertCustomer(tx, { id: newId(now), organization_id, created_at: now, email });
+  // Somebody else was faster.
+  if (!made) return findHolder(tx, ctx, organization_id, body);
+  await emitCustomer(tx, ctx, "customer.created", made);
+  return made;
+}
+
+/** Give somebody a seat of what is there for several people. Its row is locked while seats are counted (SEAT-08). */
+export async function assignSeat(
+  tx: Tx,
+  ctx: Ctx,
+  found: Container | undefined,
+  body: SeatAssign,
+): Promise<CustomerSeat> {
+  if (!found) throw notFound();
+  const { organization_id } = found;
+  const seller = await findOrganization(tx, organization_id);
+  if (!seller || !organizationOut(seller).feature_settings.seat_based_pricing_enabled)
+    throw new ApiError(
+      "FeatureNotEnabled",
+      "Seats are not switched on: set feature_settings.seat_based_pricing_enabled.",
+    );
+  const container = await store.lockContainer(tx, found);
+  if (!container) throw notFound();
+  const holder = await findHolder(tx, ctx, organization_id, body);
+  if (await store.isSeated(tx, container, holder.id))
+    throw new ApiError("SeatAlreadyAssigned", "This customer has a seat already.");
+  checkRoom(container, await store.countTaken(tx, container));
+  const now = ctx.clock.now();
+  const at_once = { status: "claimed" as const, claimed_at: now };
+  const given = {
+    customer_id: holder.id,
+    email: holder.email,
+    seat_metadata: body.metadata ?? null,
+    revoked_at: null,
+    ...(body.immediate_claim ? at_once : planInvitation(ctx)),
+  };
+  const old = await store.findRevoked(tx, container);
+  const { subscription_id, order_id } = container;
+  const row = old
+    ? await store.updateSeat(tx, old, { ...given, modified_at: now })
+    : await store.insertSeat(tx, {
+        ...given,
+        id: newId(now),
+        organization_id,
+        created_at: now,
+        subscription_id,
+        order_id,
+      });
+  const seat = { row, email: holder.email };
+  await tell(tx, ctx, "customer_seat.assigned", seat);
+  if (!body.immediate_claim) ctx.jobs.wake(tx, invitations);
+  else {
+    await tell(tx, ctx, "customer_seat.claimed", seat);
+    await signal(tx, ctx, seatsChanged, row);
+  }
+  return seatOut(row, holder.email);
+}
+
+/** An invitation: its token is mailed, and lasts for a day (SEAT-09). */
+function planInvitation({ clock, config }: Ctx) {
+  const token = randomBytes(32).toString("base64url");
+  return {
+    status: "pending" as const,
+    token_hash: hashToken(config.secret, token),
+    token: seal(config.secret, token),
+    invitation_token_expires_at: new Date(serverClock(clock).now().getTime() + invitation_ms),
+    mail_due_at: clock.now(),
+  };
+}
+
+/** The seats of what is there for several people, and how many are left. */
+export async function describeSeats(ctx: Ctx, container: Container | undefined): Promise<z.output<typeof SeatsList>> {
+  if (!container) throw notFound();
+  const seats = await store.listSeats(ctx.db, container);
+  const taken = seats.filter(({ row }) => row.status !== "revoked").length;
+  return {
+    seats: seats.map(({ row, email }) => seatOut(row, email)),
+    available_seats: seatsLeft(container, taken),
+    total_seats: container.seats ?? 0,
+  };
+}
+
+/** Take a seat back, and what its holder has by it (SEAT-12). */
+export async function revokeSeat(tx: Tx, ctx: Deps | Ctx, key: RowKey): Promise<CustomerSeat> {
+  const found = await store.lockSeat(tx, key);
+  if (!found) throw notFound();
+  if (found.row.status === "revoked") return seatOut(found.row, null);
+  const row = await store.updateSeat(tx, key, planRevoked(ctx.clock.now()));
+  await tell(tx, ctx, "customer_seat.revoked", { row, email: null });
+  if (found.row.status === "claimed") await signal(tx, ctx, seatsChanged, row);
+  return seatOut(row, null);
+}
+
+/** Have the mail of an invitation sent again, with the same link (SEAT-12). */
+export async function resendInvitation(tx: Tx, ctx: Ctx, key: RowKey): Promise<CustomerSeat> {
+  const found = await store.lockSeat(tx, key);
+  if (!found) throw notFound();
+  if (found.row.status !== "pending")
+    throw new ApiError("BadRequest", "Only an invitation that waits can be sent again.");
+  const row = await store.updateSeat(tx, key, { mail_due_at: ctx.clock.now() });
+  ctx.jobs.wake(tx, invitations);
+  return seatOut(row, found.email);
+}
+
+/** A seat in one of the organizations that are asked for. */
+async function findKey(ctx: Ctx, id: string): Promise<RowKey> {
+  for (const organization_id of organizationsOf(ctx))
+    if (await store.findSeat(ctx.db, { organization_id, id })) return { organization_id, id };
+  throw notFound();
+}
+
+/** Seats of the API. */
+export const seatService: Service<typeof customerSeats, Ctx> = {
+  list: async (ctx, { query }) => describeSeats(ctx, await store.findContainer(ctx.db, organizationsOf(ctx), query)),
+  assign(ctx, { body }) {
+    checkAssign(body);
+    return transact(ctx, async (tx) =>
+      assignSeat(tx, ctx, await store.findContainer(tx, organizationsOf(ctx), body), body),
+    );
+  },
+  async revoke(ctx, { params }) {
+    const key = await findKey(ctx, params.seat_id);
+    return transact(ctx, (tx) => revokeSeat(tx, ctx, key));
+  },
+  async resend(ctx, { params }) {
+    const key = await findKey(ctx, params.seat_id);
+    return transact(ctx, (tx) => resendInvitation(tx, ctx, key));
+  },
+};
+
+const hashesIn = ({ config }: Ctx, token: string) => hashesOf(config.secrets, token);
+
+/** The seat of an invitation that is good, or 404. */
+export async function findInvitation(ctx: Ctx, token: string): Promise<SeatRow> {
+  const found = await store.findInvited(ctx.db, hashesIn(ctx, token), serverClock(ctx.clock).now());
+  if (!found) throw notFound();
+  return found.row;
+}
+
+/** What invited people do (SEAT-10, SEAT-11). */
+export const seatClaimService: Service<typeof seatClaims, Ctx> = {
+  async get(ctx, { params }) {
+    const seat = await findInvitation(ctx, params.invitation_token);
+    const container = await store.findContainer(ctx.db, [seat.organization_id], seat);
+    const seller = container && (await findOrganization(ctx.db, container.organization_id));
+    const product = container && (await findProduct(ctx.db, container.organization_id, container.product_id));
+    if (!seller || !product) throw notFound();
+    return {
+      product_name: product.name,
+      product_id: product.id,
+      organization_name: seller.name,
+      organization_slug: seller.slug,
+      customer_email: seat.email ?? "",
+      can_claim: container.is_live,
+    };
+  },
+  claim: (ctx, { body }) => transact(ctx, (tx) => claimSeat(tx, ctx, body.invitation_token)),
+};
+
+async function claimSeat(tx: Tx, ctx: Ctx, token: string) {
+  const now = serverClock(ctx.clock).now();
+  const found = await store.lockInvited(tx, hashesIn(ctx, token), now);
+  const { customer_id, organization_id } = found?.row ?? {};
+  const customer = organization_id && customer_id && (await findCustomer(tx, organization_id, { id: customer_id }));
+  if (!found || !customer) throw invalidToken();
+  const container = await store.findContainer(tx, [customer.organization_id], found.row);
+  if (!container?.is_live) throw invalidToken();
+  const at = await findClockOf(within(ctx, tx), customer.organization_id);
+  const row = await store.updateSeat(tx, found.row, {
+    status: "claimed",
+    claimed_at: at.clock.now(),
+    modified_at: at.clock.now(),
+    token_hash: null,
+    token: null,
+    mail_due_at: null,
+    invitation_token_expires_at: null,
+  });
+  await tell(tx, at, "customer_seat.claimed", { row, email: customer.email });
+  await signal(tx, at, seatsChanged, row);
+  const session = await openSession(ctx, tx, customer);
+  return { seat: seatOut(row, customer.email), customer_session_token: session.token };
+}
+
+/** A customer is gone, and with them the seats that they were given (CUS-17). */
+export async function revokeSeatsOf(tx: Tx, ctx: Deps | Ctx, customer: RowKey): Promise<void> {
+  for (const row of await store.findSeatsOf(tx, customer)) await revokeSeat(tx, ctx, row);
+}
+
+/** A subscription has ended: its seats are taken back (SEAT-14). While a payment is missing they wait, as it may come. */
+export async function endSeats(tx: Tx, ctx: Deps | Ctx, { organization_id, id, ended_at, seats }: SubscriptionRow) {
+  if (ended_at === null || seats === null) return;
+  for (const row of await store.findGiven(tx, { organization_id, subscription_id: id })) await revokeSeat(tx, ctx, row);
+}

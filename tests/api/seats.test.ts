@@ -1,0 +1,201 @@
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { events } from "../../server/lib/tables.ts";
+import { customerSeats } from "../../server/seats/tables.ts";
+import { type Floe, type Seller, start } from "../support/floe.ts";
+import { buyerOf, inviteTo, lastMail, sellSeats, tokenOf } from "../support/portal-rows.ts";
+import { startOnPostgres } from "../support/races.ts";
+import { openStream } from "../support/sse.ts";
+
+/** What is bought for several people: who gets a seat of it, and what they have by it. */
+
+let floe: Floe;
+beforeAll(async () => {
+  floe = await start({ listen: true });
+});
+afterAll(() => floe?.close());
+
+type Refusal = { status: number; json: { error?: string } };
+const call = (method: string, path: string, token?: string, body?: unknown) =>
+  floe.request(method, path, {
+    ...(token === undefined ? {} : { token }),
+    ...(body === undefined ? {} : { body }),
+  }) as Promise<Refusal>;
+
+/** A seller with a subscription for five, to a product with a note. */
+async function openTeam(seats = 5, how?: object) {
+  const seller = await floe.seller("team");
+  const sold = await sellSeats(floe, seller, seats, how);
+  const note = await seller.client.benefits.create({ body: { type: "custom", description: "A note" } });
+  await seller.client.products.setBenefits({ params: { id: sold.product_id }, body: { benefits: [note.id] } });
+  await floe.runJobs();
+  return { seller, ...sold };
+}
+const holds = async (seller: Seller, customer_id: string) =>
+  (await seller.client.customers.getState({ params: { id: customer_id } })).granted_benefits.length;
+
+describe("a seat of a subscription", () => {
+  test("SEAT-09 to SEAT-13: is claimed by a mailed link, once; it gives what was bought to its holder, and not to who paid", async () => {
+    const { seller, subscription_id } = await openTeam();
+    const { seat, token, email } = await inviteTo(floe, seller, subscription_id);
+    expect(seat).toMatchObject({ status: "pending", subscription_id, order_id: null, customer_email: email });
+    expect(JSON.stringify(await floe.deps.db.select().from(customerSeats))).not.toContain(token);
+    const info = await floe.client().seatClaims.get({ params: { invitation_token: token } });
+    expect(info).toMatchObject({ product_name: "Team", customer_email: email, can_claim: true });
+    const owner = await buyerOf(seller);
+    expect([await holds(seller, owner), await holds(seller, String(seat.customer_id))]).toEqual([0, 0]);
+    const claim = () => call("POST", "/v1/customer-seats/claim", undefined, { invitation_token: token });
+    const answers = await Promise.all([claim(), claim(), claim()]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400]);
+    expect(answers.find(({ status }) => status === 400)?.json.error).toBe("InvalidInvitationToken");
+    const taken = answers.find(({ status }) => status === 200)?.json as { customer_session_token?: string };
+    const customer_session_token = taken.customer_session_token ?? "";
+    expect((await floe.client(customer_session_token).customerPortal.getMe({})).email).toBe(email);
+    expect([await holds(seller, owner), await holds(seller, String(seat.customer_id))]).toEqual([0, 1]);
+    const held = await floe.client(customer_session_token).portalSeats.listClaimed({ query: {} });
+    expect(held.items.map(({ id }) => id)).toEqual([subscription_id]);
+    expect((await call("GET", `/v1/customer-seats/claim/${token}`)).status).toBe(404);
+  });
+
+  test("SEAT-12: taken back, it takes what it gave; its row is given again, and its old link opens nothing", async () => {
+    const { seller, subscription_id } = await openTeam(1);
+    const { seat, token } = await inviteTo(floe, seller, subscription_id);
+    await floe.client().seatClaims.claim({ body: { invitation_token: token } });
+    const holder = String(seat.customer_id);
+    expect(await holds(seller, holder)).toBe(1);
+    for (const _ of [1, 2]) {
+      const taken = await seller.client.customerSeats.revoke({ params: { seat_id: seat.id } });
+      expect(taken).toMatchObject({ status: "revoked", customer_id: null, email: null });
+    }
+    expect(await holds(seller, holder)).toBe(0);
+    const next = await inviteTo(floe, seller, subscription_id);
+    expect([next.seat.id, next.seat.status]).toEqual([seat.id, "pending"]);
+    expect((await call("POST", "/v1/customer-seats/claim", undefined, { invitation_token: token })).status).toBe(400);
+    await seller.client.customerSeats.revoke({ params: { seat_id: seat.id } });
+    expect((await call("GET", `/v1/customer-seats/claim/${next.token}`)).status).toBe(404);
+    const told = await floe.deps.db
+      .select({ type: events.type })
+      .from(events)
+      .where(eq(events.organization_id, seller.organization_id))
+      .orderBy(events.seq);
+    expect(told.map(({ type }) => type).filter((type) => type.startsWith("customer_seat."))).toEqual([
+      "customer_seat.assigned",
+      "customer_seat.claimed",
+      "customer_seat.revoked",
+      "customer_seat.assigned",
+      "customer_seat.revoked",
+    ]);
+  });
+
+  test("SEAT-09, SEAT-12: an invitation is sent again with the same link, which is good for a day", async () => {
+    const { seller, subscription_id } = await openTeam();
+    const { seat, token, email } = await inviteTo(floe, seller, subscription_id);
+    await seller.client.customerSeats.resend({ params: { seat_id: seat.id } });
+    expect(await lastMail(floe, email)).toContain(token);
+    floe.clock.advance(24 * 60 * 60 * 1000 + 1000);
+    expect((await call("POST", "/v1/customer-seats/claim", undefined, { invitation_token: token })).status).toBe(400);
+  });
+
+  test("SEAT-14, CUS-17: ends with the subscription, and with its holder", async () => {
+    const { seller, subscription_id } = await openTeam();
+    const invite = async () => {
+      const { seat, token } = await inviteTo(floe, seller, subscription_id);
+      await floe.client().seatClaims.claim({ body: { invitation_token: token } });
+      return String(seat.customer_id);
+    };
+    const [gone, left] = [await invite(), await invite()];
+    await seller.client.customers.delete({ params: { id: gone }, query: {} });
+    const query = { subscription_id };
+    const statuses = async () =>
+      (await seller.client.customerSeats.list({ query })).seats.map(({ status }) => status).sort();
+    expect(await statuses()).toEqual(["claimed", "revoked"]);
+    await seller.client.subscriptions.delete({ params: { id: subscription_id } });
+    expect(await statuses()).toEqual(["revoked", "revoked"]);
+    expect(await holds(seller, left)).toBe(0);
+    const late = { subscription_id, email: "late@example.com" };
+    expect((await call("POST", "/v1/customer-seats", seller.key, late)).json.error).toBe("BadRequest");
+  });
+
+  test("SEAT-18, CUP-24: who paid gives and takes the seats; who holds one, another customer and another seller see nothing of them", async () => {
+    const { seller, subscription_id } = await openTeam();
+    const owner = await tokenOf(seller);
+    const body = { subscription_id, email: "mate@example.com" };
+    const given = await floe.client(owner).portalSeats.assign({ body });
+    const token = /token=([\w-]+)/.exec(await lastMail(floe, "mate@example.com"))?.[1] ?? "";
+    const { customer_session_token: mate } = await floe
+      .client()
+      .seatClaims.claim({ body: { invitation_token: token } });
+    const foreign = await floe.seller("foreign");
+    for (const [as, path] of [
+      [mate, "/v1/customer-portal/seats"],
+      [await tokenOf(foreign), "/v1/customer-portal/seats"],
+      [foreign.key, "/v1/customer-seats"],
+    ] as const) {
+      expect((await call("GET", `${path}?subscription_id=${subscription_id}`, as)).status).toBe(404);
+      expect((await call("POST", path, as, { ...body, email: "eve@example.com" })).status).toBe(404);
+      expect((await call("DELETE", `${path}/${given.id}`, as)).status).toBe(404);
+    }
+    const list = await floe.client(owner).portalSeats.list({ query: { subscription_id } });
+    expect(list).toMatchObject({ total_seats: 5, available_seats: 4, seats: [{ id: given.id, status: "claimed" }] });
+    expect(await floe.client(owner).portalSeats.revoke({ params: { seat_id: given.id } })).toMatchObject({
+      status: "revoked",
+    });
+  });
+
+  test("SEAT-15: no fewer seats are had than are given, by who pays or by the seller", async () => {
+    const { seller, subscription_id } = await openTeam();
+    for (const name of ["a", "b"])
+      await seller.client.customerSeats.assign({ body: { subscription_id, email: `${name}-seat@example.com` } });
+    const change = (seats: number) => call("PATCH", `/v1/subscriptions/${subscription_id}`, seller.key, { seats });
+    expect((await change(1)).json.error).toBe("SeatsAlreadyAssigned");
+    expect((await change(2)).status).toBe(200);
+    const third = { subscription_id, email: "c-seat@example.com" };
+    expect((await call("POST", "/v1/customer-seats", seller.key, third)).json.error).toBe("SeatNotAvailable");
+  });
+
+  test("SEAT-11: who waits on the page of an invitation hears when they have what it gives", async () => {
+    const { seller, subscription_id } = await openTeam();
+    const { token } = await inviteTo(floe, seller, subscription_id);
+    const stream = await openStream(`${floe.url}/v1/customer-seats/claim/${token}/stream`);
+    expect((await stream.next()).data).toMatchObject({ key: "connected" });
+    await floe.client().seatClaims.claim({ body: { invitation_token: token } });
+    const news = await stream.to(({ data }) => (data as { key: string }).key === "benefit.granted");
+    expect(news.map(({ data }) => (data as { key: string }).key)).toContain("customer_seat.claimed");
+    stream.close();
+  });
+});
+
+test("SEAT-05: what is bought once for several has seats as well, found by its checkout too", async () => {
+  const { seller, order_id, checkout_id } = await openTeam(2, {});
+  const body = { checkout_id, email: "once@example.com", immediate_claim: true, metadata: { desk: "12" } };
+  const seat = await seller.client.customerSeats.assign({ body });
+  expect(seat).toMatchObject({ order_id, subscription_id: null, status: "claimed", seat_metadata: { desk: "12" } });
+  expect(await holds(seller, String(seat.customer_id))).toBe(1);
+  for (const metadata of [
+    Object.fromEntries(Array.from({ length: 11 }, (_, n) => [`k${n}`, 1])),
+    { long: "x".repeat(1025) },
+  ])
+    expect((await call("POST", "/v1/customer-seats", seller.key, { ...body, metadata })).status).toBe(422);
+});
+
+test("SEAT-08: of fifty who are given the last seat at once, one gets it", async () => {
+  const real = await startOnPostgres();
+  try {
+    const seller = await real.seller();
+    const { subscription_id } = await sellSeats(real, seller, 2);
+    await seller.client.customerSeats.assign({ body: { subscription_id, email: "first@example.com" } });
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, number) =>
+        real.request("POST", "/v1/customer-seats", {
+          token: seller.key,
+          body: { subscription_id, email: `one-of-${number}@example.com` },
+        }),
+      ),
+    );
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(refused.map(({ json }) => (json as { error: string }).error)).toEqual(Array(49).fill("SeatNotAvailable"));
+    expect((await seller.client.customerSeats.list({ query: { subscription_id } })).available_seats).toBe(0);
+  } finally {
+    await real.close();
+  }
+});
