@@ -153,7 +153,7 @@ export const faults = {
     ["cut-seats", "server/subscriptions/proration.ts", 'terms_of_line, "truncated")', 'terms_of_line, "rounded")', stories("changes"), stories("amounts")],
     ["same-discount", "server/subscriptions/update.ts", "if (id === row.discount_id) throw", "if (false) throw", stories("ends")],
     ["ends-at", "server/subscriptions/update.ts", "    ends_at: row.current_period_end,", "    ends_at: now,", stories("ends")],
-    ["next-seats", "server/subscriptions/billing.ts", "const seats = fitSeats(found, wished);", "const seats = wished;", stories("flows")],
+    ["next-seats", "server/subscriptions/plan.ts", "const seats = fitSeats(prices, wished);", "const seats = wished;", stories("flows")],
     ["void-orders", "server/subscriptions/billing.ts", "if (ends) await withdrawAll(tx, ctx, after, waiting);", "", stories("unpaid")],
     ["billed-twice", "server/subscriptions/billing.ts", "await store.billEntries(tx, billed.order, bill.entry_ids);", "", stories("changes")],
     ["gone-behind", "server/subscriptions/billing.ts", "if (row.ended_at !== null) return noteAttempt(tx, ctx, whole, { next_payment_attempt_at: null });", "", stories("flows")],

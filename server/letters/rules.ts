@@ -70,36 +70,57 @@ export function zoneAt(country: string | null, moment: Date): string {
   return shown.size === 1 ? first : "UTC";
 }
 
-/** Newer engines have a method where older ones have a property, and the published types have neither. */
-function zonesOf(country: string): string[] {
-  const locale: Intl.Locale & { getTimeZones?(): string[]; timeZones?: string[] } = new Intl.Locale(`und-${country}`);
-  return locale.getTimeZones?.() ?? locale.timeZones ?? [];
+/** The same, worked out once: there are few, and each takes longer than all else that a mail is written with. */
+function once<K extends string, V>(make: (key: K) => V): (key: K) => V {
+  const made = new Map<K, V>();
+  return (key) => {
+    const found = made.get(key) ?? make(key);
+    made.set(key, found);
+    return found;
+  };
 }
 
-const clockIn = (timeZone: string) =>
-  new Intl.DateTimeFormat("en-GB", { timeZone, day: "numeric", hour: "numeric", minute: "numeric" });
+/** Newer engines have a method where older ones have a property, and the published types have neither. */
+const zonesOf = once((country: string): string[] => {
+  const locale: Intl.Locale & { getTimeZones?(): string[]; timeZones?: string[] } = new Intl.Locale(`und-${country}`);
+  return locale.getTimeZones?.() ?? locale.timeZones ?? [];
+});
+
+const clockIn = once(
+  (timeZone: string) =>
+    new Intl.DateTimeFormat("en-GB", { timeZone, day: "numeric", hour: "numeric", minute: "numeric" }),
+);
+
+const styles = {
+  day: { dateStyle: "long" },
+  moment: {
+    year: "numeric",
+    month: "long",
+    day: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    timeZoneName: "short",
+  },
+} satisfies Record<string, Intl.DateTimeFormatOptions>;
+/** By style, language and time zone. */
+const formatOf = once((key) => {
+  const [style, locale, timeZone] = key.split(" ");
+  return new Intl.DateTimeFormat(locale, { timeZone, ...styles[style as keyof typeof styles] });
+});
 
 /** How a customer is written to: the words, and how amounts and times are written. */
 export function speechFor({ locale, billing_address }: CustomerRow) {
   const country = billing_address?.country ?? null;
   const language = languageFor(locale, country);
   const words = letterWordsOf(language);
-  const write = (moment: Date, options: Intl.DateTimeFormatOptions): string =>
-    new Intl.DateTimeFormat(words.locale, { timeZone: zoneAt(country, moment), ...options }).format(moment);
+  const write = (moment: Date, style: keyof typeof styles): string =>
+    formatOf(`${style} ${words.locale} ${zoneAt(country, moment)}`).format(moment);
   return {
     words,
     language,
     money: (amount: number, currency: string) => formatMoney(amount, currency, words.locale),
-    day: (moment: Date) => write(moment, { dateStyle: "long" }),
-    moment: (moment: Date) =>
-      write(moment, {
-        year: "numeric",
-        month: "long",
-        day: "numeric",
-        hour: "2-digit",
-        minute: "2-digit",
-        timeZoneName: "short",
-      }),
+    day: (moment: Date) => write(moment, "day"),
+    moment: (moment: Date) => write(moment, "moment"),
     letter: {
       speech: { language, fallback: words.fallback, sent_by: words.sent_by },
     } satisfies Partial<Mail>,

@@ -281,6 +281,12 @@ export async function renewWhileKilled({
       await sleep(250);
     }
   }
+  /** Nothing is due, but what was taken up last may be under way: wait for it, unless whoever took it up was killed. */
+  async function settle(): Promise<void> {
+    const pending = sql`payments where organization_id = ${organization_id} and status = 'pending'`;
+    for (let left = 40; left > 0 && (await rowsOf(floe, sql`select id from ${pending} limit 1`)).length > 0; left -= 1)
+      await sleep(250);
+  }
   const killing = kill();
   killing.catch((error: unknown) => complaints.push(String(error)));
   try {
@@ -296,10 +302,11 @@ export async function renewWhileKilled({
     isOver = true;
     await killing;
     // What the last ones left half done, those that live find some minutes later.
-    for (const hours of [6, 9]) {
+    for (const hours of [6, 9, 12]) {
       const end = new Date(start);
       end.setUTCMonth(end.getUTCMonth() + months - 1);
       await reach(new Date(end.getTime() + hours * hour_ms));
+      await settle();
     }
     const seconds = (Date.now() - began) / 1000;
     const faults = await findFaults(floe, organization_id, count, months);

@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { doTogether, gathered } from "../../server/lib/gather.ts";
+import type { Database } from "../../server/lib/transaction.ts";
+
+/** What is asked side by side is asked once, in the order of who asks; what is last is asked when nobody asks anything else. */
+
+const db = {} as Database;
+function openBooks() {
+  const asked: string[] = [];
+  const question = (name: string, isLast = false) =>
+    gathered(async (_: Database, items: number[]) => {
+      asked.push(`${name} ${items.join()}`);
+      await Promise.resolve();
+      return items.map((item) => `${name} ${item}`);
+    }, isLast);
+  return { asked, find: question("find"), write: question("write"), number: question("number", true) };
+}
+
+test("alone, a question is asked at once", async () => {
+  const { asked, find } = openBooks();
+  expect(await find(db, 1)).toBe("find 1");
+  expect(asked).toEqual(["find 1"]);
+});
+
+test("side by side it is asked once, in order, also where some take longer, ask twice or not at all", async () => {
+  const { asked, find, write, number } = openBooks();
+  const made = await doTogether(
+    [0, 1, 2, 3].map((item) => async () => {
+      if (item === 0) await new Promise((done) => setTimeout(done, 5));
+      if (item === 3) return "nothing";
+      await find(db, item);
+      if (item === 1) await Promise.all([write(db, 10), write(db, 11)]);
+      return number(db, item);
+    }),
+  );
+  expect(made).toEqual(["number 0", "number 1", "number 2", "nothing"]);
+  expect(asked).toEqual(["find 0,1,2", "write 10,11", "number 0,1,2"]);
+});
+
+test("where one fails the others come to their end first, and its error is told", async () => {
+  const { find } = openBooks();
+  const ended: number[] = [];
+  const fail = gathered(async (_: Database, __: number[]): Promise<string[]> => {
+    throw new Error("refused");
+  });
+  const work = [1, 2, 3].map((item) => async () => {
+    if (item === 2) await fail(db, item);
+    await find(db, item);
+    ended.push(item);
+  });
+  await expect(doTogether(work)).rejects.toThrow("refused");
+  expect(ended).toEqual([1, 3]);
+});
