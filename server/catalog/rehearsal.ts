@@ -50,21 +50,21 @@ function renew(aggregate: Bare, pending: Choice | null) {
   if (row.status === "paused" || !plan.events.includes("subscription.cycled")) return null;
   const after = { ...row, ...plan.patch };
   return {
+    discount: plan.discount === undefined ? aggregate.discount : plan.discount,
     amount: after.amount,
     monthly: monthlyAmount(after.amount, after.recurring_interval, after.recurring_interval_count),
   };
 }
 
 /** What a subscription would come to a month at the prices that its product is sold at; undefined where there are none. */
-function moveToSale(aggregate: Bare, product: PricedProduct): number | undefined {
-  const { row } = aggregate;
+function moveToSale({ row, product }: Bare, discount: DiscountRow | null): number | undefined {
   const offered = product.prices.filter(({ price_currency }) => price_currency === row.currency);
   // What a buyer chooses is not known before.
   if (offered.length === 0 || offered.some(({ amount_type }) => amount_type === "custom")) return undefined;
   const seats = fitSeats(offered, row.seats);
   const choice = { product, prices: payPrices(offered, { product, seats }), seats };
   const { interval, count } = intervalOf(choice, row);
-  return monthlyAmount(amountOf(choice, aggregate.discount, row.currency), interval, count);
+  return monthlyAmount(amountOf(choice, discount, row.currency), interval, count);
 }
 
 const differing_max = 50;
@@ -175,78 +175,72 @@ export async function compareTerms(
     ]),
   );
   const renewals = new Map<string, Rehearsal["renewals"][number]>();
+  const differing: Differing[] = [];
   const goods = openGoods(ctx.db, organization_id);
   const concerned = { products: [...products.keys()], discounts: [...discounts.keys()] };
   for await (const page of store.subscriptionsOf(ctx.db, organization_id, concerned)) {
     await goods.fill(page);
     for (const found of page) {
-      const { row } = found;
-      told.subscriptions += 1;
+      const { row, total } = found;
+      told.subscriptions += total;
       const discount = discounts.get(row.discount_id ?? "");
-      if (discount) discount.subscriptions += 1;
+      if (discount) discount.subscriptions += total;
       const [was, will] = [ground(found, goods, before), ground(found, goods, after)];
       const [as_is, then] = [renew(was.aggregate, was.pending), renew(will.aggregate, will.pending)];
       const product = products.get(row.product_id);
       if (product) {
-        product.base.subscriptions += 1;
+        product.base.subscriptions += total;
         const sold = new Set(will.aggregate.product.prices.map(({ id }) => id));
         const stays = !will.pending || will.pending.product.id === row.product_id;
         if (product.isRepriced && stays && then && found.paid.some(({ price_id }) => !sold.has(price_id))) {
-          const moved = moveToSale(will.aggregate, will.aggregate.product);
+          const moved = moveToSale(will.aggregate, then.discount);
           const sum = sumIn(product.sums, `${row.currency} ${moved === undefined}`, () => ({
-            currency: row.currency,
-            subscriptions: 0,
-            monthly_amount: 0,
+            ...nothing(row.currency),
             new_monthly_amount: moved === undefined ? null : 0,
           }));
-          sum.subscriptions += 1;
-          sum.monthly_amount += then.monthly;
-          if (moved !== undefined) sum.new_monthly_amount = (sum.new_monthly_amount ?? 0) + moved;
+          sum.subscriptions += total;
+          sum.monthly_amount += total * then.monthly;
+          if (moved !== undefined) sum.new_monthly_amount = (sum.new_monthly_amount ?? 0) + total * moved;
         }
       }
       if (!as_is || !then) continue;
-      const sum = sumIn(renewals, row.currency, () => ({
-        currency: row.currency,
-        subscriptions: 0,
-        monthly_amount: 0,
-        new_monthly_amount: 0,
-      }));
-      sum.subscriptions += 1;
-      sum.monthly_amount += as_is.monthly;
-      sum.new_monthly_amount += then.monthly;
+      const sum = sumIn(renewals, row.currency, () => ({ ...nothing(row.currency), new_monthly_amount: 0 }));
+      sum.subscriptions += total;
+      sum.monthly_amount += total * as_is.monthly;
+      sum.new_monthly_amount += total * then.monthly;
       if (then.amount === as_is.amount) continue;
-      if (then.amount > as_is.amount) told.pay_more += 1;
-      else told.pay_less += 1;
-      told.differing.push({
-        subscription_id: row.id,
-        customer_id: row.customer_id,
-        customer_email: null,
-        product_name: will.aggregate.product.name,
-        renews_at: row.current_period_end,
-        currency: row.currency,
-        amount: as_is.amount,
-        new_amount: then.amount,
-      });
+      if (then.amount > as_is.amount) told.pay_more += total;
+      else told.pay_less += total;
+      const { name: product_name } = will.aggregate.product;
+      const { amount, currency } = { ...as_is, currency: row.currency };
+      differing.push(
+        ...found.ids.map((id) => ({ subscription_id: id, product_name, currency, amount, new_amount: then.amount })),
+      );
+      keepMost(differing);
     }
-    told.differing = mostDiffering(told.differing);
   }
-  const emails = await store.emailsOf(
+  const holders = await store.holdersOf(
     ctx.db,
     organization_id,
-    told.differing.map(({ customer_id }) => customer_id),
+    differing.map(({ subscription_id }) => subscription_id),
   );
   return {
     ...told,
     renewals: sumsOf(renewals),
-    differing: told.differing.map((one) => ({ ...one, customer_email: emails.get(one.customer_id) ?? null })),
+    differing: differing.flatMap((one) => {
+      const holder = holders.get(one.subscription_id);
+      return holder ? [{ ...one, ...holder }] : [];
+    }),
     products: [...products.values()].map(({ base, sums }) => ({ ...base, keeps: sumsOf(sums) })),
     discounts: [...discounts.values()],
   };
 }
 
-type Differing = Rehearsal["differing"];
-const differenceOf = ({ amount, new_amount }: Differing[number]): number => Math.abs(new_amount - amount);
-const mostDiffering = (all: Differing): Differing =>
-  all
-    .sort((a, b) => differenceOf(b) - differenceOf(a) || (a.subscription_id < b.subscription_id ? -1 : 1))
-    .slice(0, differing_max);
+const nothing = (currency: string): Sum => ({ currency, subscriptions: 0, monthly_amount: 0 });
+
+type Differing = Omit<Rehearsal["differing"][number], "customer_id" | "customer_email" | "renews_at">;
+/** Leave those that differ most, the first by id among equals. */
+function keepMost(all: Differing[]): void {
+  const by = ({ amount, new_amount }: Differing): number => Math.abs(new_amount - amount);
+  all.sort((a, b) => by(b) - by(a) || (a.subscription_id < b.subscription_id ? -1 : 1)).splice(differing_max);
+}

@@ -1,4 +1,4 @@
-import { and, count, eq, gt, inArray, isNotNull, isNull, notExists, or, type SQL, sql } from "drizzle-orm";
+import { and, count, eq, inArray, isNotNull, isNull, notExists, or, type SQL, sql } from "drizzle-orm";
 import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
 import { type Kind, kinds } from "../../shared/catalog/document.ts";
 import type { Entry } from "../../shared/catalog/plan.ts";
@@ -10,6 +10,7 @@ import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
+import { followKey } from "../lib/rows.ts";
 import { meters } from "../meters/tables.ts";
 import { orders } from "../orders/tables.ts";
 import { productBenefits, products } from "../products/tables.ts";
@@ -242,54 +243,96 @@ export async function productsWith(db: Database, organization_id: string, benefi
   return rows.map(({ id }) => id);
 }
 
+/** How many alike subscriptions are named. */
+const named_max = 50;
+
 /**
- * The subscriptions to these products, or with these discounts, that go on or are paused, some at a time, each with the prices
- * that it is paid at: three statements for thousands.
+ * The subscriptions to these products, or with these discounts, that go on or are paused: those that are renewed alike are one,
+ * with how many they are and the first of them by id. Some at a time, each with the prices that it is paid at. So a hundred
+ * thousand take little more than ten.
  */
 export async function* subscriptionsOf(
   db: Database,
   organization_id: string,
-  { products: of, discounts: having }: { products: string[]; discounts: string[] },
+  { products: sold, discounts: given }: { products: string[]; discounts: string[] },
 ) {
-  const links = subscriptionPrices;
-  for (let last: string | undefined; ; ) {
-    const rows = await db
-      .select()
-      .from(subscriptions)
-      .where(
-        and(
-          eq(subscriptions.organization_id, organization_id),
-          inArray(subscriptions.status, [...billable, "paused"]),
-          or(inArray(subscriptions.product_id, of), inArray(subscriptions.discount_id, having)),
-          last === undefined ? undefined : gt(subscriptions.id, last),
+  const [of_all, links] = [subscriptions, subscriptionPrices];
+  const concerned = and(
+    eq(of_all.organization_id, organization_id),
+    inArray(of_all.status, [...billable, "paused"]),
+    or(inArray(of_all.product_id, sold), inArray(of_all.discount_id, given)),
+  );
+  const paid = db
+    .select({
+      id: links.subscription_id,
+      prices:
+        sql<string>`string_agg(${links.product_price_id} || ' ' || ${links.amount}, ',' order by ${links.order})`.as(
+          "prices",
         ),
-      )
-      .orderBy(subscriptions.id)
-      .limit(page_size);
-    last = rows.at(-1)?.id;
-    if (last === undefined) return;
-    const ids = rows.map(({ id }) => id);
-    const paid = await db
+    })
+    .from(links)
+    .where(eq(links.organization_id, organization_id))
+    .groupBy(links.subscription_id)
+    .as("paid");
+  // When a period begins matters where a discount may be over by then.
+  const isLimited = sql`${discounts.duration} <> 'forever'`;
+  const alike = await db
+    .select({
+      ids: sql<string>`array_to_string((array_agg(${of_all.id} order by ${of_all.id}))[1:${sql.raw(String(named_max))}], ' ')`,
+      total: count(),
+    })
+    .from(of_all)
+    .leftJoin(paid, eq(paid.id, of_all.id))
+    .leftJoin(discounts, followKey(of_all.discount_id, discounts))
+    .where(concerned)
+    .groupBy(
+      of_all.product_id,
+      of_all.discount_id,
+      of_all.currency,
+      of_all.seats,
+      of_all.recurring_interval,
+      of_all.recurring_interval_count,
+      of_all.status,
+      of_all.cancel_at_period_end,
+      of_all.pause_at_period_end,
+      sql`${of_all.pending_update} - '{id,created_at,modified_at}'::text[]`,
+      paid.prices,
+      sql`case when ${isLimited} then ${of_all.current_period_end} end`,
+      sql`case when ${isLimited} then ${of_all.discount_applied_at} end`,
+    )
+    .orderBy(sql`1`);
+  for (let at = 0; at < alike.length; at += page_size) {
+    const page = alike.slice(at, at + page_size).map(({ ids, total }) => ({ ids: ids.split(" "), total }));
+    const of = new Map(page.map((group) => [group.ids[0] ?? "", group]));
+    const rows = await subscriptionsById(db, organization_id, [...of.keys()]);
+    const prices = await db
       .select({ id: links.subscription_id, price_id: links.product_price_id, amount: links.amount })
       .from(links)
-      .where(and(eq(links.organization_id, organization_id), inArray(links.subscription_id, ids)))
+      .where(and(eq(links.organization_id, organization_id), inArray(links.subscription_id, [...of.keys()])))
       .orderBy(links.order);
-    const paidOf = Map.groupBy(paid, ({ id }) => id);
-    yield rows.map((row) => ({ row, paid: paidOf.get(row.id) ?? [] }));
-    if (rows.length < page_size) return;
+    const paidOf = Map.groupBy(prices, ({ id }) => id);
+    yield rows.map((row) => ({ row, paid: paidOf.get(row.id) ?? [], ids: [row.id], total: 1, ...of.get(row.id) }));
   }
 }
 
-/** The addresses of these customers. */
-export async function emailsOf(
-  db: Database,
-  organization_id: string,
-  ids: string[],
-): Promise<Map<string, string | null>> {
-  if (ids.length === 0) return new Map();
+const subscriptionsById = (db: Database, organization_id: string, ids: string[]) =>
+  db
+    .select()
+    .from(subscriptions)
+    .where(and(eq(subscriptions.organization_id, organization_id), inArray(subscriptions.id, ids)));
+
+/** Whose these subscriptions are, and when they renew. */
+export async function holdersOf(db: Database, organization_id: string, ids: string[]) {
+  if (ids.length === 0) return new Map<string, never>();
   const rows = await db
-    .select({ id: customers.id, email: customers.email })
-    .from(customers)
-    .where(and(eq(customers.organization_id, organization_id), inArray(customers.id, ids)));
-  return new Map(rows.map(({ id, email }) => [id, email]));
+    .select({
+      id: subscriptions.id,
+      customer_id: subscriptions.customer_id,
+      customer_email: customers.email,
+      renews_at: subscriptions.current_period_end,
+    })
+    .from(subscriptions)
+    .innerJoin(customers, followKey(subscriptions.customer_id, customers))
+    .where(and(eq(subscriptions.organization_id, organization_id), inArray(subscriptions.id, ids)));
+  return new Map(rows.map(({ id, ...holder }) => [id, holder]));
 }
