@@ -42,6 +42,7 @@ describe("a seat of a subscription", () => {
     expect(JSON.stringify(await floe.deps.db.select().from(customerSeats))).not.toContain(token);
     const info = await floe.client().seatClaims.get({ params: { invitation_token: token } });
     expect(info).toMatchObject({ product_name: "Team", customer_email: email, can_claim: true });
+    const { seat: waiting } = await inviteTo(floe, seller, subscription_id);
     const owner = await buyerOf(seller);
     expect([await holds(seller, owner), await holds(seller, String(seat.customer_id))]).toEqual([0, 0]);
     const claim = () => call("POST", "/v1/customer-seats/claim", undefined, { invitation_token: token });
@@ -52,6 +53,7 @@ describe("a seat of a subscription", () => {
     const customer_session_token = taken.customer_session_token ?? "";
     expect((await floe.client(customer_session_token).customerPortal.getMe({})).email).toBe(email);
     expect([await holds(seller, owner), await holds(seller, String(seat.customer_id))]).toEqual([0, 1]);
+    expect(await holds(seller, String(waiting.customer_id))).toBe(0);
     const held = await floe.client(customer_session_token).portalSeats.listClaimed({ query: {} });
     expect(held.items.map(({ id }) => id)).toEqual([subscription_id]);
     expect((await call("GET", `/v1/customer-seats/claim/${token}`)).status).toBe(404);
