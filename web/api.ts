@@ -43,12 +43,21 @@ const sentence = (...candidates: unknown[]): string =>
   "Something went wrong. Please try again.";
 
 /** One call to the server that serves this page. Never throws: a refusal is a value, an unreachable server too. */
-export async function call<T>(method: "GET" | "POST" | "PATCH", path: string, body?: unknown): Promise<Result<T>> {
+export async function call<T>(
+  method: "GET" | "POST" | "PATCH" | "DELETE",
+  path: string,
+  body?: unknown,
+  token?: string,
+): Promise<Result<T>> {
   try {
     const response = await fetch(path, {
       method,
       credentials: "include",
-      headers: { accept: "application/json", ...(body === undefined ? {} : { "content-type": "application/json" }) },
+      headers: {
+        accept: "application/json",
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(token && { authorization: `Bearer ${token}` }),
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();

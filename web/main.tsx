@@ -31,6 +31,7 @@ const routes: Route[] = [
   { path: "/demo", load: () => import("./pages/demo.tsx") },
   { path: "/mail", load: () => import("./pages/mail.tsx") },
   { path: "/error", load: () => import("./pages/error.tsx") },
+  { path: "/:slug/portal", load: () => import("./pages/portal.tsx") },
   { path: "*", load: () => import("./pages/not-found.tsx") },
 ];
 

@@ -149,7 +149,11 @@ function describePrice(price: Price, speech: Speech): string {
 }
 
 /** What a product on offer costs, in a few words. */
-export function describeOffer(checkout: Checkout, product: Checkout["product"], speech: Speech): string {
+export function describeOffer(
+  checkout: Pick<Checkout, "prices" | "currency">,
+  product: Pick<Checkout["product"], "id" | "recurring_interval" | "recurring_interval_count">,
+  speech: Speech,
+): string {
   const { words } = speech;
   const offered = checkout.prices[product.id] ?? [];
   const currency = offered.some((price) => price.price_currency === checkout.currency)

@@ -27,6 +27,7 @@ const pages = [
   "/card/:token",
   "/device",
   "/error",
+  "/:slug/portal",
 ];
 const checkoutPages = ["/checkout/:client_secret", "/checkout/:client_secret/confirmation"];
 const developmentPages = ["/demo", "/mail"];

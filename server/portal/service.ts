@@ -5,6 +5,7 @@ import type { Service } from "../../shared/contract.ts";
 import { fault, invalid, notFound } from "../../shared/errors.ts";
 import { findSession } from "../customer-sessions/store.ts";
 import { changeCustomer } from "../customers/service.ts";
+import { atClockOf } from "../lib/clock.ts";
 import type { Ctx } from "../lib/context.ts";
 import { pageOf } from "../lib/page.ts";
 import { customerMeterOut, customerMeterService } from "../meters/service.ts";
@@ -62,6 +63,7 @@ export const customerPortalService: Service<typeof customerPortal, Ctx> = {
     return {
       organization: portalOrganizationOut(seller),
       products: products.map((product) => checkoutProductOut(product, ctx.config.media_url)),
+      publishable_key: atClockOf(ctx, seller).processor.publishable_key,
     };
   },
 };

@@ -48,6 +48,8 @@ export type CustomerOrganization = z.output<typeof CustomerOrganization>;
 export const CustomerOrganizationData = z.object({
   organization: CustomerOrganization,
   products: z.array(CheckoutProduct),
+  /** With which a browser hands cards to the processor; null for the test processor. */
+  publishable_key: z.string().nullable(),
 });
 
 const blankIsNull = (max: number) =>

@@ -1,0 +1,203 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { type Floe, start } from "../support/floe.ts";
+import { mailsTo } from "../support/mails.ts";
+import { cards, openShop } from "../support/story.ts";
+import { buildWeb } from "./support/build.ts";
+import { openChromium, openPage, seriousFaults } from "./support/chromium.ts";
+
+/** A customer's own place, as its customer uses it. */
+
+let browser: Browser;
+let floe: Floe;
+let page: Page;
+let complaints: string[];
+beforeAll(async () => {
+  const [web, opened] = await Promise.all([buildWeb(), openChromium()]);
+  browser = opened;
+  floe = await start({ listen: true, web });
+});
+afterAll(async () => {
+  await browser?.close();
+  await floe?.close();
+});
+beforeEach(async () => {
+  complaints = [];
+  page = await openPage(browser, complaints, { locale: "en-GB", timezoneId: "UTC" });
+});
+afterEach(async () => {
+  await page.context().close();
+  expect(complaints).toEqual([]);
+});
+
+/** Somebody who subscribes, and a session of theirs. */
+async function subscriber(card = cards.good, email = `portal-${crypto.randomUUID().slice(0, 8)}@example.com`) {
+  const shop = await openShop(floe, "2027-06-01T09:00:00Z", { proration_behavior: "invoice" });
+  const basic = await shop.sells(
+    "Field Guide to Ice",
+    1900,
+    card === cards.good ? {} : { trial_interval: "day", trial_interval_count: 2 },
+  );
+  const atlas = await shop.sells("Atlas of Ice", 4900);
+  const id = await shop.subscribes(basic, {
+    card,
+    buyer: { customer_billing_address: { country: "ES" }, customer_email: email },
+  });
+  const { customer_id } = await shop.get(id);
+  const made = await shop.accepted("POST", "/v1/customer-sessions/", { customer_id });
+  return { shop, id, atlas, email, customer_id: String(customer_id), link: String(made.customer_portal_url) };
+}
+const region = (name: string) => page.getByRole("region", { name });
+const picture = async (name: string) => {
+  if (process.env.FLOE_PICTURES)
+    await page.screenshot({ path: `${process.env.FLOE_PICTURES}/portal-${name}.png`, fullPage: true });
+};
+const plain = (text: string | null) => (text ?? "").replaceAll(/[\u00a0\u202f]/g, " ");
+
+test("what somebody has is seen by everybody, on any ground, on a telephone; the session leaves the address", async () => {
+  const { link } = await subscriber();
+  await page.setViewportSize({ width: 320, height: 640 });
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.goto(link);
+    await region("Subscriptions").getByText("Field Guide to Ice").waitFor();
+    await region("Orders").getByText("Paid").waitFor();
+    await region("Cards").getByText("Visa •••• 4242").waitFor();
+    expect(await seriousFaults(page)).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
+    await picture(colorScheme);
+  }
+  expect(page.url()).not.toMatch(/polar_cst|%40|token|email/);
+  const said = plain(await region("Subscriptions").textContent());
+  for (const words of ["US$19.00 a month", "Active", "Charged again on 1 July 2027"]) expect(said).toContain(words);
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await picture("wide");
+  // The tab knows who it is, until it signs out.
+  await page.reload();
+  await region("Subscriptions").waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "See what you have bought" }).waitFor();
+  await page.reload();
+  await page.getByRole("heading", { name: "See what you have bought" }).waitFor();
+});
+
+test("another plan is seen with its price before it is charged; a subscription is given up, and kept after all", async () => {
+  const { shop, id, atlas, link } = await subscriber();
+  await shop.set("2027-06-16T09:00:00Z");
+  await page.goto(link);
+  await page.getByRole("button", { name: "Change plan" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("Then US$49.00 a month.").waitFor();
+  await picture("plan");
+  const { charge } = await shop.previews(id, { product_id: atlas });
+  const due = (charge?.due_amount ?? 0) / 100;
+  expect(due).toBeGreaterThan(0);
+  await dialog.getByRole("button", { name: `Pay US$${due.toFixed(2)}` }).click();
+  await dialog.waitFor({ state: "detached" });
+  await region("Subscriptions").getByText("Atlas of Ice").waitFor();
+  expect((await shop.get(id)).product.name).toBe("Atlas of Ice");
+
+  await page.getByRole("button", { name: "Cancel subscription" }).click();
+  await dialog.getByLabel(/Why do you leave/).selectOption("too_expensive");
+  await dialog.getByLabel(/Anything/).fill("Penguins are cheaper.");
+  await picture("cancel");
+  await dialog.getByRole("button", { name: "Cancel subscription" }).click();
+  await region("Subscriptions").getByText("Ends on 1 July 2027. Nothing more is charged.").waitFor();
+  expect(await shop.get(id)).toMatchObject({
+    cancel_at_period_end: true,
+    customer_cancellation_reason: "too_expensive",
+    customer_cancellation_comment: "Penguins are cheaper.",
+  });
+  await page.getByRole("button", { name: "Keep the subscription" }).click();
+  await page.getByRole("button", { name: "Cancel subscription" }).waitFor();
+  expect((await shop.get(id)).cancel_at_period_end).toBe(false);
+});
+
+test("a card is added by the keyboard and asked for by the bank, comes first, and another one is taken away", async () => {
+  const { shop, customer_id, link } = await subscriber();
+  await page.goto(link);
+  await region("Cards").getByRole("button", { name: "Add a card" }).press("Enter");
+  const dialog = page.getByRole("dialog", { name: "Add a card" });
+  await dialog.getByRole("button", { name: "Keep this card" }).click();
+  await dialog.getByText("Enter the card number.").waitFor();
+  await dialog.getByLabel("Name on card").fill("Ada");
+  await dialog.getByLabel("Card number").fill("4000 0000 0000 3220");
+  await dialog.getByLabel("Expiry date").fill("12 / 40");
+  await dialog.getByLabel("Security code").fill("123");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Approve" }).click();
+  await region("Cards").getByText("The card is kept.").waitFor();
+  const kept = await shop.accepted("GET", `/v1/customers/${customer_id}/payment-methods`);
+  const items = kept.items as { is_default: boolean; method_metadata: { last4: string } }[];
+  expect(items.map(({ is_default, method_metadata }) => `${method_metadata.last4} ${is_default}`).sort()).toEqual([
+    "3220 true",
+    "4242 false",
+  ]);
+  await region("Cards")
+    .getByRole("button", { name: /Remove: Visa •••• 4242/ })
+    .click();
+  await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+  await region("Cards").getByRole("listitem").filter({ hasText: "•••• 4242" }).waitFor({ state: "detached" });
+  expect((await shop.accepted("GET", `/v1/customers/${customer_id}/payment-methods`)).items).toHaveLength(1);
+});
+
+test("what is unpaid is paid with another card; billing details are kept, and an invoice is printed by them", async () => {
+  const { shop, id, link } = await subscriber(cards.failing);
+  await shop.on("2027-06-03T09:00:00Z");
+  await page.goto(link);
+  const subscriptions = region("Subscriptions");
+  await subscriptions.getByText("US$19.00 could not be charged. It is tried again on 5 June 2027.").waitFor();
+  await picture("unpaid");
+  await subscriptions.getByRole("button", { name: "Pay US$19.00" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Card", { exact: true }).selectOption("Another card");
+  await dialog.getByLabel("Name on card").fill("Ada");
+  await dialog.getByLabel("Card number").fill("4242 4242 4242 4242");
+  await dialog.getByLabel("Expiry date").fill("12 / 40");
+  await dialog.getByLabel("Security code").fill("123");
+  await dialog.getByRole("button", { name: "Pay US$19.00" }).click();
+  await dialog.getByText("Paid. Thank you.").waitFor();
+  await dialog.getByRole("button", { name: "Back" }).click();
+  await subscriptions.getByText("Active").waitFor();
+  expect((await shop.get(id)).status).toBe("active");
+
+  await region("Billing details").getByLabel("Name on invoices").fill("Ada Lovelace");
+  await region("Billing details").getByLabel("Street and number").fill("Calle Mayor 1");
+  await region("Billing details").getByLabel("Postal code").fill("28013");
+  await region("Billing details").getByLabel("City").fill("Madrid");
+  await region("Billing details").getByRole("button", { name: "Save" }).click();
+  await region("Billing details").getByText("Saved.").waitFor();
+  expect((await shop.get(id)).customer).toMatchObject({ billing_name: "Ada Lovelace" });
+});
+
+test("who has no session signs in by a code of a mail, in their language; a wrong one is refused", async () => {
+  const { email, link } = await subscriber();
+  const { origin, pathname } = new URL(link);
+  await page.context().close();
+  page = await openPage(browser, complaints, { locale: "de-DE", timezoneId: "UTC" });
+  await page.goto(`${origin}${pathname}?email=${encodeURIComponent(email)}`);
+  await page.getByRole("heading", { name: "Sehen, was Sie gekauft haben" }).waitFor();
+  expect(await page.getByLabel("E-Mail").inputValue()).toBe(email);
+  await picture("sign-in");
+  await page.getByRole("button", { name: "Code senden" }).click();
+  await page.getByLabel("Code").fill("WRONG1");
+  await page.keyboard.press("Enter");
+  await page.getByText(/invalid|expired/i).waitFor();
+  await floe.runJobs();
+  const code =
+    (await mailsTo(floe, email)).map(({ subject }) => /^[A-Z0-9]{6}\b/.exec(subject)?.[0]).find(Boolean) ?? "";
+  await page.getByLabel("Code").fill(code.toLowerCase());
+  await page.keyboard.press("Enter");
+  await region("Abonnements").getByText("Field Guide to Ice").waitFor();
+  expect(plain(await region("Abonnements").textContent())).toContain("19,00 $ pro Monat");
+});
+
+test("a session that is over leads to the sign-in; a seller that there is not is said so", async () => {
+  const { link } = await subscriber();
+  const url = new URL(link);
+  await page.goto(`${url.origin}${url.pathname}?customer_session_token=polar_cst_nothing`);
+  await page.getByText("You were signed out").waitFor();
+  expect(await page.evaluate(() => Object.keys(sessionStorage))).toEqual([]);
+  await page.goto(`${url.origin}/no-such-shop/portal`);
+  await page.getByRole("heading", { name: "There is no such shop" }).waitFor();
+});

@@ -1,0 +1,160 @@
+import { useCallback, useEffect, useMemo, useState } from "react";
+import { accentOf } from "../accent.ts";
+import { sayFailure } from "../checkout-form.ts";
+import { Button } from "../parts/Button.tsx";
+import { GhostLine } from "../parts/Ghost.tsx";
+import { Frame, useTitle } from "../parts/Shell.tsx";
+import { entrance, type Failure, openPortal, type Seller } from "../portal/calls.ts";
+import { Home } from "../portal/Home.tsx";
+import { SignIn } from "../portal/SignIn.tsx";
+import { PortalSpeaking, usePortalWords } from "../portal/speech.tsx";
+import { Speaking, useSpeech } from "../speech.tsx";
+import "../portal.css";
+
+const keyOf = (slug: string): string => `portal:${slug}`;
+
+/**
+ * The session that the address brings along, kept for this tab, and taken out of the address, where it would be shown, kept in
+ * the history and sent to others. The e-mail address that it names is for the sign-in.
+ */
+function takeSession(slug: string): { token: string | null; email: string } {
+  const url = new URL(location.href);
+  const given = url.searchParams.get("customer_session_token");
+  const email = url.searchParams.get("email") ?? "";
+  if (given) sessionStorage.setItem(keyOf(slug), given);
+  if (given || email) {
+    url.searchParams.delete("customer_session_token");
+    url.searchParams.delete("email");
+    history.replaceState(null, "", url);
+  }
+  return { token: sessionStorage.getItem(keyOf(slug)), email };
+}
+
+function Head({ seller, signOut }: { seller: Seller; signOut: (() => void) | undefined }) {
+  const words = usePortalWords();
+  const { name, branding, avatar_url } = seller.organization;
+  const logo = branding.logo_url ?? avatar_url;
+  return (
+    <header>
+      <p className="seller">
+        {logo ? (
+          <img src={logo} alt="" />
+        ) : (
+          <span className="initial" aria-hidden="true">
+            {name.slice(0, 1).toUpperCase()}
+          </span>
+        )}
+        <span className="seller-name">{name}</span>
+      </p>
+      {signOut && (
+        <Button quiet onClick={signOut}>
+          {words.sign_out}
+        </Button>
+      )}
+    </header>
+  );
+}
+
+function Inside({ seller, slug, session }: { seller: Seller; slug: string; session: ReturnType<typeof takeSession> }) {
+  const { words: common } = useSpeech();
+  const words = usePortalWords();
+  const [token, setToken] = useState(session.token);
+  const [isOver, setIsOver] = useState(false);
+  const { name, branding } = seller.organization;
+  useTitle(words.title(name));
+
+  const leave = useCallback((): void => {
+    sessionStorage.removeItem(keyOf(slug));
+    setToken(null);
+  }, [slug]);
+  const ended = useCallback((): void => {
+    leave();
+    setIsOver(true);
+  }, [leave]);
+  const portal = useMemo(() => (token === null ? undefined : openPortal(token, ended)), [token, ended]);
+  return (
+    <div className="shell wide" style={accentOf(branding.accent_color)}>
+      <Head seller={seller} signOut={portal && leave} />
+      <main>
+        {portal ? (
+          <>
+            <h1 className="hidden">{words.title(name)}</h1>
+            <Home key={token} portal={portal} seller={seller} />
+          </>
+        ) : (
+          <SignIn
+            seller={seller}
+            given={session.email}
+            isOver={isOver}
+            signedIn={(given) => {
+              sessionStorage.setItem(keyOf(slug), given);
+              setIsOver(false);
+              setToken(given);
+            }}
+          />
+        )}
+      </main>
+      <footer>
+        <span>{common.powered}</span>
+      </footer>
+    </div>
+  );
+}
+
+function Nowhere({ failure, retry }: { failure: Failure; retry: () => void }) {
+  const { words: common } = useSpeech();
+  const words = usePortalWords();
+  const [title, text] = failure.status === 404 ? words.unknown : [common.not_loaded, sayFailure(failure, common)];
+  useTitle(title);
+  return (
+    <div className="shell">
+      <main>
+        <div className="card stack">
+          <h1>{title}</h1>
+          <p className="soft">{text}</p>
+          {failure.status !== 404 && <Button onClick={retry}>{common.try_again}</Button>}
+        </div>
+      </main>
+    </div>
+  );
+}
+
+/** A customer's own place at one seller's: what they have, what they pay, and what they can change. */
+export default function PortalPage({ params }: { params: Record<string, string> }) {
+  const slug = params.slug ?? "";
+  const [session] = useState(() => takeSession(slug));
+  const [seller, setSeller] = useState<Seller>();
+  const [failure, setFailure] = useState<Failure>();
+  const load = useCallback(async (): Promise<void> => {
+    const answer = await entrance.seller(slug);
+    if (answer.ok) setSeller(answer.value);
+    setFailure(answer.ok ? undefined : answer.failure);
+  }, [slug]);
+  useEffect(() => void load(), [load]);
+  const ghost = (
+    <div className="shell wide" aria-busy="true">
+      <header>
+        <GhostLine width="9rem" />
+      </header>
+      <main>
+        <div className="card stack">
+          <GhostLine width="50%" />
+          <GhostLine width="80%" />
+        </div>
+      </main>
+    </div>
+  );
+  return (
+    <Speaking locale={null} before={<Frame />}>
+      <PortalSpeaking before={<Frame />}>
+        {seller ? (
+          <Inside key={slug} seller={seller} slug={slug} session={session} />
+        ) : failure ? (
+          <Nowhere failure={failure} retry={() => void load()} />
+        ) : (
+          ghost
+        )}
+      </PortalSpeaking>
+    </Speaking>
+  );
+}

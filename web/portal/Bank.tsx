@@ -1,0 +1,25 @@
+import { lazy, Suspense, useEffect } from "react";
+import { usePlace } from "./place.ts";
+
+const Challenge = lazy(() => import("../parts/Challenge.tsx"));
+
+/** The bank of whoever pays asks them whether it is they: Stripe in a window of its own, a test card on the page. */
+export function Bank({ secret, answered }: { secret: string; answered: () => void }) {
+  const { publishable_key } = usePlace().seller;
+  useEffect(() => {
+    if (!publishable_key) return;
+    let gone = false;
+    void import("../stripe.ts").then(async ({ openStripe }) => {
+      await (await openStripe(publishable_key)).handleNextAction({ clientSecret: secret });
+      if (!gone) answered();
+    });
+    return () => {
+      gone = true;
+    };
+  }, [publishable_key, secret, answered]);
+  return publishable_key ? null : (
+    <Suspense>
+      <Challenge intent_client_secret={secret} answered={answered} />
+    </Suspense>
+  );
+}

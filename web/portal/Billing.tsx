@@ -1,0 +1,155 @@
+import { type FormEvent, useState } from "react";
+import { type AddressField, type Faults, faultsOf, sayFailure } from "../checkout-form.ts";
+import { Address } from "../parts/Address.tsx";
+import { Button } from "../parts/Button.tsx";
+import { Field } from "../parts/Field.tsx";
+import { Notice } from "../parts/Notice.tsx";
+import { useSpeech } from "../speech.tsx";
+import { usePlace } from "./place.ts";
+import { usePortalWords } from "./speech.tsx";
+
+const modes = {
+  country: "required",
+  line1: "optional",
+  line2: "optional",
+  city: "optional",
+  postal_code: "optional",
+  state: "optional",
+} as const satisfies Record<AddressField, string>;
+const addressFields = Object.keys(modes) as AddressField[];
+
+/** A move to another address, which takes effect by a link that is sent there. */
+function EmailChange({ email }: { email: string }) {
+  const { words: common } = useSpeech();
+  const words = usePortalWords();
+  const { portal } = usePlace();
+  const [wanted, setWanted] = useState("");
+  const [sent, setSent] = useState<string>();
+  const [fault, setFault] = useState<string>();
+  const [busy, setBusy] = useState(false);
+  const send = async (): Promise<void> => {
+    setSent(undefined);
+    const answer = await portal.requestEmail(wanted.trim());
+    setFault(answer.ok ? undefined : (faultsOf(answer.failure, common).email ?? sayFailure(answer.failure, common)));
+    if (answer.ok) setSent(wanted.trim());
+  };
+  return (
+    <form
+      className="card stack"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (busy) return;
+        setBusy(true);
+        void send().finally(() => setBusy(false));
+      }}
+    >
+      <h3>{words.email_change}</h3>
+      <p className="soft">{words.email_change_how(email)}</p>
+      <Field
+        label={common.email}
+        name="email"
+        type="email"
+        autoComplete="email"
+        required
+        value={wanted}
+        error={fault}
+        onChange={({ target }) => setWanted(target.value)}
+      />
+      {sent && <Notice tone="good">{words.email_sent(sent)}</Notice>}
+      <div className="row">
+        <Button type="submit" quiet busy={busy}>
+          {words.send_link}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** To whom invoices are made out. */
+export function Billing() {
+  const { words: common } = useSpeech();
+  const words = usePortalWords();
+  const { portal, me, seller, reload } = usePlace();
+  const [name, setName] = useState(me.billing_name ?? "");
+  const [tax_id, setTaxId] = useState(me.tax_id?.[0] ?? "");
+  const [address, setAddress] = useState<Record<AddressField, string>>(() => ({
+    country: me.billing_address?.country ?? "",
+    line1: me.billing_address?.line1 ?? "",
+    line2: me.billing_address?.line2 ?? "",
+    city: me.billing_address?.city ?? "",
+    postal_code: me.billing_address?.postal_code ?? "",
+    state: me.billing_address?.state ?? "",
+  }));
+  const [faults, setFaults] = useState<Faults>({});
+  const [saved, setSaved] = useState(false);
+  const [busy, setBusy] = useState(false);
+
+  const change = (patch: Partial<Record<AddressField, string>>): void => {
+    setAddress((before) => ({ ...before, ...patch }));
+    setFaults((before) => ({
+      ...before,
+      ...Object.fromEntries(Object.keys(patch).map((field) => [field, undefined])),
+    }));
+    setSaved(false);
+  };
+  const save = async (): Promise<void> => {
+    const given = addressFields.filter((field) => address[field].trim() !== "");
+    const billing_address =
+      given.length === 0 ? undefined : Object.fromEntries(given.map((field) => [field, address[field].trim()]));
+    const answer = await portal.update({ billing_name: name, tax_id: tax_id.trim() || null, billing_address });
+    setFaults(answer.ok ? {} : faultsOf(answer.failure, common));
+    setSaved(answer.ok);
+    if (answer.ok) await reload();
+  };
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    setSaved(false);
+    void save().finally(() => setBusy(false));
+  };
+  return (
+    <section id="billing" className="part" aria-labelledby="billing-title">
+      <h2 id="billing-title">{words.billing}</h2>
+      <form className="card stack" noValidate onSubmit={submit} aria-busy={busy}>
+        <div className="fields">
+          <Field
+            label={words.billing_name}
+            name="billing_name"
+            autoComplete="billing name"
+            value={name}
+            error={faults.name}
+            onChange={({ target }) => {
+              setName(target.value);
+              setSaved(false);
+            }}
+          />
+          <Address modes={modes} values={address} errors={faults} change={change} settle={change} />
+          <Field
+            label={words.tax_id}
+            name="tax_id"
+            autoComplete="off"
+            optional={common.optional}
+            value={tax_id}
+            error={faults.tax_id}
+            onChange={({ target }) => {
+              setTaxId(target.value);
+              setSaved(false);
+            }}
+          />
+        </div>
+        {faults.form && <Notice tone="fault">{faults.form}</Notice>}
+        {saved && <Notice tone="good">{words.saved}</Notice>}
+        <div className="row">
+          <Button type="submit" busy={busy}>
+            {words.save}
+          </Button>
+        </div>
+      </form>
+      {seller.organization.customer_portal_settings.customer.allow_email_change && me.email && (
+        <EmailChange email={me.email} />
+      )}
+    </section>
+  );
+}

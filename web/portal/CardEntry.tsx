@@ -1,0 +1,95 @@
+import { lazy, type RefObject, Suspense, useImperativeHandle, useRef, useState } from "react";
+import { checkouts } from "../api.ts";
+import { cardFaults, digitsOf, readExpiry } from "../card.ts";
+import { type Faults, faultsOf } from "../checkout-form.ts";
+import { Field } from "../parts/Field.tsx";
+import { GhostLine } from "../parts/Ghost.tsx";
+import { Notice } from "../parts/Notice.tsx";
+import type { StripeHandle } from "../parts/StripeCard.tsx";
+import { useSpeech } from "../speech.tsx";
+import { usePlace } from "./place.ts";
+
+const CardForm = lazy(() => import("../parts/CardForm.tsx"));
+const StripeCard = lazy(() => import("../parts/StripeCard.tsx"));
+
+const empty = { name: "", card_number: "", card_expiry: "", card_cvc: "" };
+/** Turns what was entered into a token; undefined where something is missing, which is marked by then. */
+export type CardHandle = { read: () => Promise<string | undefined>; refuse: (text: string) => void };
+type Due = { amount: number; currency: string };
+
+/** The fields of a card, as the seller's processor asks for them; `due` is charged with it, if anything is. */
+export function CardEntry({ handle, due }: { handle: RefObject<CardHandle | null>; due: Due | undefined }) {
+  const speech = useSpeech();
+  const { seller, me } = usePlace();
+  const [values, setValues] = useState({ ...empty, name: me.billing_name ?? me.name ?? "" });
+  const [faults, setFaults] = useState<Faults>({});
+  const stripe = useRef<StripeHandle>(null);
+  const place = useRef<HTMLDivElement>(null);
+  const { publishable_key, organization } = seller;
+
+  const report = (found: Faults): undefined => {
+    setFaults(found);
+    // The keyboard goes where the first fault is, once it is marked.
+    requestAnimationFrame(() => place.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+  };
+  const change = (patch: Partial<typeof empty>): void => {
+    setValues((before) => ({ ...before, ...patch }));
+    setFaults((before) => ({ ...before, ...Object.fromEntries(Object.keys(patch).map((name) => [name, undefined])) }));
+  };
+  const read = async (): Promise<string | undefined> => {
+    if (publishable_key) {
+      const made = await stripe.current?.token({});
+      return made && "id" in made ? made.id : report({ card: made?.fault ?? speech.words.card_loading });
+    }
+    const missing = values.name.trim() === "" ? { name: speech.words.missing.name } : {};
+    const found: Faults = { ...missing, ...cardFaults(values, speech.words) };
+    if (Object.keys(found).length > 0) return report(found);
+    setFaults({});
+    const expiry = readExpiry(values.card_expiry) ?? { exp_month: 0, exp_year: 0 };
+    const card = { number: digitsOf(values.card_number), ...expiry, cvc: values.card_cvc };
+    const made = await checkouts.tokenizeTestCard(card, values.name.trim());
+    return made.ok ? made.value.id : report(faultsOf(made.failure, speech.words));
+  };
+  useImperativeHandle(handle, () => ({ read, refuse: (text) => void report({ card: text }) }));
+  return (
+    <div ref={place} className="fields">
+      {publishable_key ? (
+        <Suspense fallback={<GhostLine width="100%" height="16rem" />}>
+          <StripeCard
+            publishable_key={publishable_key}
+            checkout={{
+              is_payment_required: due !== undefined,
+              is_payment_setup_required: true,
+              total_amount: due?.amount ?? 0,
+              currency: due?.currency ?? "usd",
+              organization,
+            }}
+            asks
+            handle={stripe}
+            faultId={faults.card && "card-fault"}
+          />
+        </Suspense>
+      ) : (
+        <>
+          <Field
+            label={speech.words.card_name}
+            name="name"
+            autoComplete="cc-name"
+            required
+            value={values.name}
+            error={faults.name}
+            onChange={({ target }) => change({ name: target.value })}
+          />
+          <Suspense fallback={<GhostLine width="100%" height="7.5rem" />}>
+            <CardForm values={values} errors={faults} faultId={faults.card && "card-fault"} change={change} />
+          </Suspense>
+        </>
+      )}
+      {(faults.card ?? faults.form) && (
+        <Notice tone="fault" id="card-fault">
+          {faults.card ?? faults.form}
+        </Notice>
+      )}
+    </div>
+  );
+}

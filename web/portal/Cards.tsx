@@ -1,0 +1,174 @@
+import { type FormEvent, useCallback, useRef, useState } from "react";
+import { sayFailure } from "../checkout-form.ts";
+import { Button } from "../parts/Button.tsx";
+import { TickField } from "../parts/Field.tsx";
+import { Notice } from "../parts/Notice.tsx";
+import { useSpeech } from "../speech.tsx";
+import { Bank } from "./Bank.tsx";
+import { CardEntry, type CardHandle } from "./CardEntry.tsx";
+import type { Card, Failure } from "./calls.ts";
+import { Dialog, Part, Refused } from "./Part.tsx";
+import { type Asked, cardName, usePlace } from "./place.ts";
+import { usePortalWords } from "./speech.tsx";
+
+/** Leaves a card for later charges; the bank may have to be asked first. */
+function AddCard({ left, added }: { left: () => void; added: () => void }) {
+  const { words: common } = useSpeech();
+  const words = usePortalWords();
+  const { portal, reload } = usePlace();
+  const card = useRef<CardHandle>(null);
+  const [first, setFirst] = useState(true);
+  const [secret, setSecret] = useState<string>();
+  const [busy, setBusy] = useState(false);
+
+  const take = useCallback(
+    async (answer: Awaited<ReturnType<typeof portal.addCard>>): Promise<void> => {
+      if (!answer.ok) return card.current?.refuse(sayFailure(answer.failure, common));
+      if (answer.value.status === "requires_action") return setSecret(answer.value.client_secret);
+      await reload();
+      added();
+    },
+    [common, reload, added],
+  );
+  const answered = useCallback((): void => {
+    // The processor's name of what the bank was asked about stands before the secret.
+    const setup_intent_id = secret?.split("_secret_")[0] ?? "";
+    setSecret(undefined);
+    setBusy(true);
+    void portal
+      .confirmCard({ setup_intent_id, set_default: first })
+      .then(take)
+      .finally(() => setBusy(false));
+  }, [portal, secret, first, take]);
+  const save = async (): Promise<void> => {
+    const confirmation_token_id = await card.current?.read();
+    if (confirmation_token_id) await take(await portal.addCard({ confirmation_token_id, set_default: first }));
+  };
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    void save().finally(() => setBusy(false));
+  };
+  return (
+    <Dialog title={words.add_card} left={left}>
+      <form className="stack" noValidate onSubmit={submit} aria-busy={busy}>
+        <CardEntry handle={card} due={undefined} />
+        <TickField label={words.set_default} checked={first} onChange={({ target }) => setFirst(target.checked)} />
+        <p className="soft small">{common.card_safe}</p>
+        <div className="row">
+          <Button quiet onClick={left}>
+            {words.cancel_action}
+          </Button>
+          <Button type="submit" busy={busy}>
+            {words.save_card}
+          </Button>
+        </div>
+      </form>
+      {secret && <Bank secret={secret} answered={answered} />}
+    </Dialog>
+  );
+}
+
+/** The cards that are kept. */
+export function Cards({ asked }: { asked: Asked<Card[]> }) {
+  const { locale } = useSpeech();
+  const words = usePortalWords();
+  const { portal, reload } = usePlace();
+  const [adding, setAdding] = useState(false);
+  const [removing, setRemoving] = useState<Card>();
+  const [said, setSaid] = useState<string>();
+  const [failure, setFailure] = useState<Failure>();
+  const [busy, setBusy] = useState<string>();
+  const month = new Intl.DateTimeFormat(locale, { month: "2-digit", year: "numeric", timeZone: "UTC" });
+
+  const act = async (id: string, doing: Promise<{ ok: true } | { ok: false; failure: Failure }>): Promise<void> => {
+    setBusy(id);
+    setSaid(undefined);
+    const answer = await doing;
+    setFailure(answer.ok ? undefined : answer.failure);
+    if (answer.ok) await reload();
+    setBusy(undefined);
+  };
+  return (
+    <Part id="cards" title={words.cards} asked={asked}>
+      {(cards) => (
+        <div className="card stack">
+          {cards.length === 0 && <p className="soft">{words.no_cards}</p>}
+          {cards.length > 0 && (
+            <ul className="items">
+              {cards.map((card) => {
+                const { exp_year, exp_month } = card.method_metadata;
+                return (
+                  <li key={card.id}>
+                    <div>
+                      <strong>{cardName(card.method_metadata)}</strong>{" "}
+                      <span className="soft">{words.card_until(month.format(Date.UTC(exp_year, exp_month - 1)))}</span>{" "}
+                      {card.is_default && <span className="tag">{words.default_card}</span>}
+                    </div>
+                    <div className="row">
+                      {!card.is_default && (
+                        <Button
+                          quiet
+                          busy={busy === card.id}
+                          onClick={() => void act(card.id, portal.update({ default_payment_method_id: card.id }))}
+                        >
+                          {words.make_default}
+                        </Button>
+                      )}
+                      <Button
+                        quiet
+                        aria-label={`${words.remove_card}: ${cardName(card.method_metadata)}`}
+                        onClick={() => setRemoving(card)}
+                      >
+                        {words.remove_card}
+                      </Button>
+                    </div>
+                  </li>
+                );
+              })}
+            </ul>
+          )}
+          <Refused failure={failure} />
+          {said && <Notice tone="good">{said}</Notice>}
+          <div className="row">
+            <Button quiet onClick={() => setAdding(true)}>
+              {words.add_card}
+            </Button>
+          </div>
+          {adding && (
+            <AddCard
+              left={() => setAdding(false)}
+              added={() => {
+                setAdding(false);
+                setSaid(words.card_added);
+              }}
+            />
+          )}
+          {removing && (
+            <Dialog
+              title={words.remove_card_title(cardName(removing.method_metadata))}
+              left={() => setRemoving(undefined)}
+            >
+              <p className="soft">{words.remove_card_how}</p>
+              <div className="row">
+                <Button quiet onClick={() => setRemoving(undefined)}>
+                  {words.cancel_action}
+                </Button>
+                <Button
+                  danger
+                  busy={busy === removing.id}
+                  onClick={() =>
+                    void act(removing.id, portal.removeCard(removing.id)).then(() => setRemoving(undefined))
+                  }
+                >
+                  {words.remove_card}
+                </Button>
+              </div>
+            </Dialog>
+          )}
+        </div>
+      )}
+    </Part>
+  );
+}

@@ -1,0 +1,187 @@
+import { type FormEvent, useEffect, useState } from "react";
+import { sayFailure } from "../checkout-form.ts";
+import { Button } from "../parts/Button.tsx";
+import { GhostLine } from "../parts/Ghost.tsx";
+import { Money } from "../parts/Money.tsx";
+import { Notice } from "../parts/Notice.tsx";
+import { useSpeech } from "../speech.tsx";
+import { describeOffer } from "../terms.ts";
+import type { Preview, Subscription } from "./calls.ts";
+import { Dialog } from "./Part.tsx";
+import { usePlace } from "./place.ts";
+import { usePortalWords } from "./speech.tsx";
+
+function Line({ label, amount, currency }: { label: string; amount: number; currency: string }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>
+        <Money amount={amount} currency={currency} />
+      </dd>
+    </div>
+  );
+}
+
+/** Lines by their places, as two may say the same; what is drawn of one preview never changes its order. */
+const inOrder = <T,>(lines: T[]): [string, T][] => lines.map((line, index) => [`${index}`, line]);
+
+/** What a change costs, now and later, before it is made. */
+function Consequences({ preview, subscription }: { preview: Preview; subscription: Subscription }) {
+  const speech = useSpeech();
+  const words = usePortalWords();
+  const { charge, later, after, currency } = preview;
+  const isPending = after.pending_product_id !== null && after.product_id === subscription.product_id;
+  return (
+    <div className="stack" aria-live="polite">
+      {charge && charge.due_amount > 0 ? (
+        <dl className="amounts">
+          {inOrder(charge.derivation.lines).map(([place, { label, amount, discount_amount }]) => (
+            <Line key={place} label={label} amount={amount - discount_amount} currency={currency} />
+          ))}
+          {charge.derivation.tax_lines.length > 0 && charge.derivation.tax.behavior === "exclusive" && (
+            <Line label={speech.words.tax} amount={charge.derivation.tax_amount ?? 0} currency={currency} />
+          )}
+          {charge.applied_balance_amount !== 0 && (
+            <Line label={words.balance} amount={charge.applied_balance_amount} currency={currency} />
+          )}
+          <div className="sum">
+            <dt>{words.due_today}</dt>
+            <dd>
+              <Money amount={charge.due_amount} currency={currency} />
+            </dd>
+          </div>
+        </dl>
+      ) : (
+        <p>{words.nothing_due}</p>
+      )}
+      {later.length > 0 && (
+        <>
+          <h3>{words.next_order}</h3>
+          <dl className="amounts">
+            {inOrder(later).map(([place, { label, amount }]) => (
+              <Line key={place} label={label} amount={amount} currency={currency} />
+            ))}
+          </dl>
+        </>
+      )}
+      <p className="soft">
+        {isPending
+          ? words.from_next(speech.day(new Date(after.current_period_end)))
+          : words.afterwards(
+              speech.money(after.amount, currency),
+              speech.words.every(after.recurring_interval, after.recurring_interval_count),
+            )}
+      </p>
+    </div>
+  );
+}
+
+/** Another product for a subscription: chosen, seen with all that it costs, and charged exactly so or not at all. */
+export function ChangePlan({ subscription, left }: { subscription: Subscription; left: () => void }) {
+  const speech = useSpeech();
+  const words = usePortalWords();
+  const { portal, seller, reload } = usePlace();
+  const others = seller.products.filter((product) => product.is_recurring && product.id !== subscription.product_id);
+  const [chosen, setChosen] = useState(others[0]?.id ?? "");
+  const [preview, setPreview] = useState<Preview>();
+  const [fault, setFault] = useState<string>();
+  const [busy, setBusy] = useState(false);
+  const [attempt, setAttempt] = useState(0);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a further attempt asks for the terms of now
+  useEffect(() => {
+    if (chosen === "") return;
+    let gone = false;
+    setPreview(undefined);
+    void portal.preview(subscription.id, { product_id: chosen }).then((answer) => {
+      if (gone) return;
+      if (answer.ok) setPreview(answer.value);
+      else setFault(sayFailure(answer.failure, speech.words));
+    });
+    return () => {
+      gone = true;
+    };
+  }, [portal, subscription.id, chosen, attempt, speech.words]);
+
+  const change = async (): Promise<void> => {
+    const answer = await portal.change(subscription.id, { product_id: chosen, quote: preview?.quote });
+    if (answer.ok) {
+      await reload();
+      return left();
+    }
+    const isStale = answer.failure.error === "QuoteChanged";
+    setFault(isStale ? words.terms_changed : sayFailure(answer.failure, speech.words));
+    if (isStale) setAttempt((count) => count + 1);
+  };
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (busy || !preview) return;
+    setBusy(true);
+    setFault(undefined);
+    void change().finally(() => setBusy(false));
+  };
+  if (others.length === 0)
+    return (
+      <Dialog title={words.change_plan} left={left}>
+        <p className="soft">{words.no_plans}</p>
+        <div className="row">
+          <Button quiet onClick={left}>
+            {words.back}
+          </Button>
+        </div>
+      </Dialog>
+    );
+  return (
+    <Dialog title={words.change_plan} left={left}>
+      <form className="stack" noValidate onSubmit={submit} aria-busy={busy}>
+        <fieldset>
+          <legend className="legend">{words.choose_plan}</legend>
+          <div className="choices">
+            {others.map((product) => (
+              <label key={product.id}>
+                <input
+                  type="radio"
+                  name="plan"
+                  checked={product.id === chosen}
+                  onChange={() => {
+                    setFault(undefined);
+                    setChosen(product.id);
+                  }}
+                />
+                <span className="offer">{product.name}</span>
+                <span className="price">
+                  {describeOffer(
+                    { prices: { [product.id]: product.prices }, currency: subscription.currency },
+                    product,
+                    speech,
+                  )}
+                </span>
+              </label>
+            ))}
+          </div>
+        </fieldset>
+        {preview ? (
+          <Consequences preview={preview} subscription={subscription} />
+        ) : (
+          !fault && (
+            <div className="stack" aria-busy>
+              <GhostLine width="100%" />
+              <GhostLine width="70%" />
+            </div>
+          )
+        )}
+        {fault && <Notice tone="fault">{fault}</Notice>}
+        <div className="row">
+          <Button quiet onClick={left}>
+            {words.cancel_action}
+          </Button>
+          <Button type="submit" busy={busy || !preview}>
+            {preview?.charge && preview.charge.due_amount > 0
+              ? words.pay_now(speech.money(preview.charge.due_amount, preview.currency))
+              : words.change_to(others.find(({ id }) => id === chosen)?.name ?? "")}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,92 @@
+import { useCallback, useEffect, useMemo, useState } from "react";
+import { GhostLine } from "../parts/Ghost.tsx";
+import { Billing } from "./Billing.tsx";
+import { Cards } from "./Cards.tsx";
+import type { Portal, Seller } from "./calls.ts";
+import { follow } from "./follow.ts";
+import { Orders } from "./Orders.tsx";
+import { Refused } from "./Part.tsx";
+import { PlaceContext, useAsked } from "./place.ts";
+import { Subscriptions } from "./Subscriptions.tsx";
+import { usePortalWords } from "./speech.tsx";
+import { Usage } from "./Usage.tsx";
+
+const orders_step = 10;
+
+const itemsOf = <T,>({ value, failure }: { value: { items: T[] } | undefined; failure: unknown }) => ({
+  value: value?.items,
+  failure: failure as never,
+});
+
+/** All that a customer has, is billed for, and can do. Each part is shown as soon as it is known. */
+export function Home({ portal, seller }: { portal: Portal; seller: Seller }) {
+  const words = usePortalWords();
+  const [limit, setLimit] = useState(orders_step);
+  const me = useAsked(portal.me);
+  const subscriptions = useAsked(portal.subscriptions);
+  const orders = useAsked(useCallback(() => portal.orders(limit), [portal, limit]));
+  const cards = useAsked(portal.cards);
+  const meters = useAsked(portal.meters);
+
+  const { reload: askMe } = me;
+  const { reload: askSubscriptions } = subscriptions;
+  const { reload: askOrders } = orders;
+  const { reload: askCards } = cards;
+  const { reload: askMeters } = meters;
+  const reload = useCallback(
+    () => Promise.all([askMe(), askSubscriptions(), askOrders(), askCards(), askMeters()]),
+    [askMe, askSubscriptions, askOrders, askCards, askMeters],
+  );
+  // What happens elsewhere, such as a payment that goes through, is seen here at once.
+  useEffect(() => follow(portal.token, () => void reload()), [portal.token, reload]);
+
+  const place = useMemo(() => me.value && { portal, seller, me: me.value, reload }, [portal, seller, me.value, reload]);
+  if (!place)
+    return me.failure ? (
+      <Refused failure={me.failure} />
+    ) : (
+      <div className="card stack" aria-busy>
+        <GhostLine width="50%" />
+        <GhostLine width="80%" />
+        <GhostLine width="70%" />
+      </div>
+    );
+  const showsUsage = seller.organization.customer_portal_settings.usage.show && (meters.value?.items.length ?? 0) > 0;
+  const parts = [
+    ["subscriptions", words.subscriptions],
+    ...(showsUsage ? [["usage", words.usage]] : []),
+    ["orders", words.orders],
+    ["cards", words.cards],
+    ["billing", words.billing],
+  ];
+  return (
+    <PlaceContext value={place}>
+      <div className="portal">
+        <nav aria-label={words.parts}>
+          <ul>
+            {parts.map(([id, text]) => (
+              <li key={id}>
+                <a href={`#${id}`}>{text}</a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <div className="parts">
+          <Subscriptions
+            asked={itemsOf(subscriptions)}
+            orders={orders.value?.items ?? []}
+            cards={cards.value?.items ?? []}
+          />
+          {showsUsage && <Usage asked={itemsOf(meters)} />}
+          <Orders
+            asked={orders}
+            cards={cards.value?.items ?? []}
+            more={async () => setLimit((shown) => Math.min(shown + orders_step, 100))}
+          />
+          <Cards asked={itemsOf(cards)} />
+          <Billing />
+        </div>
+      </div>
+    </PlaceContext>
+  );
+}

@@ -1,0 +1,155 @@
+import { useEffect, useRef, useState } from "react";
+import { sayFailure } from "../checkout-form.ts";
+import { Button } from "../parts/Button.tsx";
+import { Money } from "../parts/Money.tsx";
+import { Notice } from "../parts/Notice.tsx";
+import { useSpeech } from "../speech.tsx";
+import type { Card, Order } from "./calls.ts";
+import { Part } from "./Part.tsx";
+import { Pay } from "./Pay.tsx";
+import { type Asked, usePlace } from "./place.ts";
+import { usePortalWords } from "./speech.tsx";
+
+const again_ms = 1000;
+const tries_max = 60;
+type Kind = "invoice" | "receipt";
+
+/** Whether its customer can pay it by themselves: a card was charged with it in vain. */
+export const isUnpaid = ({ status, subscription_id, due_amount }: Order): boolean =>
+  status === "pending" && subscription_id !== null && due_amount > 0;
+
+function Documents({ order }: { order: Order }) {
+  const { words: common } = useSpeech();
+  const words = usePortalWords();
+  const { portal } = usePlace();
+  const [busy, setBusy] = useState<Kind>();
+  const [fault, setFault] = useState<string>();
+  const here = useRef(true);
+  useEffect(() => {
+    here.current = true;
+    return () => {
+      here.current = false;
+    };
+  }, []);
+
+  const open = async (kind: Kind): Promise<void> => {
+    setFault(undefined);
+    if (kind === "invoice" && !order.is_invoice_generated) {
+      const asked = await portal.printInvoice(order.id);
+      if (!asked.ok)
+        return setFault(
+          asked.failure.error === "MissingInvoiceBillingDetails"
+            ? words.needs_details
+            : sayFailure(asked.failure, common),
+        );
+    }
+    // It is printed in the background, and not found until then.
+    for (let tries = 1; here.current; tries += 1) {
+      const answer = await portal.document(order.id, kind);
+      if (answer.ok && answer.value) {
+        const link = document.createElement("a");
+        link.href = answer.value.url;
+        link.rel = "noreferrer";
+        return link.click();
+      }
+      if (!answer.ok && (answer.failure.status !== 404 || tries >= tries_max))
+        return setFault(sayFailure(answer.failure, common));
+      await new Promise((resolve) => setTimeout(resolve, again_ms));
+    }
+  };
+  const fetchOne = (kind: Kind): void => {
+    setBusy(kind);
+    void open(kind).finally(() => here.current && setBusy(undefined));
+  };
+  const number = order.invoice_number;
+  return (
+    <>
+      <div className="row">
+        {order.paid && (
+          <Button
+            quiet
+            busy={busy === "invoice"}
+            aria-label={words.invoice_of(number)}
+            onClick={() => fetchOne("invoice")}
+          >
+            {words.invoice}
+          </Button>
+        )}
+        {order.receipt_number !== null && (
+          <Button
+            quiet
+            busy={busy === "receipt"}
+            aria-label={words.receipt_of(number)}
+            onClick={() => fetchOne("receipt")}
+          >
+            {words.receipt}
+          </Button>
+        )}
+      </div>
+      {fault && <Notice tone="fault">{fault}</Notice>}
+    </>
+  );
+}
+
+/** What was bought, the newest first, with its documents. */
+export function Orders({
+  asked,
+  cards,
+  more,
+}: {
+  asked: Asked<{ items: Order[]; pagination: { total_count: number } }>;
+  cards: Card[];
+  more: () => Promise<unknown>;
+}) {
+  const speech = useSpeech();
+  const words = usePortalWords();
+  const [paying, setPaying] = useState<Order>();
+  const [busy, setBusy] = useState(false);
+  return (
+    <Part id="orders" title={words.orders} asked={asked}>
+      {({ items, pagination }) => (
+        <div className="card stack">
+          {items.length === 0 && <p className="soft">{words.no_orders}</p>}
+          {items.length > 0 && (
+            <ul className="items">
+              {items.map((order) => (
+                <li key={order.id}>
+                  <div>
+                    <strong>{order.product?.name ?? order.description}</strong>{" "}
+                    <span className={isUnpaid(order) ? "tag off" : "tag"}>
+                      {words.order_status[order.status] ?? order.status}
+                    </span>
+                    <p className="soft small">
+                      {speech.day(new Date(order.created_at))} ·{" "}
+                      <Money amount={order.total_amount} currency={order.currency} /> · {order.invoice_number}
+                    </p>
+                  </div>
+                  {isUnpaid(order) ? (
+                    <Button onClick={() => setPaying(order)}>
+                      {words.pay_now(speech.money(order.due_amount, order.currency))}
+                    </Button>
+                  ) : (
+                    <Documents order={order} />
+                  )}
+                </li>
+              ))}
+            </ul>
+          )}
+          {items.length < pagination.total_count && (
+            <Button
+              quiet
+              busy={busy}
+              onClick={() => {
+                setBusy(true);
+                void more().finally(() => setBusy(false));
+              }}
+            >
+              {words.more_orders}
+            </Button>
+          )}
+          {paying && <Pay order={paying} cards={cards} left={() => setPaying(undefined)} />}
+        </div>
+      )}
+    </Part>
+  );
+}

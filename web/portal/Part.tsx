@@ -1,0 +1,75 @@
+import { type ReactNode, useEffect, useId, useRef } from "react";
+import { sayFailure } from "../checkout-form.ts";
+import { GhostLine } from "../parts/Ghost.tsx";
+import { Notice } from "../parts/Notice.tsx";
+import { catchFocus } from "../router.tsx";
+import { useSpeech } from "../speech.tsx";
+import type { Failure } from "./calls.ts";
+import type { Asked } from "./place.ts";
+
+/** One part of the page under its heading; grey bars where its content will be. */
+export function Part<T>({
+  id,
+  title,
+  asked,
+  children,
+}: {
+  id: string;
+  title: string;
+  asked: Asked<T>;
+  children: (value: T) => ReactNode;
+}) {
+  const { value, failure } = asked;
+  return (
+    <section id={id} className="part" aria-labelledby={`${id}-title`} aria-busy={!value && !failure}>
+      <h2 id={`${id}-title`}>{title}</h2>
+      {value !== undefined ? (
+        children(value)
+      ) : failure ? (
+        <Refused failure={failure} />
+      ) : (
+        <div className="card stack">
+          <GhostLine width="60%" />
+          <GhostLine width="90%" />
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** Why something was refused, where it was. */
+export function Refused({ failure }: { failure: Failure | undefined }) {
+  const { words } = useSpeech();
+  return failure ? <Notice tone="fault">{sayFailure(failure, words)}</Notice> : null;
+}
+
+/** A question over the page. A native dialog keeps the keyboard inside and gives the focus back. */
+export function Dialog({ title, left, children }: { title: string; left: () => void; children: ReactNode }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const element = dialog.current;
+    if (!element?.open) element?.showModal();
+    return () => {
+      element?.close();
+      // What had the focus before may be gone with what was changed.
+      requestAnimationFrame(() => setTimeout(catchFocus));
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      className="question"
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        left();
+      }}
+    >
+      <div className="stack">
+        <h2 id={id}>{title}</h2>
+        {children}
+      </div>
+    </dialog>
+  );
+}

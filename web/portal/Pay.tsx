@@ -1,0 +1,115 @@
+import { type FormEvent, useCallback, useEffect, useRef, useState } from "react";
+import { accentOf } from "../accent.ts";
+import { sayFailure } from "../checkout-form.ts";
+import { Button } from "../parts/Button.tsx";
+import { SelectField } from "../parts/Field.tsx";
+import { Notice } from "../parts/Notice.tsx";
+import { useSpeech } from "../speech.tsx";
+import { Bank } from "./Bank.tsx";
+import { CardEntry, type CardHandle } from "./CardEntry.tsx";
+import type { Card, Order } from "./calls.ts";
+import { Dialog } from "./Part.tsx";
+import { cardName, usePlace } from "./place.ts";
+import { usePortalWords } from "./speech.tsx";
+
+const poll_ms = 2000;
+type Standing = "entering" | "bank" | "paying" | "paid";
+
+/** Pays what a card was charged with in vain: by one that is kept, or by another one. */
+export function Pay({ order, cards, left }: { order: Order; cards: Card[]; left: () => void }) {
+  const speech = useSpeech();
+  const words = usePortalWords();
+  const { portal, seller, reload } = usePlace();
+  const [by, setBy] = useState((cards.find(({ is_default }) => is_default) ?? cards[0])?.id ?? "");
+  const [standing, setStanding] = useState<Standing>("entering");
+  const [secret, setSecret] = useState<string>();
+  const [fault, setFault] = useState<string>();
+  const [busy, setBusy] = useState(false);
+  const entry = useRef<CardHandle>(null);
+
+  const paid = useCallback((): void => {
+    setStanding("paid");
+    void reload();
+  }, [reload]);
+  const refused = useCallback((text: string): void => {
+    setStanding("entering");
+    setFault(text);
+  }, []);
+  const pay = async (): Promise<void> => {
+    setFault(undefined);
+    const token = by === "" ? await entry.current?.read() : undefined;
+    if (by === "" && !token) return;
+    const answer = await portal.pay(order.id, by === "" ? { confirmation_token_id: token } : { payment_method_id: by });
+    if (!answer.ok) return refused(sayFailure(answer.failure, speech.words));
+    const { status, client_secret } = answer.value;
+    if (status === "succeeded") paid();
+    else if (status === "failed") refused(words.payment_failed);
+    else if (status === "requires_action" && client_secret) {
+      setSecret(client_secret);
+      setStanding("bank");
+    } else setStanding("paying");
+  };
+  const answered = useCallback(() => setStanding("paying"), []);
+
+  useEffect(() => {
+    if (standing !== "paying") return;
+    const look = async (): Promise<void> => {
+      const now = await portal.paymentStatus(order.id);
+      if (!now.ok) return;
+      if (now.value.status === "succeeded") paid();
+      else if (now.value.status === "failed" || now.value.status === "pending") refused(words.payment_failed);
+    };
+    void look();
+    const timer = setInterval(() => void look(), poll_ms);
+    return () => clearInterval(timer);
+  }, [standing, portal, order.id, paid, refused, words]);
+
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (busy || standing !== "entering") return;
+    setBusy(true);
+    void pay().finally(() => setBusy(false));
+  };
+  const { due_amount: amount, currency } = order;
+  return (
+    <Dialog title={words.pay_title} left={left}>
+      {standing === "paid" ? (
+        <>
+          <Notice tone="good">{words.is_paid}</Notice>
+          <div className="row">
+            <Button onClick={left}>{words.back}</Button>
+          </div>
+        </>
+      ) : (
+        <form className="stack" noValidate onSubmit={submit} aria-busy={busy || standing !== "entering"}>
+          {cards.length > 0 && (
+            <SelectField label={words.pay_by} value={by} onChange={({ target }) => setBy(target.value)}>
+              {cards.map((card) => (
+                <option key={card.id} value={card.id}>
+                  {cardName(card.method_metadata)}
+                </option>
+              ))}
+              <option value="">{words.another_card}</option>
+            </SelectField>
+          )}
+          {by === "" && <CardEntry handle={entry} due={{ amount, currency }} />}
+          {fault && <Notice tone="fault">{fault}</Notice>}
+          {standing === "paying" && <Notice>{words.paying}</Notice>}
+          <div className="row">
+            <Button quiet onClick={left}>
+              {words.cancel_action}
+            </Button>
+            <Button
+              type="submit"
+              busy={busy || standing !== "entering"}
+              style={accentOf(seller.organization.branding.accent_color)}
+            >
+              {words.pay_now(speech.money(amount, currency))}
+            </Button>
+          </div>
+        </form>
+      )}
+      {standing === "bank" && secret && <Bank secret={secret} answered={answered} />}
+    </Dialog>
+  );
+}

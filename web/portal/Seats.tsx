@@ -1,0 +1,115 @@
+import { type FormEvent, useCallback, useState } from "react";
+import { faultsOf, sayFailure } from "../checkout-form.ts";
+import { Button } from "../parts/Button.tsx";
+import { Field } from "../parts/Field.tsx";
+import { Notice } from "../parts/Notice.tsx";
+import { useSpeech } from "../speech.tsx";
+import type { Failure } from "./calls.ts";
+import { Refused } from "./Part.tsx";
+import { useAsked, usePlace } from "./place.ts";
+import { usePortalWords } from "./speech.tsx";
+
+/** The seats of a subscription: who has one, and an invitation for who is to have one. */
+export function Seats({ subscription_id }: { subscription_id: string }) {
+  const { words: common } = useSpeech();
+  const words = usePortalWords();
+  const { portal } = usePlace();
+  const { value, failure, reload } = useAsked(
+    useCallback(() => portal.seats(subscription_id), [portal, subscription_id]),
+  );
+  const [email, setEmail] = useState("");
+  const [fault, setFault] = useState<string>();
+  const [refused, setRefused] = useState<Failure>();
+  const [said, setSaid] = useState<string>();
+  const [busy, setBusy] = useState<string>();
+
+  const act = async (id: string, doing: Promise<{ ok: true } | { ok: false; failure: Failure }>, text?: string) => {
+    setBusy(id);
+    setSaid(undefined);
+    const answer = await doing;
+    setRefused(answer.ok ? undefined : answer.failure);
+    if (answer.ok) {
+      await reload();
+      setSaid(text);
+    }
+    setBusy(undefined);
+  };
+  const give = async (): Promise<void> => {
+    const answer = await portal.giveSeat({ subscription_id, email: email.trim() });
+    if (!answer.ok) return setFault(faultsOf(answer.failure, common).email ?? sayFailure(answer.failure, common));
+    setFault(undefined);
+    setEmail("");
+    await reload();
+  };
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (busy) return;
+    setBusy("give");
+    void give().finally(() => setBusy(undefined));
+  };
+  const given = value?.seats.filter(({ status }) => status !== "revoked") ?? [];
+  return (
+    <div className="stack">
+      <p className="head">
+        <strong>{words.seats}</strong>
+        {value && <span className="soft">{words.seats_left(value.available_seats, value.total_seats)}</span>}
+      </p>
+      <Refused failure={failure ?? refused} />
+      {given.length > 0 && (
+        <ul className="items">
+          {given.map((seat) => {
+            const who = seat.email ?? seat.customer_email ?? "";
+            return (
+              <li key={seat.id}>
+                <div>
+                  {who} <span className="tag">{words.seat_status[seat.status]}</span>
+                </div>
+                <div className="row">
+                  {seat.status === "pending" && (
+                    <Button
+                      quiet
+                      busy={busy === seat.id}
+                      onClick={() => void act(seat.id, portal.resendSeat(seat.id), words.resent)}
+                    >
+                      {words.resend}
+                    </Button>
+                  )}
+                  <Button
+                    quiet
+                    aria-label={words.take_seat(who)}
+                    onClick={() => void act(seat.id, portal.takeSeat(seat.id))}
+                  >
+                    {words.take_seat_short}
+                  </Button>
+                </div>
+              </li>
+            );
+          })}
+        </ul>
+      )}
+      {said && <Notice tone="good">{said}</Notice>}
+      {value && value.available_seats > 0 && (
+        <form className="stack" noValidate onSubmit={submit}>
+          <Field
+            label={words.seat_for}
+            type="email"
+            name="seat_email"
+            autoComplete="off"
+            required
+            value={email}
+            error={fault}
+            onChange={({ target }) => {
+              setEmail(target.value);
+              setFault(undefined);
+            }}
+          />
+          <div className="row">
+            <Button type="submit" quiet busy={busy === "give"}>
+              {words.give_seat}
+            </Button>
+          </div>
+        </form>
+      )}
+    </div>
+  );
+}

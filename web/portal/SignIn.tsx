@@ -1,0 +1,108 @@
+import { type FormEvent, useState } from "react";
+import { accentOf } from "../accent.ts";
+import { sayFailure } from "../checkout-form.ts";
+import { Button } from "../parts/Button.tsx";
+import { Field } from "../parts/Field.tsx";
+import { Notice } from "../parts/Notice.tsx";
+import { useSpeech } from "../speech.tsx";
+import { entrance, type Seller } from "./calls.ts";
+import { usePortalWords } from "./speech.tsx";
+
+/** Sign-in by a code that is sent by mail: first the address, then the code. */
+export function SignIn({
+  seller: { organization },
+  given,
+  isOver,
+  signedIn,
+}: {
+  seller: Seller;
+  given: string;
+  /** Whether a session has just ended. */
+  isOver: boolean;
+  signedIn: (token: string) => void;
+}) {
+  const { words: common } = useSpeech();
+  const words = usePortalWords();
+  const [email, setEmail] = useState(given);
+  const [sent, setSent] = useState(false);
+  const [code, setCode] = useState("");
+  const [fault, setFault] = useState<string>();
+  const [busy, setBusy] = useState(false);
+
+  const ask = async (): Promise<void> => {
+    if (!/^[^\s@]+@[^\s@]+$/.test(email.trim())) return setFault(common.missing.email);
+    const answer = await entrance.requestCode(organization.id, email.trim());
+    if (answer.ok) setSent(true);
+    else setFault(sayFailure(answer.failure, common));
+  };
+  const enter = async (): Promise<void> => {
+    if (code.trim() === "") return setFault(words.code_missing);
+    const answer = await entrance.authenticate(code.trim());
+    if (answer.ok) signedIn(answer.value.token);
+    else setFault(sayFailure(answer.failure, common));
+  };
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    setFault(undefined);
+    void (sent ? enter() : ask()).finally(() => setBusy(false));
+  };
+  return (
+    <form className="card stack entrance" noValidate onSubmit={submit}>
+      <h1>{words.sign_in}</h1>
+      {isOver && <Notice>{words.session_over}</Notice>}
+      {sent ? (
+        <>
+          <Notice>{words.code_sent(email.trim())}</Notice>
+          <div className="code-entry">
+            <Field
+              key="code"
+              label={words.code}
+              name="code"
+              autoComplete="one-time-code"
+              autoCapitalize="characters"
+              spellCheck={false}
+              maxLength={12}
+              required
+              autoFocus
+              value={code}
+              error={fault}
+              onChange={({ target }) => setCode(target.value)}
+            />
+          </div>
+        </>
+      ) : (
+        <>
+          <p className="soft">{words.sign_in_how}</p>
+          <Field
+            key="email"
+            label={common.email}
+            name="email"
+            type="email"
+            autoComplete="email"
+            required
+            value={email}
+            error={fault}
+            onChange={({ target }) => setEmail(target.value)}
+          />
+        </>
+      )}
+      <Button type="submit" full busy={busy} style={accentOf(organization.branding.accent_color)}>
+        {sent ? words.go_in : words.send_code}
+      </Button>
+      {sent && (
+        <button
+          type="button"
+          className="plain"
+          onClick={() => {
+            setSent(false);
+            setFault(undefined);
+          }}
+        >
+          {words.other_email}
+        </button>
+      )}
+    </form>
+  );
+}

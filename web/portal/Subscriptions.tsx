@@ -1,0 +1,212 @@
+import { useCallback, useState } from "react";
+import { Button } from "../parts/Button.tsx";
+import { Money } from "../parts/Money.tsx";
+import { Notice } from "../parts/Notice.tsx";
+import { useSpeech } from "../speech.tsx";
+import { Cancel } from "./Cancel.tsx";
+import { ChangePlan } from "./ChangePlan.tsx";
+import type { Card, Failure, Order, Subscription } from "./calls.ts";
+import { isUnpaid } from "./Orders.tsx";
+import { Part, Refused } from "./Part.tsx";
+import { Pay } from "./Pay.tsx";
+import { type Asked, useAsked, usePlace } from "./place.ts";
+import { Seats } from "./Seats.tsx";
+import { usePortalWords } from "./speech.tsx";
+
+/** What will be charged in a year, asked for once it is opened. */
+function Forecast({ subscription: { id, currency } }: { subscription: Subscription }) {
+  const { day, money } = useSpeech();
+  const words = usePortalWords();
+  const { portal } = usePlace();
+  const { value, failure } = useAsked(useCallback(() => portal.forecast(id), [portal, id]));
+  if (!value) return <Refused failure={failure} />;
+  const total = value.charges.reduce((sum, { due_amount }) => sum + due_amount, 0);
+  return (
+    <>
+      {value.charges.length === 0 && <p className="soft">{words.no_forecast}</p>}
+      {value.charges.length > 0 && (
+        <dl className="amounts">
+          {value.charges.map(({ at, due_amount }) => (
+            <div key={at}>
+              <dt>{day(new Date(at))}</dt>
+              <dd>
+                <Money amount={due_amount} currency={currency} />
+              </dd>
+            </div>
+          ))}
+          <div className="sum">
+            <dt>{words.forecast_total}</dt>
+            <dd className="money">{money(total, currency)}</dd>
+          </div>
+        </dl>
+      )}
+      {value.ends_at && <p className="soft small">{words.forecast_ends(day(new Date(value.ends_at)))}</p>}
+    </>
+  );
+}
+
+/** What becomes of a subscription next, in a sentence. */
+function useNext({ status, ...subscription }: Subscription): string | undefined {
+  const { day } = useSpeech();
+  const words = usePortalWords();
+  const at = (text: string): string => day(new Date(text));
+  const { cancel_at_period_end, current_period_end, ended_at, trial_end, resumes_at } = subscription;
+  if (ended_at) return words.ended(at(ended_at));
+  if (status === "paused") return [words.paused, resumes_at && words.resumes(at(resumes_at))].filter(Boolean).join(" ");
+  if (cancel_at_period_end) return words.ends(at(current_period_end));
+  if (status === "trialing" && trial_end) return `${words.trial_until(at(trial_end))} ${words.renews(at(trial_end))}`;
+  if (status === "active") return words.renews(at(current_period_end));
+  return undefined;
+}
+
+const isLiving = ({ status }: Subscription): boolean => ["active", "trialing", "past_due"].includes(status);
+
+function One({
+  subscription,
+  unpaid,
+  cards,
+}: {
+  subscription: Subscription;
+  unpaid: Order | undefined;
+  cards: Card[];
+}) {
+  const speech = useSpeech();
+  const words = usePortalWords();
+  const { portal, seller, reload } = usePlace();
+  const [asking, setAsking] = useState<"plan" | "cancel">();
+  // Kept while it is being paid, since it is unpaid no more before its customer has read so.
+  const [paying, setPaying] = useState<Order>();
+  const [failure, setFailure] = useState<Failure>();
+  const [busy, setBusy] = useState<string>();
+  const [isOpen, setIsOpen] = useState(false);
+  const next = useNext(subscription);
+  const { product, status, amount, currency, cancel_at_period_end, pending_update } = subscription;
+  const { update_plan, update_seats, pause } = seller.organization.customer_portal_settings.subscription;
+  const every = speech.words.every(subscription.recurring_interval, subscription.recurring_interval_count);
+
+  const act = async (name: string, body: object): Promise<void> => {
+    setBusy(name);
+    const answer = await portal.change(subscription.id, body);
+    setFailure(answer.ok ? undefined : answer.failure);
+    if (answer.ok) await reload();
+    setBusy(undefined);
+  };
+  const left = (): void => setAsking(undefined);
+  const steady = isLiving(subscription) && !cancel_at_period_end;
+  return (
+    <li className="card stack">
+      <div>
+        <p className="head">
+          <strong>{product.name}</strong>
+          <span className={status === "past_due" || status === "canceled" ? "tag off" : "tag"}>
+            {words.status[status] ?? status}
+          </span>
+        </p>
+        <p>
+          <Money amount={amount} currency={currency} /> {every}
+          {subscription.seats !== null &&
+            subscription.seats !== undefined &&
+            `, ${speech.words.count_seats(subscription.seats)}`}
+        </p>
+        {next && <p className="soft">{next}</p>}
+      </div>
+      {unpaid && (
+        <Notice tone="fault">
+          <p>
+            {words.due(speech.money(unpaid.due_amount, unpaid.currency))}{" "}
+            {unpaid.next_payment_attempt_at && words.due_next(speech.day(new Date(unpaid.next_payment_attempt_at)))}
+          </p>
+        </Notice>
+      )}
+      {pending_update && (
+        <Notice>
+          <p>{words.changes(speech.day(new Date(pending_update.applies_at)))}</p>
+          <button type="button" className="plain" onClick={() => void act("forget", { pending_update: null })}>
+            {words.forget_change}
+          </button>
+        </Notice>
+      )}
+      <Refused failure={failure} />
+      <div className="row">
+        {unpaid && (
+          <Button onClick={() => setPaying(unpaid)}>
+            {words.pay_now(speech.money(unpaid.due_amount, unpaid.currency))}
+          </Button>
+        )}
+        {steady && update_plan && (
+          <Button quiet onClick={() => setAsking("plan")}>
+            {words.change_plan}
+          </Button>
+        )}
+        {steady && pause && status === "active" && (
+          <Button quiet busy={busy === "pause"} onClick={() => void act("pause", { pause_at_period_end: true })}>
+            {words.pause}
+          </Button>
+        )}
+        {status === "paused" && pause && (
+          <Button quiet busy={busy === "resume"} onClick={() => void act("resume", { resume: true })}>
+            {words.resume}
+          </Button>
+        )}
+        {isLiving(subscription) && cancel_at_period_end && (
+          <Button quiet busy={busy === "keep"} onClick={() => void act("keep", { cancel_at_period_end: false })}>
+            {words.uncancel}
+          </Button>
+        )}
+        {steady && (
+          <Button quiet onClick={() => setAsking("cancel")}>
+            {words.cancel}
+          </Button>
+        )}
+      </div>
+      {isLiving(subscription) && subscription.seats !== null && subscription.seats !== undefined && update_seats && (
+        <Seats subscription_id={subscription.id} />
+      )}
+      {isLiving(subscription) && (
+        <details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
+          <summary>{words.forecast}</summary>
+          {isOpen && <Forecast subscription={subscription} />}
+        </details>
+      )}
+      {asking === "plan" && <ChangePlan subscription={subscription} left={left} />}
+      {asking === "cancel" && <Cancel subscription={subscription} left={left} />}
+      {paying && <Pay order={paying} cards={cards} left={() => setPaying(undefined)} />}
+    </li>
+  );
+}
+
+/** What a customer subscribes to, each with what becomes of it next and what can be done about it. */
+export function Subscriptions({
+  asked,
+  orders,
+  cards,
+}: {
+  asked: Asked<Subscription[]>;
+  orders: Order[];
+  cards: Card[];
+}) {
+  const words = usePortalWords();
+  return (
+    <Part id="subscriptions" title={words.subscriptions} asked={asked}>
+      {(subscriptions) =>
+        subscriptions.length === 0 ? (
+          <p className="card soft">{words.no_subscriptions}</p>
+        ) : (
+          <ul className="stack bare">
+            {[...subscriptions]
+              .sort((a, b) => Number(isLiving(b)) - Number(isLiving(a)))
+              .map((subscription) => (
+                <One
+                  key={subscription.id}
+                  subscription={subscription}
+                  // The oldest is to be paid first.
+                  unpaid={orders.findLast((order) => order.subscription_id === subscription.id && isUnpaid(order))}
+                  cards={cards}
+                />
+              ))}
+          </ul>
+        )
+      }
+    </Part>
+  );
+}

@@ -1,0 +1,54 @@
+import { useId } from "react";
+import { useSpeech } from "../speech.tsx";
+import type { Meter } from "./calls.ts";
+import { Part } from "./Part.tsx";
+import type { Asked } from "./place.ts";
+import { usePortalWords } from "./speech.tsx";
+
+/** How much of what a meter counts is used, against what is included. */
+function Gauge({ meter: { meter, consumed_units: used, credited_units: credited, balance } }: { meter: Meter }) {
+  const { locale } = useSpeech();
+  const words = usePortalWords();
+  const id = useId();
+  const units = (count: number): string => new Intl.NumberFormat(locale, { maximumFractionDigits: 3 }).format(count);
+  return (
+    <li>
+      <p className="head">
+        <strong id={id}>{meter.name}</strong>
+        <span className="money">{credited > 0 ? words.used_of(units(used), units(credited)) : units(used)}</span>
+      </p>
+      {credited > 0 && (
+        <>
+          <meter
+            aria-labelledby={id}
+            min={0}
+            max={credited}
+            low={credited * 0.8}
+            high={credited}
+            optimum={0}
+            value={Math.min(used, credited)}
+          />
+          <p className={balance < 0 ? "small over" : "small soft"}>
+            {balance < 0 ? words.over(units(-balance)) : words.left(units(balance))}
+          </p>
+        </>
+      )}
+    </li>
+  );
+}
+
+/** What was used, meter by meter. */
+export function Usage({ asked }: { asked: Asked<Meter[]> }) {
+  const words = usePortalWords();
+  return (
+    <Part id="usage" title={words.usage} asked={asked}>
+      {(meters) => (
+        <ul className="card gauges">
+          {meters.map((meter) => (
+            <Gauge key={meter.id} meter={meter} />
+          ))}
+        </ul>
+      )}
+    </Part>
+  );
+}

@@ -1,0 +1,71 @@
+import type { Api } from "../../shared/api/index.ts";
+import type { Operation, Output } from "../../shared/contract.ts";
+import { call, type Failure, type Result, type Wire } from "../api.ts";
+
+type Answer<R extends keyof Api, O extends keyof Api[R]> = Api[R][O] extends Operation
+  ? Wire<Output<Api[R][O]>>
+  : never;
+
+export type Seller = Answer<"customerPortal", "getOrganization">;
+export type Me = Answer<"customerPortal", "getMe">;
+export type Subscription = Answer<"portalSubscriptions", "get">;
+export type Preview = Answer<"portalSubscriptions", "preview">;
+export type Forecast = Answer<"portalSubscriptions", "forecast">;
+export type Order = Answer<"portalOrders", "get">;
+export type Card = Answer<"portalCards", "list">["items"][number];
+export type Meter = Answer<"portalMeters", "get">;
+export type Seats = Answer<"portalSeats", "list">;
+type Page<T> = { items: T[]; pagination: { total_count: number; max_page: number } };
+type Charged = Answer<"portalOrders", "confirmPayment">;
+type Paid = Answer<"portalOrders", "paymentStatus">;
+type Added = Answer<"portalCards", "create">;
+
+const root = "/v1/customer-portal";
+
+/** What needs nobody to be signed in. */
+export const entrance = {
+  seller: (slug: string) => call<Seller>("GET", `${root}/organizations/${encodeURIComponent(slug)}`),
+  requestCode: (organization_id: string, email: string) =>
+    call<null>("POST", `${root}/customer-session/request`, { organization_id, email }),
+  authenticate: (code: string) => call<{ token: string }>("POST", `${root}/customer-session/authenticate`, { code }),
+};
+
+const most = 100;
+
+/** Everything that a customer's own page asks, with their session; `ended` hears that it is over. */
+export function openPortal(token: string, ended: () => void) {
+  const ask = async <T>(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: unknown) => {
+    const answer: Result<T> = await call<T>(method, root + path, body, token);
+    if (!answer.ok && answer.failure.status === 401) ended();
+    return answer;
+  };
+  const me = "/customers/me";
+  const at = (kind: string, id: string): string => `/${kind}/${encodeURIComponent(id)}`;
+  return {
+    token,
+    me: () => ask<Me>("GET", me),
+    update: (patch: object) => ask<Me>("PATCH", me, patch),
+    requestEmail: (email: string) => ask<null>("POST", `${me}/email-update/request`, { email }),
+    subscriptions: () => ask<Page<Subscription>>("GET", `/subscriptions/?limit=${most}`),
+    change: (id: string, body: object) => ask<Subscription>("PATCH", at("subscriptions", id), body),
+    preview: (id: string, body: object) => ask<Preview>("POST", `${at("subscriptions", id)}/preview`, body),
+    forecast: (id: string) => ask<Forecast>("GET", `${at("subscriptions", id)}/forecast`),
+    orders: (limit: number) => ask<Page<Order>>("GET", `/orders/?limit=${limit}`),
+    printInvoice: (id: string) => ask<null>("POST", `${at("orders", id)}/invoice`),
+    document: (id: string, kind: "invoice" | "receipt") => ask<{ url: string }>("GET", `${at("orders", id)}/${kind}`),
+    pay: (id: string, by: object) => ask<Charged>("POST", `${at("orders", id)}/confirm-payment`, by),
+    paymentStatus: (id: string) => ask<Paid>("GET", `${at("orders", id)}/payment-status`),
+    cards: () => ask<Page<Card>>("GET", `${me}/payment-methods?limit=${most}`),
+    addCard: (body: object) => ask<Added>("POST", `${me}/payment-methods`, body),
+    confirmCard: (body: object) => ask<Added>("POST", `${me}/payment-methods/confirm`, body),
+    removeCard: (id: string) => ask<null>("DELETE", `${me}/payment-methods/${encodeURIComponent(id)}`),
+    meters: () => ask<Page<Meter>>("GET", `/meters/?limit=${most}`),
+    seats: (subscription_id: string) =>
+      ask<Seats>("GET", `/seats?subscription_id=${encodeURIComponent(subscription_id)}`),
+    giveSeat: (body: object) => ask<unknown>("POST", "/seats", body),
+    takeSeat: (id: string) => ask<unknown>("DELETE", at("seats", id)),
+    resendSeat: (id: string) => ask<unknown>("POST", `${at("seats", id)}/resend`),
+  };
+}
+export type Portal = ReturnType<typeof openPortal>;
+export type { Failure };
