@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { GhostLine } from "../parts/Ghost.tsx";
+import { Benefits } from "./Benefits.tsx";
 import { Billing } from "./Billing.tsx";
 import { Cards } from "./Cards.tsx";
 import type { Portal, Seller } from "./calls.ts";
@@ -26,16 +27,18 @@ export function Home({ portal, seller }: { portal: Portal; seller: Seller }) {
   const subscriptions = useAsked(portal.subscriptions);
   const orders = useAsked(useCallback(() => portal.orders(limit), [portal, limit]));
   const cards = useAsked(portal.cards);
+  const grants = useAsked(portal.grants);
   const meters = useAsked(portal.meters);
 
   const { reload: askMe } = me;
   const { reload: askSubscriptions } = subscriptions;
   const { reload: askOrders } = orders;
   const { reload: askCards } = cards;
+  const { reload: askGrants } = grants;
   const { reload: askMeters } = meters;
   const reload = useCallback(
-    () => Promise.all([askMe(), askSubscriptions(), askOrders(), askCards(), askMeters()]),
-    [askMe, askSubscriptions, askOrders, askCards, askMeters],
+    () => Promise.all([askMe(), askSubscriptions(), askOrders(), askCards(), askGrants(), askMeters()]),
+    [askMe, askSubscriptions, askOrders, askCards, askGrants, askMeters],
   );
   // What happens elsewhere, such as a payment that goes through, is seen here at once.
   useEffect(() => follow(portal.token, () => void reload()), [portal.token, reload]);
@@ -52,8 +55,10 @@ export function Home({ portal, seller }: { portal: Portal; seller: Seller }) {
       </div>
     );
   const showsUsage = seller.organization.customer_portal_settings.usage.show && (meters.value?.items.length ?? 0) > 0;
+  const hasBenefits = (grants.value?.items.length ?? 0) > 0;
   const parts = [
     ["subscriptions", words.subscriptions],
+    ...(hasBenefits ? [["benefits", words.benefits]] : []),
     ...(showsUsage ? [["usage", words.usage]] : []),
     ["orders", words.orders],
     ["cards", words.cards],
@@ -77,6 +82,7 @@ export function Home({ portal, seller }: { portal: Portal; seller: Seller }) {
             orders={orders.value?.items ?? []}
             cards={cards.value?.items ?? []}
           />
+          {hasBenefits && <Benefits asked={itemsOf(grants)} />}
           {showsUsage && <Usage asked={itemsOf(meters)} />}
           <Orders
             asked={orders}

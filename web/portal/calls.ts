@@ -14,6 +14,7 @@ export type Forecast = Answer<"portalSubscriptions", "forecast">;
 export type Order = Answer<"portalOrders", "get">;
 export type Card = Answer<"portalCards", "list">["items"][number];
 export type Meter = Answer<"portalMeters", "get">;
+export type Grant = Answer<"portalGrants", "list">["items"][number];
 export type Seats = Answer<"portalSeats", "list">;
 type Page<T> = { items: T[]; pagination: { total_count: number; max_page: number } };
 type Charged = Answer<"portalOrders", "confirmPayment">;
@@ -59,6 +60,7 @@ export function openPortal(token: string, ended: () => void) {
     addCard: (body: object) => ask<Added>("POST", `${me}/payment-methods`, body),
     confirmCard: (body: object) => ask<Added>("POST", `${me}/payment-methods/confirm`, body),
     removeCard: (id: string) => ask<null>("DELETE", `${me}/payment-methods/${encodeURIComponent(id)}`),
+    grants: () => ask<Page<Grant>>("GET", `/benefit-grants/?limit=${most}`),
     meters: () => ask<Page<Meter>>("GET", `/meters/?limit=${most}`),
     seats: (subscription_id: string) =>
       ask<Seats>("GET", `/seats?subscription_id=${encodeURIComponent(subscription_id)}`),
