@@ -23,12 +23,19 @@ import { meterMoved } from "./meters/windows.ts";
 import { orderAccessChanged, orderAmended, orderSettled, orderSettling } from "./orders/service.ts";
 import { disputeTold, refundTold } from "./payments/notices.ts";
 import { paymentFailed, paymentSurplus, paymentWaiting } from "./payments/settlement.ts";
+import { cardLeft } from "./payments/setups.ts";
 import { forgetMethods } from "./payments/store.ts";
 import { productArchived, productGivesOtherwise } from "./products/service.ts";
 import { detachBenefit, detachField } from "./products/store.ts";
 import { hearRefund, openSurplusRefund, refundCounted, refundTakesBack } from "./refunds/service.ts";
 import { endSeats, revokeSeatsOf, seatsChanged } from "./seats/service.ts";
-import { endOfCustomer, hearFailure, settleForSubscription, tellHolder } from "./subscriptions/reactions.ts";
+import {
+  endOfCustomer,
+  hearFailure,
+  settleForSubscription,
+  takeLeftCard,
+  tellHolder,
+} from "./subscriptions/reactions.ts";
 import { subscriptionGivesOtherwise } from "./subscriptions/serialize.ts";
 import { reportRefund, reportSale } from "./tax-reports/service.ts";
 
@@ -43,6 +50,7 @@ export const reactions: Reactions = new Map([
   answer(orderAccessChanged, followOrder),
   answer(paymentWaiting, showIntent),
   answer(paymentFailed, reopenCheckout, hearFailure),
+  answer(cardLeft, takeLeftCard),
   answer(paymentSurplus, openSurplusRefund),
   answer(
     customerDeleted,

@@ -13,7 +13,13 @@ import { fileSweeps } from "./files/jobs.ts";
 import { grantChecking, grantRunning } from "./grants/jobs.ts";
 import { idempotencyCleaning } from "./http/idempotency.ts";
 import { exportCollecting, invoicePrinting } from "./invoices/jobs.ts";
-import { confirmations, seatInviting, subscriptionReminding, subscriptionTelling } from "./letters/jobs.ts";
+import {
+  cardWarning,
+  confirmations,
+  seatInviting,
+  subscriptionReminding,
+  subscriptionTelling,
+} from "./letters/jobs.ts";
 import type { Deps } from "./lib/context.ts";
 import { reviveDeadLetters } from "./lib/due.ts";
 import { mailCleaning, mailDelivery, warnOfUnsentMail } from "./lib/mail.ts";
@@ -54,6 +60,7 @@ export const dueWork: readonly Sweep[] = [
   subscriptionReminding,
   codeMailing,
   seatInviting,
+  cardWarning,
   exportCollecting,
   invoicePrinting,
   recounting,

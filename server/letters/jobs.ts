@@ -1,12 +1,13 @@
 import { sql } from "drizzle-orm";
 import { atTimeOf, type Sweep } from "../lib/sweeps.ts";
 import { orders } from "../orders/tables.ts";
+import { paymentMethods } from "../payments/tables.ts";
 import { invitations } from "../seats/service.ts";
 import { customerSeats } from "../seats/tables.ts";
 import { letters_due } from "../subscriptions/serialize.ts";
 import { subscriptionLetters, subscriptions } from "../subscriptions/tables.ts";
 import { inviteDue } from "./seats.ts";
-import { confirmDue, remindDue, tellDue } from "./service.ts";
+import { confirmDue, remindDue, tellDue, warnDue } from "./service.ts";
 
 /** Sales whose buyers are to be told that they are paid. One seller's are told of together, as each waits for a moment anyhow. */
 export const confirmations: Sweep = {
@@ -74,4 +75,20 @@ export const subscriptionReminding: Sweep = {
   parallel: 4,
   share: 2,
   work: (deps, [key]) => remindDue(deps, key),
+};
+
+/** Customers who are to be told that the card expires that they pay with. */
+export const cardWarning: Sweep = {
+  name: "cards.warn",
+  every_ms: 5000,
+  due: {
+    table: paymentMethods,
+    id: paymentMethods.id,
+    organization_id: paymentMethods.organization_id,
+    at: paymentMethods.expiry_due_at,
+    where: sql`${paymentMethods.expiry_due_at} is not null`,
+  },
+  parallel: 4,
+  share: 2,
+  work: (deps, [key]) => warnDue(deps, key),
 };

@@ -55,7 +55,9 @@ function isSo(occasion: Occasion, { aggregate: { row }, ahead, unpaid }: Facts):
   if (occasion === "resumed") return row.status !== "paused";
   if (occasion === "change_planned") return ahead.planned !== null;
   if (occasion === "payment_failed") return row.status === "past_due" && unpaid.length > 0;
-  if (occasion === "trial_ending" || occasion === "renewal_ahead")
+  // What is past due is asked for by mails of its own.
+  if (occasion === "card_expiring" && row.status === "past_due") return false;
+  if (occasion === "trial_ending" || occasion === "renewal_ahead" || occasion === "card_expiring")
     return ahead.charge !== null && ahead.charge.amount > 0 && !row.cancel_at_period_end;
   return true;
 }

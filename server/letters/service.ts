@@ -9,11 +9,12 @@ import { transact } from "../lib/unit-of-work.ts";
 import { findBalance } from "../orders/balances.ts";
 import type { OrderAggregate } from "../orders/rules.ts";
 import { takeConfirmations } from "../orders/store.ts";
+import { takeExpiring } from "../payments/methods.ts";
 import { findCard, loadGround } from "../subscriptions/billing.ts";
 import { linkCard } from "../subscriptions/card-link.ts";
 import { forecast } from "../subscriptions/forecast.ts";
 import type { SubscriptionAggregate } from "../subscriptions/rules.ts";
-import { findSubscription, findUnpaid, takeLetter, takeReminder } from "../subscriptions/store.ts";
+import { findLiving, findSubscription, findUnpaid, takeLetter, takeReminder } from "../subscriptions/store.ts";
 import { foreseeTax } from "../subscriptions/tax.ts";
 import type { TaxedSeller } from "../tax/rules.ts";
 import { findTaxedSeller } from "../tax/store.ts";
@@ -74,20 +75,27 @@ async function lookAhead(
   };
 }
 
-/** Write the mail about a subscription, where somebody is to be told and it is still so. */
-async function writeMail(tx: Tx, deps: Deps, occasion: Occasion, aggregate: SubscriptionAggregate): Promise<void> {
+/** Write the mail about a subscription, where somebody is to be told and it is still so; false where not. */
+async function writeMail(tx: Tx, deps: Deps, occasion: Occasion, aggregate: SubscriptionAggregate): Promise<boolean> {
   const { organization_id } = aggregate.row;
   const seller = await findTaxedSeller(tx, organization_id);
-  if (!seller) return;
+  if (!seller) return false;
+  const card = await findCard(tx, deps, aggregate);
   const mail = lifeMail(occasion, {
     aggregate,
     seller: seller.seller,
     ahead: await lookAhead(tx, deps, seller, aggregate),
-    card: await findCard(tx, deps, aggregate),
+    card,
     unpaid: await findUnpaid(tx, aggregate.row),
-    link: linkCard(deps.config, aggregate.row, serverClock(deps.clock).now()),
+    link: linkCard(
+      deps.config,
+      aggregate.row,
+      serverClock(deps.clock).now(),
+      occasion === "card_expiring" ? card?.id : null,
+    ),
   });
   if (mail) await queueMail(tx, deps, { ...mail, organization_id });
+  return mail !== null;
 }
 
 /** Tell a customer what has become of their subscription, once. */
@@ -107,5 +115,19 @@ export function remindDue(deps: Deps, key: RowKey): Promise<void> {
     // Found late, there is nothing ahead any more.
     if (!found || found.row.current_period_end <= now) return;
     await writeMail(tx, deps, found.row.status === "trialing" ? "trial_ending" : "renewal_ahead", found);
+  });
+}
+
+/** Tell a customer that a card is about to expire, once, by the first of their subscriptions that it is charged for next. */
+export function warnDue(deps: Deps, key: RowKey): Promise<void> {
+  return transact(deps, async (tx) => {
+    const method = await takeExpiring(tx, key, deps.clock.now());
+    if (!method) return;
+    const { organization_id, customer_id } = method;
+    for (const id of await findLiving(tx, { organization_id, id: customer_id })) {
+      const found = await findSubscription(tx, organization_id, id);
+      const card = found && (await findCard(tx, deps, found));
+      if (found && card?.id === method.id && (await writeMail(tx, deps, "card_expiring", found))) return;
+    }
   });
 }

@@ -905,6 +905,7 @@ CREATE TABLE "payment_methods" (
 	"customer_processor_id" text NOT NULL,
 	"card" jsonb NOT NULL,
 	"fingerprint" text NOT NULL,
+	"expiry_due_at" timestamp with time zone,
 	CONSTRAINT "payment_methods_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
@@ -928,8 +929,10 @@ CREATE TABLE "payment_setups" (
 	"payment_method_id" uuid,
 	"reconcile_due_at" timestamp with time zone,
 	"sets_default" boolean DEFAULT false NOT NULL,
+	"subscription_id" uuid,
 	"confirmation_token_id" text NOT NULL,
-	CONSTRAINT "payment_setups_pkey" PRIMARY KEY("organization_id","id")
+	CONSTRAINT "payment_setups_pkey" PRIMARY KEY("organization_id","id"),
+	CONSTRAINT "payment_setups_for_one" CHECK ("payment_setups"."order_id" is null or "payment_setups"."subscription_id" is null)
 );
 --> statement-breakpoint
 CREATE TABLE "payments" (
@@ -1488,6 +1491,7 @@ ALTER TABLE "payment_customers" ADD CONSTRAINT "payment_customers_customer_id_fk
 ALTER TABLE "payment_methods" ADD CONSTRAINT "payment_methods_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "payment_methods" ADD CONSTRAINT "payment_methods_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "payment_setups" ADD CONSTRAINT "payment_setups_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "payment_setups" ADD CONSTRAINT "payment_setups_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "payment_setups" ADD CONSTRAINT "payment_setups_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "payment_setups" ADD CONSTRAINT "payment_setups_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "payment_setups" ADD CONSTRAINT "payment_setups_payment_method_id_fkey" FOREIGN KEY ("organization_id","payment_method_id") REFERENCES "public"."payment_methods"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -1679,8 +1683,10 @@ CREATE UNIQUE INDEX "orders_receipt" ON "orders" USING btree ("organization_id",
 CREATE INDEX "orders_confirmation_due" ON "orders" USING btree ("organization_id","confirmation_due_at") WHERE "orders"."confirmation_due_at" is not null;--> statement-breakpoint
 CREATE INDEX "orders_settle_due" ON "orders" USING btree ("organization_id","settle_due_at") WHERE "orders"."settle_due_at" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "organization_slug" ON "organization" USING btree (lower("slug"));--> statement-breakpoint
+CREATE INDEX "payment_methods_expiring" ON "payment_methods" USING btree ("organization_id","expiry_due_at") WHERE "payment_methods"."expiry_due_at" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "payment_methods_of_card" ON "payment_methods" USING btree ("organization_id","customer_id","account","fingerprint") WHERE "payment_methods"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "payment_methods_by_customer" ON "payment_methods" USING btree ("organization_id","customer_id","created_at");--> statement-breakpoint
+CREATE UNIQUE INDEX "payment_setups_of_subscription" ON "payment_setups" USING btree ("organization_id","subscription_id") WHERE "payment_setups"."status" = 'pending';--> statement-breakpoint
 CREATE UNIQUE INDEX "payment_setups_under_way" ON "payment_setups" USING btree ("organization_id","order_id") WHERE "payment_setups"."status" = 'pending';--> statement-breakpoint
 CREATE INDEX "payment_setups_by_order" ON "payment_setups" USING btree ("organization_id","order_id");--> statement-breakpoint
 CREATE INDEX "payment_setups_by_customer" ON "payment_setups" USING btree ("organization_id","customer_id");--> statement-breakpoint

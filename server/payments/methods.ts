@@ -1,10 +1,10 @@
-import { and, eq, isNull, not } from "drizzle-orm";
+import { and, eq, isNull, lte, not } from "drizzle-orm";
 import type { Ctx, Database, Deps, Tx } from "../lib/context.ts";
 import { gathered } from "../lib/gather.ts";
 import { newId } from "../lib/ids.ts";
 import { isAmong, matchKey, type RowKey, sellerOf } from "../lib/rows.ts";
 import type { CardOwner, Method } from "../processors/processor.ts";
-import { hashFingerprint, type PaymentMethodRow, type PaymentRow, type SetupRow } from "./rules.ts";
+import { findExpiryTime, hashFingerprint, type PaymentMethodRow, type PaymentRow, type SetupRow } from "./rules.ts";
 import * as store from "./store.ts";
 import { paymentMethods, paymentSetups, payments } from "./tables.ts";
 
@@ -25,6 +25,7 @@ export async function keepMethod(
     processor_id,
     customer_processor_id,
     card,
+    expiry_due_at: findExpiryTime(card, created_at),
     fingerprint: hashFingerprint(organization_id, fingerprint ?? processor_id),
   });
 }
@@ -163,4 +164,24 @@ export async function findMethod(db: Database, key: RowKey): Promise<PaymentMeth
 /** Take one card away: it is not charged any more. The row stays, because payments name it. */
 export async function forgetMethod(tx: Tx, key: RowKey, deleted_at: Date): Promise<void> {
   await tx.update(paymentMethods).set({ deleted_at, modified_at: deleted_at }).where(matchKey(paymentMethods, key));
+}
+
+/** The set-up that is under way in place of the card of a subscription. */
+export async function findStanding(db: Database, { organization_id, id }: RowKey): Promise<SetupRow | undefined> {
+  const { organization_id: owner, subscription_id, status } = paymentSetups;
+  const [row] = await db
+    .select()
+    .from(paymentSetups)
+    .where(and(eq(owner, organization_id), eq(subscription_id, id), eq(status, "pending")));
+  return row;
+}
+
+/** Take a card whose owner is to be told that it expires; undefined where another server was faster. */
+export async function takeExpiring(tx: Tx, key: RowKey, now: Date): Promise<PaymentMethodRow | undefined> {
+  const [row] = await tx
+    .update(paymentMethods)
+    .set({ expiry_due_at: null })
+    .where(and(matchKey(paymentMethods, key), lte(paymentMethods.expiry_due_at, now)))
+    .returning();
+  return row?.deleted_at === null ? row : undefined;
 }

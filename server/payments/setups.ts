@@ -1,14 +1,22 @@
 import type { CustomerRow } from "../customers/rules.ts";
 import { adoptMethod, chooseMethod } from "../customers/service.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
-import { signal } from "../lib/reactions.ts";
+import { defineSignal, signal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { seal, unseal } from "../lib/secrets.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { computeTotals, type OrderRow } from "../orders/rules.ts";
 import type { Decline, SetupOutcome } from "../processors/processor.ts";
 import { findOwner, keepMethod, lockFreeSetup } from "./methods.ts";
-import { assertSameSetup, isFinal, isOverdue, isWanted, planSetup, type SetupRow } from "./rules.ts";
+import {
+  assertSameSetup,
+  isFinal,
+  isOverdue,
+  isWanted,
+  type PaymentMethodRow,
+  planSetup,
+  type SetupRow,
+} from "./rules.ts";
 import {
   assertAccount,
   attempt,
@@ -38,12 +46,24 @@ export function startSetup(
   return store.insertSetup(tx, { ...planStart(deps, order), confirmation_token_id: sealed, customer_email: email });
 }
 
-/** Write down that a customer leaves a card of their own accord. */
+/** A card was left to be charged for a subscription from now on. */
+export const cardLeft = defineSignal<{ subscription: RowKey; customer_id: string; method: PaymentMethodRow }>(
+  "payment.card_left",
+);
+
+/**
+ * Write down that a customer leaves a card of their own accord; for a subscription, to be charged for it from now on. Refused with
+ * 409 while one is left for it already.
+ */
 export function startFreeSetup(
   tx: Tx,
   deps: Pick<Deps, "clock" | "config" | "processor">,
   { organization_id, id: customer_id, email }: Pick<CustomerRow, "organization_id" | "id" | "email">,
-  { confirmation_token_id, sets_default }: { confirmation_token_id: string; sets_default: boolean },
+  {
+    confirmation_token_id,
+    sets_default = false,
+    subscription_id = null,
+  }: { confirmation_token_id: string; sets_default?: boolean; subscription_id?: string | null },
 ): Promise<SetupRow> {
   return store.insertSetup(tx, {
     ...planAttempt(deps, organization_id),
@@ -52,6 +72,7 @@ export function startFreeSetup(
     customer_id,
     customer_email: email ?? "",
     sets_default,
+    subscription_id,
     confirmation_token_id: seal(deps.config.secret, confirmation_token_id),
   });
 }
@@ -114,6 +135,13 @@ async function settleFree(tx: Tx, deps: Deps | Ctx, setup: SetupRow, outcome: Se
   const customer = { organization_id: setup.organization_id, id: setup.customer_id };
   if (kept && setup.sets_default) await chooseMethod(tx, deps, customer, kept.id);
   else if (kept) await adoptMethod(tx, deps, customer, kept.id);
+  const { organization_id, subscription_id, customer_id } = setup;
+  if (kept && subscription_id !== null)
+    await signal(tx, deps, cardLeft, {
+      subscription: { organization_id, id: subscription_id },
+      customer_id,
+      method: kept,
+    });
   return { status: moved.status, intent: outcome, message: moved.decline_message };
 }
 

@@ -291,6 +291,9 @@ export async function insertMethod(tx: Tx, values: typeof paymentMethods.$inferI
     customer_processor_id: values.customer_processor_id,
     card: values.card,
     modified_at: values.created_at,
+    // Of the same card on which the same stands, its owner is told once.
+    expiry_due_at: sql`case when ${paymentMethods.card} @> jsonb_build_object('exp_year', excluded.card -> 'exp_year',
+      'exp_month', excluded.card -> 'exp_month') then ${paymentMethods.expiry_due_at} else excluded.expiry_due_at end`,
   };
   const [row] = await tx
     .insert(paymentMethods)

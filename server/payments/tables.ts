@@ -1,11 +1,12 @@
 import { sql } from "drizzle-orm";
-import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { boolean, check, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { Payment } from "../../shared/api/payments.ts";
 import { customers } from "../customers/tables.ts";
 import { instant, ownedKey, references } from "../lib/columns.ts";
 import { orders } from "../orders/tables.ts";
 import { organization, owned } from "../organizations/tables.ts";
 import type { Card, IntentStatus, ProcessorEvent } from "../processors/processor.ts";
+import { subscriptions } from "../subscriptions/tables.ts";
 
 /** A card that a customer left for later charges. Deleting keeps the row, because payments go on naming it. */
 export const paymentMethods = pgTable(
@@ -21,10 +22,15 @@ export const paymentMethods = pgTable(
     card: jsonb().$type<Card>().notNull(),
     /** The same for the same card of one seller's customers, and never its number; of a card without one, its own. */
     fingerprint: text().notNull(),
+    /** When its owner is to be told that it is about to expire; null: done, or there is no time left. */
+    expiry_due_at: instant(),
   },
   (table) => [
     ownedKey(table.id),
     references(table.customer_id, customers),
+    index("payment_methods_expiring")
+      .on(table.organization_id, table.expiry_due_at)
+      .where(sql`${table.expiry_due_at} is not null`),
     // A card that is left once more is the one that was left before.
     uniqueIndex("payment_methods_of_card")
       .on(table.organization_id, table.customer_id, table.account, table.fingerprint)
@@ -120,8 +126,8 @@ export const payments = pgTable(
 );
 
 /**
- * An attempt to keep a card for later charges, where nothing is due today. Its id is the processor's idempotency key, so it
- * is written before the processor is asked.
+ * An attempt to keep a card for later charges, where nothing is due today: for an order that begins so, or in place of the card
+ * of a subscription. Its id is the processor's idempotency key, so it is written before the processor is asked.
  */
 export const paymentSetups = pgTable(
   "payment_setups",
@@ -131,11 +137,18 @@ export const paymentSetups = pgTable(
     order_id: uuid(),
     /** Whether it is charged from then on where no other card is chosen. */
     sets_default: boolean().notNull().default(false),
+    /** The subscription that it is to be charged for from now on, where it is left for one. */
+    subscription_id: uuid(),
     /** Sealed. */
     confirmation_token_id: text().notNull(),
   },
   (table) => [
     ownedKey(table.id),
+    check("payment_setups_for_one", sql`${table.order_id} is null or ${table.subscription_id} is null`),
+    references(table.subscription_id, subscriptions),
+    uniqueIndex("payment_setups_of_subscription")
+      .on(table.organization_id, table.subscription_id)
+      .where(sql`${table.status} = 'pending'`),
     references(table.order_id, orders),
     references(table.customer_id, customers),
     references(table.payment_method_id, paymentMethods),

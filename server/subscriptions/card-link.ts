@@ -12,9 +12,10 @@ import { computeTotals, type OrderRow } from "../orders/rules.ts";
 import { lockOrder } from "../orders/store.ts";
 import { checkoutOrganizationOut, isReadyForPayment, type OrganizationRow } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
-import { findUnderWay } from "../payments/methods.ts";
-import type { PaymentRow } from "../payments/rules.ts";
+import { findStanding, findUnderWay } from "../payments/methods.ts";
+import type { PaymentMethodRow, PaymentRow, SetupRow } from "../payments/rules.ts";
 import { chargePayment, startPayment } from "../payments/settlement.ts";
+import { executeSetup, startFreeSetup } from "../payments/setups.ts";
 import { advanceSubscription, findCard } from "./billing.ts";
 import { deadlineOf } from "./dunning.ts";
 import type { SubscriptionAggregate } from "./rules.ts";
@@ -23,16 +24,18 @@ import * as store from "./store.ts";
 const valid_ms = 30 * 24 * 60 * 60 * 1000;
 const purpose = "card";
 
-type Named = RowKey & { customer_id: string };
+type Named = RowKey & { customer_id: string; expiring: string | null };
 
 /** An address by which the customer of a subscription leaves another card: it is its own permission, as they have no account. */
 export function linkCard(
   { url, secret }: Pick<Config, "url" | "secret">,
-  { organization_id, id, customer_id }: Named,
+  { organization_id, id, customer_id }: Omit<Named, "expiring">,
   now: Date,
+  /** The card that expires, where the address is for another one in its place. */
+  expiring: string | null = null,
 ): { url: string; until: Date } {
   const until = new Date(now.getTime() + valid_ms);
-  const sealed = seal(secret, JSON.stringify([purpose, organization_id, id, customer_id, until.getTime()]));
+  const sealed = seal(secret, JSON.stringify([purpose, organization_id, id, customer_id, until.getTime(), expiring]));
   return { url: `${url}/card/${sealed}`, until };
 }
 
@@ -41,21 +44,28 @@ function readLink({ secrets }: Pick<Config, "secrets">, token: string, now: Date
   const text = tryUnseal(secrets, token);
   // What else is sealed with this secret is no list that begins so.
   if (!text?.startsWith(`["${purpose}",`)) throw notFound();
-  const [, organization_id, id, customer_id, until] = JSON.parse(text) as [string, string, string, string, number];
+  type Sealed = [string, string, string, string, number, (string | null)?];
+  const [, organization_id, id, customer_id, until, expiring = null] = JSON.parse(text) as Sealed;
   if (until <= now.getTime())
     throw new ApiError("ResourceUnavailable", "This link has expired. The newest mail has one that is good.");
-  return { organization_id, id, customer_id };
+  return { organization_id, id, customer_id, expiring };
 }
 
-type Opened = { ctx: Ctx; key: RowKey; seller: OrganizationRow; aggregate: SubscriptionAggregate };
+type Opened = {
+  expiring: string | null;
+  ctx: Ctx;
+  key: RowKey;
+  seller: OrganizationRow;
+  aggregate: SubscriptionAggregate;
+};
 
 /** What a link leads to, and the context by the seller's clock. A customer who is gone has none. */
 async function openLink(asked: Ctx, token: string): Promise<Opened> {
-  const { customer_id, ...key } = readLink(asked.config, token, serverClock(asked.clock).now());
+  const { customer_id, expiring, ...key } = readLink(asked.config, token, serverClock(asked.clock).now());
   const seller = await findOrganization(asked.db, key.organization_id);
   const aggregate = await store.findSubscription(asked.db, key.organization_id, key.id);
   if (!seller || !isOf(aggregate, customer_id)) throw notFound();
-  return { ctx: atClockOf(asked, seller), key, seller, aggregate };
+  return { ctx: atClockOf(asked, seller), key, seller, aggregate, expiring };
 }
 
 const isOf = (found: SubscriptionAggregate | undefined, customer_id: string): found is SubscriptionAggregate =>
@@ -78,13 +88,41 @@ async function findChallenge({ processor }: Ctx, payment: PaymentRow | undefined
   return intent?.status === "requires_action" ? intent.client_secret : null;
 }
 
-async function describeLink(ctx: Ctx, seller: OrganizationRow, aggregate: SubscriptionAggregate): Promise<CardLink> {
+/** Whether a subscription is still charged to the card that a link is to replace. */
+const isExpiring = (
+  { row }: Pick<SubscriptionAggregate, "row">,
+  card: PaymentMethodRow | undefined,
+  expiring: string | null,
+): boolean => row.ended_at === null && card !== undefined && card.id === expiring;
+
+/** The secret by which a browser has the customer asked by their bank before a card is kept. */
+async function findSetupChallenge({ processor }: Ctx, setup: SetupRow | undefined): Promise<string | null> {
+  if (setup?.intent_status !== "requires_action") return null;
+  const { id: setup_id, processor_id, requested_at: created_at } = setup;
+  const found = await processor.retrieveSetup({ setup_id, processor_id, created_at });
+  return found?.status === "requires_action" ? found.client_secret : null;
+}
+
+async function describeLink({ ctx, seller, aggregate, expiring }: Omit<Opened, "key">): Promise<CardLink> {
   const { row, product, customer, retries } = aggregate;
   const unpaid = row.ended_at === null ? await store.findUnpaid(ctx.db, row) : [];
   const payment = await findAttempt(ctx.db, unpaid);
   const card = await findCard(ctx.db, ctx, aggregate);
   const { name, email, website, avatar_url, branding } = checkoutOrganizationOut(seller);
-  const status = row.ended_at !== null ? "ended" : unpaid.length === 0 ? "paid" : payment ? "paying" : "open";
+  const isKept = unpaid.length === 0 && isExpiring(aggregate, card, expiring);
+  const setup = isKept ? await findStanding(ctx.db, row) : undefined;
+  const status =
+    row.ended_at !== null
+      ? "ended"
+      : unpaid.length > 0
+        ? payment
+          ? "paying"
+          : "open"
+        : isKept
+          ? setup
+            ? "keeping"
+            : "expiring"
+          : "paid";
   return {
     status,
     product_name: product.name,
@@ -99,19 +137,26 @@ async function describeLink(ctx: Ctx, seller: OrganizationRow, aggregate: Subscr
     due_amount: sumOf(unpaid.map((order) => computeTotals(order).due_amount)),
     next_payment_attempt_at: unpaid.length > 0 ? (retries[0]?.next_payment_attempt_at ?? null) : null,
     deadline_at: unpaid.length > 0 && row.past_due_at ? deadlineOf(row.past_due_at) : null,
-    card: card ? { brand: card.card.brand, last4: card.card.last4 } : null,
+    card: card ? cardShown(card.card) : null,
     locale: customer.locale,
     publishable_key: ctx.processor.publishable_key,
-    intent_client_secret: await findChallenge(ctx, payment),
+    intent_client_secret: (await findChallenge(ctx, payment)) ?? (await findSetupChallenge(ctx, setup)),
   };
 }
+
+const cardShown = ({ brand, last4, exp_month, exp_year }: PaymentMethodRow["card"]) => ({
+  brand,
+  last4,
+  exp_month,
+  exp_year,
+});
 
 /**
  * Pay the first of what is unpaid with a card that its owner has just entered, which is kept with it: asked by their bank, they
  * are there to answer. What else is unpaid is charged to the same card as soon as it is there.
  */
-async function payByLink(asked: Ctx, token: string, confirmation_token_id: string): Promise<CardLink> {
-  const { ctx, key, seller } = await openLink(asked, token);
+async function payByLink(opened: Opened, confirmation_token_id: string): Promise<CardLink> {
+  const { ctx, key, seller } = opened;
   if (!isReadyForPayment(seller)) throw new ApiError("NotPermitted", "This organization cannot take payments now.");
   const { payment, description } = await transact(ctx, async (tx) => {
     const found = await store.lockWithOrders(tx, key.organization_id, key.id);
@@ -126,16 +171,39 @@ async function payByLink(asked: Ctx, token: string, confirmation_token_id: strin
   const { status, message } = await chargePayment(ctx, payment, description);
   if (status === "failed") throw new ApiError("PaymentError", message ?? "The payment was declined.");
   if (status === "succeeded") await advanceSubscription({ ...ctx, alongside: [] }, key);
-  const after = await store.findSubscription(ctx.db, key.organization_id, key.id);
+  return describeAgain(opened);
+}
+
+async function describeAgain({ key, ...opened }: Opened): Promise<CardLink> {
+  const after = await store.findSubscription(opened.ctx.db, key.organization_id, key.id);
   if (!after) throw notFound();
-  return describeLink(ctx, seller, after);
+  return describeLink({ ...opened, aggregate: after });
+}
+
+/** Keep a card in place of the one that expires: nothing is charged now, and from now on it is this one that is. */
+async function keepByLink(opened: Opened, confirmation_token_id: string): Promise<CardLink> {
+  const { ctx, key, expiring } = opened;
+  const setup = await transact(ctx, async (tx) => {
+    const found = await store.lockSubscription(tx, key.organization_id, key.id);
+    if (!found || !isExpiring(found, await findCard(tx, ctx, found), expiring))
+      throw new ApiError("ResourceUnavailable", "Another card is charged by now. Nothing was changed.");
+    return startFreeSetup(tx, ctx, found.customer, { confirmation_token_id, subscription_id: found.row.id });
+  });
+  const { status, message } = await executeSetup(ctx, setup);
+  if (status === "failed") throw new ApiError("PaymentError", message ?? "The card was declined.");
+  return describeAgain(opened);
 }
 
 /** Another card, by a link that was mailed to a customer. */
 export const cardLinkService: Service<typeof cardLinks, Ctx> = {
   async get(asked, { params }) {
-    const { ctx, seller, aggregate } = await openLink(asked, params.token);
-    return describeLink(ctx, seller, aggregate);
+    return describeLink(await openLink(asked, params.token));
   },
-  confirm: (ctx, { params, body }) => payByLink(ctx, params.token, body.confirmation_token_id),
+  async confirm(asked, { params, body }) {
+    const opened = await openLink(asked, params.token);
+    const { ctx, aggregate, expiring } = opened;
+    const isOwing = (await store.findUnpaid(ctx.db, aggregate.row)).length > 0;
+    const keeps = !isOwing && isExpiring(aggregate, await findCard(ctx.db, ctx, aggregate), expiring);
+    return (keeps ? keepByLink : payByLink)(opened, body.confirmation_token_id);
+  },
 };

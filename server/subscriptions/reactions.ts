@@ -3,11 +3,12 @@ import { emitState } from "../customers/service.ts";
 import { releaseFromSubscription } from "../discounts/redemption.ts";
 import { findKept } from "../discounts/store.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
-import { rowFromJson } from "../lib/rows.ts";
+import { type RowKey, rowFromJson } from "../lib/rows.ts";
 import type { OrderAggregate, OrderRow } from "../orders/rules.ts";
 import { withdrawOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
 import { findEntered } from "../payments/methods.ts";
+import type { PaymentMethodRow } from "../payments/rules.ts";
 import type { FailedPayment } from "../payments/settlement.ts";
 import { findMethodOfOrder } from "../payments/store.ts";
 import { findPrices, findProduct } from "../products/store.ts";
@@ -159,6 +160,31 @@ export async function hearFailure(tx: Tx, ctx: Deps | Ctx, failed: FailedPayment
   // What the customer tries in between does not count (ORD-28).
   if (trigger !== "subscription_cycle" && trigger !== "retry_dunning") return;
   await noteFailure(tx, ctx, found, whole, { reason });
+}
+
+/**
+ * A customer has left a card in place of the one that a subscription was charged to: so it is for whatever else of theirs was
+ * charged to that one.
+ */
+export async function takeLeftCard(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { subscription: key, customer_id, method }: { subscription: RowKey; customer_id: string; method: PaymentMethodRow },
+): Promise<void> {
+  const { organization_id } = key;
+  const chargedTo = ({ row, customer }: SubscriptionAggregate) =>
+    row.payment_method_id ?? customer.default_payment_method_id;
+  const before = await store.findSubscription(tx, organization_id, key.id);
+  for (const id of await store.findLiving(tx, { organization_id, id: customer_id })) {
+    const found = await store.lockWithOrders(tx, organization_id, id);
+    if (!found || (id !== key.id && (!before || chargedTo(found) !== chargedTo(before)))) continue;
+    const ground = { aggregate: found, entries: [], pending: null };
+    await writePlan(tx, ctx, ground, {
+      ...none,
+      patch: { payment_method_id: method.id },
+      events: ["subscription.updated"],
+    });
+  }
 }
 
 /** A customer is gone: what they subscribed to ends (SUB-32). */

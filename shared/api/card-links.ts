@@ -3,8 +3,11 @@ import { instant, type Resource } from "../contract.ts";
 
 /** What a link in a mail shows to the customer whom it was sent to: what of their subscription is unpaid, and with which card. */
 export const CardLink = z.object({
-  /** Whether a card is waited for, the payment is under way, nothing is missing any more, or the subscription has ended. */
-  status: z.enum(["open", "paying", "paid", "ended"]),
+  /**
+   * Whether a card is waited for or the payment is under way; whether another card is waited for in place of one that expires,
+   * or is being kept; nothing is missing any more; or the subscription has ended.
+   */
+  status: z.enum(["open", "paying", "expiring", "keeping", "paid", "ended"]),
   product_name: z.string(),
   organization: z.object({
     name: z.string(),
@@ -21,7 +24,7 @@ export const CardLink = z.object({
   /** When the subscription ends if nothing is paid by then. */
   deadline_at: instant.nullable(),
   /** The card that it is charged to now. */
-  card: z.object({ brand: z.string(), last4: z.string() }).nullable(),
+  card: z.object({ brand: z.string(), last4: z.string(), exp_month: z.int(), exp_year: z.int() }).nullable(),
   /** The customer's language. */
   locale: z.string().nullable(),
   /** The processor's key for the browser; null for the test processor. */
@@ -49,7 +52,7 @@ export const cardLinks = {
     method: "POST",
     id: "card_links:confirm",
     path: "/v1/card-links/:token/confirm",
-    summary: "Pay what is unpaid with another card, which is charged from then on",
+    summary: "Leave another card, which pays what is unpaid and is charged from then on",
     scopes: [],
     params: byToken,
     body: z.object({

@@ -101,6 +101,7 @@ test("a kept card is answered in four digits, and says whether it is the one tha
     processor_id: "pm_1",
     customer_processor_id: "cus_1",
     fingerprint: "hash",
+    expiry_due_at: null,
     card: method.card,
   } satisfies PaymentMethodRow;
   expect(serializeMethod(row, { default_payment_method_id: "method-1" })).toEqual({

@@ -87,7 +87,7 @@ describe("the link", () => {
         due_amount: 1900,
         next_payment_attempt_at: payment_retries?.orders[0]?.next_payment_attempt_at.toISOString(),
         deadline_at: payment_retries?.deadline_at.toISOString(),
-        card: { brand: "visa", last4: "0341" },
+        card: { brand: "visa", last4: "0341", exp_month: expect.any(Number), exp_year: expect.any(Number) },
         locale: null,
         publishable_key: null,
         intent_client_secret: null,

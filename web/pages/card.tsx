@@ -26,6 +26,9 @@ const useWords = () => cardWordsOf(useSpeech().locale);
 const cardOf = ({ brand, last4 }: NonNullable<CardLink["card"]>): string =>
   `${brand.charAt(0).toUpperCase()}${brand.slice(1)} •••• ${last4}`;
 
+/** Whether nothing is charged now: another card is to be charged from the next payment on. */
+const isKeeping = ({ status }: CardLink): boolean => status === "expiring" || status === "keeping";
+
 /** A moment by the reader's own time of day. */
 const useMoment = () => {
   const { locale } = useSpeech();
@@ -45,11 +48,15 @@ function Unpaid({ link }: { link: CardLink }) {
   const speech = useSpeech();
   const words = useWords();
   const moment = useMoment();
+  const month = ({ exp_month, exp_year }: NonNullable<CardLink["card"]>): string =>
+    new Intl.DateTimeFormat(speech.locale, { month: "long", year: "numeric", timeZone: "UTC" }).format(
+      Date.UTC(exp_year, exp_month - 1, 1),
+    );
   const { organization, card, next_payment_attempt_at: next, deadline_at: last, publishable_key } = link;
   const isTest = !publishable_key || publishable_key.startsWith("pk_test_");
   const isOpen = link.status === "open" || link.status === "paying";
   return (
-    <section className="water" aria-label={words.title}>
+    <section className="water" aria-label={isKeeping(link) ? words.keep_title : words.title}>
       <p className="seller">
         {organization.logo_url ? (
           <img src={organization.logo_url} alt="" />
@@ -69,6 +76,7 @@ function Unpaid({ link }: { link: CardLink }) {
         <div className="what">
           <h1>{link.product_name}</h1>
         </div>
+        {isKeeping(link) && card && <p className="later">{words.expires(cardOf(card), month(card))}</p>}
         {isOpen && (
           <>
             <p className="total">
@@ -133,7 +141,7 @@ function Form({ link, token, take }: { link: CardLink; token: string; take: (lin
     // It was paid or ended elsewhere meanwhile, or is being paid: show how it stands.
     if (answer.failure.status === 410 || answer.failure.status === 409) {
       const now = await cardLinks.get(token);
-      if (now.ok && now.value.status !== "open") return take(now.value);
+      if (now.ok && now.value.status !== "open" && now.value.status !== "expiring") return take(now.value);
     }
     report(faultsOf(answer.failure, speech.words));
   };
@@ -144,15 +152,15 @@ function Form({ link, token, take }: { link: CardLink; token: string; take: (lin
     void pay().finally(() => setBusy(false));
   };
   const collected = {
-    ...{ is_payment_required: true, is_payment_setup_required: true, total_amount: due_amount, currency },
+    ...{ is_payment_required: !isKeeping(link), is_payment_setup_required: true, total_amount: due_amount, currency },
     organization,
   };
   return (
     <form ref={form} noValidate onSubmit={submit} aria-busy={busy}>
       <section>
-        <h2>{words.title}</h2>
+        <h2>{isKeeping(link) ? words.keep_title : words.title}</h2>
         <div className="fields">
-          <p className="soft">{words.how}</p>
+          <p className="soft">{isKeeping(link) ? words.keep_how : words.how}</p>
           {publishable_key ? (
             <Suspense fallback={<GhostLine width="100%" height="16rem" />}>
               <StripeCard
@@ -189,7 +197,7 @@ function Form({ link, token, take }: { link: CardLink; token: string; take: (lin
       <div className="stack">
         {faults.form && <Notice tone="fault">{faults.form}</Notice>}
         <Button type="submit" full busy={busy} style={accentOf(organization.accent_color)}>
-          {speech.words.pay(speech.money(due_amount, currency))}
+          {isKeeping(link) ? words.keep : speech.words.pay(speech.money(due_amount, currency))}
         </Button>
         <p className="soft">{speech.words.card_safe}</p>
       </div>
@@ -198,13 +206,14 @@ function Form({ link, token, take }: { link: CardLink; token: string; take: (lin
 }
 
 /** There is nothing to be done here any more, or for the moment. */
-function Standing({ link }: { link: CardLink }) {
+function Standing({ link, wasKept }: { link: CardLink; wasKept: boolean }) {
   const words = useWords();
   const heading = useRef<HTMLHeadingElement>(null);
   const { status, card, organization } = link;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a reader hears each outcome, wherever the focus was left
   useEffect(() => heading.current?.focus(), [status]);
-  const said = { paid: words.paid, ended: words.ended }[status as string] ?? words.paying;
+  const paid = wasKept ? words.kept : words.paid;
+  const said = { paid, ended: words.ended, keeping: words.keeping }[status as string] ?? words.paying;
   return (
     <div className="stack">
       <h2 ref={heading} tabIndex={-1}>
@@ -212,7 +221,7 @@ function Standing({ link }: { link: CardLink }) {
       </h2>
       {status === "paid" && card && <p className="soft">{words.paid_by(cardOf(card))}</p>}
       {status === "ended" && <p className="soft">{words.no_charge}</p>}
-      {organization.email && status !== "paying" && (
+      {organization.email && (status === "paid" || status === "ended") && (
         <p>
           <a href={`mailto:${organization.email}`}>{organization.email}</a>
         </p>
@@ -228,7 +237,10 @@ function Page({ link, token, take }: { link: CardLink; token: string; take: (lin
   const [declined, setDeclined] = useState(false);
   const { status, intent_client_secret: secret, publishable_key } = link;
   const asked = secret !== null && secret !== answered ? secret : undefined;
-  useTitle(`${words.title} · ${link.organization.name}`);
+  // A link to replace a card says so also once that is done.
+  const [wasKept] = useState(isKeeping(link));
+  const waits = status === "open" || status === "expiring";
+  useTitle(`${wasKept ? words.keep_title : words.title} · ${link.organization.name}`);
 
   useEffect(() => {
     if (!asked || !publishable_key) return;
@@ -240,11 +252,11 @@ function Page({ link, token, take }: { link: CardLink; token: string; take: (lin
   }, [asked, publishable_key]);
 
   useEffect(() => {
-    if (status !== "paying" || asked) return;
+    if ((status !== "paying" && status !== "keeping") || asked) return;
     const look = async (): Promise<void> => {
       const now = await cardLinks.get(token);
       if (!now.ok) return;
-      setDeclined(now.value.status === "open");
+      setDeclined(now.value.status === "open" || now.value.status === "expiring");
       take(now.value);
     };
     void look();
@@ -254,8 +266,8 @@ function Page({ link, token, take }: { link: CardLink; token: string; take: (lin
 
   return (
     <Sides summary={<Unpaid link={link} />}>
-      {status === "open" && declined && <Notice tone="fault">{speech.words.declined}</Notice>}
-      {status === "open" ? <Form link={link} token={token} take={take} /> : <Standing link={link} />}
+      {waits && declined && <Notice tone="fault">{speech.words.declined}</Notice>}
+      {waits ? <Form link={link} token={token} take={take} /> : <Standing link={link} wasKept={wasKept} />}
       {asked && !publishable_key && (
         <Suspense>
           <Challenge intent_client_secret={asked} answered={() => setAnswered(asked)} />
