@@ -21,6 +21,12 @@ type Line = {
     part?: number;
     whole?: number;
     cut?: string;
+    unit_amount?: string;
+    cap_amount?: number | null;
+    consumed_units?: string;
+    credited_units?: number;
+    free_units?: string;
+    before_units?: string | null;
   };
   amount: number;
   discount_amount: number;
@@ -53,7 +59,24 @@ const divide = (a: bigint, b: bigint): number =>
   a < 0n ? -Number((-a * 2n + b) / (b * 2n)) : Number((a * 2n + b) / (b * 2n));
 const add = (amounts: number[]): number => amounts.reduce((sum, one) => sum + one, 0);
 
+/** A decimal in parts of 10^-24. */
+function fine(text: string): bigint {
+  const [units = "0", decimals = ""] = text.split(".");
+  return BigInt(units + decimals.padEnd(24, "0").slice(0, 24));
+}
+
+/** What use costs: units beyond credit and what is free, at the price of one, capped. */
+function costOfUse(source: Line["source"], consumed: string): number {
+  const units = fine(consumed) - fine(String(source.credited_units ?? 0)) - fine(source.free_units ?? "0");
+  const cost = units <= 0n ? 0 : divide(units * fine(source.unit_amount ?? "0"), 10n ** 48n);
+  return Math.min(cost, 999_999_999, source.cap_amount ?? cost);
+}
+
 function costOf({ source }: Line): number {
+  if (source.rule === "metered") {
+    const { consumed_units = "0", before_units = null } = source;
+    return costOfUse(source, consumed_units) - (before_units === null ? 0 : costOfUse(source, before_units));
+  }
   if (source.rule === "seats") return (source.seats ?? 0) * (source.tier?.price_per_seat ?? 0);
   if (source.rule === "prorated") {
     const net = (one: Reduced = { amount: 0, discount_amount: 0 }) => one.amount - one.discount_amount;

@@ -1,4 +1,4 @@
-import { decimalText, formatMoney } from "./money.ts";
+import { decimalText, formatMoney, formatUnitMoney } from "./money.ts";
 import type { AmountSource, Quote, QuoteLine, TaxLine } from "./pricing.ts";
 
 /** A figure, what it is called, by which rule it came about, and why in plain words. `depth` says what it is a part of. */
@@ -16,7 +16,11 @@ const percent = (basis_points: number): string => `${basis_points / 100} %`;
 const seatsOf = (count: number): string => (count === 1 ? "1 seat" : `${count} seats`);
 
 /** Why a line costs what it costs. */
-function explainSource(source: AmountSource, money: (amount: number) => string): string {
+function explainSource(
+  source: AmountSource,
+  money: (amount: number) => string,
+  unit: (amount: string) => string,
+): string {
   switch (source.rule) {
     case "fixed":
       return "a fixed price";
@@ -30,6 +34,14 @@ function explainSource(source: AmountSource, money: (amount: number) => string):
     }
     case "free":
       return "free of charge";
+    case "metered": {
+      const { consumed_units, before_units, credited_units, free_units, unit_amount, cap_amount } = source;
+      const late = before_units === null ? "" : `late: from ${decimalText(before_units)} units that were on time to `;
+      const credit = credited_units === 0 ? "" : `, less ${credited_units} of credit`;
+      const free = Number(free_units) === 0 ? "" : `, less ${decimalText(free_units)} that are never billed`;
+      const cap = cap_amount === null ? "" : `, at most ${money(cap_amount)}`;
+      return `${late}${decimalText(consumed_units)} units of ${source.meter.name}${credit}${free}, × ${unit(unit_amount)}${cap}, rounded half away from zero`;
+    }
     case "trial":
       return "nothing is asked for a trial period";
     case "prorated": {
@@ -137,7 +149,7 @@ export function explainQuote(quote: Quote, settled?: Settled): Step[] {
       label: line.label,
       amount: line.amount,
       rule: line.source.rule,
-      because: explainSource(line.source, money),
+      because: explainSource(line.source, money, (amount) => formatUnitMoney(amount, quote.currency)),
     })),
     ...explainDiscount(quote, money),
     ...explainTax(quote, money),

@@ -62,27 +62,6 @@ export function averageUp(sum: number, count: number): number {
 /** A fraction of minor units left off. */
 export const cutToWhole = (amount: number): number => Math.trunc(amount);
 
-/** Decimals as whole numbers of one scale, so that they can be computed with exactly. */
-function scaled(...texts: string[]): { scale: number; values: bigint[] } {
-  const parts = texts.map((text) => decimalText(text).split("."));
-  const scale = Math.max(...parts.map(([, decimals = ""]) => decimals.length));
-  return { scale, values: parts.map(([units = "", decimals = ""]) => BigInt(units + decimals.padEnd(scale, "0"))) };
-}
-
-/** What a decimal is more than another, exactly. */
-export function differenceOf(more: string, less: string): string {
-  const { scale, values } = scaled(more, less);
-  const [a = 0n, b = 0n] = values;
-  return decimalText(`${a - b}e-${scale}`);
-}
-
-/** So many units of use, rounded up to a whole one; of less than none, none. Whole units of credit are spent on it. */
-export function unitsUp(units: string): bigint {
-  const [wholes = "", decimals = ""] = decimalText(units).split(".");
-  const down = BigInt(wholes);
-  return wholes.startsWith("-") ? 0n : decimals === "" ? down : down + 1n;
-}
-
 /** The sum of these amounts. */
 export const sumOf = (amounts: readonly number[]): number => amounts.reduce((sum, amount) => sum + amount, 0);
 

@@ -17,6 +17,21 @@ export type AmountSource =
   | { rule: "free" }
   /** So many seats, all at the price of one tier. */
   | { rule: "seats"; seats: number; tier: SeatTier; tier_type: SeatTiers["seat_tier_type"] }
+  /**
+   * What was used in a period, beyond what credit covers (`credited_units`) and what is never billed (`free_units`), at so much
+   * for each unit, and at most the cap. A line of late use is what it adds to what was on time (`before_units`).
+   */
+  | {
+      rule: "metered";
+      amount: number;
+      meter: { id: string; name: string };
+      unit_amount: string;
+      cap_amount: number | null;
+      consumed_units: string;
+      credited_units: number;
+      free_units: string;
+      before_units: string | null;
+    }
   /** A period for which nothing is asked. */
   | { rule: "trial" }
   /**
@@ -85,6 +100,7 @@ export function computeAmount(source: AmountSource): number {
   switch (source.rule) {
     case "fixed":
     case "chosen":
+    case "metered":
       return source.amount;
     case "seats":
       return source.seats * source.tier.price_per_seat;

@@ -39,7 +39,7 @@ const rooms = /^(tables|rules|store|service|jobs|serialize|reactions)$/;
 const own_rooms: Record<string, RegExp> = {
   webhooks: /^messages$/,
   customers: /^tax-ids$/,
-  meters: /^(matching|counting|credits|lots|uses|windows)$/,
+  meters: /^(matching|counting|credits|lots|paying|uses|windows)$/,
   events: /^(ingest|lanes|lists|parts|receipts)$/,
   products: /^(price-rules|lines)$/,
   orders: /^(balances|numbers)$/,
@@ -47,7 +47,8 @@ const own_rooms: Record<string, RegExp> = {
   payments: /^(settlement|setups|methods|notices)$/,
   discounts: /^redemption$/,
   checkouts: /^(access|choose|confirm|customer|plan-update|quote|signed-quote|tax)$/,
-  subscriptions: /^(card-link|plan|proration|update|change|billing|dunning|forecast|lists|preview|tax|trials)$/,
+  subscriptions:
+    /^(card-link|metering|plan|proration|update|change|billing|dunning|forecast|lists|preview|tax|trials)$/,
   invoices: /^(document|electronic|fonts|links|page|pdf|printer|sums|words|worker)$/,
   grants: /^engine$/,
   letters: /^(life|order|seats|words)$/,

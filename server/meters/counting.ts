@@ -111,9 +111,14 @@ async function addLate(tx: Tx, organization_id: string, gathered: readonly Gathe
   const rows = gathered.flatMap(({ meter, window, found }) => {
     const late = found.filter(({ use, value }) => value !== null && isLate(use, window));
     if (!window || late.length === 0) return [];
-    const times = late.map(({ use }) => use.timestamp.getTime()).sort((a, b) => a - b);
-    const units = isSum(meter) ? addUp(valuesOf(late) as number[]) : "0";
-    return [{ id: window.id, units, from: new Date(times[0] ?? 0), until: new Date(times.at(-1) ?? 0) }];
+    const { billed_from } = window;
+    const [free, billed] = [true, false].map((isFree) =>
+      late.filter(({ use }) => (billed_from !== null && use.timestamp < billed_from) === isFree),
+    ) as [Found[], Found[]];
+    const times = billed.map(({ use }) => use.timestamp.getTime()).sort((one, other) => one - other);
+    const [first, last] = [times[0], times.at(-1)].map((time) => (time === undefined ? null : new Date(time)));
+    const unitsOf = (some: readonly Found[]) => (isSum(meter) ? addUp(valuesOf(some) as number[]) : "0");
+    return [{ id: window.id, units: unitsOf(billed), free: unitsOf(free), from: first ?? null, until: last ?? null }];
   });
   if (rows.length > 0) await writeLate(tx, organization_id, rows);
 }

@@ -1,4 +1,4 @@
-import { unitsUp } from "../../shared/money.ts";
+import { unitsUp } from "../../shared/usage.ts";
 import type { customerMeterLots } from "./tables.ts";
 
 export type LotRow = typeof customerMeterLots.$inferSelect;

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { Meter, MeterUpdate } from "../../shared/api/meters.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
-import { differenceOf } from "../../shared/money.ts";
+import { differenceOf } from "../../shared/usage.ts";
 import { changesOf } from "../lib/rows.ts";
 import type { meters } from "./tables.ts";
 

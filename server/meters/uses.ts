@@ -28,11 +28,12 @@ export const findWindows = (tx: Tx, organization_id: string, customers_of: reado
 export async function addLate(
   tx: Tx,
   organization_id: string,
-  rows: readonly { id: string; units: string; from: Date; until: Date }[],
+  rows: readonly { id: string; units: string; free: string; from: Date | null; until: Date | null }[],
 ): Promise<void> {
   const of = (values: (string | null)[], type: "uuid" | "numeric" | "timestamptz") => arraySql(values, type);
   await tx.execute(sql`
     update ${customerMeters} set late_units = ${customerMeters.late_units} + late.units,
+      free_units = ${customerMeters.free_units} + late.free,
       late_from = least(${customerMeters.late_from}, late.first), late_until = greatest(${customerMeters.late_until}, late.last)
     from unnest(${of(
       rows.map(({ id }) => id),
@@ -41,12 +42,15 @@ export async function addLate(
       rows.map(({ units }) => units),
       "numeric",
     )}, ${of(
-      rows.map(({ from }) => from.toISOString()),
+      rows.map(({ free }) => free),
+      "numeric",
+    )}, ${of(
+      rows.map(({ from }) => from?.toISOString() ?? null),
       "timestamptz",
     )}, ${of(
-      rows.map(({ until }) => until.toISOString()),
+      rows.map(({ until }) => until?.toISOString() ?? null),
       "timestamptz",
-    )}) as late (id, units, first, last)
+    )}) as late (id, units, free, first, last)
     where ${customerMeters.organization_id} = ${organization_id} and ${customerMeters.id} = late.id`);
 }
 

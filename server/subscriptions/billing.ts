@@ -5,8 +5,9 @@ import { newId } from "../lib/ids.ts";
 import { signal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { transactEach } from "../lib/unit-of-work.ts";
+import { takeWindows } from "../meters/paying.ts";
 import type { OrderAggregate } from "../orders/rules.ts";
-import { billOrder, isQuiet, type NewOrder, noteAttempt, withdrawOrder } from "../orders/service.ts";
+import { billOrder, isQuiet, noteAttempt, withdrawOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
 import { findChargeable, findUnderWay } from "../payments/methods.ts";
 import type { PaymentMethodRow, PaymentRow } from "../payments/rules.ts";
@@ -15,8 +16,8 @@ import { findPrices, findProduct } from "../products/store.ts";
 import type { Computed, Wanted } from "../tax/computed.ts";
 import { findTaxedSeller } from "../tax/store.ts";
 import { planFailure } from "./dunning.ts";
+import { followMeters, holdMeters, loadUsage, meteredOf } from "./metering.ts";
 import {
-  type Bill,
   type Choice,
   choosePending,
   type Ground,
@@ -24,6 +25,7 @@ import {
   type Plan,
   planCycle,
   planEnd,
+  planOrder,
   planResume,
 } from "./plan.ts";
 import {
@@ -55,40 +57,13 @@ async function findPending(db: Database, aggregate: SubscriptionAggregate): Prom
 export async function loadGround(db: Database, aggregate: SubscriptionAggregate): Promise<Ground> {
   const entries = await store.findEntries(db, aggregate.row);
   const ids = entries.flatMap(({ line }) => line.product_price_id ?? []);
+  const isMetered = meteredOf(aggregate.prices).length > 0;
   return {
     aggregate,
     entries,
+    ...(isMetered ? { usage: await loadUsage(db, aggregate) } : {}),
     entryPrices: ids.length === 0 ? [] : await findPrices(db, aggregate.row.organization_id, [...new Set(ids)]),
     pending: await findPending(db, aggregate),
-  };
-}
-
-/** The order of a bill. What it says of the customer is as it stands now (ORD-10). */
-export function planOrder(
-  { aggregate }: Ground,
-  plan: Plan,
-  bill: Bill,
-  quote: Quote,
-): Omit<NewOrder, "applied_balance_amount"> {
-  const { row, customer } = aggregate;
-  const { product } = plan.choice ?? aggregate;
-  return {
-    organization_id: row.organization_id,
-    billing_reason: bill.billing_reason,
-    billing_name: customer.billing_name ?? customer.name,
-    billing_address: customer.billing_address,
-    customer_tax_id: customer.tax_id,
-    description: product.name,
-    customer_id: customer.id,
-    product_id: product.id,
-    checkout_id: null,
-    subscription_id: row.id,
-    period_start: bill.period_start,
-    occasion: bill.occasion,
-    metadata: row.metadata,
-    custom_field_data: row.custom_field_data,
-    begins: null,
-    quote,
   };
 }
 
@@ -130,11 +105,13 @@ export async function writePlan(
     entries.map((line) => ({ id: newId(now), organization_id, created_at: now, subscription_id, line })),
   );
   const { product, prices } = choice ?? aggregate;
+  const uses = await followMeters(tx, ctx, aggregate, { row, prices });
   const after = {
     ...aggregate,
     row,
     product,
     prices,
+    uses,
     discount: discount === undefined ? aggregate.discount : discount,
   };
   for (const type of events) await emitSubscription(tx, ctx, type, after);
@@ -164,6 +141,10 @@ export async function carryOut(
   const ends = plan.patch.ended_at != null;
   const from = ends ? { ...ground, aggregate: { ...ground.aggregate, retries: [] } } : ground;
   const after = await writePlan(tx, ctx, from, plan);
+  // What a period that began, or a pause, took into its lines is not billed again.
+  const isOver = plan.patch.current_period_start !== undefined || plan.patch.paused_at != null || ends;
+  if (isOver && ground.usage && ground.usage.closed.length > 0)
+    await takeWindows(tx, after.row.organization_id, after.row.id);
   if (ends) await withdrawAll(tx, ctx, after, waiting);
   const { bill } = plan;
   if (!bill || !quote) {
@@ -333,6 +314,7 @@ async function takeStep(
   if (row.card_due_at !== null && row.card_due_at <= now) return chargeLeft(tx, ctx, found);
   const [retry] = retries;
   if (retry && retry.next_payment_attempt_at <= first) return charging(await tryAgain(tx, ctx, found, retry));
+  await holdMeters(tx, ctx, found);
   const ground = await loadGround(tx, found);
   // However late this is looked at, the calendar does not move.
   const plan = row.status === "paused" ? planResume(ground, row.resumes_at ?? now) : planCycle(ground, now);

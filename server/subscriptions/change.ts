@@ -13,7 +13,9 @@ import { chargePayment, startSavedPayment } from "../payments/settlement.ts";
 import type { Computed, Wanted } from "../tax/computed.ts";
 import type { TaxedSeller } from "../tax/rules.ts";
 import { findTaxedSeller } from "../tax/store.ts";
-import { advanceSubscription, type Charge, carryOut, findCard, planOrder } from "./billing.ts";
+import { advanceSubscription, type Charge, carryOut, findCard } from "./billing.ts";
+import { holdMeters } from "./metering.ts";
+import { planOrder } from "./plan.ts";
 import { type Evaluation, evaluate, isQuoteOf, previewOf, timeOfQuote } from "./preview.ts";
 import { findDueTime, type SubscriptionAggregate } from "./rules.ts";
 import { serializeSubscription } from "./serialize.ts";
@@ -123,6 +125,7 @@ async function writeChange(
   if (!found) throw notFound();
   if (found.row.change_order_id !== null)
     throw new ApiError("SubscriptionLocked", "This subscription is being changed right now. Try again in a moment.");
+  await holdMeters(tx, ctx, found);
   const seller = await findSeller(tx, key.organization_id);
   const readBalance = () => lockBalance(tx, accountOf(found));
   const at = body.quote ? timeOfQuote(body.quote, now) : now;

@@ -11,8 +11,10 @@ import {
 import type { TaxTreatment } from "../../shared/tax.ts";
 import { type DiscountRow, discountTermsIn } from "../discounts/rules.ts";
 import type { OrderRow } from "../orders/rules.ts";
+import type { NewOrder } from "../orders/service.ts";
 import { planLines } from "../products/lines.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
+import { meteredLines, type Usage } from "./metering.ts";
 import type { EntryRow, PaidPrice, SubscriptionAggregate, SubscriptionRow } from "./rules.ts";
 import type { LetterKind } from "./tables.ts";
 
@@ -42,6 +44,8 @@ export type Ground<Aggregate extends Planned = SubscriptionAggregate> = {
   /** The prices that the entries are of: they may be others than are paid by now. */
   entryPrices?: readonly PriceRow[];
   pending: Choice | null;
+  /** What was used and is to be billed; absent where no price is of use. */
+  usage?: Usage;
 };
 
 /** An order that is to be made. */
@@ -170,7 +174,7 @@ export const columnsOf = (
  * is over (SUB-13, DSC-23).
  */
 function beginPeriod(
-  { aggregate, entries, pending }: Ground<Planned>,
+  { aggregate, entries, pending, usage }: Ground<Planned>,
   start: Date,
   anchor_day: number,
   occasion: OrderRow["occasion"],
@@ -182,7 +186,9 @@ function beginPeriod(
   const applied_at = row.discount_applied_at ?? start;
   const isOver = aggregate.discount !== null && isExpired(aggregate.discount, applied_at, start);
   const discount = isOver ? null : aggregate.discount;
-  const lines = [...staticLines(choice, { start, end }), ...entries.map(({ line }) => line)];
+  // A trial's use is free; any other is of the period that is over, at its prices (SUB-17, MTR-29).
+  const used = usage && row.status !== "trialing" ? meteredLines(aggregate.prices, usage, row.currency, false) : [];
+  const lines = [...staticLines(choice, { start, end }), ...entries.map(({ line }) => line), ...used];
   return {
     patch: {
       ...columnsOf(choice, row, discount),
@@ -214,13 +220,13 @@ function beginPeriod(
 }
 
 /** What is left to be billed when nothing more comes. */
-const lastBill = (entries: Ground["entries"]): Bill | null =>
-  entries.length === 0
+const lastBill = (entries: Ground["entries"], used: LineTerms[]): Bill | null =>
+  entries.length + used.length === 0
     ? null
     : {
         billing_reason: "subscription_cycle",
         occasion: "ended",
-        lines: entries.map(({ line }) => line),
+        lines: [...entries.map(({ line }) => line), ...used],
         discount: null,
         period_start: null,
         entry_ids: entries.map(({ id }) => id),
@@ -238,7 +244,8 @@ export function planCycle(ground: Ground<Planned>, now: Date): Plan {
     return {
       patch: { status: "paused", pause_at_period_end: false, paused_at: now },
       choice: null,
-      entries: [],
+      // What was used until then is billed when it goes on, or ends.
+      entries: ground.usage ? meteredLines(ground.aggregate.prices, ground.usage, row.currency, false) : [],
       bill: null,
       events: ["subscription.updated", "subscription.paused"],
     };
@@ -251,7 +258,7 @@ export function planCycle(ground: Ground<Planned>, now: Date): Plan {
 
 /** A subscription ends now, for good. What it owes for use is billed, unless it ends because nobody pays. */
 export function planEnd(
-  { entries }: Ground<Planned>,
+  { entries, aggregate, usage }: Ground<Planned>,
   now: Date,
   ends: Pick<SubscriptionRow, "canceled_at" | "ends_at"> = { canceled_at: now, ends_at: now },
 ): Plan {
@@ -267,7 +274,12 @@ export function planEnd(
     },
     choice: null,
     entries: [],
-    bill: lastBill(entries),
+    bill: lastBill(
+      entries,
+      usage && aggregate.row.status !== "trialing"
+        ? meteredLines(aggregate.prices, usage, aggregate.row.currency, aggregate.row.current_period_end > now)
+        : [],
+    ),
     events: ["subscription.updated", "subscription.canceled", "subscription.revoked"],
   };
 }
@@ -290,6 +302,35 @@ export function planTrialEnd(ground: Ground, now: Date): Plan {
     ...plan,
     patch: { ...plan.patch, status: "active", trial_end: now },
     events: ["subscription.cycled", "subscription.updated"],
+  };
+}
+
+/** The order of a bill. What it says of the customer is as it stands now (ORD-10). */
+export function planOrder(
+  { aggregate }: Ground,
+  plan: Plan,
+  bill: Bill,
+  quote: Quote,
+): Omit<NewOrder, "applied_balance_amount"> {
+  const { row, customer } = aggregate;
+  const { product } = plan.choice ?? aggregate;
+  return {
+    organization_id: row.organization_id,
+    billing_reason: bill.billing_reason,
+    billing_name: customer.billing_name ?? customer.name,
+    billing_address: customer.billing_address,
+    customer_tax_id: customer.tax_id,
+    description: product.name,
+    customer_id: customer.id,
+    product_id: product.id,
+    checkout_id: null,
+    subscription_id: row.id,
+    period_start: bill.period_start,
+    occasion: bill.occasion,
+    metadata: row.metadata,
+    custom_field_data: row.custom_field_data,
+    begins: null,
+    quote,
   };
 }
 

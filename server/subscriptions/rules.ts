@@ -1,6 +1,7 @@
 import { addInterval, type Interval } from "../../shared/calendar.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import type { DiscountRow } from "../discounts/rules.ts";
+import type { UseRow } from "../meters/uses.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
 import type { subscriptionEntries, subscriptionLetters, subscriptions } from "./tables.ts";
 
@@ -19,6 +20,8 @@ export type SubscriptionAggregate = {
   discount: DiscountRow | null;
   prices: PaidPrice[];
   retries: Retry[];
+  /** What runs on its account of what its prices count. */
+  uses?: UseRow[];
 };
 
 /** States in which a customer has what they pay for. */

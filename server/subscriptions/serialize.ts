@@ -7,19 +7,22 @@ import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { defineSignal } from "../lib/reactions.ts";
 import { atEnd } from "../lib/unit-of-work.ts";
+import { meterOut, unitsOf } from "../meters/rules.ts";
 import { orderSubscriptionOut } from "../orders/rules.ts";
 import { priceOut, productOut } from "../products/rules.ts";
 import { deadlineOf } from "./dunning.ts";
+import { metersOf } from "./metering.ts";
 import type { Event } from "./plan.ts";
 import type { SubscriptionAggregate, SubscriptionRow } from "./rules.ts";
 import { insertLetter } from "./store.ts";
 import type { LetterKind } from "./tables.ts";
 
-/** A subscription as it is answered. Use is not counted yet. */
+/** A subscription as it is answered. */
 export function serializeSubscription(
-  { row, customer, product, discount, prices, retries }: SubscriptionAggregate,
+  aggregate: SubscriptionAggregate,
   { media_url }: { media_url: string },
 ): Subscription {
+  const { row, customer, product, discount, prices, retries } = aggregate;
   const { past_due_at } = row;
   return {
     ...orderSubscriptionOut(row),
@@ -29,7 +32,10 @@ export function serializeSubscription(
     product: productOut(product, media_url),
     discount: discount && discountBaseOut(discount),
     prices: prices.map((price) => priceOut(price, product)),
-    meters: [],
+    meters: metersOf(aggregate).map(({ use, meter, amount }) => ({
+      ...{ id: use.id, created_at: use.created_at, modified_at: use.modified_at, meter_id: use.meter_id, amount },
+      ...{ consumed_units: unitsOf(use.consumed_units), credited_units: use.credited_units, meter: meterOut(meter) },
+    })),
     pending_update: pendingOut(row),
     payment_retries:
       row.status === "past_due" && past_due_at

@@ -25,6 +25,7 @@ import { loadGround } from "./billing.ts";
 import { changeSubscription, previewChange } from "./change.ts";
 import { forecast } from "./forecast.ts";
 import { allSubscriptions, type ExportedSubscription, exportCells, listSubscriptions } from "./lists.ts";
+import { followMeters } from "./metering.ts";
 import { payPrices, termsIn } from "./plan.ts";
 import { findReminderTime, planStart, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { emitSubscription, serializeSubscription, tellState } from "./serialize.ts";
@@ -81,13 +82,15 @@ export async function startSubscription(tx: Tx, ctx: Deps | Ctx, wanted: NewSubs
     const { started_at: _, ...changed } = { ...values, metadata, pending_update: null };
     const row = await store.updateSubscription(tx, upgrades, { ...changed, modified_at: now });
     await store.replacePrices(tx, row, priced);
-    await emitSubscription(tx, ctx, "subscription.updated", { row, ...parts });
+    const uses = await followMeters(tx, ctx, null, { row, prices: paid });
+    await emitSubscription(tx, ctx, "subscription.updated", { row, ...parts, uses });
     return row;
   }
   const own = { id: newId(now), organization_id: customer.organization_id, created_at: now };
   const row = await store.insertSubscription(tx, { ...values, ...own }, priced);
+  const uses = await followMeters(tx, ctx, null, { row, prices: paid });
   for (const type of ["subscription.created", "subscription.active", "subscription.updated"] as const)
-    await emitSubscription(tx, ctx, type, { row, ...parts });
+    await emitSubscription(tx, ctx, type, { row, ...parts, uses });
   return row;
 }
 

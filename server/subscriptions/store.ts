@@ -7,6 +7,7 @@ import type { Database, Tx } from "../lib/context.ts";
 import { gathered } from "../lib/gather.ts";
 import { loadByOrganization } from "../lib/page.ts";
 import { followKey, isAmong, matchKey, type RowKey, sellerOf, updateRows } from "../lib/rows.ts";
+import { findPaidUse } from "../meters/paying.ts";
 import { meters } from "../meters/tables.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import { orders } from "../orders/tables.ts";
@@ -82,6 +83,9 @@ export const loadAll = (db: Database, all: Found[]): Promise<Loaded[]> =>
         organization_id,
         found.map(({ row }) => row.id),
       );
+      const uses = links.some(({ price }) => price.meter_id !== null)
+        ? Map.groupBy(await findPaidUse(db, organization_id, [...linksOf.keys()]), ({ payer_id }) => payer_id)
+        : null;
       return found.map(({ row, customer, discount }) => {
         const product: PricedProduct | undefined = byId.get(row.product_id);
         if (!product) throw new Error(`The subscription ${row.id} has lost its product.`);
@@ -96,6 +100,7 @@ export const loadAll = (db: Database, all: Found[]): Promise<Loaded[]> =>
           retries: pending.flatMap(({ subscription_id: _, next_payment_attempt_at, ...retry }) =>
             next_payment_attempt_at ? [{ ...retry, next_payment_attempt_at }] : [],
           ),
+          ...(uses ? { uses: uses.get(row.id) ?? [] } : {}),
           waiting: pending.map(({ order_id }) => order_id).sort(),
         };
       });

@@ -11,6 +11,18 @@ const AmountSource = z.discriminatedUnion("rule", [
   z.object({ rule: z.literal("chosen"), by: z.enum(["buyer", "preset", "minimum"]), amount: z.int() }),
   z.object({ rule: z.literal("free") }),
   z.object({ rule: z.literal("seats"), seats: z.int(), tier, tier_type: z.enum(["volume", "graduated"]) }),
+  z.object({
+    rule: z.literal("metered"),
+    amount: z.int(),
+    meter: z.object({ id: z.uuid(), name: z.string() }),
+    /** What a unit costs, in minor units. */
+    unit_amount: z.string(),
+    cap_amount: z.int().nullable(),
+    consumed_units: z.string(),
+    credited_units: z.int(),
+    free_units: z.string(),
+    before_units: z.string().nullable(),
+  }),
   z.object({ rule: z.literal("trial") }),
   z.object({
     rule: z.literal("prorated"),

@@ -1,0 +1,64 @@
+/** Arithmetic with what is used: exact decimals, apart from that of money because pages that sell do without it. */
+import { decimalText, divideHalfAway } from "./money.ts";
+import type { AmountSource } from "./pricing.ts";
+
+/** Decimals as whole numbers of one scale, so that they can be computed with exactly. */
+function scaled(...texts: string[]): { scale: number; values: bigint[] } {
+  const parts = texts.map((text) => decimalText(text).split("."));
+  const scale = Math.max(...parts.map(([, decimals = ""]) => decimals.length));
+  return { scale, values: parts.map(([units = "", decimals = ""]) => BigInt(units + decimals.padEnd(scale, "0"))) };
+}
+
+/** The sum of two decimals, exactly. */
+export function addDecimals(one: string, other: string): string {
+  const { scale, values } = scaled(one, other);
+  return decimalText(`${values.reduce((sum, value) => sum + value, 0n)}e-${scale}`);
+}
+
+/** What a decimal is more than another, exactly. */
+export function differenceOf(more: string, less: string): string {
+  const { scale, values } = scaled(more, less);
+  const [a = 0n, b = 0n] = values;
+  return decimalText(`${a - b}e-${scale}`);
+}
+
+/** The most that a line of use comes to, so that an order with it can be written down. */
+const use_most = 999_999_999;
+
+/** So many units at a price for one, which may be a part of the minor unit: rounded half away from zero, and none below none. */
+export function priceUnits(unit_amount: string, units: string): number {
+  const [price, count] = [scaled(unit_amount), scaled(units)];
+  const [a = 0n] = price.values;
+  const [b = 0n] = count.values;
+  if (b <= 0n) return 0;
+  const amount = divideHalfAway(a * b, 10n ** BigInt(price.scale + count.scale));
+  return amount > BigInt(use_most) ? use_most : Number(amount);
+}
+
+/** So many units of use, rounded up to a whole one; of less than none, none. Whole units of credit are spent on it. */
+export function unitsUp(units: string): bigint {
+  const [wholes = "", decimals = ""] = decimalText(units).split(".");
+  const down = BigInt(wholes);
+  return wholes.startsWith("-") ? 0n : decimals === "" ? down : down + 1n;
+}
+
+/** A line of use, without what it comes to. */
+export type Use = Omit<Extract<AmountSource, { rule: "metered" }>, "amount">;
+
+/** What so much use is billed for: what neither credit nor anything else covers. */
+export const billableUnits = (
+  { credited_units, free_units }: Pick<Use, "credited_units" | "free_units">,
+  units: string,
+): string => differenceOf(differenceOf(units, String(credited_units)), free_units);
+
+/** What so much use costs (PRD-40). */
+function priceUse(source: Use, units: string): number {
+  const { unit_amount, cap_amount } = source;
+  return Math.min(priceUnits(unit_amount, billableUnits(source, units)), cap_amount ?? Number.MAX_SAFE_INTEGER);
+}
+
+/** What a line of use comes to: of late use, what it adds to what was on time. */
+export function amountOfUse(use: Use): number {
+  const { consumed_units, before_units } = use;
+  return priceUse(use, consumed_units) - (before_units === null ? 0 : priceUse(use, before_units));
+}

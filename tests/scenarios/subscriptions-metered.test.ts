@@ -1,0 +1,145 @@
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { transact } from "../../server/lib/unit-of-work.ts";
+import { creditMeter } from "../../server/meters/credits.ts";
+import { type Floe, start } from "../support/floe.ts";
+import { openShop } from "../support/story.ts";
+
+/** What is used between two renewals is billed with the second of them. */
+
+let floe: Floe;
+beforeAll(async () => {
+  floe = await start();
+});
+afterAll(() => floe?.close());
+afterEach(() => {
+  expect(floe.logged.filter((line) => line.startsWith("error"))).toEqual([]);
+});
+
+let opened = 0;
+/** A shop with a meter, a product that is paid by it, and somebody who has it. */
+async function open({ func = "sum", unit_amount = "0.3", cap_amount = null as number | null, more = {} } = {}) {
+  opened += 1;
+  const shop = await openShop(floe, "2027-01-01");
+  const name = `token-${opened}`;
+  const meter = (await shop.accepted("POST", "/v1/meters/", {
+    name: "Tokens",
+    filter: { conjunction: "and", clauses: [{ property: "name", operator: "eq", value: name }] },
+    aggregation: func === "count" ? { func } : { func, property: "n" },
+  })) as { id: string };
+  const metered = (unit: string) => ({
+    amount_type: "metered_unit",
+    meter_id: meter.id,
+    unit_amount: unit,
+    cap_amount,
+  });
+  const fixed = (price_amount: number) => ({ amount_type: "fixed", price_amount });
+  const product = await shop.sells("API", [fixed(1000), metered(unit_amount)], more);
+  const id = await shop.subscribes(product);
+  const { customer_id } = await shop.get(id);
+  const use = (n: number, timestamp?: string) =>
+    shop.accepted("POST", "/v1/events/ingest", {
+      events: [{ name, customer_id, metadata: { n }, ...(timestamp ? { timestamp } : {}) }],
+    });
+  const key = { organization_id: shop.seller.organization_id, customer_id, meter_id: meter.id };
+  const credit = (units: number) =>
+    transact(floe.deps, (tx) =>
+      creditMeter(tx, floe.deps, { ...key, source: { kind: "test", id: "a" }, units, rollover: false }),
+    );
+  const meters = async () =>
+    (await shop.get(id)).meters.map((one) => [one.consumed_units, one.credited_units, one.amount]);
+  return { shop, id, use, credit, meters, metered, fixed };
+}
+
+test("PRD-40, SUB-21: what is used is billed at the cycle to the cent, and counted from nothing after it", async () => {
+  const { shop, id, use, meters } = await open();
+  await use(1000);
+  await use(5);
+  expect(await meters()).toEqual([[1005, 0, 302]]);
+  await shop.on("2027-02-01");
+  expect(await shop.lines(id)).toEqual([
+    ["API", 1000],
+    ["Tokens — (1005 consumed units) × $0.003", 302],
+  ]);
+  expect(await meters()).toEqual([[0, 0, 0]]);
+  // Nothing used, nothing said of it (SUB-23).
+  await shop.on("2027-03-01");
+  expect(await shop.lines(id)).toEqual([["API", 1000]]);
+});
+
+test("PRD-40: is never more than the cap; credit covers it first", async () => {
+  const { shop, id, use, credit } = await open({ cap_amount: 250 });
+  await use(1005);
+  await shop.on("2027-02-01");
+  expect(await shop.lines(id)).toContainEqual(["Tokens — (1005 consumed units) × $0.003 — Capped at $2.50", 250]);
+  await credit(100);
+  await use(150);
+  await shop.on("2027-03-01");
+  expect(await shop.lines(id)).toContainEqual(["Tokens — (150 consumed units) × $0.003 — Capped at $2.50", 15]);
+});
+
+test("what comes late is billed with the next period, by a line that says of when it is", async () => {
+  const { shop, id, use } = await open();
+  await use(100);
+  // Looked at late: what came after the period's end is of the next one (SUB-21).
+  await shop.set("2027-02-03");
+  await use(40);
+  await use(10, "2027-01-20T00:00:00Z");
+  await shop.on("2027-02-04");
+  expect(await shop.lines(id)).toContainEqual(["Tokens — (100 consumed units) × $0.003", 30]);
+  await shop.on("2027-03-01");
+  expect((await shop.lines(id)).slice(1)).toEqual([
+    ["Tokens — (40 consumed units) × $0.003", 12],
+    ["Tokens — (10 consumed units) × $0.003 — late, used 2027-01-20", 3],
+  ]);
+});
+
+test("MTR-29: a trial's use is never billed, whenever it comes", async () => {
+  const { shop, id, use, meters } = await open({ more: { trial_interval: "day", trial_interval_count: 10 } });
+  await use(500);
+  expect(await meters()).toEqual([[500, 0, 0]]);
+  await shop.on("2027-01-11");
+  expect(await shop.lines(id)).toEqual([["API", 1000]]);
+  await use(7, "2027-01-05T00:00:00Z");
+  await use(100);
+  await shop.on("2027-02-11");
+  expect((await shop.lines(id)).slice(1)).toEqual([["Tokens — (107 consumed units) × $0.003", 30]]);
+});
+
+test("SUB-12, SUB-30: what was used until the end is billed with a last order, and nothing after it", async () => {
+  const { shop, id, use } = await open();
+  await use(100);
+  await shop.accepted("DELETE", `/v1/subscriptions/${id}`);
+  await shop.on("2027-01-02");
+  expect(await shop.lines(id)).toEqual([["Tokens — (100 consumed units) × $0.003", 30]]);
+  const other = await open();
+  await other.use(200);
+  await other.shop.accepted("PATCH", `/v1/subscriptions/${other.id}`, { cancel_at_period_end: true });
+  await other.shop.on("2027-02-01");
+  expect(await other.shop.lines(other.id)).toEqual([["Tokens — (200 consumed units) × $0.003", 60]]);
+});
+
+test.each([
+  [
+    "sum",
+    [
+      ["API 2", 3000],
+      ["Tokens — (5 consumed units) × $0.01", 2],
+    ],
+  ],
+  [
+    "max",
+    [
+      ["API 2", 3000],
+      ["Tokens — (3 consumed units) × $0.01", 3],
+    ],
+  ],
+])("SUB-22: of a price that changed in the middle, %s", async (func, lines) => {
+  const { shop, id, use, metered, fixed } = await open({ func });
+  await use(3);
+  const next = await shop.sells("API 2", [fixed(3000), metered("1")]);
+  await shop.accepted("PATCH", `/v1/subscriptions/${id}`, { product_id: next, proration_behavior: "prorate" });
+  await use(2);
+  await shop.on("2027-02-01");
+  const all = await shop.lines(id);
+  expect(all.filter(([label]) => !label.includes("ours"))).toEqual(expect.arrayContaining(lines as never));
+});
