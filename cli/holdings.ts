@@ -13,4 +13,27 @@ export const holdingLooks = {
       retry: ["floe benefit-grants retry GRANT_ID"],
     },
   },
+  licenseKeys: {
+    name: "license-keys",
+    summary: "License keys of your customers, and where they are in use",
+    noun: "license key",
+    columns: [
+      ...["customer.email:name", "display_key", "status:state", "usage", "limit_usage", "limit_activations"],
+      ...["expires_at:date", "created_at:date", "id:key"],
+    ],
+    names: { getActivation: "activation" },
+    examples: {
+      list: ["floe license-keys list --status granted", "floe license-keys list --all --json key,customer.email"],
+      update: [
+        "floe license-keys update KEY_ID --status disabled",
+        "floe license-keys update KEY_ID --limit-activations 5 --expires-at 2027-12-31T00:00:00Z",
+      ],
+      validate: ["floe license-keys validate --key KEY --organization-id ORG_ID --increment-usage 1"],
+      activate: ["floe license-keys activate --key KEY --organization-id ORG_ID --label laptop"],
+      deactivate: ["floe license-keys deactivate --key KEY --organization-id ORG_ID --activation-id ID"],
+      lease: ["floe license-keys lease --key KEY --organization-id ORG_ID --seconds 86400 --usage-budget 100"],
+    },
+  },
+  // What programs call that hold nothing but a key.
+  licenseKeyUses: false as const,
 };

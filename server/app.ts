@@ -7,6 +7,7 @@ import { sendRenewed } from "./auth/sessions-renewal.ts";
 import { openLink, previewLink } from "./checkout-links/service.ts";
 import { createForUser } from "./checkouts/service.ts";
 import type { DemoStore } from "./demo.ts";
+import { followLink } from "./downloads/service.ts";
 import { receiptKeys } from "./events/receipts.ts";
 import { findPublic } from "./files/store.ts";
 import { limitArrival } from "./http/arrival.ts";
@@ -16,6 +17,7 @@ import { customerRoutes } from "./http/customer-routes.ts";
 import { development as developmentRoutes } from "./http/development.ts";
 import { discordBot } from "./http/discord.ts";
 import { documentsRoute } from "./http/documents.ts";
+import { downloadRoute } from "./http/downloads.ts";
 import { answerError } from "./http/errors.ts";
 import { mediaRoute, storageRoutes } from "./http/files.ts";
 import { health } from "./http/health.ts";
@@ -109,6 +111,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     buyRoute(scope, deps, { open: openLink, preview: previewLink }, opening);
     documentsRoute(scope, deps, openDocument);
     discordBot(scope, deps, identify);
+    downloadRoute(scope, (token, isRest) => followLink(deps, token, isRest));
     const streams = { deps, tail, identify };
     checkoutStream(scope, {
       ...streams,

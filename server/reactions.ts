@@ -9,6 +9,7 @@ import { hearDispute } from "./disputes/service.ts";
 import { callWaiting, noteMoved } from "./events/service.ts";
 import {
   followBenefit,
+  followKey,
   followOrder,
   followProduct,
   followSeats,
@@ -19,6 +20,7 @@ import {
 import { reprintOrder } from "./invoices/service.ts";
 import type { Reactions } from "./lib/context.ts";
 import { answer } from "./lib/reactions.ts";
+import { keyStatusSet } from "./license-keys/service.ts";
 import { meterMoved } from "./meters/windows.ts";
 import { orderAccessChanged, orderAmended, orderSettled, orderSettling } from "./orders/service.ts";
 import { disputeTold, refundTold } from "./payments/notices.ts";
@@ -70,6 +72,7 @@ export const reactions: Reactions = new Map([
   // Checkouts first, as confirming one locks them: who is being confirmed is waited for, and their customer seen.
   answer(userMerged, (tx, { clock }, { from, to }) => moveToUser(tx, from, to, clock.now()), mergeCustomers),
   answer(productArchived, (tx, _, product) => dropProduct(tx, product)),
+  answer(keyStatusSet, followKey),
   answer(productGivesOtherwise, followProduct),
   answer(benefitChanged, followBenefit),
   answer(benefitDeleted, (tx, _, benefit) => detachBenefit(tx, benefit), followBenefit),

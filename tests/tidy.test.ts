@@ -24,6 +24,8 @@ const domains = [
   "disputes",
   "subscriptions",
   "seats",
+  "license-keys",
+  "downloads",
   "grants",
   "invoices",
   "letters",
@@ -59,6 +61,7 @@ const own_rooms: Record<string, RegExp> = {
 };
 /** Where a store reads tables that are not to its left, and why. */
 const reads: Record<string, string> = {
+  "server/license-keys/store.ts → server/grants/tables.ts": "a key shows what it came with",
   "server/files/store.ts → server/sandbox/tables.ts": "the bytes that a snapshot needs stay",
   "server/meters/store.ts → server/benefits/tables.ts": "a meter that is used is not archived",
   "server/meters/store.ts → server/events/tables.ts": "a meter counts what came before it",

@@ -4,6 +4,7 @@ import { emitState } from "../customers/service.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
+import type { RowKey } from "../lib/rows.ts";
 import { kinds, termsOf } from "./kinds/index.ts";
 import {
   findGraceEnd,
@@ -137,4 +138,24 @@ async function cycle(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<void> {
     ? await store.updateGrant(tx, row, { properties: await kind.cycle(tx, ctx, grant), modified_at: ctx.clock.now() })
     : row;
   await emitGrant(tx, ctx, "cycled", { ...grant, row: after }, row.properties);
+}
+
+/** What a grant gave was taken back, or given again, by itself: so is the grant. */
+export async function followStatus(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  key: RowKey,
+  status: "granted" | "revoked" | "disabled",
+): Promise<void> {
+  const found = await store.findGrant(tx, key);
+  if (!found) return;
+  const { row, customer } = found;
+  const isGranted = row.granted_at !== null;
+  if (status === "disabled" || isGranted === (status === "granted") || customer.deleted_at !== null) return;
+  const now = ctx.clock.now();
+  const [granted_at, revoked_at] = isGranted ? [null, now] : [now, null];
+  const state = { granted_at, revoked_at, error: null, modified_at: now };
+  const after = { ...found, row: await store.updateGrant(tx, row, state) };
+  await emitGrant(tx, ctx, isGranted ? "revoked" : "created", after, row.properties);
+  await emitState(tx, ctx, customer);
 }

@@ -4,10 +4,11 @@ import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { atEnd } from "../lib/unit-of-work.ts";
+import type { KeyRow } from "../license-keys/rules.ts";
 import type { OrderAggregate, OrderRow } from "../orders/rules.ts";
 import type { SeatRow } from "../seats/rules.ts";
 import type { SubscriptionRow } from "../subscriptions/rules.ts";
-import { reconcile } from "./engine.ts";
+import { followStatus, reconcile } from "./engine.ts";
 import { grantRunning } from "./jobs.ts";
 import { type Source, sourceOf } from "./rules.ts";
 import { findSources, insertRun } from "./store.ts";
@@ -43,6 +44,11 @@ export async function followOrder(tx: Tx, ctx: Deps | Ctx, order: OrderRow): Pro
 /** A customer is gone, and has nothing any more (CUS-17). */
 export async function takeFromCustomer(tx: Tx, ctx: Deps | Ctx, customer: CustomerRow): Promise<void> {
   for (const source of await findSources(tx, customer)) reconcileLater(tx, ctx, source);
+}
+
+/** A seller has taken a key back, or has given it again: the grant goes with it (BEN-34). */
+export async function followKey(tx: Tx, ctx: Deps | Ctx, key: KeyRow): Promise<void> {
+  await followStatus(tx, ctx, { organization_id: key.organization_id, id: key.grant_id }, key.status);
 }
 
 async function run(tx: Tx, ctx: Deps | Ctx, reason: { product: RowKey } | { benefit: RowKey }): Promise<void> {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { cardLinks } from "../../shared/api/card-links.ts";
 import { checkoutClient } from "../../shared/api/checkout-client.ts";
+import { licenseKeyUses } from "../../shared/api/license-keys.ts";
 import { customerPortal } from "../../shared/api/portal.ts";
 import type { Operation } from "../../shared/contract.ts";
 import { ApiError } from "../../shared/errors.ts";
@@ -46,6 +47,11 @@ export const limits = {
     // Codes that are guessed, and mail that others get (CUP-12).
     ...[customerPortal.requestCode, customerPortal.authenticate].map(zone(12, 15)),
     ...[customerPortal.verifyEmailUpdate, customerPortal.checkEmailUpdate].map(zone(12, 15)),
+    // Who has a key and nothing else, so that guessing keys is slow (BEN-40).
+    ...Object.values(licenseKeyUses).map((operation: Pick<Operation, "method" | "path">) => ({
+      operation,
+      all: [{ max: 3, window_seconds: 1, block_seconds: 60 }],
+    })),
   ],
 };
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import * as addresses from "../../shared/addresses.ts";
+import * as benefitGrants from "../../shared/api/benefit-grants.ts";
 import * as benefits from "../../shared/api/benefits.ts";
 import * as cardLinks from "../../shared/api/card-links.ts";
 import * as checkoutClient from "../../shared/api/checkout-client.ts";
@@ -13,6 +14,7 @@ import * as discounts from "../../shared/api/discounts.ts";
 import * as disputes from "../../shared/api/disputes.ts";
 import * as files from "../../shared/api/files.ts";
 import * as invoices from "../../shared/api/invoices.ts";
+import * as licenseKeys from "../../shared/api/license-keys.ts";
 import * as meters from "../../shared/api/meters.ts";
 import * as metrics from "../../shared/api/metrics.ts";
 import * as orders from "../../shared/api/orders.ts";
@@ -40,14 +42,18 @@ const published: Record<string, string> = {
   AttachedCustomFieldInput: "AttachedCustomFieldCreate",
   CheckoutConfirm: "CheckoutConfirmStripe",
   CustomerUpdateExternal: "CustomerUpdateExternalID",
+  BenefitGrantEvent: "BenefitGrantWebhook",
   ExistingPrice: "ExistingProductPrice",
   File: "FileRead",
+  LicenseKey: "LicenseKeyRead",
+  LicenseKeyActivation: "LicenseKeyActivationBase",
   OrderItem: "OrderItemSchema",
   ProductMedia: "ProductMediaFileRead",
 };
 const modules = [
   ...[
     addresses,
+    benefitGrants,
     benefits,
     cardLinks,
     checkoutClient,
@@ -63,6 +69,7 @@ const modules = [
   ],
   ...[
     invoices,
+    licenseKeys,
     meters,
     metrics,
     orders,

@@ -8,6 +8,8 @@ export type ClientProfile = {
   /** The minor of a 0.x SDK; 1.x and floe's own command line come after all of them. */
   release: number;
   version: ApiVersion;
+  /** Whether it sends what is zero or false where nothing was said. */
+  fills?: true;
 };
 export const apiVersions = ["2026-04", "2026-10", "2027-01"] as const;
 export type ApiVersion = (typeof apiVersions)[number];
@@ -38,7 +40,7 @@ export function profileOf(headers: Record<string, string | string[] | undefined>
   const minor = /speakeasy-sdk\/typescript 0\.(\d+)\./.exec(String(headers["user-agent"] ?? ""))?.[1];
   if (minor === undefined) return legacyProfile;
   const release = Math.min(Number(minor), current_release - 1);
-  return { generation: release < firsts.open ? "legacy" : "open", release, version: "2026-04" };
+  return { generation: release < firsts.open ? "legacy" : "open", release, version: "2026-04", fills: true };
 }
 
 /** By field, the word that closed value lists know in place of a newer one. */

@@ -407,6 +407,20 @@ CREATE TABLE "disputes" (
 	CONSTRAINT "disputes_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
+CREATE TABLE "downloadables" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"customer_id" uuid NOT NULL,
+	"benefit_id" uuid NOT NULL,
+	"file_id" uuid NOT NULL,
+	"status" text NOT NULL,
+	"downloads" integer DEFAULT 0 NOT NULL,
+	"last_downloaded_at" timestamp with time zone,
+	CONSTRAINT "downloadables_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
 CREATE TABLE "usage_events" (
 	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
@@ -630,6 +644,49 @@ CREATE TABLE "mails" (
 	"expires_at" timestamp with time zone,
 	"attempts" integer DEFAULT 0 NOT NULL,
 	"next_attempt_at" timestamp with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "lease_keys" (
+	"organization_id" text PRIMARY KEY NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"seed_sealed" text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "license_key_activations" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"license_key_id" uuid NOT NULL,
+	"label" text NOT NULL,
+	"conditions" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"meta" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"deactivated_at" timestamp with time zone,
+	CONSTRAINT "license_key_activations_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "license_keys" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"customer_id" uuid NOT NULL,
+	"member_id" uuid,
+	"benefit_id" uuid NOT NULL,
+	"grant_id" uuid NOT NULL,
+	"key_hash" text NOT NULL,
+	"key_sealed" text NOT NULL,
+	"display_key" text NOT NULL,
+	"status" text DEFAULT 'granted' NOT NULL,
+	"limit_activations" integer,
+	"usage" integer DEFAULT 0 NOT NULL,
+	"limit_usage" integer,
+	"validations" integer DEFAULT 0 NOT NULL,
+	"last_validated_at" timestamp with time zone,
+	"expires_at" timestamp with time zone,
+	CONSTRAINT "license_keys_pkey" PRIMARY KEY("organization_id","id"),
+	CONSTRAINT "license_keys_usage" CHECK ("license_keys"."usage" >= 0)
 );
 --> statement-breakpoint
 CREATE TABLE "customer_meter_lots" (
@@ -1437,6 +1494,10 @@ ALTER TABLE "disputes" ADD CONSTRAINT "disputes_organization_id_organization_id_
 ALTER TABLE "disputes" ADD CONSTRAINT "disputes_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "disputes" ADD CONSTRAINT "disputes_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "disputes" ADD CONSTRAINT "disputes_payment_id_fkey" FOREIGN KEY ("organization_id","payment_id") REFERENCES "public"."payments"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "downloadables" ADD CONSTRAINT "downloadables_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "downloadables" ADD CONSTRAINT "downloadables_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "downloadables" ADD CONSTRAINT "downloadables_benefit_id_fkey" FOREIGN KEY ("organization_id","benefit_id") REFERENCES "public"."benefits"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "downloadables" ADD CONSTRAINT "downloadables_file_id_fkey" FOREIGN KEY ("organization_id","file_id") REFERENCES "public"."files"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "usage_names" ADD CONSTRAINT "usage_names_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "usage_waiting" ADD CONSTRAINT "usage_waiting_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "benefit_grants" ADD CONSTRAINT "benefit_grants_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1462,6 +1523,13 @@ ALTER TABLE "invoices" ADD CONSTRAINT "invoices_file_id_fkey" FOREIGN KEY ("orga
 ALTER TABLE "audit_log" ADD CONSTRAINT "audit_log_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE set null ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "events" ADD CONSTRAINT "events_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "mails" ADD CONSTRAINT "mails_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "lease_keys" ADD CONSTRAINT "lease_keys_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "license_key_activations" ADD CONSTRAINT "license_key_activations_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "license_key_activations" ADD CONSTRAINT "license_key_activations_license_key_id_fkey" FOREIGN KEY ("organization_id","license_key_id") REFERENCES "public"."license_keys"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "license_keys" ADD CONSTRAINT "license_keys_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "license_keys" ADD CONSTRAINT "license_keys_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "license_keys" ADD CONSTRAINT "license_keys_benefit_id_fkey" FOREIGN KEY ("organization_id","benefit_id") REFERENCES "public"."benefits"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "license_keys" ADD CONSTRAINT "license_keys_grant_id_fkey" FOREIGN KEY ("organization_id","grant_id") REFERENCES "public"."benefit_grants"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_meter_lots" ADD CONSTRAINT "customer_meter_lots_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_meter_lots" ADD CONSTRAINT "customer_meter_lots_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_meter_lots" ADD CONSTRAINT "customer_meter_lots_meter_id_fkey" FOREIGN KEY ("organization_id","meter_id") REFERENCES "public"."meters"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -1614,6 +1682,8 @@ CREATE INDEX "disputes_by_creation" ON "disputes" USING btree ("organization_id"
 CREATE INDEX "disputes_by_order" ON "disputes" USING btree ("organization_id","order_id");--> statement-breakpoint
 CREATE INDEX "disputes_by_payment" ON "disputes" USING btree ("organization_id","payment_id");--> statement-breakpoint
 CREATE INDEX "disputes_due" ON "disputes" USING btree ("organization_id","due_at") WHERE "disputes"."due_at" is not null;--> statement-breakpoint
+CREATE UNIQUE INDEX "downloadables_once" ON "downloadables" USING btree ("organization_id","customer_id","benefit_id","file_id");--> statement-breakpoint
+CREATE INDEX "downloadables_by_file" ON "downloadables" USING btree ("organization_id","file_id");--> statement-breakpoint
 CREATE INDEX "usage_events_by_time" ON "usage_events" USING btree ("organization_id","timestamp","id");--> statement-breakpoint
 CREATE INDEX "usage_events_of_customer" ON "usage_events" USING btree ("organization_id","customer_id","timestamp","id") WHERE "usage_events"."customer_id" is not null;--> statement-breakpoint
 CREATE INDEX "usage_events_waiting" ON "usage_events" USING btree ("organization_id","external_customer_id","timestamp","id") WHERE "usage_events"."customer_id" is null;--> statement-breakpoint
@@ -1654,6 +1724,12 @@ CREATE INDEX "idempotency_keys_age" ON "idempotency_keys" USING btree ("created_
 CREATE INDEX "mails_age" ON "mails" USING btree ("created_at");--> statement-breakpoint
 CREATE INDEX "mails_of_sandbox" ON "mails" USING btree ("organization_id","created_at","id") WHERE "mails"."organization_id" is not null;--> statement-breakpoint
 CREATE INDEX "mails_due" ON "mails" USING btree ("next_attempt_at") WHERE "mails"."next_attempt_at" is not null;--> statement-breakpoint
+CREATE INDEX "license_key_activations_live" ON "license_key_activations" USING btree ("organization_id","license_key_id") WHERE "license_key_activations"."deactivated_at" is null;--> statement-breakpoint
+CREATE UNIQUE INDEX "license_keys_once" ON "license_keys" USING btree ("organization_id","key_hash");--> statement-breakpoint
+CREATE UNIQUE INDEX "license_keys_of_grant" ON "license_keys" USING btree ("organization_id","grant_id");--> statement-breakpoint
+CREATE INDEX "license_keys_by_creation" ON "license_keys" USING btree ("organization_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "license_keys_by_customer" ON "license_keys" USING btree ("organization_id","customer_id");--> statement-breakpoint
+CREATE INDEX "license_keys_by_benefit" ON "license_keys" USING btree ("organization_id","benefit_id");--> statement-breakpoint
 CREATE INDEX "customer_meter_lots_open" ON "customer_meter_lots" USING btree ("organization_id","customer_id","meter_id") WHERE "customer_meter_lots"."closed_at" is null;--> statement-breakpoint
 CREATE INDEX "customer_meter_windows_of_customer" ON "customer_meter_windows" USING btree ("organization_id","customer_id","meter_id","ended_at");--> statement-breakpoint
 CREATE INDEX "customer_meter_windows_open" ON "customer_meter_windows" USING btree ("organization_id","payer_id","ended_at") WHERE "customer_meter_windows"."is_open";--> statement-breakpoint

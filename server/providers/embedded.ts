@@ -11,6 +11,7 @@ import { eventService, quantityService } from "../events/service.ts";
 import { fileService } from "../files/service.ts";
 import { benefitGrantService, benefitGrantsOfBenefit } from "../grants/service.ts";
 import { invoiceService } from "../invoices/service.ts";
+import { licenseKeyService, licenseKeyUseService } from "../license-keys/service.ts";
 import { customerMeterService, meterService } from "../meters/service.ts";
 import { metricService } from "../metrics/service.ts";
 import { orderService } from "../orders/service.ts";
@@ -39,6 +40,8 @@ export const embedded: Provider = {
   products: productService,
   benefits: { ...benefitService, ...benefitGrantsOfBenefit },
   benefitGrants: benefitGrantService,
+  licenseKeys: licenseKeyService,
+  licenseKeyUses: licenseKeyUseService,
   files: fileService,
   events: eventService,
   meters: { ...meterService, ...quantityService },

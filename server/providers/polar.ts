@@ -50,6 +50,19 @@ export function polarProvider(config: Config): Provider {
       list: (ctx, { query }) => relay(ctx, () => polar.benefitGrants.list(query as never)),
       retry: notHosted("Hosted Polar tries again by itself."),
     },
+    licenseKeys: {
+      list: (ctx, { query }) => relay(ctx, () => polar.licenseKeys.list(query as never)),
+      get: (ctx, { params }) => relay(ctx, () => polar.licenseKeys.get(params.id)),
+      update: (ctx, { params, body }) => relay(ctx, () => polar.licenseKeys.update(params.id, body as never)),
+      getActivation: (ctx, { params }) =>
+        relay(ctx, () => polar.licenseKeys.getActivation(params.id, params.activation_id)),
+      rotate: notHosted("Rotate the key at hosted Polar itself."),
+      validate: (ctx, { body }) => relay(ctx, () => polar.licenseKeys.validate(body as never)),
+      activate: (ctx, { body }) => relay(ctx, () => polar.licenseKeys.activate(body as never)),
+      deactivate: (ctx, { body }) => relay(ctx, () => polar.licenseKeys.deactivate(body as never)),
+      lease: notHosted("Leases are given by floe's own engine, not by hosted Polar."),
+    },
+    licenseKeyUses: { validate: notOpened, activate: notOpened, deactivate: notOpened, lease: notOpened },
     files: {
       list: (ctx, { query }) => relay(ctx, () => polar.files.list(query as never)),
       create: (ctx, { body }) => relay(ctx, () => polar.files.create(body as never)),

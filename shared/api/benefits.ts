@@ -2,7 +2,7 @@ import { z } from "zod";
 import {
   byId,
   ids,
-  instant,
+  instantText,
   many,
   metadata,
   metadataFilter,
@@ -116,7 +116,8 @@ export const BenefitGrantProperties = z.object({
   user_provided_key: z.string().optional(),
   last_credited_meter_id: z.string().optional(),
   last_credited_units: z.int().optional(),
-  last_credited_at: instant.optional(),
+  /** As it is kept: a text. */
+  last_credited_at: instantText.optional(),
 });
 
 export type BenefitGrantProperties = z.output<typeof BenefitGrantProperties>;

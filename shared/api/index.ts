@@ -15,6 +15,7 @@ import { disputes } from "./disputes.ts";
 import { events } from "./events.ts";
 import { files } from "./files.ts";
 import { invoices } from "./invoices.ts";
+import { licenseKeys, licenseKeyUses } from "./license-keys.ts";
 import { meters } from "./meters.ts";
 import { metrics } from "./metrics.ts";
 import { orders } from "./orders.ts";
@@ -40,6 +41,8 @@ export const api = {
   products,
   benefits: { ...benefits, grants: listGrants },
   benefitGrants,
+  licenseKeys,
+  licenseKeyUses,
   files,
   events,
   meters,

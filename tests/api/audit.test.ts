@@ -140,6 +140,9 @@ describe("changes over /v1", () => {
         ...(resource === "customerSeats"
           ? { "customerSeats.assign": (await freshOf["customerSeats.assign"]?.(floe, seller))?.body }
           : {}),
+        ...(resource === "licenseKeys" && op.body && op.method === "POST"
+          ? { [`${resource}.${key}`]: (await freshOf[`${resource}.${key}`]?.(floe, seller))?.body }
+          : {}),
         "webhooks.createEndpoint": { url: "http://127.0.0.1:9/hook", format: "raw", events: ["order.paid"] },
       };
       const sample =

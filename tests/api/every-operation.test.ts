@@ -487,6 +487,26 @@ describe("the answers that have a reason of their own", () => {
       }
   });
 
+  test("a license key that is used up, or has no place left", async () => {
+    const { floe, call } = all;
+    for (const resource of ["licenseKeys", "licenseKeyUses"]) {
+      const seller = await floe.seller("keys");
+      const { body: sold } = (await freshOf[`${resource}.validate`]?.(floe, seller)) ?? {};
+      const [{ id } = { id: "" }] = (await seller.client.licenseKeys.list({ query: {} })).items;
+      await seller.client.licenseKeys.update({ params: { id }, body: { limit_usage: 1, limit_activations: null } });
+      const ask = (name: string, more: object) =>
+        call(named(`${resource}.${name}`), {
+          ...(resource === "licenseKeys" ? { as: seller.key } : {}),
+          body: { ...sold, ...more },
+        }).then(({ status }) => status);
+      expect(await ask("validate", { increment_usage: 2 })).toBe(400);
+      expect(await ask("lease", { usage_budget: 2 })).toBe(400);
+      expect(await ask("activate", { label: "Desk" })).toBe(403);
+      for (const name of ["validate", "activate", "deactivate", "lease"])
+        expect(await ask(name, { key: "none", label: "Desk", activation_id: newId() })).toBe(404);
+    }
+  });
+
   test("there is no document of what is not sold, or not given back (ORD-22)", async () => {
     const { floe, seller, call } = all;
     const { db } = floe.deps;

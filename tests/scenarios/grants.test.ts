@@ -225,3 +225,43 @@ test("PRD-33, BEN-02: what a product gives from now on, everybody has who bought
   );
   expect(await floe.deps.db.select().from(grantRuns).where(isNotNull(grantRuns.due_at))).toEqual([]);
 });
+
+test("BEN-51 to BEN-54: credits come with each period, roll over where that is said, and go back with what gave them", async () => {
+  const shop = await openShop(floe, "2026-07-01");
+  const { client } = shop.seller;
+  const meter = await client.meters.create({
+    body: { name: "Calls", filter: { conjunction: "and", clauses: [] }, aggregation: { func: "count" } },
+  });
+  const product = await shop.sells("Pro", 1000);
+  const { id: benefit } = await shop.accepted("POST", "/v1/benefits/", {
+    ...{
+      type: "meter_credit",
+      description: "100 calls",
+      properties: { meter_id: meter.id, units: 100, rollover: true },
+    },
+  });
+  await shop.accepted("POST", `/v1/products/${product}/benefits`, { benefits: [benefit] });
+  const id = await shop.subscribes(product);
+  const { customer_id } = await shop.get(id);
+  const credited = async () => {
+    const [use] = (await client.customerMeters.list({ query: { customer_id: [customer_id] } })).items;
+    return [use?.consumed_units, use?.credited_units, use?.balance];
+  };
+  expect(await credited()).toEqual([0, 100, 100]);
+  const uses = (count: number) =>
+    shop.accepted("POST", "/v1/events/ingest", {
+      events: Array.from({ length: count }, () => ({ name: "call", customer_id })),
+    });
+  await uses(30);
+  expect(await credited()).toEqual([30, 100, 70]);
+  await shop.on("2026-08-01");
+  expect(await credited()).toEqual([0, 170, 170]);
+  const [grant] = (await client.benefitGrants.list({ query: {} })).items;
+  expect(grant?.properties).toEqual({
+    last_credited_meter_id: meter.id,
+    last_credited_units: 100,
+    last_credited_at: "2026-08-01T00:00:00.000Z",
+  });
+  expect(await shop.changes(id, { revoke: true })).toBe("done");
+  expect(await credited()).toEqual([0, 70, 70]);
+});

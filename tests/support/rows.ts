@@ -113,10 +113,16 @@ export async function disputeOrder(floe: Floe, seller: Seller, order_id: string)
 const refund = { amount: 500, reason: "customer_request" as const };
 
 /** A book that gives something is bought; answers what its buyer was given. */
-async function grant(floe: Floe, { client }: Seller) {
-  const { id: benefit_id } = await client.benefits.create({
-    body: { type: "custom", description: "Thanks", properties: { note: "Thank you" } },
-  });
+async function grant(
+  floe: Floe,
+  { client }: Seller,
+  body: Parameters<typeof client.benefits.create>[0]["body"] = {
+    type: "custom",
+    description: "Thanks",
+    properties: {},
+  },
+) {
+  const { id: benefit_id } = await client.benefits.create({ body });
   const prices = [{ amount_type: "fixed" as const, price_amount: 1900 }];
   const { id: product_id } = await client.products.create({ body: { name: "Book", prices } });
   await client.products.setBenefits({ params: { id: product_id }, body: { benefits: [benefit_id] } });
@@ -127,6 +133,26 @@ async function grant(floe: Floe, { client }: Seller) {
   const [made] = (await client.benefits.grants({ params: { id: benefit_id }, query: {} })).items;
   if (!made) throw new Error("Nothing was granted.");
   return made;
+}
+
+/** A license key that was bought, and its first activation. */
+async function soldKey(floe: Floe, seller: Seller) {
+  const { client, organization_id } = seller;
+  const activations = { limit: 100, enable_customer_admin: true };
+  await grant(floe, seller, { type: "license_keys", description: "A key", properties: { activations } });
+  const [{ id, key } = { id: "", key: "" }] = (await client.licenseKeys.list({ query: {} })).items;
+  const { id: activation_id } = await client.licenseKeys.activate({ body: { key, organization_id, label: "Desk" } });
+  return { id, key, activation_id, organization_id };
+}
+
+/** What asks for such a key. */
+async function keyBody(floe: Floe, seller: Seller, more: object = {}) {
+  const { key, organization_id } = await soldKey(floe, seller);
+  return { body: { key, organization_id, ...more } };
+}
+async function deactivation(floe: Floe, seller: Seller) {
+  const { key, organization_id, activation_id } = await soldKey(floe, seller);
+  return { body: { key, organization_id, activation_id } };
 }
 
 /** A grant that nobody can be given, as it waits for somebody. */
@@ -192,6 +218,11 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     const { id } = await client.benefits.create({ body: { type: "custom", description: "Row", properties: {} } });
     return { params: { id } };
   },
+  licenseKeys: async (floe, seller) => {
+    const { id, activation_id } = await soldKey(floe, seller);
+    return { params: { id }, of: { getActivation: { id, activation_id } } };
+  },
+  licenseKeyUses: async () => ({ params: {} }),
   benefitGrants: async (floe, seller) => ({ params: { id: await failedGrant(floe, seller) } }),
   files: async (floe, { client }) => ({ params: { id: (await upload(floe, client, Buffer.from("A file."))).id } }),
   meters: async (_, { client }) => {
@@ -401,6 +432,17 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
     },
     metadata: { tier: "pro" },
   }),
+  ...Object.fromEntries(
+    Object.entries({
+      licenseKeys: { key: "BOOK-1" },
+      licenseKeyUses: { key: "BOOK-1", organization_id: newId() },
+    }).flatMap(([resource, unknown]) => [
+      [`${resource}.validate`, () => ({ ...unknown, conditions: { machine: "desk" }, increment_usage: 1 })],
+      [`${resource}.lease`, () => ({ ...unknown, seconds: 3600, usage_budget: 10 })],
+      [`${resource}.activate`, () => ({ ...unknown, label: "Desk", meta: { os: "linux" } })],
+      [`${resource}.deactivate`, () => ({ ...unknown, activation_id: newId() })],
+    ]),
+  ),
   "files.create": () => ({
     service: "downloadable",
     name: "book.pdf",
@@ -525,6 +567,14 @@ export const freshOf: Record<
     const customer = await client.customers.create({ body: { email: "given@example.com" } });
     return { body: { product_id: product.id, customer_id: customer.id } };
   },
+  ...Object.fromEntries(
+    ["licenseKeys", "licenseKeyUses"].flatMap((resource) => [
+      [`${resource}.validate`, keyBody],
+      [`${resource}.lease`, keyBody],
+      [`${resource}.activate`, (floe: Floe, seller: Seller) => keyBody(floe, seller, { label: "Lap" })],
+      [`${resource}.deactivate`, deactivation],
+    ]),
+  ),
   "benefitGrants.retry": async (floe, seller) => ({ params: { id: await failedGrant(floe, seller) } }),
   "metrics.get": async () => ({ query: january }),
   "metrics.export": async () => ({ query: january }),

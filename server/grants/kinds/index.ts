@@ -1,7 +1,10 @@
 import type { Benefit } from "../../../shared/api/benefits.ts";
 import type { BenefitRow } from "../../benefits/rules.ts";
 import { digestTerms } from "../rules.ts";
+import { downloadables } from "./downloadables.ts";
 import type { Kind } from "./kind.ts";
+import { licenseKeys } from "./license-keys.ts";
+import { meterCredit } from "./meter-credit.ts";
 
 /** What is said or switched on needs nothing done. */
 const plain: Kind = { grant: async () => ({ properties: {} }) };
@@ -11,9 +14,9 @@ const impossible: Kind = { grant: async () => ({ action_required: "This server c
 export const kinds: Readonly<Record<Benefit["type"], Kind>> = {
   custom: plain,
   feature_flag: plain,
-  downloadables: plain,
-  license_keys: plain,
-  meter_credit: plain,
+  downloadables,
+  license_keys: licenseKeys,
+  meter_credit: meterCredit,
   discord: impossible,
   github_repository: impossible,
   slack_shared_channel: impossible,

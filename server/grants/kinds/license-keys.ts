@@ -1,0 +1,26 @@
+import type { KeyRow } from "../../license-keys/rules.ts";
+import { type KeyTerms, limitsOf } from "../../license-keys/rules.ts";
+import { issueKey, withdrawKey } from "../../license-keys/service.ts";
+import type { Kind } from "./kind.ts";
+
+const shown = ({ id, display_key }: KeyRow) => ({ properties: { license_key_id: id, display_key } });
+
+/** A license key, one for each grant: the key that somebody has lost comes back with what it is given by (BEN-33). */
+export const licenseKeys: Kind = {
+  terms: (properties) => {
+    const terms = properties as KeyTerms;
+    // The prefix is of new keys alone.
+    return { ...limitsOf(terms), expires: terms.expires };
+  },
+  isRevokedAlone: true,
+  async grant(tx, ctx, { row, benefit }) {
+    const { organization_id, id: grant_id, customer_id, member_id, benefit_id, subscription_id } = row;
+    const named = { organization_id, grant_id, customer_id, member_id, benefit_id };
+    const terms = benefit.properties as KeyTerms;
+    return shown(await issueKey(tx, ctx, { ...named, isSubscribed: subscription_id !== null }, terms));
+  },
+  async revoke(tx, ctx, { row }) {
+    await withdrawKey(tx, ctx, row.organization_id, row.id);
+    return row.properties;
+  },
+};

@@ -1,0 +1,246 @@
+import { randomBytes } from "node:crypto";
+import type { z } from "zod";
+import type {
+  LicenseKeyActivate,
+  LicenseKeyDeactivate,
+  LicenseKeyLease,
+  LicenseKeyValidate,
+  licenseKeys,
+  licenseKeyUses,
+} from "../../shared/api/license-keys.ts";
+import type { Service } from "../../shared/contract.ts";
+import { notFound } from "../../shared/errors.ts";
+import { atClockOf, serverClock } from "../lib/clock.ts";
+import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
+import { newId } from "../lib/ids.ts";
+import { pageOf } from "../lib/page.ts";
+import { defineSignal, signal } from "../lib/reactions.ts";
+import type { RowKey } from "../lib/rows.ts";
+import { seal, unseal } from "../lib/secrets.ts";
+import { transact } from "../lib/unit-of-work.ts";
+import { findOrganization } from "../organizations/store.ts";
+import {
+  activationOut,
+  checkActivation,
+  checkUse,
+  expiryOf,
+  type Key,
+  type KeyRow,
+  type KeyTerms,
+  keyColumns,
+  keyHashes,
+  keyOut,
+  limitsOf,
+  makeKey,
+  openSeed,
+  signLease,
+} from "./rules.ts";
+import * as store from "./store.ts";
+
+/** What is asked of a key, whoever named its organization. */
+type Asked<S extends z.ZodType> = Omit<z.output<S>, "organization_id">;
+
+/** For which grant a key is issued. */
+type Issued = {
+  organization_id: string;
+  grant_id: string;
+  customer_id: string;
+  member_id: string | null;
+  benefit_id: string;
+  isSubscribed: boolean;
+};
+
+/** Give a grant its key: a new one, or the one that it had, with the limits of now. A disabled one stays so (BEN-33). */
+export async function issueKey(
+  tx: Tx,
+  { clock, config }: Deps | Ctx,
+  { isSubscribed, ...named }: Issued,
+  terms: KeyTerms,
+): Promise<KeyRow> {
+  const now = clock.now();
+  const limits = { ...limitsOf(terms), expires_at: expiryOf(terms, now, isSubscribed) };
+  const had = await store.lockKeyOfGrant(tx, named.organization_id, named.grant_id);
+  if (had) {
+    const status = had.status === "revoked" ? "granted" : had.status;
+    return store.updateKey(tx, had, { ...limits, status, modified_at: now });
+  }
+  const columns = keyColumns(config.secret, named.organization_id, makeKey(terms.prefix));
+  return store.insertKey(tx, { ...named, ...limits, ...columns, id: newId(now), created_at: now });
+}
+
+/** Take the key of a grant back: it can be used no longer, and is there for when it is granted again. */
+export async function withdrawKey(tx: Tx, { clock }: Deps | Ctx, organization_id: string, grant_id: string) {
+  const had = await store.lockKeyOfGrant(tx, organization_id, grant_id);
+  if (had?.status === "granted") await store.updateKey(tx, had, { status: "revoked", modified_at: clock.now() });
+}
+
+/** A seller has given a key back to its owner, or taken it: its grant goes with it (BEN-34). */
+export const keyStatusSet = defineSignal<KeyRow>("license_key.status_set");
+
+async function lockByText(tx: Tx, ctx: Ctx, organization_id: string, text: string): Promise<Key> {
+  const found = await store.lockKeyByHash(tx, organization_id, keyHashes(ctx.config.secrets, organization_id, text));
+  if (!found) throw notFound();
+  return found;
+}
+
+const validate = (ctx: Ctx, organization_id: string, body: Asked<typeof LicenseKeyValidate>) =>
+  transact(ctx, async (tx) => {
+    const { activation, ...found } = await use(tx, ctx, organization_id, body);
+    return { ...keyOut(found, ctx.config.secrets), activation: activation ? activationOut(activation) : null };
+  });
+
+/** Use a key as it is asked for, if it can be: its row is locked, so limits hold however many ask at once (BEN-35). */
+async function use(tx: Tx, ctx: Ctx, organization_id: string, body: Asked<typeof LicenseKeyValidate>) {
+  const found = await lockByText(tx, ctx, organization_id, body.key);
+  const activation = body.activation_id ? await store.findActivation(tx, found.row, body.activation_id) : undefined;
+  const now = ctx.clock.now();
+  checkUse(found.row, activation, body, now);
+  const used = {
+    validations: found.row.validations + 1,
+    last_validated_at: now,
+    usage: found.row.usage + (body.increment_usage ?? 0),
+  };
+  return { ...found, activation, row: await store.updateKey(tx, found.row, used) };
+}
+
+const activate = (ctx: Ctx, organization_id: string, body: Asked<typeof LicenseKeyActivate>) =>
+  transact(ctx, async (tx) => {
+    const found = await lockByText(tx, ctx, organization_id, body.key);
+    const now = ctx.clock.now();
+    checkActivation(found.row, await store.countActivations(tx, found.row), now);
+    const { label, conditions, meta } = body;
+    const named = { id: newId(now), organization_id, license_key_id: found.row.id, created_at: now };
+    const row = await store.insertActivation(tx, { ...named, label, conditions, meta });
+    return { ...activationOut(row), license_key: keyOut(found, ctx.config.secrets) };
+  });
+
+/** End an activation of a key. */
+export async function endActivation(tx: Tx, ctx: Ctx, key: RowKey, activation_id: string): Promise<void> {
+  const activation = await store.findActivation(tx, key, activation_id);
+  if (!activation) throw notFound();
+  await store.endActivation(tx, activation, ctx.clock.now());
+}
+
+const deactivate = (ctx: Ctx, organization_id: string, body: Asked<typeof LicenseKeyDeactivate>) =>
+  transact(ctx, async (tx) => {
+    const { row } = await lockByText(tx, ctx, organization_id, body.key);
+    await endActivation(tx, ctx, row, body.activation_id);
+  });
+
+/** What a key may be used for without asking again, signed. The program's own clock is asked, so it is the world's. */
+const lease = (ctx: Ctx, organization_id: string, body: Asked<typeof LicenseKeyLease>) =>
+  transact(ctx, async (tx) => {
+    const { seconds, usage_budget = null, ...asked } = body;
+    const { row, activation } = await use(tx, ctx, organization_id, { ...asked, increment_usage: usage_budget });
+    const now = serverClock(ctx.clock).now();
+    const left_ms =
+      row.expires_at === null ? Number.POSITIVE_INFINITY : row.expires_at.getTime() - ctx.clock.now().getTime();
+    const issued_at = new Date(now).setUTCMilliseconds(0);
+    const expires_at = new Date(issued_at + Math.min(seconds * 1000, left_ms)).setUTCMilliseconds(0);
+    const fresh = seal(ctx.config.secret, randomBytes(32).toString("base64url"));
+    const seed = unseal(ctx.config.secrets, await store.keepSeed(tx, organization_id, fresh, now));
+    const { private_key, public_key } = openSeed(Buffer.from(seed, "base64url"));
+    const { features, seats } = await store.findLeased(tx, row);
+    const claims = {
+      v: 1 as const,
+      iss: organization_id,
+      key_id: row.id,
+      display_key: row.display_key,
+      activation_id: activation?.id ?? null,
+      customer_id: row.customer_id,
+      benefit_id: row.benefit_id,
+      features,
+      seats,
+      usage_budget,
+      iat: issued_at / 1000,
+      nbf: issued_at / 1000,
+      exp: expires_at / 1000,
+    };
+    return {
+      lease: signLease(claims, private_key),
+      public_key,
+      issued_at: new Date(issued_at),
+      expires_at: new Date(expires_at),
+      usage_budget,
+    };
+  });
+
+const keyAt = async (ctx: Ctx, id: string): Promise<Key> => {
+  const found = await store.findKey(ctx.db, { organization_id: organizationOf(ctx), id });
+  if (!found) throw notFound();
+  return found;
+};
+
+/** The license keys of the API. */
+export const licenseKeyService: Service<typeof licenseKeys, Ctx> = {
+  async list(ctx, { query }) {
+    const { items, total } = await store.listKeys(ctx.db, organizationsOf(ctx), query);
+    return pageOf(
+      items.map((one) => keyOut(one, ctx.config.secrets)),
+      total,
+      query,
+    );
+  },
+  async get(ctx, { params }) {
+    const found = await keyAt(ctx, params.id);
+    const activations = (await store.findActivations(ctx.db, found.row)).map(activationOut);
+    return { ...keyOut(found, ctx.config.secrets), activations };
+  },
+  async getActivation(ctx, { params }) {
+    const found = await keyAt(ctx, params.id);
+    const activation = await store.findActivation(ctx.db, found.row, params.activation_id);
+    if (!activation) throw notFound();
+    return { ...activationOut(activation), license_key: keyOut(found, ctx.config.secrets) };
+  },
+  update: (ctx, { params, body }) =>
+    transact(ctx, async (tx) => {
+      const found = await store.lockKey(tx, { organization_id: organizationOf(ctx), id: params.id });
+      if (!found) throw notFound();
+      const { usage, ...sent } = body;
+      // Some clients send a usage of 0 with everything that they change, whether they were asked to or not.
+      const counted = usage === undefined || (usage === 0 && ctx.client.fills) ? {} : { usage };
+      const patch = Object.fromEntries(
+        Object.entries({ ...sent, ...counted }).filter(([, value]) => value !== undefined),
+      );
+      if (Object.keys(patch).length === 0) return keyOut(found, ctx.config.secrets);
+      const row = await store.updateKey(tx, found.row, { ...patch, modified_at: ctx.clock.now() });
+      if (row.status !== found.row.status) await signal(tx, ctx, keyStatusSet, row);
+      return keyOut({ ...found, row }, ctx.config.secrets);
+    }),
+  /** Another key in its place, where the one that is in use has become known. What counts goes on. */
+  rotate: (ctx, { params }) =>
+    transact(ctx, async (tx) => {
+      const found = await store.lockKey(tx, { organization_id: organizationOf(ctx), id: params.id });
+      if (!found) throw notFound();
+      return keyOut({ ...found, row: await replaceKey(tx, ctx, found) }, ctx.config.secrets);
+    }),
+  validate: (ctx, { body }) => validate(ctx, organizationOf(ctx), body),
+  activate: (ctx, { body }) => activate(ctx, organizationOf(ctx), body),
+  deactivate: (ctx, { body }) => deactivate(ctx, organizationOf(ctx), body),
+  lease: (ctx, { body }) => lease(ctx, organizationOf(ctx), body),
+};
+
+/** Give a key that the caller has locked another text, under the same prefix. */
+export async function replaceKey(tx: Tx, { clock, config }: Ctx, { row }: Key): Promise<KeyRow> {
+  const before = unseal(config.secrets, row.key_sealed);
+  const text = makeKey(before.slice(0, -uuid_length).replace(/-$/, ""));
+  const columns = keyColumns(config.secret, row.organization_id, text);
+  return store.updateKey(tx, row, { ...columns, modified_at: clock.now() });
+}
+const uuid_length = 36;
+
+/** By the clock of the seller whom a program names. */
+async function ofSeller(ctx: Ctx, organization_id: string): Promise<Ctx> {
+  const seller = await findOrganization(ctx.db, organization_id);
+  if (!seller) throw notFound();
+  return atClockOf(ctx, seller);
+}
+
+/** The same for programs that hold nothing but a key, at whoever's. */
+export const licenseKeyUseService: Service<typeof licenseKeyUses, Ctx> = {
+  validate: async (ctx, { body }) => validate(await ofSeller(ctx, body.organization_id), body.organization_id, body),
+  activate: async (ctx, { body }) => activate(await ofSeller(ctx, body.organization_id), body.organization_id, body),
+  deactivate: async (ctx, { body }) =>
+    deactivate(await ofSeller(ctx, body.organization_id), body.organization_id, body),
+  lease: async (ctx, { body }) => lease(await ofSeller(ctx, body.organization_id), body.organization_id, body),
+};

@@ -1,0 +1,167 @@
+import { and, count, eq, inArray, isNull, type SQL } from "drizzle-orm";
+import { benefits } from "../benefits/tables.ts";
+import { customers } from "../customers/tables.ts";
+import { benefitGrants } from "../grants/tables.ts";
+import type { Database, Tx } from "../lib/context.ts";
+import { among, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
+import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import { orders } from "../orders/tables.ts";
+import { subscriptions } from "../subscriptions/tables.ts";
+import type { ActivationRow, Key, KeyRow } from "./rules.ts";
+import { leaseKeys, licenseKeyActivations, licenseKeys } from "./tables.ts";
+
+const whole = {
+  row: licenseKeys,
+  customer: customers,
+  source: { subscription_id: benefitGrants.subscription_id, order_id: benefitGrants.order_id },
+};
+
+const findKeys = (db: Database, where: SQL | undefined) =>
+  db
+    .select(whole)
+    .from(licenseKeys)
+    .innerJoin(customers, followKey(licenseKeys.customer_id, customers))
+    .innerJoin(benefitGrants, followKey(licenseKeys.grant_id, benefitGrants))
+    .where(where)
+    .$dynamic();
+
+type Filter = Paging & {
+  benefit_id?: string[] | undefined;
+  status?: string[] | undefined;
+  customer_id?: string;
+};
+
+/** One page of keys, the newest first, and how many there are; of one customer where that is said. */
+export async function listKeys(
+  db: Database,
+  organizations: readonly string[],
+  filter: Filter,
+): Promise<{ items: Key[]; total: number }> {
+  const where = and(
+    ofOrganizations(licenseKeys.organization_id, organizations),
+    among(licenseKeys.benefit_id, filter.benefit_id),
+    among(licenseKeys.status, filter.status),
+    filter.customer_id === undefined ? undefined : eq(licenseKeys.customer_id, filter.customer_id),
+  );
+  const items = await findKeys(db, where)
+    .orderBy(...orderBy(["-created_at"], { created_at: licenseKeys.created_at }, licenseKeys.id))
+    .limit(filter.limit)
+    .offset(offsetOf(filter));
+  return { items, total: await db.$count(licenseKeys, where) };
+}
+
+/** One key. */
+export const findKey = async (db: Database, key: RowKey): Promise<Key | undefined> =>
+  (await findKeys(db, matchKey(licenseKeys, key)))[0];
+
+/** One key, kept from changing until the transaction ends. */
+export const lockKey = async (tx: Tx, key: RowKey): Promise<Key | undefined> =>
+  (await findKeys(tx, matchKey(licenseKeys, key)).for("update", { of: licenseKeys }))[0];
+
+/** The same by what is kept of it. */
+export const lockKeyByHash = async (
+  tx: Tx,
+  organization_id: string,
+  hashes: readonly string[],
+): Promise<Key | undefined> =>
+  (
+    await findKeys(
+      tx,
+      and(eq(licenseKeys.organization_id, organization_id), inArray(licenseKeys.key_hash, [...hashes])),
+    ).for("update", { of: licenseKeys })
+  )[0];
+
+/** The key of a grant, kept from changing until the transaction ends. */
+export async function lockKeyOfGrant(tx: Tx, organization_id: string, grant_id: string): Promise<KeyRow | undefined> {
+  const [row] = await tx
+    .select()
+    .from(licenseKeys)
+    .where(and(eq(licenseKeys.organization_id, organization_id), eq(licenseKeys.grant_id, grant_id)))
+    .for("update");
+  return row;
+}
+
+/** Add a key. */
+export async function insertKey(tx: Tx, values: typeof licenseKeys.$inferInsert): Promise<KeyRow> {
+  const [row] = await tx.insert(licenseKeys).values(values).returning();
+  if (!row) throw new Error("The license key was not written.");
+  return row;
+}
+
+/** Change columns of a key that the caller has locked. */
+export async function updateKey(tx: Tx, key: RowKey, patch: Partial<KeyRow>): Promise<KeyRow> {
+  const [row] = await tx.update(licenseKeys).set(patch).where(matchKey(licenseKeys, key)).returning();
+  if (!row) throw new Error(`The license key ${key.id} is gone.`);
+  return row;
+}
+
+const living = ({ organization_id, id }: RowKey) =>
+  and(
+    eq(licenseKeyActivations.organization_id, organization_id),
+    eq(licenseKeyActivations.license_key_id, id),
+    isNull(licenseKeyActivations.deactivated_at),
+  );
+
+/** The activations of a key, the oldest first. */
+export const findActivations = (db: Database, key: RowKey): Promise<ActivationRow[]> =>
+  db
+    .select()
+    .from(licenseKeyActivations)
+    .where(living(key))
+    .orderBy(licenseKeyActivations.created_at, licenseKeyActivations.id);
+
+/** One of them. */
+export async function findActivation(db: Database, key: RowKey, id: string): Promise<ActivationRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(licenseKeyActivations)
+    .where(and(living(key), eq(licenseKeyActivations.id, id)));
+  return row;
+}
+
+/** How many there are of a key. */
+export async function countActivations(db: Database, key: RowKey): Promise<number> {
+  const [row] = await db.select({ total: count() }).from(licenseKeyActivations).where(living(key));
+  return row?.total ?? 0;
+}
+
+/** Add an activation. */
+export async function insertActivation(
+  tx: Tx,
+  values: typeof licenseKeyActivations.$inferInsert,
+): Promise<ActivationRow> {
+  const [row] = await tx.insert(licenseKeyActivations).values(values).returning();
+  if (!row) throw new Error("The activation was not written.");
+  return row;
+}
+
+/** End an activation: its place is free. */
+export const endActivation = (tx: Tx, key: RowKey, now: Date): Promise<unknown> =>
+  tx
+    .update(licenseKeyActivations)
+    .set({ deactivated_at: now, modified_at: now })
+    .where(matchKey(licenseKeyActivations, key));
+
+/** What a lease says of a key besides: what its seller noted on the benefit, and for how many seats it was bought. */
+export async function findLeased(db: Database, row: KeyRow) {
+  const [found] = await db
+    .select({ features: benefits.metadata, of_subscription: subscriptions.seats, of_order: orders.seats })
+    .from(benefits)
+    .innerJoin(benefitGrants, matchKey(benefitGrants, { organization_id: row.organization_id, id: row.grant_id }))
+    .leftJoin(subscriptions, followKey(benefitGrants.subscription_id, subscriptions))
+    .leftJoin(orders, followKey(benefitGrants.order_id, orders))
+    .where(matchKey(benefits, { organization_id: row.organization_id, id: row.benefit_id }));
+  return { features: found?.features ?? {}, seats: found?.of_subscription ?? found?.of_order ?? null };
+}
+
+/** The sealed seed of an organization's leases; this one from now on, where there was none. */
+export async function keepSeed(
+  tx: Tx,
+  organization_id: string,
+  seed_sealed: string,
+  created_at: Date,
+): Promise<string> {
+  await tx.insert(leaseKeys).values({ organization_id, seed_sealed, created_at }).onConflictDoNothing();
+  const [row] = await tx.select().from(leaseKeys).where(eq(leaseKeys.organization_id, organization_id));
+  return row?.seed_sealed ?? seed_sealed;
+}

@@ -1,0 +1,241 @@
+import { createPublicKey, verify } from "node:crypto";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { licenseKeys } from "../../server/license-keys/tables.ts";
+import { type Floe, type Seller, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
+import { startOnPostgres } from "../support/races.ts";
+import { payment } from "../support/rows.ts";
+import { openShop } from "../support/story.ts";
+
+let floe: Floe;
+beforeAll(async () => {
+  floe = await start();
+});
+afterAll(() => floe?.close());
+
+const day_ms = 24 * 60 * 60 * 1000;
+
+/** A key that was bought once; its benefit has these properties. */
+async function buyKey(at: Floe, seller: Seller, properties: object = {}) {
+  const { client, organization_id } = seller;
+  const benefit = await client.benefits.create({ body: { type: "license_keys", description: "A key", properties } });
+  const prices = [{ amount_type: "fixed" as const, price_amount: 1900 }];
+  const product = await client.products.create({ body: { name: "App", prices } });
+  await client.products.setBenefits({ params: { id: product.id }, body: { benefits: [benefit.id] } });
+  const customer_email = `key-${newId()}@example.com`;
+  const { client_secret } = await client.checkouts.create({ body: { products: [product.id], customer_email } });
+  await at.client().checkoutClient.confirm({ params: { client_secret }, body: payment });
+  const [key] = (await client.licenseKeys.list({ query: { benefit_id: [benefit.id] } })).items;
+  if (!key) throw new Error("No key was granted.");
+  const call = async (what: string, body: object = {}) => {
+    const path = `/v1/customer-portal/license-keys/${what}`;
+    const { status, json } = await at.request("POST", path, { body: { key: key.key, organization_id, ...body } });
+    const said = json as { error?: string; detail?: string; id?: string } | undefined;
+    return { status, json: said, line: `${status} ${said?.detail ?? ""}`.trim() };
+  };
+  const get = () => client.licenseKeys.get({ params: { id: key.id } });
+  const update = (body: object) => client.licenseKeys.update({ params: { id: key.id }, body });
+  return { seller, benefit, key, call, get, update };
+}
+
+test("BEN-30, BEN-31, BEN-32: a key has its prefix, its limits and its end", async () => {
+  const seller = await floe.seller();
+  const properties = {
+    prefix: "book",
+    expires: { ttl: 30, timeframe: "day" },
+    activations: { limit: 2, enable_customer_admin: true },
+    limit_usage: 10,
+  };
+  const { key } = await buyKey(floe, seller, properties);
+  expect(key.key).toMatch(/^BOOK-[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}$/);
+  expect(key).toMatchObject({
+    ...{ display_key: `****-${key.key.slice(-6)}`, status: "granted", usage: 0, validations: 0 },
+    ...{ limit_activations: 2, limit_usage: 10, expires_at: new Date(floe.clock.now().getTime() + 30 * day_ms) },
+  });
+  // At rest, nobody reads it.
+  const [row] = await floe.deps.db.select().from(licenseKeys).where(eq(licenseKeys.id, key.id));
+  expect(JSON.stringify(row)).not.toContain(key.key);
+  const [grant] = (await seller.client.benefitGrants.list({ query: {} })).items;
+  expect(grant?.properties).toMatchObject({ license_key_id: key.id, display_key: key.display_key });
+});
+
+test("BEN-35, BEN-36: a key is refused for the first reason of the order, and counts what it is used for", async () => {
+  const { call, get, benefit, key } = await buyKey(floe, await floe.seller(), {
+    activations: { limit: 5, enable_customer_admin: false },
+    limit_usage: 3,
+  });
+  const activated = await call("activate", { label: "Desk", conditions: { machine: "a", cores: 8 } });
+  const activation_id = activated.json?.id;
+  expect(await call("validate", { key: "other" }).then(({ line }) => line)).toBe("404 Not found");
+  expect(await call("validate", { organization_id: newId() }).then(({ status }) => status)).toBe(404);
+  const wrong = { benefit_id: newId(), customer_id: newId(), increment_usage: 4 };
+  const steps: [object, string][] = [
+    [{ ...wrong, activation_id: newId() }, "404 License key activation not found."],
+    [{ ...wrong, activation_id }, "404 License key does not match required conditions."],
+    [{ ...wrong, activation_id, conditions: { machine: "a" } }, "404 License key does not match required conditions."],
+    [
+      { ...wrong, activation_id, conditions: { cores: 8, machine: "a" } },
+      "404 License key does not match given benefit.",
+    ],
+    [{ ...wrong, benefit_id: benefit.id }, "404 License key does not match given customer."],
+    [{ increment_usage: 4 }, "400 License key only has 3 more usages."],
+    [{ increment_usage: 2, benefit_id: benefit.id, customer_id: key.customer_id }, "200"],
+    [{ increment_usage: 2 }, "400 License key only has 1 more usages."],
+    // Where nothing is asked for, what is sent besides does no harm.
+    [{ conditions: { any: "thing" } }, "200"],
+  ];
+  for (const [body, line] of steps) expect((await call("validate", body)).line).toBe(line);
+  expect(await get()).toMatchObject({ usage: 2, validations: 2, last_validated_at: floe.clock.now() });
+  expect((await call("validate", { activation_id, conditions: { machine: "a", cores: 8 } })).json).toMatchObject({
+    activation: { id: activation_id, label: "Desk", license_key_id: key.id },
+  });
+});
+
+test("BEN-34, BEN-37, BEN-38: one judgement for validation and activation, and places that come free", async () => {
+  const seller = await floe.seller();
+  const { call, update, get } = await buyKey(floe, seller, { activations: { limit: 1, enable_customer_admin: true } });
+  const first = await call("activate", { label: "One" });
+  expect((await call("activate", { label: "Two" })).line).toBe("403 License key activation limit already reached.");
+  expect((await call("deactivate", { activation_id: newId() })).status).toBe(404);
+  expect((await call("deactivate", { activation_id: first.json?.id })).status).toBe(204);
+  expect((await call("deactivate", { activation_id: first.json?.id })).status).toBe(404);
+  expect((await call("activate", { label: "Two" })).status).toBe(200);
+  expect((await get()).activations.map(({ label }) => label)).toEqual(["Two"]);
+  await update({ limit_activations: null });
+  expect((await call("activate", { label: "Three" })).line).toBe("403 This license key does not support activations.");
+  for (const [body, words] of [
+    [{ status: "disabled" }, "License key is no longer active."],
+    [{ status: "granted", expires_at: floe.clock.now().toISOString() }, "License key has expired."],
+    [{ expires_at: null, status: "revoked" }, "License key is no longer active."],
+  ] as const) {
+    await update(body);
+    expect((await call("activate", { label: "Four" })).line).toBe(`403 ${words}`);
+    expect((await call("validate")).line).toBe(`404 ${words}`);
+    expect((await call("lease")).line).toBe(`404 ${words}`);
+  }
+  const grants = async () => (await seller.client.benefitGrants.list({ query: { is_granted: true } })).items.length;
+  expect(await grants()).toBe(0);
+  await update({ status: "granted" });
+  expect(await grants()).toBe(1);
+  expect((await call("validate")).status).toBe(200);
+});
+
+test("BEN-33: what is given again has its key again, with the limits of now; what was disabled stays so", async () => {
+  const shop = await openShop(floe, "2026-07-01");
+  const benefit = await shop.accepted("POST", "/v1/benefits/", {
+    ...{
+      type: "license_keys",
+      description: "A key",
+      properties: { limit_usage: 5, expires: { ttl: 1, timeframe: "day" } },
+    },
+  });
+  const product = await shop.sells("Pro", 1000);
+  await shop.accepted("POST", `/v1/products/${product}/benefits`, { benefits: [benefit.id] });
+  const id = await shop.subscribes(product);
+  const one = async () => (await shop.seller.client.licenseKeys.list({ query: {} })).items[0];
+  const had = await one();
+  // It lasts as long as the subscription.
+  expect(had).toMatchObject({ expires_at: null, status: "granted", subscription_id: id });
+  const gives = async (benefits: unknown[]) => {
+    await shop.accepted("POST", `/v1/products/${product}/benefits`, { benefits });
+    await floe.runJobs();
+  };
+  await gives([]);
+  expect(await one()).toMatchObject({ status: "revoked" });
+  const properties = { limit_usage: 7, prefix: "NEW" };
+  await shop.accepted("PATCH", `/v1/benefits/${benefit.id}`, { type: "license_keys", properties });
+  await gives([benefit.id]);
+  expect(await one()).toMatchObject({ id: had?.id, key: had?.key, status: "granted", limit_usage: 7 });
+  await shop.told();
+  await shop.accepted("PATCH", `/v1/benefits/${benefit.id}`, { type: "license_keys", properties: { limit_usage: 9 } });
+  await floe.runJobs();
+  expect(await one()).toMatchObject({ key: had?.key, limit_usage: 9 });
+  expect(await shop.told()).toEqual(["benefit.updated", "benefit_grant.updated"]);
+  await shop.accepted("PATCH", `/v1/license-keys/${had?.id}`, { status: "disabled" });
+  await gives([]);
+  await gives([benefit.id]);
+  expect(await one()).toMatchObject({ status: "disabled" });
+});
+
+test("a key that was rotated is another one, and all that counts goes on", async () => {
+  const { call, seller, key } = await buyKey(floe, await floe.seller(), { prefix: "APP", limit_usage: 5 });
+  await call("validate", { increment_usage: 2 });
+  const after = await seller.client.licenseKeys.rotate({ params: { id: key.id } });
+  expect(after.key).toMatch(/^APP-[0-9A-F-]{36}$/);
+  expect(after).toMatchObject({ id: key.id, usage: 2 });
+  expect((await call("validate")).status).toBe(404);
+  expect((await call("validate", { key: after.key })).status).toBe(200);
+});
+
+test("another seller's key is nobody's, whoever asks", async () => {
+  const { key, call } = await buyKey(floe, await floe.seller());
+  const other = await floe.seller("other");
+  const asks = (method: string, path: string, body?: object) =>
+    floe.request(method, path, { token: other.key, ...(body ? { body } : {}) }).then(({ status }) => status);
+  expect(await asks("GET", `/v1/license-keys/${key.id}`)).toBe(404);
+  expect(await asks("PATCH", `/v1/license-keys/${key.id}`, { status: "disabled" })).toBe(404);
+  expect(await asks("POST", `/v1/license-keys/${key.id}/rotate`)).toBe(404);
+  const { organization_id } = other;
+  expect(await asks("POST", "/v1/license-keys/validate", { key: key.key, organization_id })).toBe(404);
+  expect((await call("validate", { organization_id })).status).toBe(404);
+});
+
+describe("a lease", () => {
+  /** As a program checks it, with nothing but the seller's public key. */
+  function read(lease: string, public_key: string) {
+    const [payload = "", signature = ""] = lease.split(".");
+    const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: public_key }, format: "jwk" });
+    const isGood = verify(null, Buffer.from(payload), key, Buffer.from(signature, "base64url"));
+    return isGood ? JSON.parse(Buffer.from(payload, "base64url").toString()) : undefined;
+  }
+
+  test("says what the key is good for, is the seller's, and takes its budget off the key", async () => {
+    const seller = await floe.seller();
+    const { call, get, key } = await buyKey(floe, seller, { limit_usage: 100, expires: { ttl: 1, timeframe: "day" } });
+    const asked = await call("lease", { seconds: 3600, usage_budget: 60 });
+    const { lease, public_key } = asked.json as unknown as { lease: string; public_key: string };
+    const now = Math.trunc(floe.clock.now().getTime() / 1000);
+    expect(read(lease, public_key)).toMatchObject({
+      ...{ v: 1, iss: seller.organization_id, key_id: key.id, usage_budget: 60, seats: null, features: {} },
+      ...{ iat: now, nbf: now, exp: now + 3600, activation_id: null },
+    });
+    expect(
+      read(
+        lease.replace(/^./, (first) => (first === "e" ? "f" : "e")),
+        public_key,
+      ),
+    ).toBeUndefined();
+    expect((await get()).usage).toBe(60);
+    expect((await call("lease", { usage_budget: 60 })).line).toBe("400 License key only has 40 more usages.");
+    // It is good for no longer than the key itself.
+    const long = (await call("lease", { seconds: 31 * 24 * 3600 })).json as unknown as { lease: string };
+    expect(read(long.lease, public_key)).toMatchObject({ exp: now + 24 * 3600 });
+    // The key that signs is the same for good, and another seller's is another.
+    const { call: elsewhere } = await buyKey(floe, await floe.seller());
+    expect(((await elsewhere("lease")).json as unknown as { public_key: string }).public_key).not.toBe(public_key);
+  });
+});
+
+test("the limits of a key hold while a hundred ask at once", async () => {
+  const real = await startOnPostgres();
+  try {
+    const { call, get } = await buyKey(real, await real.seller(), {
+      activations: { limit: 7, enable_customer_admin: true },
+      limit_usage: 13,
+    });
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, index) =>
+        index % 2 === 0 ? call("activate", { label: `Desk ${index}` }) : call("validate", { increment_usage: 1 }),
+      ),
+    );
+    const counted = Object.groupBy(answers, ({ status }) => String(status));
+    expect(Object.fromEntries(Object.entries(counted).map(([status, all]) => [status, all?.length]))).toEqual({
+      ...{ 200: 7 + 13, 400: 37, 403: 43 },
+    });
+    const after = await get();
+    expect([after.activations.length, after.usage]).toEqual([7, 13]);
+  } finally {
+    await real.close();
+  }
+});
