@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import { eq, inArray } from "drizzle-orm";
+import { inArray } from "drizzle-orm";
 import { checkoutSecrets, checkouts } from "../../server/checkouts/tables.ts";
-import { benefitGrants } from "../../server/grants/tables.ts";
 import { queueMail } from "../../server/lib/mail.ts";
 import { hashesOf } from "../../server/lib/secrets.ts";
 import { transact } from "../../server/lib/unit-of-work.ts";
@@ -11,6 +10,7 @@ import { sellableCountries } from "../../shared/countries.ts";
 import { unionCountries } from "../../shared/tax.ts";
 import { begin, put, upload } from "./files.ts";
 import type { Floe, Seller } from "./floe.ts";
+import { deactivation, failedGrant, keyBody, soldKey } from "./grant-rows.ts";
 import { newId } from "./ids.ts";
 import {
   allowMany,
@@ -111,57 +111,6 @@ export async function disputeOrder(floe: Floe, seller: Seller, order_id: string)
 }
 
 const refund = { amount: 500, reason: "customer_request" as const };
-
-/** A book that gives something is bought; answers what its buyer was given. */
-async function grant(
-  floe: Floe,
-  { client }: Seller,
-  body: Parameters<typeof client.benefits.create>[0]["body"] = {
-    type: "custom",
-    description: "Thanks",
-    properties: {},
-  },
-) {
-  const { id: benefit_id } = await client.benefits.create({ body });
-  const prices = [{ amount_type: "fixed" as const, price_amount: 1900 }];
-  const { id: product_id } = await client.products.create({ body: { name: "Book", prices } });
-  await client.products.setBenefits({ params: { id: product_id }, body: { benefits: [benefit_id] } });
-  const { client_secret } = await client.checkouts.create({
-    body: { products: [product_id], customer_email: "buyer@example.com" },
-  });
-  await floe.client().checkoutClient.confirm({ params: { client_secret }, body: payment });
-  const [made] = (await client.benefits.grants({ params: { id: benefit_id }, query: {} })).items;
-  if (!made) throw new Error("Nothing was granted.");
-  return made;
-}
-
-/** A license key that was bought, and its first activation. */
-async function soldKey(floe: Floe, seller: Seller) {
-  const { client, organization_id } = seller;
-  const activations = { limit: 100, enable_customer_admin: true };
-  await grant(floe, seller, { type: "license_keys", description: "A key", properties: { activations } });
-  const [{ id, key } = { id: "", key: "" }] = (await client.licenseKeys.list({ query: {} })).items;
-  const { id: activation_id } = await client.licenseKeys.activate({ body: { key, organization_id, label: "Desk" } });
-  return { id, key, activation_id, organization_id };
-}
-
-/** What asks for such a key. */
-async function keyBody(floe: Floe, seller: Seller, more: object = {}) {
-  const { key, organization_id } = await soldKey(floe, seller);
-  return { body: { key, organization_id, ...more } };
-}
-async function deactivation(floe: Floe, seller: Seller) {
-  const { key, organization_id, activation_id } = await soldKey(floe, seller);
-  return { body: { key, organization_id, activation_id } };
-}
-
-/** A grant that nobody can be given, as it waits for somebody. */
-async function failedGrant(floe: Floe, seller: Seller): Promise<string> {
-  const { id } = await grant(floe, seller);
-  const error = { message: "Not yet.", type: "BenefitActionRequiredError", timestamp: floe.clock.now().toISOString() };
-  await floe.deps.db.update(benefitGrants).set({ granted_at: null, error }).where(eq(benefitGrants.id, id));
-  return id;
-}
 
 /** Somebody subscribes to what costs nothing; answers the subscription. */
 async function subscribe(
