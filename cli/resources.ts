@@ -389,7 +389,7 @@ export const looks: Record<string, Look | false> = {
   portalOrders: false,
   portalSubscriptions: false,
   portalMeters: false,
-  ...{ portalSeats: false, portalGrants: false },
+  ...{ portalSeats: false, portalGrants: false, portalKeys: false, portalDownloads: false },
   seatClaims: false,
   customerSeats: seatLook,
   // Has commands of its own: floe plan, apply and more.

@@ -54,7 +54,7 @@ const own_rooms: Record<string, RegExp> = {
   invoices: /^(document|electronic|fonts|links|page|pdf|printer|sums|words|worker)$/,
   grants: /^engine$/,
   letters: /^(life|order|seats|words)$/,
-  portal: /^(access|cards|grants|orders|seats|sign-in|subscriptions|words)$/,
+  portal: /^(access|cards|grants|holdings|orders|seats|sign-in|subscriptions|words)$/,
   catalog: /^(current|changes|rehearsal)$/,
   metrics: /^periods$/,
   sandbox: /^(walk|snapshots)$/,

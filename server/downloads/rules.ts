@@ -39,5 +39,7 @@ export function downloadableOut(
 ) {
   const address = `${url}/v1/customer-portal/downloadables/${sealLink(secret, row, expires_at)}`;
   const download = { url: address, expires_at, headers: {} as Record<string, string> };
-  return { id: row.id, benefit_id: row.benefit_id, file: { ...fileOut(file, media_url), download } };
+  const shown = fileOut(file, media_url);
+  if (shown.service !== "downloadable") throw new Error(`The file ${file.id} is not one that buyers download.`);
+  return { id: row.id, benefit_id: row.benefit_id, file: { ...shown, download } };
 }

@@ -22,6 +22,7 @@ import * as organizations from "../../shared/api/organizations.ts";
 import * as payments from "../../shared/api/payments.ts";
 import * as portal from "../../shared/api/portal.ts";
 import * as portalGrants from "../../shared/api/portal-grants.ts";
+import * as portalHoldings from "../../shared/api/portal-holdings.ts";
 import * as portalOrders from "../../shared/api/portal-orders.ts";
 import * as portalSeats from "../../shared/api/portal-seats.ts";
 import * as portalSubscriptions from "../../shared/api/portal-subscriptions.ts";
@@ -77,6 +78,7 @@ const modules = [
     payments,
     portal,
     portalGrants,
+    portalHoldings,
     portalOrders,
     portalSeats,
     portalSubscriptions,

@@ -19,6 +19,7 @@ import { organizationService } from "../organizations/service.ts";
 import { customerCardService, paymentService } from "../payments/service.ts";
 import { portalCardService } from "../portal/cards.ts";
 import { portalGrantService } from "../portal/grants.ts";
+import { portalDownloadService, portalKeyService } from "../portal/holdings.ts";
 import { portalOrderService } from "../portal/orders.ts";
 import { portalSeatService } from "../portal/seats.ts";
 import { customerPortalService, portalMeterService } from "../portal/service.ts";
@@ -59,6 +60,8 @@ export const embedded: Provider = {
   portalMeters: portalMeterService,
   portalSeats: portalSeatService,
   portalGrants: portalGrantService,
+  portalKeys: portalKeyService,
+  portalDownloads: portalDownloadService,
   checkouts: checkoutService,
   checkoutClient: checkoutClientService,
   orders: orderService,

@@ -163,6 +163,8 @@ export function polarProvider(config: Config): Provider {
       forecast: notOpened,
     },
     portalMeters: { list: notOpened, get: notOpened },
+    portalKeys: { list: notOpened, get: notOpened },
+    portalDownloads: { list: notOpened },
     portalGrants: { list: notOpened, get: notOpened, update: notOpened },
     portalSeats: {
       list: notOpened,

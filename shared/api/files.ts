@@ -43,7 +43,7 @@ const UploadPart = z.object({
 export type UploadPart = z.output<typeof UploadPart>;
 
 /** A file that buyers download. */
-const DownloadableFile = z.object({
+export const DownloadableFile = z.object({
   ...file,
   service: z.literal("downloadable"),
   flagged_malicious_at: instant.nullable(),

@@ -23,6 +23,7 @@ import { organizations } from "./organizations.ts";
 import { payments } from "./payments.ts";
 import { customerPortal, portalCards } from "./portal.ts";
 import { portalGrants } from "./portal-grants.ts";
+import { portalDownloads, portalKeys } from "./portal-holdings.ts";
 import { portalOrders } from "./portal-orders.ts";
 import { portalSeats } from "./portal-seats.ts";
 import { portalSubscriptions } from "./portal-subscriptions.ts";
@@ -71,6 +72,8 @@ export const api = {
   portalMeters,
   portalSeats,
   portalGrants,
+  portalKeys,
+  portalDownloads,
   webhooks,
   metrics,
   catalog,

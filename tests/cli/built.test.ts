@@ -177,6 +177,8 @@ describe("the commands of the contract", () => {
       "portalMeters",
       "portalSeats",
       "portalGrants",
+      "portalKeys",
+      "portalDownloads",
     ];
     expect(left).toEqual([
       "licenseKeyUses",

@@ -23,6 +23,8 @@ beforeAll(async () => {
   bought = await sellSeats(floe, seller, 3);
   await leaveCard(floe, seller);
   await rowOf.portalMeters(floe, seller);
+  await rowOf.portalKeys(floe, seller);
+  await rowOf.portalDownloads(floe, seller);
   await seller.client.customerSeats.assign({
     body: { subscription_id: bought.subscription_id, customer_id: await buyerOf(seller), immediate_claim: true },
   });
@@ -50,6 +52,9 @@ test.each([
   expect(idsOf(subscriptions)).toEqual([bought.subscription_id]);
   expect((await portal.subscriptions.get(as, { id: bought.subscription_id })).seats ?? 3).toBe(3);
   expect(idsOf(await portal.customerMeters.list(as, {}))).toHaveLength(1);
+  const [key] = idsOf(await portal.licenseKeys.list(as, {}));
+  expect((await portal.licenseKeys.get(as, { id: key })).activations).toEqual([]);
+  expect(idsOf(await portal.downloadables.list(as, {}))).toHaveLength(1);
   expect((await portal.organizations.get({ slug })).products.length).toBeGreaterThan(0);
   if (name === "0.38.1") return;
   expect((await portal.seats.listSeats(as, { subscriptionId: bought.subscription_id })).totalSeats).toBe(3);

@@ -10,7 +10,7 @@ const paid = {
 };
 
 /** A book that gives something is bought; answers what its buyer was given. */
-async function grant(
+export async function grant(
   floe: Floe,
   { client }: Seller,
   body: Parameters<typeof client.benefits.create>[0]["body"] = {
@@ -18,13 +18,14 @@ async function grant(
     description: "Thanks",
     properties: {},
   },
+  buyer: { customer_id: string } | { customer_email: string } = { customer_email: "buyer@example.com" },
 ) {
   const { id: benefit_id } = await client.benefits.create({ body });
   const prices = [{ amount_type: "fixed" as const, price_amount: 1900 }];
   const { id: product_id } = await client.products.create({ body: { name: "Book", prices } });
   await client.products.setBenefits({ params: { id: product_id }, body: { benefits: [benefit_id] } });
   const { client_secret } = await client.checkouts.create({
-    body: { products: [product_id], customer_email: "buyer@example.com" },
+    body: { products: [product_id], ...buyer },
   });
   await floe.client().checkoutClient.confirm({ params: { client_secret }, body: paid });
   const [made] = (await client.benefits.grants({ params: { id: benefit_id }, query: {} })).items;

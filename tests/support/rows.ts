@@ -10,7 +10,7 @@ import { sellableCountries } from "../../shared/countries.ts";
 import { unionCountries } from "../../shared/tax.ts";
 import { begin, put, upload } from "./files.ts";
 import type { Floe, Seller } from "./floe.ts";
-import { deactivation, failedGrant, keyBody, soldKey } from "./grant-rows.ts";
+import { deactivation, failedGrant, grant, keyBody, soldKey } from "./grant-rows.ts";
 import { newId } from "./ids.ts";
 import {
   allowMany,
@@ -259,6 +259,17 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     await floe.runJobs();
     const found = (await client.benefitGrants.list({ query: { customer_id: [customer_id] } })).items;
     return { params: { id: found.find(({ subscription_id }) => subscription_id === id)?.id ?? "" } };
+  },
+  portalKeys: async (floe, seller) => {
+    const key = { type: "license_keys" as const, description: "A key", properties: {} };
+    const { properties } = await grant(floe, seller, key, { customer_id: await buyerOf(seller) });
+    return { params: { id: "license_key_id" in properties ? String(properties.license_key_id) : "" } };
+  },
+  portalDownloads: async (floe, seller) => {
+    const { id } = await upload(floe, seller.client, Buffer.from("A file."));
+    const files = { type: "downloadables" as const, description: "A file", properties: { files: [id] } };
+    await grant(floe, seller, files, { customer_id: await buyerOf(seller) });
+    return { params: {} };
   },
   portalMeters: async (floe, seller) => {
     const customer_id = await buyerOf(seller);
