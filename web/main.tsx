@@ -32,6 +32,8 @@ const routes: Route[] = [
   { path: "/mail", load: () => import("./pages/mail.tsx") },
   { path: "/error", load: () => import("./pages/error.tsx") },
   { path: "/:slug/portal", load: () => import("./pages/portal.tsx") },
+  { path: "/:slug/portal/claim", load: () => import("./pages/portal-claim.tsx") },
+  { path: "/:slug/portal/email", load: () => import("./pages/portal-email.tsx") },
   { path: "*", load: () => import("./pages/not-found.tsx") },
 ];
 

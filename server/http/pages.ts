@@ -28,6 +28,8 @@ const pages = [
   "/device",
   "/error",
   "/:slug/portal",
+  "/:slug/portal/claim",
+  "/:slug/portal/email",
 ];
 const checkoutPages = ["/checkout/:client_secret", "/checkout/:client_secret/confirmation"];
 const developmentPages = ["/demo", "/mail"];

@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { type Floe, start } from "../support/floe.ts";
-import { mailsTo } from "../support/mails.ts";
+import { linkTo, mailsTo } from "../support/mails.ts";
 import { cards, openShop } from "../support/story.ts";
 import { buildWeb } from "./support/build.ts";
 import { openChromium, openPage, seriousFaults } from "./support/chromium.ts";
@@ -200,4 +200,32 @@ test("a session that is over leads to the sign-in; a seller that there is not is
   expect(await page.evaluate(() => Object.keys(sessionStorage))).toEqual([]);
   await page.goto(`${url.origin}/no-such-shop/portal`);
   await page.getByRole("heading", { name: "There is no such shop" }).waitFor();
+});
+
+test("a seat is taken by the link of its mail, and not by opening it; then its page is theirs", async () => {
+  const shop = await openShop(floe, "2027-06-01T09:00:00Z");
+  const tiers = { seat_tier_type: "volume", tiers: [{ min_seats: 1, max_seats: null, price_per_seat: 900 }] };
+  const product = await shop.sells("Team of Ice", [{ amount_type: "seat_based", seat_tiers: tiers }]);
+  const subscription_id = await shop.subscribes(product, { checkout: { seats: 2 } });
+  const email = `mate-${crypto.randomUUID().slice(0, 8)}@example.com`;
+  const seat = await shop.accepted("POST", "/v1/customer-seats", { subscription_id, email });
+  await floe.runJobs();
+  const link = await linkTo(floe, email, "/portal/claim");
+  await page.goto(link);
+  await page.getByRole("heading", { name: "A seat of Team of Ice" }).waitFor();
+  await picture("claim");
+  const list = async () =>
+    (
+      (await shop.accepted("GET", `/v1/customer-seats?subscription_id=${subscription_id}`)).seats as {
+        id: string;
+        status: string;
+      }[]
+    ).find(({ id }) => id === seat.id)?.status;
+  expect(await list()).toBe("pending");
+  expect(page.url()).not.toContain("token");
+  await page.getByRole("button", { name: "Take the seat" }).click();
+  await region("Billing details").waitFor();
+  expect(await list()).toBe("claimed");
+  await page.goto(link);
+  await page.getByRole("heading", { name: "This invitation is not good any more" }).waitFor();
 });

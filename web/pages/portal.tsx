@@ -4,14 +4,20 @@ import { sayFailure } from "../checkout-form.ts";
 import { Button } from "../parts/Button.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Frame, useTitle } from "../parts/Shell.tsx";
-import { entrance, type Failure, openPortal, type Seller } from "../portal/calls.ts";
+import {
+  dropSession,
+  entrance,
+  type Failure,
+  findSession,
+  keepSession,
+  openPortal,
+  type Seller,
+} from "../portal/calls.ts";
 import { Home } from "../portal/Home.tsx";
 import { SignIn } from "../portal/SignIn.tsx";
 import { PortalSpeaking, usePortalWords } from "../portal/speech.tsx";
 import { Speaking, useSpeech } from "../speech.tsx";
 import "../portal.css";
-
-const keyOf = (slug: string): string => `portal:${slug}`;
 
 /**
  * The session that the address brings along, kept for this tab, and taken out of the address, where it would be shown, kept in
@@ -21,13 +27,13 @@ function takeSession(slug: string): { token: string | null; email: string } {
   const url = new URL(location.href);
   const given = url.searchParams.get("customer_session_token");
   const email = url.searchParams.get("email") ?? "";
-  if (given) sessionStorage.setItem(keyOf(slug), given);
+  if (given) keepSession(slug, given);
   if (given || email) {
     url.searchParams.delete("customer_session_token");
     url.searchParams.delete("email");
     history.replaceState(null, "", url);
   }
-  return { token: sessionStorage.getItem(keyOf(slug)), email };
+  return { token: findSession(slug), email };
 }
 
 function Head({ seller, signOut }: { seller: Seller; signOut: (() => void) | undefined }) {
@@ -64,7 +70,7 @@ function Inside({ seller, slug, session }: { seller: Seller; slug: string; sessi
   useTitle(words.title(name));
 
   const leave = useCallback((): void => {
-    sessionStorage.removeItem(keyOf(slug));
+    dropSession(slug);
     setToken(null);
   }, [slug]);
   const ended = useCallback((): void => {
@@ -87,7 +93,7 @@ function Inside({ seller, slug, session }: { seller: Seller; slug: string; sessi
             given={session.email}
             isOver={isOver}
             signedIn={(given) => {
-              sessionStorage.setItem(keyOf(slug), given);
+              keepSession(slug, given);
               setIsOver(false);
               setToken(given);
             }}

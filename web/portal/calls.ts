@@ -15,6 +15,8 @@ export type Order = Answer<"portalOrders", "get">;
 export type Card = Answer<"portalCards", "list">["items"][number];
 export type Meter = Answer<"portalMeters", "get">;
 export type Grant = Answer<"portalGrants", "list">["items"][number];
+type SeatClaim = Answer<"seatClaims", "get">;
+type SeatClaimed = Answer<"seatClaims", "claim">;
 export type Seats = Answer<"portalSeats", "list">;
 type Page<T> = { items: T[]; pagination: { total_count: number; max_page: number } };
 type Charged = Answer<"portalOrders", "confirmPayment">;
@@ -28,8 +30,18 @@ export const entrance = {
   seller: (slug: string) => call<Seller>("GET", `${root}/organizations/${encodeURIComponent(slug)}`),
   requestCode: (organization_id: string, email: string) =>
     call<null>("POST", `${root}/customer-session/request`, { organization_id, email }),
+  seat: (token: string) => call<SeatClaim>("GET", `/v1/customer-seats/claim/${encodeURIComponent(token)}`),
+  claimSeat: (invitation_token: string) => call<SeatClaimed>("POST", "/v1/customer-seats/claim", { invitation_token }),
+  takeEmail: (token: string) => call<{ token: string }>("POST", `${root}/customers/me/email-update/verify`, { token }),
   authenticate: (code: string) => call<{ token: string }>("POST", `${root}/customer-session/authenticate`, { code }),
 };
+
+const keyOf = (slug: string): string => `portal:${slug}`;
+
+/** The session with a seller, for as long as this tab is open. */
+export const findSession = (slug: string): string | null => sessionStorage.getItem(keyOf(slug));
+export const keepSession = (slug: string, token: string): void => sessionStorage.setItem(keyOf(slug), token);
+export const dropSession = (slug: string): void => sessionStorage.removeItem(keyOf(slug));
 
 const most = 100;
 

@@ -153,6 +153,20 @@ export const words: PortalWords = {
     "Diesen Laden gibt es nicht",
     "Vielleicht ist die Adresse abgeschnitten. Öffnen Sie den Link noch einmal von dort, wo Sie ihn gefunden haben.",
   ],
+  seat_title: (product) => `Ein Platz für ${product}`,
+  seat_from: (seller, email) =>
+    `${seller} verkauft es, und jemand hat einen Platz für ${email} gekauft. Nehmen Sie ihn an, und er gehört sofort Ihnen.`,
+  seat_take: "Platz annehmen",
+  seat_gone: [
+    "Diese Einladung gilt nicht mehr",
+    "Sie wurde angenommen, zurückgenommen oder ist abgelaufen. Bitten Sie um eine neue.",
+  ],
+  email_take: "Diese Adresse übernehmen",
+  email_take_how: "Von nun an melden Sie sich mit dieser Adresse an, und E-Mails gehen dorthin.",
+  email_gone: [
+    "Dieser Link gilt nicht mehr",
+    "Er wurde verwendet oder ist abgelaufen. Fordern Sie auf Ihrer Seite einen neuen an.",
+  ],
   cancel_action: "Abbrechen",
   back: "Zurück",
 };

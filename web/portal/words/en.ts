@@ -151,6 +151,20 @@ export const words = {
     string,
     string,
   ],
+  seat_title: (product: string) => `A seat of ${product}`,
+  seat_from: (seller: string, email: string) =>
+    `${seller} sells it, and somebody has bought a seat for ${email}. Take it, and it is yours at once.`,
+  seat_take: "Take the seat",
+  seat_gone: [
+    "This invitation is not good any more",
+    "It was taken, taken back or has expired. Ask whoever invited you for another one.",
+  ] as [string, string],
+  email_take: "Take this address",
+  email_take_how: "From now on you sign in with this address, and mails go to it.",
+  email_gone: ["This link is not good any more", "It was used or has expired. Ask for another one on your page."] as [
+    string,
+    string,
+  ],
   cancel_action: "Cancel",
   back: "Back",
 };

@@ -151,6 +151,17 @@ export const words: PortalWords = {
     "Cette boutique n’existe pas",
     "L’adresse est peut-être coupée. Ouvrez de nouveau le lien là où vous l’avez trouvé.",
   ],
+  seat_title: (product) => `Une place pour ${product}`,
+  seat_from: (seller, email) =>
+    `${seller} le vend, et quelqu’un a acheté une place pour ${email}. Acceptez-la, et elle est à vous aussitôt.`,
+  seat_take: "Accepter la place",
+  seat_gone: [
+    "Cette invitation n’est plus valable",
+    "Elle a été acceptée, reprise ou a expiré. Demandez-en une autre.",
+  ],
+  email_take: "Prendre cette adresse",
+  email_take_how: "Désormais, vous vous connectez avec cette adresse, et les e-mails y sont envoyés.",
+  email_gone: ["Ce lien n’est plus valable", "Il a été utilisé ou a expiré. Demandez-en un autre sur votre page."],
   cancel_action: "Annuler",
   back: "Retour",
 };

@@ -1,0 +1,42 @@
+import { useCallback, useState } from "react";
+import { sayFailure } from "../checkout-form.ts";
+import { Button } from "../parts/Button.tsx";
+import { Notice } from "../parts/Notice.tsx";
+import { Arrival, ArrivalPage } from "../portal/Arrival.tsx";
+import { entrance, type Failure, keepSession } from "../portal/calls.ts";
+import { useAsked } from "../portal/place.ts";
+import { usePortalWords } from "../portal/speech.tsx";
+import { navigate } from "../router.tsx";
+import { useSpeech } from "../speech.tsx";
+
+function Claim({ slug, token }: { slug: string; token: string }) {
+  const { words: common } = useSpeech();
+  const words = usePortalWords();
+  const { value: info, failure } = useAsked(useCallback(() => entrance.seat(token), [token]));
+  const [refused, setRefused] = useState<Failure>();
+  const [busy, setBusy] = useState(false);
+
+  const claim = async (): Promise<void> => {
+    setBusy(true);
+    const answer = await entrance.claimSeat(token);
+    setBusy(false);
+    if (!answer.ok) return setRefused(answer.failure);
+    keepSession(slug, answer.value.customer_session_token);
+    navigate(`/${slug}/portal`, { replace: true });
+  };
+  if (failure?.status === 404 || info?.can_claim === false) return <Arrival said={words.seat_gone} />;
+  if (!info) return <Arrival said={[words.seats, failure ? sayFailure(failure, common) : undefined]} />;
+  return (
+    <Arrival said={[words.seat_title(info.product_name), words.seat_from(info.organization_name, info.customer_email)]}>
+      {refused && <Notice tone="fault">{sayFailure(refused, common)}</Notice>}
+      <Button full busy={busy} onClick={() => void claim()}>
+        {words.seat_take}
+      </Button>
+    </Arrival>
+  );
+}
+
+/** Where the mail about a seat leads: what it is of, and the button that takes it. Opening the link alone takes nothing. */
+export default function PortalClaimPage({ params }: { params: Record<string, string> }) {
+  return <ArrivalPage>{(token) => <Claim slug={params.slug ?? ""} token={token} />}</ArrivalPage>;
+}

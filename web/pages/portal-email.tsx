@@ -1,0 +1,38 @@
+import { useState } from "react";
+import { sayFailure } from "../checkout-form.ts";
+import { Button } from "../parts/Button.tsx";
+import { Notice } from "../parts/Notice.tsx";
+import { Arrival, ArrivalPage } from "../portal/Arrival.tsx";
+import { entrance, type Failure, keepSession } from "../portal/calls.ts";
+import { usePortalWords } from "../portal/speech.tsx";
+import { navigate } from "../router.tsx";
+import { useSpeech } from "../speech.tsx";
+
+function Confirm({ slug, token }: { slug: string; token: string }) {
+  const { words: common } = useSpeech();
+  const words = usePortalWords();
+  const [refused, setRefused] = useState<Failure>();
+  const [busy, setBusy] = useState(false);
+  const take = async (): Promise<void> => {
+    setBusy(true);
+    const answer = await entrance.takeEmail(token);
+    setBusy(false);
+    if (!answer.ok) return setRefused(answer.failure);
+    keepSession(slug, answer.value.token);
+    navigate(`/${slug}/portal`, { replace: true });
+  };
+  if (refused?.status === 401) return <Arrival said={words.email_gone} />;
+  return (
+    <Arrival said={[words.email_change, words.email_take_how]}>
+      {refused && <Notice tone="fault">{sayFailure(refused, common)}</Notice>}
+      <Button full busy={busy} onClick={() => void take()}>
+        {words.email_take}
+      </Button>
+    </Arrival>
+  );
+}
+
+/** Where the mail to a new address leads: the button that takes it. Programs that open links of mails take nothing. */
+export default function PortalEmailPage({ params }: { params: Record<string, string> }) {
+  return <ArrivalPage>{(token) => <Confirm slug={params.slug ?? ""} token={token} />}</ArrivalPage>;
+}

@@ -1,0 +1,46 @@
+import { type ReactNode, useState } from "react";
+import { Frame, useTitle } from "../parts/Shell.tsx";
+import { Speaking } from "../speech.tsx";
+import { PortalSpeaking } from "./speech.tsx";
+import "../portal.css";
+
+/** The secret that a link of a mail brings along, taken out of the address, where it would be shown and sent to others. */
+function takeToken(): string {
+  const url = new URL(location.href);
+  const token = url.searchParams.get("token") ?? "";
+  url.searchParams.delete("token");
+  history.replaceState(history.state, "", url);
+  return token;
+}
+
+/** What somebody finds who comes by a link of a mail: a title, a sentence, and what can be done. */
+export function Arrival({
+  said: [title, text],
+  children,
+}: {
+  said: readonly [string, string | undefined];
+  children?: ReactNode;
+}) {
+  useTitle(title);
+  return (
+    <div className="shell">
+      <main>
+        <div className="card stack">
+          <h1>{title}</h1>
+          {text && <p className="soft">{text}</p>}
+          {children}
+        </div>
+      </main>
+    </div>
+  );
+}
+
+/** The page around it, in the reader's language. */
+export function ArrivalPage({ children }: { children: (token: string) => ReactNode }) {
+  const [token] = useState(takeToken);
+  return (
+    <Speaking locale={null} before={<Frame />}>
+      <PortalSpeaking before={<Frame />}>{children(token)}</PortalSpeaking>
+    </Speaking>
+  );
+}
