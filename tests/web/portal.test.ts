@@ -1,5 +1,7 @@
+import { readFileSync } from "node:fs";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { upload } from "../support/files.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { linkTo, mailsTo } from "../support/mails.ts";
 import { cards, openShop } from "../support/story.ts";
@@ -190,6 +192,41 @@ test("who has no session signs in by a code of a mail, in their language; a wron
   await page.keyboard.press("Enter");
   await region("Abonnements").getByText("Field Guide to Ice").waitFor();
   expect(plain(await region("Abonnements").textContent())).toContain("19,00 $ pro Monat");
+});
+
+test("a license key, a file and a note are there to be taken; a place where a key is in use is freed", async () => {
+  const shop = await openShop(floe, "2027-06-01T09:00:00Z");
+  const { client, organization_id } = shop.seller;
+  const file = await upload(floe, client, Buffer.from("A map of ice."));
+  const activations = { limit: 3, enable_customer_admin: true };
+  const benefits = await Promise.all(
+    [
+      { type: "license_keys", description: "The key of the app", properties: { activations } },
+      { type: "downloadables", description: "The map", properties: { files: [file.id] } },
+      { type: "custom", description: "A word of thanks", properties: { note: "You are **kind**." } },
+    ].map((body) => shop.accepted("POST", "/v1/benefits/", body)),
+  );
+  const product = await shop.sells("Ice app", 900);
+  await shop.accepted("POST", `/v1/products/${product}/benefits`, { benefits: benefits.map(({ id }) => id) });
+  const id = await shop.subscribes(product);
+  const { customer_id } = await shop.get(id);
+  const [{ key } = { key: "" }] = (await client.licenseKeys.list({ query: {} })).items;
+  await client.licenseKeys.activate({ body: { key, organization_id, label: "Ada's desk" } });
+  const made = await shop.accepted("POST", "/v1/customer-sessions/", { customer_id });
+  await page.goto(String(made.customer_portal_url));
+  const mine = region("What is yours");
+  await mine.getByText(key).waitFor();
+  await mine.getByText("kind", { exact: true }).waitFor();
+  await mine.getByText("In use in 1 of 3 places").waitFor();
+  expect(await seriousFaults(page)).toEqual([]);
+  await picture("benefits");
+  await mine.getByRole("button", { name: "Stop using it on Ada's desk" }).click();
+  await mine.getByText("In use in 0 of 3 places").waitFor();
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    mine.getByRole("link", { name: /Download/ }).click(),
+  ]);
+  expect(readFileSync(await download.path(), "utf8")).toBe("A map of ice.");
 });
 
 test("a session that is over leads to the sign-in; a seller that there is not is said so", async () => {

@@ -1,9 +1,140 @@
+import { useCallback, useState } from "react";
+import { bytesReadable } from "../../shared/bytes.ts";
+import { Button } from "../parts/Button.tsx";
 import { Markdown } from "../parts/Markdown.tsx";
 import { Notice } from "../parts/Notice.tsx";
-import type { Grant } from "./calls.ts";
-import { Part } from "./Part.tsx";
-import type { Asked } from "./place.ts";
+import { useSpeech } from "../speech.tsx";
+import type { Failure, Grant, LicenseKey } from "./calls.ts";
+import { Part, Refused } from "./Part.tsx";
+import { type Asked, useAsked, usePlace } from "./place.ts";
 import { usePortalWords } from "./speech.tsx";
+
+/** The files that came with a purchase, each by an address that is good for an hour. */
+function Files({ benefit_id }: { benefit_id: string }) {
+  const words = usePortalWords();
+  const { portal } = usePlace();
+  const { value, failure } = useAsked(useCallback(() => portal.files(benefit_id), [portal, benefit_id]));
+  return (
+    <>
+      <Refused failure={failure} />
+      <ul className="items">
+        {value?.items.map(({ id, file }) => (
+          <li key={id}>
+            <div>
+              {file.name} <span className="soft small">{bytesReadable(file.size)}</span>
+            </div>
+            <a className="button quiet" href={file.download.url} download={file.name}>
+              {words.download}
+              <span className="hidden"> {file.name}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Key({ license }: { license: LicenseKey }) {
+  const { day, locale } = useSpeech();
+  const words = usePortalWords();
+  const [copied, setCopied] = useState(false);
+  const count = (number: number): string => new Intl.NumberFormat(locale).format(number);
+  return (
+    <li>
+      <div>
+        <code>{license.key}</code>
+        <p className="soft small">
+          {license.expires_at && `${words.key_until(day(new Date(license.expires_at)))} `}
+          {license.limit_usage !== null && words.key_uses(count(license.usage), count(license.limit_usage))}
+        </p>
+      </div>
+      <Button quiet onClick={() => void navigator.clipboard.writeText(license.key).then(() => setCopied(true))}>
+        <span aria-live="polite">{copied ? words.copied : words.copy}</span>
+      </Button>
+    </li>
+  );
+}
+
+/** The places where a key is in use, which its owner may free. */
+function Activations({
+  license: { id, limit_activations },
+  administers,
+}: {
+  license: LicenseKey;
+  administers: boolean;
+}) {
+  const { locale } = useSpeech();
+  const words = usePortalWords();
+  const { portal, seller } = usePlace();
+  const { value, failure, reload } = useAsked(useCallback(() => portal.licenseKey(id), [portal, id]));
+  const [refused, setRefused] = useState<Failure>();
+  const [busy, setBusy] = useState<string>();
+  if (!value) return <Refused failure={failure} />;
+  const count = (number: number): string => new Intl.NumberFormat(locale).format(number);
+  const free = async (activation_id: string): Promise<void> => {
+    setBusy(activation_id);
+    const answer = await portal.deactivate({
+      key: value.key,
+      organization_id: seller.organization.id,
+      activation_id,
+    });
+    setRefused(answer.ok ? undefined : answer.failure);
+    if (answer.ok) await reload();
+    setBusy(undefined);
+  };
+  return (
+    <>
+      <p className="soft small">
+        {words.activations(
+          count(value.activations.length),
+          limit_activations === null ? undefined : count(limit_activations),
+        )}
+      </p>
+      <Refused failure={refused} />
+      {administers && (
+        <ul className="items">
+          {value.activations.map((activation) => (
+            <li key={activation.id}>
+              <span>{activation.label}</span>
+              <Button
+                quiet
+                busy={busy === activation.id}
+                aria-label={words.deactivate(activation.label)}
+                onClick={() => void free(activation.id)}
+              >
+                {words.deactivate_short}
+              </Button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function Keys({ grant }: { grant: Grant }) {
+  const { portal } = usePlace();
+  const { value, failure } = useAsked(
+    useCallback(() => portal.licenseKeys(grant.benefit_id), [portal, grant.benefit_id]),
+  );
+  const limited = grant.benefit.type === "license_keys" ? grant.benefit.properties.activations : null;
+  return (
+    <>
+      <Refused failure={failure} />
+      {value && (
+        <ul className="items">
+          {value.items.map((license) => (
+            <Key key={license.id} license={license} />
+          ))}
+        </ul>
+      )}
+      {limited &&
+        value?.items.map((license) => (
+          <Activations key={license.id} license={license} administers={limited.enable_customer_admin} />
+        ))}
+    </>
+  );
+}
 
 function One({ grant }: { grant: Grant }) {
   const words = usePortalWords();
@@ -18,6 +149,8 @@ function One({ grant }: { grant: Grant }) {
           <Markdown text={note} />
         </div>
       )}
+      {grant.is_granted && benefit.type === "downloadables" && <Files benefit_id={grant.benefit_id} />}
+      {grant.is_granted && benefit.type === "license_keys" && <Keys grant={grant} />}
     </li>
   );
 }

@@ -15,6 +15,9 @@ export type Order = Answer<"portalOrders", "get">;
 export type Card = Answer<"portalCards", "list">["items"][number];
 export type Meter = Answer<"portalMeters", "get">;
 export type Grant = Answer<"portalGrants", "list">["items"][number];
+export type LicenseKey = Answer<"portalKeys", "list">["items"][number];
+type KeyInUse = Answer<"portalKeys", "get">;
+type Download = Answer<"portalDownloads", "list">["items"][number];
 type SeatClaim = Answer<"seatClaims", "get">;
 type SeatClaimed = Answer<"seatClaims", "claim">;
 export type Seats = Answer<"portalSeats", "list">;
@@ -73,6 +76,11 @@ export function openPortal(token: string, ended: () => void) {
     confirmCard: (body: object) => ask<Added>("POST", `${me}/payment-methods/confirm`, body),
     removeCard: (id: string) => ask<null>("DELETE", `${me}/payment-methods/${encodeURIComponent(id)}`),
     grants: () => ask<Page<Grant>>("GET", `/benefit-grants/?limit=${most}`),
+    files: (benefit_id: string) => ask<Page<Download>>("GET", `/downloadables/?limit=${most}&benefit_id=${benefit_id}`),
+    licenseKeys: (benefit_id: string) =>
+      ask<Page<LicenseKey>>("GET", `/license-keys/?limit=${most}&benefit_id=${benefit_id}`),
+    licenseKey: (id: string) => ask<KeyInUse>("GET", at("license-keys", id)),
+    deactivate: (body: object) => ask<null>("POST", "/license-keys/deactivate", body),
     meters: () => ask<Page<Meter>>("GET", `/meters/?limit=${most}`),
     seats: (subscription_id: string) =>
       ask<Seats>("GET", `/seats?subscription_id=${encodeURIComponent(subscription_id)}`),

@@ -109,7 +109,7 @@ export const words: PortalWords = {
   resend: "Noch einmal senden",
   resent: "Die Einladung wurde noch einmal gesendet.",
   files: "Dateien",
-  download: (name) => `${name} herunterladen`,
+  download: "Herunterladen",
   key: "Lizenzschlüssel",
   copy: "Kopieren",
   copied: "Kopiert",

@@ -107,7 +107,7 @@ export const words = {
   resend: "Send again",
   resent: "The invitation was sent again.",
   files: "Files",
-  download: (name: string) => `Download ${name}`,
+  download: "Download",
   key: "License key",
   copy: "Copy",
   copied: "Copied",

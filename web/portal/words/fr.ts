@@ -108,7 +108,7 @@ export const words: PortalWords = {
   resend: "Renvoyer",
   resent: "L’invitation a été renvoyée.",
   files: "Fichiers",
-  download: (name) => `Télécharger ${name}`,
+  download: "Télécharger",
   key: "Clé de licence",
   copy: "Copier",
   copied: "Copié",
