@@ -25,6 +25,17 @@ export function differenceOf(more: string, less: string): string {
 /** The most that a line of use comes to, so that an order with it can be written down. */
 const use_most = 999_999_999;
 
+/** A number of the database as JSON can have it: what is too large for that is the largest there is. */
+export const unitsOf = (units: string): number =>
+  Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, Number(units)));
+
+/** What a customer has used, what they were credited with, and what that leaves (MTR-22). */
+export function balanceOf(use: { consumed_units: string; credited_units: number }) {
+  const { credited_units } = use;
+  const balance = differenceOf(String(credited_units), use.consumed_units);
+  return { consumed_units: unitsOf(use.consumed_units), credited_units, balance: unitsOf(balance) };
+}
+
 /** So many units at a price for one, which may be a part of the minor unit: rounded half away from zero, and none below none. */
 export function priceUnits(unit_amount: string, units: string): number {
   const [price, count] = [scaled(unit_amount), scaled(units)];

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { Customer, CustomerState, CustomerUpdate, customers } from "../../shared/api/customers.ts";
 import type { Service } from "../../shared/contract.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
+import { balanceOf } from "../../shared/usage.ts";
 import { type Ctx, type Database, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { csvLine } from "../lib/csv.ts";
 import { emit } from "../lib/events.ts";
@@ -37,11 +38,11 @@ export async function tellNamed(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Prom
 
 const tries_max = 3;
 
-/** Everything a customer holds now. No use is counted yet, so there are no meters to list. */
+/** Everything a customer holds now. */
 const stateOf = async (db: Database, row: CustomerRow): Promise<CustomerState> =>
   describeState(row, await store.findHeld(db, row));
 
-function describeState(row: CustomerRow, { running, granted }: store.Held): CustomerState {
+function describeState(row: CustomerRow, { running, granted, used }: store.Held): CustomerState {
   const active_subscriptions = running.map(({ status, ...subscription }) => ({
     ...subscription,
     status: status === "trialing" ? ("trialing" as const) : ("active" as const),
@@ -58,7 +59,11 @@ function describeState(row: CustomerRow, { running, granted }: store.Held): Cust
     benefit_metadata: benefit.metadata,
     properties,
   }));
-  return { ...customerOut(row), active_subscriptions, granted_benefits, active_meters: [] };
+  const active_meters = used.map(({ id, created_at, modified_at, meter_id, ...use }) => ({
+    ...{ id, created_at, modified_at, meter_id },
+    ...balanceOf(use),
+  }));
+  return { ...customerOut(row), active_subscriptions, granted_benefits, active_meters };
 }
 
 /** Tell what a customer holds now. */
@@ -75,7 +80,13 @@ export async function emitCustomer(
   await emit(tx, ctx, row.organization_id, type, customerOut(row));
   // Who is new holds nothing yet, so nobody is asked.
   if (type !== "customer.created") return emitState(tx, ctx, row);
-  await emit(tx, ctx, row.organization_id, "customer.state_changed", describeState(row, { running: [], granted: [] }));
+  await emit(
+    tx,
+    ctx,
+    row.organization_id,
+    "customer.state_changed",
+    describeState(row, { running: [], granted: [], used: [] }),
+  );
 }
 
 /**

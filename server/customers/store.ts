@@ -6,6 +6,7 @@ import type { Database, Tx } from "../lib/context.ts";
 import { gathered } from "../lib/gather.ts";
 import { contains, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { isAmong, matchKey, type RowKey, rowFromJson, rowsFromJson, sellerOf } from "../lib/rows.ts";
+import { customerMeters, meters } from "../meters/tables.ts";
 import { organization } from "../organizations/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
 import type { CustomerRow } from "./rules.ts";
@@ -121,10 +122,11 @@ const keyed = (key: CustomerKey): SQL =>
 
 export type Held = {
   running: (typeof subscriptions.$inferSelect)[];
+  used: (typeof customerMeters.$inferSelect)[];
   granted: (typeof benefitGrants.$inferSelect & { benefit: typeof benefits.$inferSelect })[];
 };
 
-/** The subscriptions that a customer has now and what they were given, the oldest first, in one statement. */
+/** The subscriptions that a customer has now, what they have used and what they were given, the oldest first, in one statement. */
 export const findHeld = gathered(
   async (db: Database, rows: Pick<CustomerRow, "organization_id" | "id">[]): Promise<Held[]> => {
     const found = await db
@@ -135,6 +137,13 @@ export const findHeld = gathered(
           where s.organization_id = ${customers}.organization_id and s.customer_id = ${customers}.id
             and s.status in ('trialing', 'active')
         )`.mapWith((list: unknown) => rowsFromJson(subscriptions, list)),
+        used: sql<Held["used"]>`(
+          select coalesce(json_agg(to_jsonb(u) || jsonb_build_object('consumed_units', u.consumed_units::text)
+            order by u.created_at, u.id), '[]')
+          from ${customerMeters} u join ${meters} m on m.organization_id = u.organization_id and m.id = u.meter_id
+          where u.organization_id = ${customers}.organization_id and u.customer_id = ${customers}.id
+            and m.archived_at is null
+        )`.mapWith((list: unknown) => rowsFromJson(customerMeters, list)),
         granted: sql<Held["granted"]>`(
           select coalesce(json_agg(to_jsonb(g) || jsonb_build_object('benefit', to_jsonb(b)) order by g.granted_at, g.id), '[]')
           from ${benefitGrants} g join ${benefits} b on b.organization_id = g.organization_id and b.id = g.benefit_id
@@ -158,7 +167,7 @@ export const findHeld = gathered(
         ),
       );
     const byId = new Map(found.map((held) => [held.id, held]));
-    return rows.map(({ id }) => byId.get(id) ?? { running: [], granted: [] });
+    return rows.map(({ id }) => byId.get(id) ?? { running: [], used: [], granted: [] });
   },
 );
 

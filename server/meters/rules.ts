@@ -1,7 +1,6 @@
 import type { z } from "zod";
 import type { Meter, MeterUpdate } from "../../shared/api/meters.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
-import { differenceOf } from "../../shared/usage.ts";
 import { changesOf } from "../lib/rows.ts";
 import type { meters } from "./tables.ts";
 
@@ -22,17 +21,6 @@ export type Consumption = {
 };
 /** A value that a meter of distinct ones has seen. */
 export type CountedValue = { customer_id: string; meter_id: string; value: unknown };
-
-/** A number of the database as JSON can have it: what is too large for that is the largest there is. */
-export const unitsOf = (units: string): number =>
-  Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, Number(units)));
-
-/** What a customer has used, what they were credited with, and what that leaves (MTR-22). */
-export function balanceOf(use: { consumed_units: string; credited_units: number }) {
-  const { credited_units } = use;
-  const balance = differenceOf(String(credited_units), use.consumed_units);
-  return { consumed_units: unitsOf(use.consumed_units), credited_units, balance: unitsOf(balance) };
-}
 
 /** What holds a meter in use. */
 export type MeterUse = {

@@ -2,13 +2,14 @@ import type { CustomerMeter, customerMeters } from "../../shared/api/customer-me
 import type { meters } from "../../shared/api/meters.ts";
 import type { Service } from "../../shared/contract.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
+import { balanceOf } from "../../shared/usage.ts";
 import { customerOut } from "../customers/rules.ts";
 import { type Ctx, organizationOf, organizationsOf } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { recounting } from "./jobs.ts";
-import { balanceOf, checkUpdate, meterOut, planUpdate } from "./rules.ts";
+import { checkUpdate, meterOut, planUpdate } from "./rules.ts";
 import * as store from "./store.ts";
 
 /** The meters of the API; what they have counted is answered by the domain that has the events. */

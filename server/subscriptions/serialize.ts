@@ -1,4 +1,5 @@
 import type { Subscription } from "../../shared/api/subscriptions.ts";
+import { unitsOf } from "../../shared/usage.ts";
 import { customerOut } from "../customers/rules.ts";
 import { emitState } from "../customers/service.ts";
 import { discountBaseOut } from "../discounts/rules.ts";
@@ -7,7 +8,7 @@ import { emit } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { defineSignal } from "../lib/reactions.ts";
 import { atEnd } from "../lib/unit-of-work.ts";
-import { meterOut, unitsOf } from "../meters/rules.ts";
+import { meterOut } from "../meters/rules.ts";
 import { orderSubscriptionOut } from "../orders/rules.ts";
 import { priceOut, productOut } from "../products/rules.ts";
 import { deadlineOf } from "./dunning.ts";

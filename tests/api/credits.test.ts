@@ -113,12 +113,16 @@ async function open() {
 
 describe("a customer's credit", () => {
   test("BEN-51: is there without any use, and is said in the list of events", async () => {
-    const { give, balance, told, use } = await open();
+    const { key, give, balance, told, use } = await open();
     await give(100);
     expect(await balance()).toEqual([[0, 100, 100]]);
     expect(await told()).toEqual([["meter.credited", 100]]);
     await use(30.5);
     expect(await balance()).toEqual([[30.5, 100, 69.5]]);
+    const state = await seller.client.customers.getState({ params: { id: key.customer_id } });
+    expect(state.active_meters).toMatchObject([
+      { meter_id: key.meter_id, consumed_units: 30.5, credited_units: 100, balance: 69.5 },
+    ]);
   });
   test("BEN-54, MTR-23: taking back goes below nothing, but credit itself does not", async () => {
     const { give, take, balance, use, told } = await open();
