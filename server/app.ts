@@ -3,6 +3,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { api } from "../shared/api/index.ts";
 import { notFound } from "../shared/errors.ts";
 import type { Auth } from "./auth/auth.ts";
+import { refuseForeignPages } from "./auth/origins.ts";
 import { sendRenewed } from "./auth/sessions-renewal.ts";
 import { openLink, previewLink } from "./checkout-links/service.ts";
 import { createForUser } from "./checkouts/service.ts";
@@ -106,7 +107,11 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     const identify = sendRenewed(scope, limitRequests(scope, deps, auth));
     const opening = limitOpening(deps);
     checkoutSession(scope, deps, identify, createForUser, opening);
-    customerRoutes(scope, { deps, identify, provider, findCustomers: (user_id) => findCustomersOf(deps.db, user_id) });
+    // Calls of the account side, with its rule of whose pages may make them.
+    void scope.register(async (own) => {
+      refuseForeignPages(own, deps.config);
+      customerRoutes(own, { deps, identify, provider, findCustomers: (user_id) => findCustomersOf(deps.db, user_id) });
+    });
     mount(scope, api, provider, { deps, identify, findOwners });
     buyRoute(scope, deps, { open: openLink, preview: previewLink }, opening);
     documentsRoute(scope, deps, openDocument);
