@@ -11,7 +11,8 @@ export async function countQueries<T>({ deps }: Pick<Floe, "deps">, work: () => 
   const original = $client[name] as Ask;
   let queries = 0;
   $client[name] = (...args) => {
-    queries += 1;
+    // Which keys were used is written every few seconds, whoever asks what meanwhile.
+    if (!/^update "\w+" set "lastRequest"/.test(String(args[0]))) queries += 1;
     return original.apply($client, args);
   };
   try {

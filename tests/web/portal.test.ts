@@ -115,6 +115,24 @@ test("another plan is seen with its price before it is charged; a subscription i
   expect((await shop.get(id)).cancel_at_period_end).toBe(false);
 });
 
+test("where the seller lets them, customers pause with the end of a period, and think better of it", async () => {
+  const { shop, id, link } = await subscriber();
+  const organization_id = shop.seller.organization_id;
+  const { customer_portal_settings: portal } = await shop.seller.client.organizations.get({
+    params: { id: organization_id },
+  });
+  await shop.accepted("PATCH", `/v1/organizations/${organization_id}`, {
+    customer_portal_settings: { ...portal, subscription: { ...portal.subscription, pause: true } },
+  });
+  await page.goto(link);
+  await page.getByRole("button", { name: "Pause" }).click();
+  await region("Subscriptions").getByText("Pauses on 1 July 2027.").waitFor();
+  expect((await shop.get(id)).pause_at_period_end).toBe(true);
+  await page.getByRole("button", { name: "Keep the subscription" }).click();
+  await page.getByRole("button", { name: "Pause" }).waitFor();
+  expect((await shop.get(id)).pause_at_period_end).toBe(false);
+});
+
 test("a card is added by the keyboard and asked for by the bank, comes first, and another one is taken away", async () => {
   const { shop, customer_id, link } = await subscriber();
   await page.goto(link);

@@ -50,10 +50,15 @@ function useNext({ status, ...subscription }: Subscription): string | undefined 
   const { day } = useSpeech();
   const words = usePortalWords();
   const at = (text: string): string => day(new Date(text));
-  const { cancel_at_period_end, current_period_end, ended_at, trial_end, resumes_at } = subscription;
+  const { cancel_at_period_end, pause_at_period_end, current_period_end, ended_at, trial_end, resumes_at } =
+    subscription;
   if (ended_at) return words.ended(at(ended_at));
   if (status === "paused") return [words.paused, resumes_at && words.resumes(at(resumes_at))].filter(Boolean).join(" ");
   if (cancel_at_period_end) return words.ends(at(current_period_end));
+  if (pause_at_period_end)
+    return [words.pauses(at(current_period_end)), resumes_at && words.resumes(at(resumes_at))]
+      .filter(Boolean)
+      .join(" ");
   if (status === "trialing" && trial_end) return `${words.trial_until(at(trial_end))} ${words.renews(at(trial_end))}`;
   if (status === "active") return words.renews(at(current_period_end));
   return undefined;
@@ -138,7 +143,12 @@ function One({
             {words.change_plan}
           </Button>
         )}
-        {steady && pause && status === "active" && (
+        {steady && subscription.pause_at_period_end && (
+          <Button quiet busy={busy === "unpause"} onClick={() => void act("unpause", { pause_at_period_end: false })}>
+            {words.uncancel}
+          </Button>
+        )}
+        {steady && pause && status === "active" && !subscription.pause_at_period_end && (
           <Button quiet busy={busy === "pause"} onClick={() => void act("pause", { pause_at_period_end: true })}>
             {words.pause}
           </Button>

@@ -47,6 +47,7 @@ export const words: PortalWords = {
   ends: (date) => `Endet am ${date}. Es wird nichts mehr abgebucht.`,
   ended: (date) => `Beendet am ${date}.`,
   paused: "Pausiert. Es wird nichts abgebucht.",
+  pauses: (date) => `Pausiert ab ${date}. Dann wird nichts abgebucht.`,
   resumes: (date) => `Geht am ${date} von selbst weiter.`,
   changes: (date) => `Ändert sich am ${date}.`,
   forget_change: "Alles lassen, wie es ist",

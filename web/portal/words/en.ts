@@ -46,6 +46,7 @@ export const words = {
   ends: (date: string) => `Ends on ${date}. Nothing more is charged.`,
   ended: (date: string) => `Ended on ${date}.`,
   paused: "Paused. Nothing is charged.",
+  pauses: (date: string) => `Pauses on ${date}. Nothing is charged then.`,
   resumes: (date: string) => `Goes on by itself on ${date}.`,
   changes: (date: string) => `Changes on ${date}.`,
   forget_change: "Keep it as it is",

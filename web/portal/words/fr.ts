@@ -47,6 +47,7 @@ export const words: PortalWords = {
   ends: (date) => `Se termine le ${date}. Rien de plus ne sera prélevé.`,
   ended: (date) => `Terminé le ${date}.`,
   paused: "En pause. Rien n’est prélevé.",
+  pauses: (date) => `Se met en pause le ${date}. Rien ne sera alors prélevé.`,
   resumes: (date) => `Reprend de lui-même le ${date}.`,
   changes: (date) => `Change le ${date}.`,
   forget_change: "Tout laisser tel quel",
