@@ -1,8 +1,14 @@
 import { z } from "zod";
-import { byId, flag, ids, instant, page, paging, type Resource, sorting } from "../contract.ts";
+import { byId, flag, ids, page, paging, type Resource, sorting } from "../contract.ts";
 import { id, unlessNull } from "./fields.ts";
 import { CustomerOrderProduct } from "./portal-orders.ts";
-import { cancellationReasons, Subscription, SubscriptionForecast, SubscriptionPreview } from "./subscriptions.ts";
+import {
+  cancellationReasons,
+  ownChanges,
+  Subscription,
+  SubscriptionForecast,
+  SubscriptionPreview,
+} from "./subscriptions.ts";
 
 const {
   metadata: _,
@@ -36,14 +42,7 @@ export const CustomerSubscriptionUpdate = z.union([
   }),
   z.strictObject({ product_id: id.describe("Another product."), quote }),
   z.strictObject({ seats: z.int().min(-limit_int).max(limit_int).describe("How many seats."), quote }),
-  z.strictObject({
-    pause_at_period_end: z.boolean().describe("Whether it pauses when its period ends."),
-    resumes_at: instant.nullish().describe("When it goes on by itself."),
-    quote,
-  }),
-  z.strictObject({ resume: z.literal(true).describe("Go on now, with a new period."), quote }),
-  z.strictObject({ pending_update: z.null().describe("Forget what would change with the next period."), quote }),
-  z.strictObject({ payment_method_id: id.describe("The card that is charged from now on."), quote }),
+  ...ownChanges,
 ]);
 export type CustomerSubscriptionUpdate = z.output<typeof CustomerSubscriptionUpdate>;
 

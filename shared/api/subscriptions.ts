@@ -150,6 +150,18 @@ const reasons = {
 };
 const limit_int = 2_147_483_647;
 
+/** What sellers and customers change alike. */
+export const ownChanges = [
+  z.strictObject({
+    pause_at_period_end: z.boolean().describe("Whether it pauses when its period ends."),
+    resumes_at: instant.nullish().describe("When it goes on by itself."),
+    quote,
+  }),
+  z.strictObject({ resume: z.literal(true).describe("Go on now, with a new period."), quote }),
+  z.strictObject({ pending_update: z.null().describe("Forget what would change with the next period."), quote }),
+  z.strictObject({ payment_method_id: id.describe("The card that is charged from now on."), quote }),
+] as const;
+
 /** One change of a subscription, of one of these kinds. */
 export const SubscriptionUpdate = z.union([
   z.strictObject({
@@ -172,14 +184,7 @@ export const SubscriptionUpdate = z.union([
     quote,
   }),
   z.strictObject({ revoke: z.literal(true).describe("End it now."), ...reasons, quote }),
-  z.strictObject({
-    pause_at_period_end: z.boolean().describe("Whether it pauses when its period ends."),
-    resumes_at: instant.nullish().describe("When it goes on by itself."),
-    quote,
-  }),
-  z.strictObject({ resume: z.literal(true).describe("Go on now, with a new period."), quote }),
-  z.strictObject({ pending_update: z.null().describe("Forget what would change with the next period."), quote }),
-  z.strictObject({ payment_method_id: id.describe("The card that is charged from now on."), quote }),
+  ...ownChanges,
 ]);
 
 /** What is charged at one time, and what it is for. */
