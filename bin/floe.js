@@ -8,10 +8,12 @@ else void runInNewerNode();
 
 async function runInNewerNode() {
   const { spawn } = require("node:child_process");
-  const { findNode, missingNode } = await import("./node24.mjs");
-  const node = findNode();
-  if (node === null) {
-    process.stderr.write(`${missingNode}\n`);
+  const { findNode } = await import("./node24.mjs");
+  let node;
+  try {
+    node = findNode();
+  } catch (error) {
+    process.stderr.write(`${error.message}\n`);
     process.exit(1);
   }
   const child = spawn(node, [__filename, ...process.argv.slice(2)], { stdio: "inherit" });

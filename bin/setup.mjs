@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findNode, missingNode } from "./node24.mjs";
+import { findNode } from "./node24.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const [mode = "start", ...rest] = process.argv.slice(2);
@@ -68,9 +68,11 @@ function build(node) {
 }
 
 install();
-const node = findNode();
-if (node === null) {
-  say(missingNode);
+let node;
+try {
+  node = findNode();
+} catch (error) {
+  say(error.message);
   process.exit(1);
 }
 // What the tools start by the name `node` is the same one.

@@ -2,13 +2,18 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Worker } from "node:worker_threads";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../support/free-port.ts";
+import { installBuilt, measureFolder } from "../support/installed.ts";
+import { readPdf, sampleDocument } from "../support/invoices.ts";
 
 /** What goes wrong at the start is said in one line, with exit code 1. */
 
 const folder = mkdtempSync(join(tmpdir(), "floe-start-"));
-const executable = join(process.cwd(), "bin/floe.js");
+const installed = installBuilt(join(folder, "lib/node_modules/floe"));
+const executable = join(installed, "bin/floe.js");
 let taken: Server;
 let port: number;
 beforeAll(async () => {
@@ -107,5 +112,60 @@ describe("a server that cannot start", () => {
 
   test("what it keeps in the data folder is for its owner alone", () => {
     for (const name of ["secret", "demo.json"]) expect(statSync(join(folder, "data", name)).mode & 0o077).toBe(0);
+  });
+});
+
+describe("what npm installs", () => {
+  test("is small", () => {
+    expect(measureFolder(installed) / 1e6).toBeLessThan(150);
+  });
+
+  test("serves with the packages that it names and no others", async () => {
+    const port = String(await freePort());
+    const server = serve({ FLOE_DATA_DIR: join(folder, "served"), PORT: port });
+    const get = async (path: string) => {
+      const answer = await fetch(`http://localhost:${port}${path}`);
+      return { status: answer.status, text: await answer.text() };
+    };
+    try {
+      await new Promise<void>((resolve, reject) => {
+        server.stdout.on("data", (part) => String(part).includes("floe is ready") && resolve());
+        server.on("exit", (code) => reject(new Error(`The server ended with ${code}.`)));
+      });
+      expect((await get("/openapi.json")).status).toBe(200);
+      expect((await get("/api/reference/")).text).toContain("floe API");
+      const script = await get("/api/reference/js/scalar.js");
+      expect([script.status, script.text.length > 1e6]).toEqual([200, true]);
+      const weak = await fetch(`http://localhost:${port}/api/auth/sign-up/email`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ name: "A", email: "a@example.com", password: "password1234" }),
+      });
+      expect([weak.status, await weak.json()]).toEqual([
+        400,
+        expect.objectContaining({ code: "PASSWORD_COMPROMISED" }),
+      ]);
+    } finally {
+      server.kill("SIGINT");
+    }
+    expect(await server).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining("Cannot find") });
+  });
+
+  test("prints invoices", async () => {
+    const worker = new Worker(join(installed, "dist/invoice-worker.js"));
+    const printed = new Promise<{ pdf: Uint8Array }>((resolve, reject) => {
+      worker.on("error", reject);
+      worker.on("message", (result) => ("pdf" in result ? resolve(result) : reject(new Error(result.error))));
+    });
+    worker.postMessage({ id: 1, document: sampleDocument({}), logo: null });
+    try {
+      expect(await readPdf((await printed).pdf)).toMatchObject({
+        intents: 1,
+        pages: 1,
+        files: [{ name: "factur-x.xml" }],
+      });
+    } finally {
+      await worker.terminate();
+    }
   });
 });
