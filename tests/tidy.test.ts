@@ -41,7 +41,7 @@ const rooms = /^(tables|rules|store|service|jobs|serialize|reactions)$/;
 const own_rooms: Record<string, RegExp> = {
   webhooks: /^messages$/,
   customers: /^tax-ids$/,
-  meters: /^(matching|counting|credits|lots|paying|uses|windows)$/,
+  meters: /^(matching|counting|credits|landing|lots|paying|uses|windows)$/,
   events: /^(ingest|lanes|lists|parts|receipts)$/,
   products: /^(price-rules|lines)$/,
   orders: /^(balances|numbers)$/,

@@ -20,7 +20,26 @@ export type Line = { number: number; event: Record<string, unknown>; bytes: numb
 /** So far a file was read, and what it said until then. */
 type Mark = { line: number; digest: string };
 type Batch = { lines: Line[]; bytes: number; mark: Mark };
-type Sums = { events: number; inserted: number; duplicates: number };
+type Sums = { events: number; inserted: number; duplicates: number; conflicts: number; late: Late };
+/** What became of an event, as the server says it. */
+export type Answered = { status: string; is_late: boolean; period: { start: string; end: string } | null };
+/** How many of those that came late are invoiced with the period that begins then; `none`: of those that are not. */
+export type Late = Record<string, number>;
+
+/** Note where what came late is invoiced. */
+export function noteLate(late: Late, { is_late, period }: Answered): void {
+  const start = period?.start ?? "none";
+  if (is_late) late[start] = (late[start] ?? 0) + 1;
+}
+
+/** The same in words, a row for each invoice. */
+export const drawLate = (late: Late): [number, string][] =>
+  Object.entries(late)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([start, count]) => [
+      count,
+      start === "none" ? "late, on no invoice" : `late, on the invoice of the period from ${start.slice(0, 10)}`,
+    ]);
 
 /** A batch is full with so many lines, or bytes: below what a request may have. */
 const [batch_lines, batch_bytes] = [1000, 4 * 1024 * 1024];
@@ -55,7 +74,7 @@ export async function run(context: Context, options: Options): Promise<boolean> 
   if (options.events !== undefined || options.data !== undefined)
     throw new Fault("usage", "--from-file stands for --events and --data");
   const total = path === "-" ? 0 : sizeOf(path);
-  const sums: Sums = { events: 0, inserted: 0, duplicates: 0 };
+  const sums: Sums = { events: 0, inserted: 0, duplicates: 0, conflicts: 0, late: {} };
   const began = Date.now();
   if (options.dryRun) {
     for await (const { lines } of batchesOf(context, path, options)) sums.events += lines.length;
@@ -125,6 +144,11 @@ function end(context: Context, sums: Sums, passed: number, began: number, isDry:
     const known = sums.duplicates > 0 ? ` ${before} of them were known before.` : "";
     const paint = context.paint.err();
     context.say(`${paint.good("✓")} ${events} events in ${seconds.toFixed(1)} s, ${speed} a second.${known}\n`);
+    const more: [number, string][] = [
+      ...drawLate(sums.late),
+      ...(sums.conflicts > 0 ? [[sums.conflicts, "known with other content; the first stays"] as [number, string]] : []),
+    ];
+    for (const [count, what] of more) context.say(`  ${count.toLocaleString("en-US")} ${what}\n`);
   }
   return true;
 }
@@ -252,10 +276,14 @@ async function sendAll(context: Context, { path, options, passed, sums, shown, s
     for (let batch = await take(); batch; batch = await take()) {
       const { lines, mark } = batch;
       if (lines.length > 0) {
-        const { inserted, duplicates } = await sendBatch(context, lines);
+        const { inserted, duplicates, events = [] } = await sendBatch(context, lines);
         sums.events += lines.length;
         sums.inserted += inserted;
         sums.duplicates += duplicates;
+        for (const one of events) {
+          if (one.status === "conflict") sums.conflicts += 1;
+          noteLate(sums.late, one);
+        }
       }
       const own = marks.find((one) => one.mark === mark);
       if (own) own.isDone = true;
@@ -275,13 +303,15 @@ async function sendAll(context: Context, { path, options, passed, sums, shown, s
   if (failed) throw failed.error;
 }
 
-async function sendBatch(context: Context, lines: Line[]): Promise<{ inserted: number; duplicates: number }> {
+type Taken = { inserted: number; duplicates: number; events?: Answered[] };
+
+async function sendBatch(context: Context, lines: Line[]): Promise<Taken> {
   const body = { events: lines.map(({ event }) => event) };
   for (let attempt = 1; ; attempt++) {
     try {
       // Each event has its id, so that it is safe to send it again without a key.
-      const answer = await context.call({ method: "POST", path: "/v1/events/ingest", body, isRepeatSafe: true });
-      return answer as { inserted: number; duplicates: number };
+      const request = { method: "POST", path: "/v1/events/ingest", query: { representation: true }, body };
+      return (await context.call({ ...request, isRepeatSafe: true })) as Taken;
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       const isPassing = error.kind === "unreachable" || error.kind === "rate_limited";

@@ -3,17 +3,15 @@ import type { Command } from "commander";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { progress } from "../ui/progress.ts";
-import { batchesOf, type Line, type Options, sizeOf } from "./events-ingest.ts";
+import { type Answered, batchesOf, drawLate, type Late, type Line, noteLate, type Options, sizeOf } from "./events-ingest.ts";
 
-type Answered = { status: string; period: { start: string } | null };
 type Report = {
   events: number;
   counted: number;
   repeated: number;
   conflicts: number[];
   missing: number[];
-  /** How many of those that came late are invoiced with the period that begins then. */
-  late: Record<string, number>;
+  late: Late;
 };
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
@@ -73,12 +71,13 @@ async function ask(context: Context, lines: readonly Line[]): Promise<Answered[]
 
 function note(report: Report, lines: readonly Line[], answers: readonly Answered[]): void {
   for (const [index, { number }] of lines.entries()) {
-    const { status, period } = answers[index] ?? { status: "missing", period: null };
+    const answer = answers[index] ?? { status: "missing", is_late: false, period: null };
+    const { status } = answer;
     if (status === "conflict") report.conflicts.push(number);
     else if (status !== "duplicate") report.missing.push(number);
     else {
       report.counted += 1;
-      if (period) report.late[period.start] = (report.late[period.start] ?? 0) + 1;
+      noteLate(report.late, answer);
     }
   }
 }
@@ -92,10 +91,7 @@ function drawn({ counted, repeated, conflicts, missing, late }: Report): string[
     [repeated, "more than once in the file, counted once"],
     [conflicts.length, `counted with other content: ${numbered(conflicts)}`],
     [missing.length, `not counted: ${numbered(missing)}`],
-    ...Object.entries(late).map(([start, count]): [number, string] => [
-      count,
-      `on the invoice of the period from ${start.slice(0, 10)}`,
-    ]),
+    ...drawLate(late),
   ];
   const width = Math.max(...rows.map(([count]) => count.toLocaleString("en-US").length));
   return rows

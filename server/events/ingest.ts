@@ -2,14 +2,20 @@ import type { EventCreate, IngestedEvent } from "../../shared/api/events.ts";
 import { type Fault, fault, invalid } from "../../shared/errors.ts";
 import { markFirstUse } from "../customers/store.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
-import { countUse } from "../meters/counting.ts";
+import { newId, timeOfId } from "../lib/ids.ts";
+import { type Became, countUse } from "../meters/counting.ts";
+import { findLandings } from "../meters/landing.ts";
 import { keepCounting } from "../meters/store.ts";
 import { digestOf, type EventRow, statusOf } from "./rules.ts";
 import * as store from "./store.ts";
 
 /** What one request has sent. */
-export type Batch = { organization_id: string; events: readonly EventCreate[] };
+export type Batch = {
+  organization_id: string;
+  events: readonly EventCreate[];
+  /** Whether it is asked where events are billed that came before. */
+  isTold?: boolean | undefined;
+};
 /** What became of it. */
 export type Ingested = { inserted: number; duplicates: number; events: IngestedEvent[] };
 
@@ -68,18 +74,22 @@ export async function writeBatches(
     { isNew: true },
   );
   if (fresh.length > 0) await store.addNames(tx, namesOf(organization_id, fresh));
-  const counted = new Map(fresh.map((one, index) => [one, became[index]]));
+  const repeated = coming.filter((one) => one.batch.isTold && known.get(one)?.digest === one.digest);
+  const landed = await findLandings(tx, organization_id, repeated.map((one) => wasOf(one, known.get(one))), now);
+  const counted = new Map<Coming, Partial<Became>>(fresh.map((one, index) => [one, became[index] ?? {}]));
+  for (const [index, one] of repeated.entries()) counted.set(one, landed[index] ?? {});
   const answers = new Map(taken.map((batch): [Batch, IngestedEvent[]] => [batch, []]));
   for (const one of coming) {
     const { event, row, digest } = one;
     const key = known.get(one);
     const { customer_id } = row;
-    const found = { digest, known: key?.digest, customer_id, isCounted: counted.get(one)?.isCounted ?? false };
+    const { isCounted = false, isLate = false, period = null } = counted.get(one) ?? {};
     answers.get(one.batch)?.push({
       id: key?.event_id ?? row.id,
       external_id: event.external_id ?? null,
-      status: statusOf(found),
-      period: null,
+      status: statusOf({ digest, known: key?.digest, customer_id, isCounted, isLate }),
+      is_late: isLate,
+      period,
     });
   }
   return batches.map((batch) => {
@@ -89,6 +99,12 @@ export async function writeBatches(
     return { inserted: events.length - duplicates, duplicates, events };
   });
 }
+
+/** An event as it was counted when it came first: where it says no time, that was its time. */
+const wasOf = ({ event, row }: Coming, key: store.Key | undefined) => {
+  const id = key?.event_id ?? row.id;
+  return { ...row, id, timestamp: event.timestamp ?? new Date(timeOfId(id)) };
+};
 
 type Customers = { customerOf(event: EventCreate): store.Named | undefined };
 

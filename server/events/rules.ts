@@ -65,8 +65,10 @@ export function statusOf(found: {
   known: string | undefined;
   customer_id: string | null;
   isCounted: boolean;
+  isLate: boolean;
 }): IngestedEvent["status"] {
   if (found.known !== undefined) return found.known === found.digest ? "duplicate" : "conflict";
   if (found.customer_id === null) return "no_customer";
-  return found.isCounted ? "counted" : "no_meter";
+  if (!found.isCounted) return "no_meter";
+  return found.isLate ? "late" : "counted";
 }

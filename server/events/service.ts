@@ -75,7 +75,7 @@ export const eventService: Service<typeof events, Ctx> = {
     const organization_id = organizationOf(ctx);
     const faults = checkEvents(body.events, ctx.clock.now(), organization_id);
     if (faults.length > 0) throw invalid(...faults);
-    const batch = { organization_id, events: body.events };
+    const batch = { organization_id, events: body.events, isTold: query.representation };
     const made = await (query.preview ? tryBatch(ctx, batch) : ingestBatch(ctx, batch));
     const { inserted, duplicates, events: became } = made;
     return {

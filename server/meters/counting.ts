@@ -1,5 +1,6 @@
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
+import { joinLandings, type Landing, landingOf, runningOf } from "./landing.ts";
 import { addUp, compileFilter, type Measured, measureOf } from "./matching.ts";
 import type { Consumption, CountedValue, MeterRow } from "./rules.ts";
 import * as store from "./store.ts";
@@ -8,8 +9,8 @@ import { settleUses } from "./windows.ts";
 
 /** An event of use, and whose it is; null as long as nobody has the external id that it names. */
 export type Use = Measured & { id: string; customer_id: string | null };
-/** What became of an event: whether a meter counts it, and the row of its customer's meter that is billed, if one is. */
-export type Became = { isCounted: boolean; window: UseRow | null; isLate: boolean };
+/** What became of an event: whether a meter counts it, and where it is billed. */
+export type Became = Landing & { isCounted: boolean };
 
 type Found = { use: Use; value: unknown };
 type Gathered = { meter: MeterRow; customer_id: string; window: UseRow | undefined; found: Found[] };
@@ -57,7 +58,7 @@ export async function countUse(
   { isNew }: { isNew: boolean },
 ): Promise<Became[]> {
   const now = ctx.clock.now();
-  const became = uses.map((): Became => ({ isCounted: false, window: null, isLate: false }));
+  const became = uses.map((): Became => ({ isCounted: false, isLate: false, period: null }));
   const gathered: Gathered[] = [];
   const firsts: string[] = [];
   const counting = await store.findCounting(tx, organization_id);
@@ -73,12 +74,11 @@ export async function countUse(
       const { customer_id } = use;
       const window = customer_id === null ? undefined : windows.get(customer_id + meter.id);
       const before = became[index];
-      const late = isLate(use, window);
-      became[index] = {
-        isCounted: true,
-        window: before?.window ?? (window?.payer_id ? window : null),
-        isLate: before?.isLate === true || (late && window?.payer_id != null),
-      };
+      if (before) {
+        before.isCounted = true;
+        if (window?.payer_id)
+          Object.assign(before, joinLandings(before, landingOf(use.timestamp, runningOf(window), now)));
+      }
       if (customer_id === null) continue;
       if (window?.since_key && use.id < window.since_key) {
         if (isNew) throw new store.MeterMoved();

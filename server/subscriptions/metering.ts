@@ -115,6 +115,8 @@ export async function followMeters(
   const rhythm = { interval: recurring_interval, count: recurring_interval_count, anchor_day };
   const terms = { payer_id, ends_at: row.current_period_end, rhythm };
   const pays = isBillable(row.status);
+  // A trial's use is free, whenever it is told (MTR-29).
+  const trial_over = row.status === "trialing" ? row.current_period_end : null;
   const wasPaying = before !== null && isBillable(before.row.status);
   const uses: UseRow[] = [];
   for (const meter_id of [...new Set([...had, ...wanted].map((price) => price.meter_id))].sort()) {
@@ -135,14 +137,15 @@ export async function followMeters(
       const isAnew = !wasPaying || !isSum(price.meter);
       if (isAnew) use = await restartUse(tx, ctx, use);
       const free = isAnew ? {} : { free_units: overdrawn(use.row) };
-      use = await payUse(tx, use, terms, { billed_from: now, ...free }, now);
+      use = await payUse(tx, use, terms, { billed_from: trial_over ?? now, ...free }, now);
     } else {
       const isTrialOver = before?.row.status === "trialing" && row.status !== "trialing";
       const isNewPeriod = before !== null && start > before.row.current_period_start;
       if (isNewPeriod && !isPeriodOpen) use = await restartUse(tx, ctx, use);
       const isRepriced = old !== undefined && old.id !== price.id && isSum(price.meter) && !isNewPeriod;
       const free = isRepriced ? { free_units: overdrawn(use.row) } : {};
-      use = await payUse(tx, use, terms, { ...free, ...(isTrialOver ? { billed_from: start } : {}) }, now);
+      const billed_from = trial_over ?? (isTrialOver ? start : null);
+      use = await payUse(tx, use, terms, { ...free, ...(billed_from ? { billed_from } : {}) }, now);
     }
     uses.push(use.row);
   }

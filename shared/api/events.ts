@@ -80,10 +80,12 @@ const IngestedEvent = z.object({
   external_id: z.string().nullable(),
   /**
    * `duplicate`: its external id was counted before. `conflict`: with other content. `no_customer`: it waits until there is
-   * one. `no_meter`: no meter counts it. `late`: counted, but for a period that has been billed.
+   * one. `no_meter`: no meter counts it. `late`: counted, but of a time whose period was over when it came.
    */
   status: z.enum(outcomes),
-  /** The billing period in which it is invoiced; null where none is. */
+  /** Whether it came after the period that it is of was over: also of one that was counted before. */
+  is_late: z.boolean(),
+  /** The stretch of time with whose end it is invoiced, as the server expects now; null where it never is. */
   period: z.object({ start: instant, end: instant }).nullable(),
 });
 export type IngestedEvent = z.output<typeof IngestedEvent>;

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => floe?.close());
 
-type Line = { id: string; external_id: string | null; status: string; period: null };
+type Line = { id: string; external_id: string | null; status: string; is_late: boolean; period: null };
 type Answer = { inserted: number; duplicates: number; events?: Line[]; detail: { loc: unknown[]; type: string }[] };
 const send = async (events: unknown, who = seller, headers: Record<string, string> = {}) => {
   const { status, json } = await floe.request("POST", "/v1/events/ingest", {

@@ -36,7 +36,8 @@ const server = await standIn(({ path, body }) => {
   if (refusal) return refusal;
   const fresh = events.filter(({ external_id }) => !taken.has(external_id));
   for (const event of fresh) taken.set(event.external_id, event);
-  return { json: { inserted: fresh.length, duplicates: events.length - fresh.length } };
+  const said = events.map((event) => landed(event, event.metadata.late ? "late" : "counted"));
+  return { json: { inserted: fresh.length, duplicates: events.length - fresh.length, events: said } };
 });
 const env = { FLOE_SERVER: server.url, FLOE_API_KEY: "floe_key", TZ: "UTC" };
 const sent = () => server.received.filter(({ path }) => path === "/v1/events/ingest");
@@ -47,6 +48,11 @@ beforeEach(() => {
   asked = 0;
 });
 
+/** What a server says of an event; of some, that they are late. */
+const landed = ({ metadata }: Sent, status: string) => ({
+  ...{ status, is_late: metadata.late === true || metadata.late === "free" },
+  period: metadata.late === true ? { start: "2026-07-01T00:00:00Z", end: "2026-08-01T00:00:00Z" } : null,
+});
 const lineOf = (n: number, over: object = {}) =>
   JSON.stringify({ name: "use", external_customer_id: "user-1", metadata: { n }, ...over });
 function fileOf(count: number, over: object = {}): string {
@@ -58,7 +64,7 @@ function fileOf(count: number, over: object = {}): string {
 describe("floe events ingest --from-file", () => {
   test("sends each line once, in batches, and says so as JSON in a pipe", async () => {
     const { code, out } = await floe(["events", "ingest", "--from-file", fileOf(2500)], { env });
-    expect([code, JSON.parse(out)]).toEqual([0, { events: 2500, inserted: 2500, duplicates: 0, passed_over: 0 }]);
+    expect([code, JSON.parse(out)]).toEqual([0, { events: 2500, inserted: 2500, duplicates: 0, conflicts: 0, late: {}, passed_over: 0 }]);
     expect(
       sent()
         .map(({ body }) => (body as { events: unknown[] }).events.length)
@@ -272,11 +278,28 @@ describe("a meter", () => {
   });
 });
 
+test("what came late is told with the invoice that it will be on, by who sends it and by who compares", async () => {
+  const path = join(folder(), "events.ndjson");
+  const lines = [{}, { late: true }, { late: true }, { late: "free" }];
+  writeFileSync(path, lines.map((more, n) => `${lineOf(n, { metadata: { n, ...more } })}\n`).join(""));
+  const { out } = await floe(["events", "ingest", "--from-file", path], { env });
+  expect(JSON.parse(out).late).toEqual({ "2026-07-01T00:00:00Z": 2, none: 1 });
+  const again = await floe(["events", "ingest", "--from-file", path, "--as", "b"], { env, tty: true });
+  expect(again.err).toContain("2 late, on the invoice of the period from 2026-07-01\n  1 late, on no invoice\n");
+  refuse = (events) => ({ status: 200, json: { events: events.map((event) => landed(event, "duplicate")) } });
+  const compared = await floe(["usage", "receipt", path], { env, tty: true });
+  expect(compared.out.trim().split("\n")).toEqual([
+    "4 counted",
+    "2 late, on the invoice of the period from 2026-07-01",
+    "1 late, on no invoice",
+  ]);
+});
+
 describe("floe usage receipt", () => {
   const statuses = (of: (event: Sent) => string) => {
     refuse = (events) => ({
       status: 200,
-      json: { inserted: 0, duplicates: 0, events: events.map((event) => ({ status: of(event), period: null })) },
+      json: { inserted: 0, duplicates: 0, events: events.map((event) => landed(event, of(event))) },
     });
   };
   test("a log that was counted is all counted; nothing is sent to be counted", async () => {

@@ -36,10 +36,24 @@ async function open({ func = "sum", unit_amount = "0.3", cap_amount = null as nu
   const product = await shop.sells("API", [fixed(1000), metered(unit_amount)], more);
   const id = await shop.subscribes(product);
   const { customer_id } = await shop.get(id);
+  const event = (n: number, timestamp?: string) => ({
+    ...{ name, customer_id, metadata: { n } },
+    ...(timestamp ? { timestamp } : {}),
+  });
   const use = (n: number, timestamp?: string) =>
-    shop.accepted("POST", "/v1/events/ingest", {
-      events: [{ name, customer_id, metadata: { n }, ...(timestamp ? { timestamp } : {}) }],
-    });
+    shop.accepted("POST", "/v1/events/ingest", { events: [event(n, timestamp)] });
+  /** Where events are billed: their status, whether they are late, and the period. */
+  const lands = async (...events: object[]) => {
+    const path = "/v1/events/ingest?representation=true";
+    const { events: said } = (await shop.accepted("POST", path, { events })) as {
+      events: { status: string; is_late: boolean; period: { start: string; end: string } | null }[];
+    };
+    const day = (at: string) => at.slice(0, 10);
+    return said.map(
+      ({ status, is_late, period }) =>
+        `${status}${is_late ? " late" : ""}${period ? ` ${day(period.start)} ${day(period.end)}` : ""}`,
+    );
+  };
   const key = { organization_id: shop.seller.organization_id, customer_id, meter_id: meter.id };
   const credit = (units: number) =>
     transact(floe.deps, (tx) =>
@@ -47,7 +61,7 @@ async function open({ func = "sum", unit_amount = "0.3", cap_amount = null as nu
     );
   const meters = async () =>
     (await shop.get(id)).meters.map((one) => [one.consumed_units, one.credited_units, one.amount]);
-  return { shop, id, use, credit, meters, metered, fixed };
+  return { shop, id, use, event, lands, credit, meters, metered, fixed };
 }
 
 test("PRD-40, SUB-21: what is used is billed at the cycle to the cent, and counted from nothing after it", async () => {
@@ -91,6 +105,39 @@ test("what comes late is billed with the next period, by a line that says of whe
     ["Tokens — (40 consumed units) × $0.003", 12],
     ["Tokens — (10 consumed units) × $0.003 — late, used 2027-01-20", 3],
   ]);
+});
+
+test("each event is told the period with which it is invoiced, also where it comes again", async () => {
+  const { shop, event, lands } = await open();
+  const [first, other] = [{ ...event(1), external_id: "first" }, { ...event(1), name: "other" }];
+  expect(await lands(first, other)).toEqual(["counted 2027-01-01 2027-02-01", "no_meter"]);
+  await shop.on("2027-02-03");
+  const late = { ...event(2, "2027-01-31T00:00:00Z"), external_id: "late" };
+  const early = event(3, "2026-12-31T00:00:00Z");
+  expect(await lands(event(1), late, early)).toEqual([
+    "counted 2027-02-01 2027-03-01",
+    "late late 2027-02-01 2027-03-01",
+    // Of a time before there was a subscription: it is never billed.
+    "late late",
+  ]);
+  await shop.on("2027-03-01");
+  expect(await lands(first, late, { ...late, metadata: { n: 3 } })).toEqual([
+    "duplicate 2027-01-01 2027-02-01",
+    "duplicate late 2027-02-01 2027-03-01",
+    "conflict",
+  ]);
+});
+
+test("MTR-29: what comes in a trial, or is of it and comes before anybody has looked at its end, is on no invoice", async () => {
+  const { shop, id, event, lands } = await open({ more: { trial_interval: "day", trial_interval_count: 10 } });
+  expect(await lands(event(500))).toEqual(["counted"]);
+  await shop.set("2027-01-11");
+  expect(await lands(event(7, "2027-01-05T00:00:00Z"), event(100))).toEqual([
+    "late late",
+    "counted 2027-01-11 2027-02-11",
+  ]);
+  await shop.on("2027-02-11");
+  expect((await shop.lines(id)).slice(1)).toEqual([["Tokens — (107 consumed units) × $0.003", 30]]);
 });
 
 test("MTR-29: a trial's use is never billed, whenever it comes", async () => {
