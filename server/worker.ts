@@ -24,7 +24,7 @@ import type { Deps } from "./lib/context.ts";
 import { reviveDeadLetters } from "./lib/due.ts";
 import { mailCleaning, mailDelivery, warnOfUnsentMail } from "./lib/mail.ts";
 import { failureCleaning, type RowSweep, type Sweep, startSweep } from "./lib/sweeps.ts";
-import { recounting, useSettling, useTelling } from "./meters/jobs.ts";
+import { recounting, useSettling } from "./meters/jobs.ts";
 import { metricSums } from "./metrics/jobs.ts";
 import { freeSettlement } from "./orders/jobs.ts";
 import { renameAnswers as renameOrderAnswers } from "./orders/store.ts";
@@ -34,7 +34,7 @@ import { codeCleaning, codeMailing } from "./portal/jobs.ts";
 import { testNotices } from "./processors/test-notices.ts";
 import { refundExecution } from "./refunds/jobs.ts";
 import { snapshotRelease } from "./sandbox/jobs.ts";
-import { subscriptionAdvance } from "./subscriptions/jobs.ts";
+import { subscriptionAdvance, useTelling } from "./subscriptions/jobs.ts";
 import { taxReporting } from "./tax-reports/jobs.ts";
 import { deliveries, dispatches, resealEndpoints, webhookArchive } from "./webhooks/jobs.ts";
 

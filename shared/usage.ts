@@ -62,14 +62,16 @@ export const billableUnits = (
   units: string,
 ): string => differenceOf(differenceOf(units, String(credited_units)), free_units);
 
+type Priced = Omit<Use, "rule" | "meter">;
+
 /** What so much use costs (PRD-40). */
-function priceUse(source: Use, units: string): number {
+function priceUse(source: Priced, units: string): number {
   const { unit_amount, cap_amount } = source;
   return Math.min(priceUnits(unit_amount, billableUnits(source, units)), cap_amount ?? Number.MAX_SAFE_INTEGER);
 }
 
 /** What a line of use comes to: of late use, what it adds to what was on time. */
-export function amountOfUse(use: Use): number {
+export function amountOfUse(use: Priced): number {
   const { consumed_units, before_units } = use;
   return priceUse(use, consumed_units) - (before_units === null ? 0 : priceUse(use, before_units));
 }

@@ -73,6 +73,7 @@ const reads: Record<string, string> = {
   "server/customers/store.ts → server/benefits/tables.ts": "what a customer holds",
   "server/customers/store.ts → server/grants/tables.ts": "what a customer holds",
   "server/customers/store.ts → server/meters/tables.ts": "what a customer holds",
+  "server/customers/store.ts → server/products/tables.ts": "what a customer holds",
   "server/subscriptions/store.ts → server/seats/tables.ts": "no fewer seats than are taken",
   "server/orders/rules.ts → server/subscriptions/tables.ts": "an order is answered with its subscription",
   "server/orders/store.ts → server/subscriptions/tables.ts": "an order is answered with its subscription",

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Customer, CustomerState, CustomerUpdate, customers } from "../../shared/api/customers.ts";
 import type { Service } from "../../shared/contract.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
-import { balanceOf } from "../../shared/usage.ts";
+import { amountOfUse, balanceOf, unitsOf } from "../../shared/usage.ts";
 import { type Ctx, type Database, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { csvLine } from "../lib/csv.ts";
 import { emit } from "../lib/events.ts";
@@ -42,12 +42,18 @@ const tries_max = 3;
 const stateOf = async (db: Database, row: CustomerRow): Promise<CustomerState> =>
   describeState(row, await store.findHeld(db, row));
 
-function describeState(row: CustomerRow, { running, granted, used }: store.Held): CustomerState {
+function describeState(row: CustomerRow, { running, granted, used, paid }: store.Held): CustomerState {
   const active_subscriptions = running.map(({ status, ...subscription }) => ({
     ...subscription,
     status: status === "trialing" ? ("trialing" as const) : ("active" as const),
     units: null,
-    meters: [],
+    meters: paid
+      .filter(({ subscription_id }) => subscription_id === subscription.id)
+      .map(({ use: { id, created_at, modified_at, meter_id, credited_units, ...use }, ...price }) => ({
+        ...{ id, created_at, modified_at, meter_id, credited_units, consumed_units: unitsOf(use.consumed_units) },
+        // A trial's use is free.
+        amount: status === "trialing" ? 0 : amountOfUse({ ...price, ...use, credited_units, before_units: null }),
+      })),
   }));
   const granted_benefits = granted.map(({ id, created_at, modified_at, granted_at, benefit, properties }) => ({
     id,
@@ -85,7 +91,7 @@ export async function emitCustomer(
     ctx,
     row.organization_id,
     "customer.state_changed",
-    describeState(row, { running: [], granted: [], used: [] }),
+    describeState(row, { running: [], granted: [], used: [], paid: [] }),
   );
 }
 

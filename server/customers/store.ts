@@ -8,7 +8,7 @@ import { contains, metadataMatches, offsetOf, ofOrganizations, orderBy, type Pag
 import { isAmong, matchKey, type RowKey, rowFromJson, rowsFromJson, sellerOf } from "../lib/rows.ts";
 import { customerMeters, meters } from "../meters/tables.ts";
 import { organization } from "../organizations/tables.ts";
-import { subscriptions } from "../subscriptions/tables.ts";
+import { subscriptionPrices, subscriptions } from "../subscriptions/tables.ts";
 import type { CustomerRow } from "./rules.ts";
 import { customers, customerTallies } from "./tables.ts";
 
@@ -123,6 +123,13 @@ const keyed = (key: CustomerKey): SQL =>
 export type Held = {
   running: (typeof subscriptions.$inferSelect)[];
   used: (typeof customerMeters.$inferSelect)[];
+  /** What runs on the account of these subscriptions, and at which price. */
+  paid: {
+    use: typeof customerMeters.$inferSelect;
+    subscription_id: string;
+    unit_amount: string;
+    cap_amount: number | null;
+  }[];
   granted: (typeof benefitGrants.$inferSelect & { benefit: typeof benefits.$inferSelect })[];
 };
 
@@ -144,6 +151,18 @@ export const findHeld = gathered(
           where u.organization_id = ${customers}.organization_id and u.customer_id = ${customers}.id
             and m.archived_at is null
         )`.mapWith((list: unknown) => rowsFromJson(customerMeters, list)),
+        paid: sql<Held["paid"]>`(
+          select coalesce(json_agg(json_build_object('use', to_jsonb(u) || jsonb_build_object(
+            'consumed_units', u.consumed_units::text, 'free_units', u.free_units::text), 'subscription_id', sp.subscription_id,
+            'unit_amount', p.unit_amount::text, 'cap_amount', p.cap_amount) order by sp.subscription_id, sp.order), '[]')
+          from ${customerMeters} u
+          join ${subscriptionPrices} sp on sp.organization_id = u.organization_id and sp.subscription_id = u.payer_id
+          join ${productPrices} p on p.organization_id = u.organization_id and p.id = sp.product_price_id
+            and p.meter_id = u.meter_id
+          where u.organization_id = ${customers}.organization_id and u.customer_id = ${customers}.id
+        )`.mapWith((list: unknown) =>
+          (list as { use: object }[]).map(({ use, ...price }) => ({ ...price, use: rowFromJson(customerMeters, use) })),
+        ),
         granted: sql<Held["granted"]>`(
           select coalesce(json_agg(to_jsonb(g) || jsonb_build_object('benefit', to_jsonb(b)) order by g.granted_at, g.id), '[]')
           from ${benefitGrants} g join ${benefits} b on b.organization_id = g.organization_id and b.id = g.benefit_id
@@ -167,7 +186,7 @@ export const findHeld = gathered(
         ),
       );
     const byId = new Map(found.map((held) => [held.id, held]));
-    return rows.map(({ id }) => byId.get(id) ?? { running: [], used: [], granted: [] });
+    return rows.map(({ id }) => byId.get(id) ?? { running: [], used: [], paid: [], granted: [] });
   },
 );
 

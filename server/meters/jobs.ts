@@ -1,6 +1,4 @@
 import { sql } from "drizzle-orm";
-import { emitState } from "../customers/service.ts";
-import { findCustomer } from "../customers/store.ts";
 import type { RowSweep } from "../lib/sweeps.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import * as store from "./store.ts";
@@ -54,25 +52,5 @@ export const useSettling: RowSweep = {
     transact(deps, async (tx) => {
       const row = await uses.findUseKey(tx, key);
       if (row) await lockUse(tx, deps, row);
-    }),
-};
-
-/** What has become of a customer's meters is told with what the customer holds, of all that they used meanwhile at once. */
-export const useTelling: RowSweep = {
-  name: "customer_meters.tell",
-  every_ms: 1000,
-  due: {
-    table: customerMeters,
-    id: customerMeters.id,
-    organization_id: customerMeters.organization_id,
-    at: customerMeters.notice_at,
-    where: sql`${customerMeters.notice_at} is not null`,
-  },
-  work: (deps, [key]) =>
-    transact(deps, async (tx) => {
-      const row = await uses.findUseKey(tx, key);
-      if (!row || !(await uses.takeNotices(tx, row))) return;
-      const customer = await findCustomer(tx, row.organization_id, { id: row.customer_id });
-      if (customer) await emitState(tx, deps, customer);
     }),
 };

@@ -71,6 +71,21 @@ export async function findUseKey(db: Database, key: RowKey): Promise<UseKey | un
   return row;
 }
 
+/** The subscriptions that pay for what is to be told of a customer's meters, in the order in which all lock them. */
+export async function findPayers(tx: Tx, { organization_id, customer_id }: UseKey): Promise<string[]> {
+  const rows = await tx
+    .select({ payer_id: customerMeters.payer_id })
+    .from(customerMeters)
+    .where(
+      and(
+        eq(customerMeters.organization_id, organization_id),
+        eq(customerMeters.customer_id, customer_id),
+        isNotNull(customerMeters.notice_at),
+      ),
+    );
+  return [...new Set(rows.flatMap(({ payer_id }) => payer_id ?? []))].sort();
+}
+
 /** Nothing is to be told of a customer's meters any more; answers whether there was. */
 export async function takeNotices(tx: Tx, { organization_id, customer_id }: UseKey): Promise<boolean> {
   const theirs = and(

@@ -123,13 +123,17 @@ const gatherFound = gathered(findAll);
 export const findSubscription = (db: Database, organization_id: string, id: string): Promise<Loaded | undefined> =>
   gatherFound(db, { organization_id, id });
 
-const lockAll = async (tx: Tx, keys: RowKey[]): Promise<(Loaded | undefined)[]> => {
-  const held = await tx
+/** Keep subscriptions of one seller from changing until the transaction ends, in the order in which all lock them. */
+export const holdSubscriptions = (tx: Tx, keys: readonly RowKey[]): Promise<{ id: string }[]> =>
+  tx
     .select({ id: subscriptions.id })
     .from(subscriptions)
     .where(and(eq(subscriptions.organization_id, sellerOf(keys)), isAmong(subscriptions.id, idsOf(keys))))
     .orderBy(subscriptions.id)
     .for("no key update");
+
+const lockAll = async (tx: Tx, keys: RowKey[]): Promise<(Loaded | undefined)[]> => {
+  const held = await holdSubscriptions(tx, keys);
   return held.length === 0 ? keys.map(() => undefined) : findAll(tx, keys);
 };
 const gatherLocked = gathered(lockAll);

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { transact } from "../../server/lib/unit-of-work.ts";
 import { creditMeter } from "../../server/meters/credits.ts";
 import { type Floe, start } from "../support/floe.ts";
+import { countQueries } from "../support/queries.ts";
 import { openShop } from "../support/story.ts";
 
 /** What is used between two renewals is billed with the second of them. */
@@ -78,6 +79,22 @@ test("PRD-40, SUB-21: what is used is billed at the cycle to the cent, and count
   // Nothing used, nothing said of it (SUB-23).
   await shop.on("2027-03-01");
   expect(await shop.lines(id)).toEqual([["API", 1000]]);
+});
+
+test("CUS-23, MTR-31: a customer's state says the same, and what was used is told once it was gathered", async () => {
+  const { shop, id, use, credit } = await open({ cap_amount: 250 });
+  await shop.told();
+  await credit(100);
+  await use(1005);
+  await use(5);
+  await shop.on("2027-01-02");
+  expect(await shop.told()).toEqual(["subscription.updated"]);
+  const { customer_id, meters } = await shop.get(id);
+  const state = () => shop.seller.client.customers.getState({ params: { id: customer_id } });
+  const [{ active_subscriptions }, queries] = await countQueries(floe, state);
+  expect(queries).toBeLessThanOrEqual(3);
+  expect(active_subscriptions[0]?.meters).toEqual(meters.map(({ meter: _, ...one }) => one));
+  expect(meters).toMatchObject([{ consumed_units: 1010, credited_units: 100, amount: 250 }]);
 });
 
 test("PRD-40: is never more than the cap; credit covers it first", async () => {
