@@ -21,6 +21,10 @@ function addMonths(date: Date, count: number, day: number): Date {
   return later;
 }
 
+/** When the month begins that comes so many after that of a moment. */
+export const monthAfter = (at: Date, months: number): Date =>
+  new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + months, 1));
+
 /** A moment as it is written in a time zone, to the second, with how far the zone is ahead: `2026-07-01T14:30:00+02:00`. */
 export function zonedText(date: Date, format: Intl.DateTimeFormat): string {
   const { year, month, day, hour, minute, second, timeZoneName } = Object.fromEntries(

@@ -41,7 +41,7 @@ const rooms = /^(tables|rules|store|service|jobs|serialize|reactions)$/;
 const own_rooms: Record<string, RegExp> = {
   webhooks: /^messages$/,
   customers: /^tax-ids$/,
-  meters: /^(matching|counting|credits|landing|lots|paying|uses|windows)$/,
+  meters: /^(matching|counting|credits|landing|lots|paying|uses|verifying|windows)$/,
   events: /^(ingest|lanes|lists|parts|receipts)$/,
   products: /^(price-rules|lines)$/,
   orders: /^(balances|numbers)$/,
@@ -65,6 +65,7 @@ const reads: Record<string, string> = {
   "server/files/store.ts → server/sandbox/tables.ts": "the bytes that a snapshot needs stay",
   "server/meters/store.ts → server/benefits/tables.ts": "a meter that is used is not archived",
   "server/meters/store.ts → server/events/tables.ts": "a meter counts what came before it",
+  "server/meters/verifying.ts → server/events/tables.ts": "what is counted is recounted from the events",
   "server/meters/store.ts → server/products/tables.ts": "a meter that is used is not archived",
   "server/discounts/store.ts → server/orders/tables.ts": "what was given back in full is not taken any more",
   "server/payments/store.ts → server/subscriptions/tables.ts":

@@ -146,7 +146,9 @@ function end(context: Context, sums: Sums, passed: number, began: number, isDry:
     context.say(`${paint.good("✓")} ${events} events in ${seconds.toFixed(1)} s, ${speed} a second.${known}\n`);
     const more: [number, string][] = [
       ...drawLate(sums.late),
-      ...(sums.conflicts > 0 ? [[sums.conflicts, "known with other content; the first stays"] as [number, string]] : []),
+      ...(sums.conflicts > 0
+        ? [[sums.conflicts, "known with other content; the first stays"] as [number, string]]
+        : []),
     ];
     for (const [count, what] of more) context.say(`  ${count.toLocaleString("en-US")} ${what}\n`);
   }

@@ -3,7 +3,16 @@ import type { Command } from "commander";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { progress } from "../ui/progress.ts";
-import { type Answered, batchesOf, drawLate, type Late, type Line, noteLate, type Options, sizeOf } from "./events-ingest.ts";
+import {
+  type Answered,
+  batchesOf,
+  drawLate,
+  type Late,
+  type Line,
+  noteLate,
+  type Options,
+  sizeOf,
+} from "./events-ingest.ts";
 
 type Report = {
   events: number;
@@ -25,7 +34,65 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
       "after",
       "\nExamples:\n  floe usage receipt events.ndjson\n  floe usage receipt events.ndjson --json missing",
     );
+  const verifying = group
+    .command("verify")
+    .description("Recount every balance from the events and credits")
+    .option("--customer <id>", "only of this customer")
+    .option("--meter <id>", "only of this meter")
+    .addHelpText("after", "\nExamples:\n  floe usage verify\n  floe usage verify --json differences");
+  verifying.action((options: { customer?: string; meter?: string }) => verify(contextOf(verifying), options));
   receipt.action((path: string, options: Options) => compare(contextOf(receipt), path, options));
+}
+
+type Difference = {
+  customer_id: string;
+  meter_id: string;
+  what: string;
+  kept: string;
+  recounted: string;
+  started_at: string | null;
+  ended_at: string | null;
+};
+type Verified = { checked: number; skipped: number; differences: Difference[]; next: string | null };
+
+/** Have everything recounted, so much at once, and name what differs. */
+async function verify(context: Context, asked: { customer?: string; meter?: string }): Promise<void> {
+  const query = {
+    ...(asked.customer === undefined ? {} : { customer_id: asked.customer }),
+    ...(asked.meter === undefined ? {} : { meter_id: asked.meter }),
+  };
+  const sums = { checked: 0, skipped: 0 };
+  const differences: Difference[] = [];
+  const shown = (checked: number) => `${checked.toLocaleString("en-US")} balances and periods recounted`;
+  const { isTTY } = context.io.stderr;
+  let after: string | null | undefined;
+  do {
+    const path = "/v1/customer-meters/verify";
+    const page = { ...query, ...(after ? { after } : {}) };
+    const part = (await context.call({ method: "GET", path, query: page })) as Verified;
+    sums.checked += part.checked;
+    sums.skipped += part.skipped;
+    differences.push(...part.differences);
+    if (isTTY) context.say(`\r\u001b[2K${shown(sums.checked)}`);
+    if (!context.json) for (const one of part.differences) context.print(`${differing(one)}\n`);
+    after = part.next;
+  } while (after !== null);
+  if (isTTY) context.say("\r\u001b[2K");
+  if (context.json) context.print(`${JSON.stringify({ ...sums, differences })}\n`);
+  else {
+    const skipped = `; ${sums.skipped.toLocaleString("en-US")} passed over, as their events are not all kept`;
+    const found = differences.length.toLocaleString("en-US");
+    context.print(`${shown(sums.checked)}, ${found} differences${sums.skipped > 0 ? skipped : ""}\n`);
+  }
+  if (differences.length > 0)
+    throw new Fault("conflict", "What is kept is not what the events and credits come to", {
+      hint: "Please report this with the lines above. Taking a meter out of use and back again counts it anew.",
+    });
+}
+
+function differing({ customer_id, meter_id, what, kept, recounted, started_at, ended_at }: Difference): string {
+  const stretch = `${started_at?.slice(0, 10) ?? "ever"} to ${ended_at?.slice(0, 10) ?? "now"}`;
+  return `customer ${customer_id}, meter ${meter_id}, ${stretch}: ${what} ${kept} is kept, ${recounted} recounted`;
 }
 
 const lines_shown = 5;

@@ -8,6 +8,7 @@ import { contains, metadataMatches, offsetOf, ofOrganizations, orderBy, type Pag
 import { isAmong, matchKey, type RowKey, rowFromJson, rowsFromJson, sellerOf } from "../lib/rows.ts";
 import { customerMeters, meters } from "../meters/tables.ts";
 import { organization } from "../organizations/tables.ts";
+import { productPrices } from "../products/tables.ts";
 import { subscriptionPrices, subscriptions } from "../subscriptions/tables.ts";
 import type { CustomerRow } from "./rules.ts";
 import { customers, customerTallies } from "./tables.ts";
@@ -161,7 +162,7 @@ export const findHeld = gathered(
             and p.meter_id = u.meter_id
           where u.organization_id = ${customers}.organization_id and u.customer_id = ${customers}.id
         )`.mapWith((list: unknown) =>
-          (list as { use: object }[]).map(({ use, ...price }) => ({ ...price, use: rowFromJson(customerMeters, use) })),
+          (list as Held["paid"]).map(({ use, ...price }) => ({ ...price, use: rowFromJson(customerMeters, use) })),
         ),
         granted: sql<Held["granted"]>`(
           select coalesce(json_agg(to_jsonb(g) || jsonb_build_object('benefit', to_jsonb(b)) order by g.granted_at, g.id), '[]')

@@ -75,7 +75,12 @@ export async function writeBatches(
   );
   if (fresh.length > 0) await store.addNames(tx, namesOf(organization_id, fresh));
   const repeated = coming.filter((one) => one.batch.isTold && known.get(one)?.digest === one.digest);
-  const landed = await findLandings(tx, organization_id, repeated.map((one) => wasOf(one, known.get(one))), now);
+  const landed = await findLandings(
+    tx,
+    organization_id,
+    repeated.map((one) => wasOf(one, known.get(one))),
+    now,
+  );
   const counted = new Map<Coming, Partial<Became>>(fresh.map((one, index) => [one, became[index] ?? {}]));
   for (const [index, one] of repeated.entries()) counted.set(one, landed[index] ?? {});
   const answers = new Map(taken.map((batch): [Batch, IngestedEvent[]] => [batch, []]));

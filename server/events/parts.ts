@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import { monthAfter } from "../../shared/calendar.ts";
 import { serverClock } from "../lib/clock.ts";
 import type { Deps, Tx } from "../lib/context.ts";
 import { firstIdAt } from "../lib/ids.ts";
@@ -11,8 +12,6 @@ const hour_ms = 60 * 60 * 1000;
 /** Keeps servers that start at the same time from making the same part. */
 const parts_lock = 13_000;
 
-const monthAfter = (at: Date, months: number): Date =>
-  new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + months, 1));
 const nameOf = (month: Date): string => `usage_events_${month.toISOString().slice(0, 7).replace("-", "_")}`;
 
 async function findParts(tx: Tx): Promise<Set<string>> {

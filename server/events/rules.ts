@@ -5,7 +5,7 @@ import { decimalText } from "../../shared/money.ts";
 import { type CustomerRow, customerOut } from "../customers/rules.ts";
 import type { usageEvents } from "./tables.ts";
 
-export type EventRow = typeof usageEvents.$inferSelect;
+export type EventRow = Omit<typeof usageEvents.$inferSelect, "attached_key">;
 
 /** Cents are a number where they are kept, so that they add up, and written out where they are answered. */
 function metadataOut(metadata: EventMetadata): Event["metadata"] {

@@ -93,12 +93,12 @@ export const putOffWaiting = (tx: Tx, row: WaitingRow): Promise<unknown> =>
 export const attachEvents = (
   tx: Tx,
   { organization_id, external_customer_id }: WaitingRow,
-  customer_id: string,
+  { customer_id, attached_key }: { customer_id: string; attached_key: string },
   limit: number,
 ): Promise<EventRow[]> =>
   tx
     .update(usageEvents)
-    .set({ customer_id })
+    .set({ customer_id, attached_key })
     .where(
       and(
         eq(usageEvents.organization_id, organization_id),

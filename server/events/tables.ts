@@ -30,6 +30,8 @@ export const usageEvents = pgTable(
     source: text().$type<Event["source"]>().notNull(),
     /** Whose it is; of an external id that nobody has had yet, null until somebody has it. */
     customer_id: uuid(),
+    /** Where it came before its customer was known: an id of the time at which it was given to them. */
+    attached_key: uuid(),
     external_customer_id: text(),
     external_id: text(),
     parent_id: uuid(),

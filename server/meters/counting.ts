@@ -94,7 +94,8 @@ export async function countUse(
   }
   if (firsts.length > 0) await store.markCounted(tx, organization_id, firsts.sort(), now);
   const ids = uses.map(({ id }) => id).sort();
-  const [first_key = "", last_key = ids[0] ?? ""] = [ids[0], ids.at(-1)];
+  // What came before its customer was known is counted now: a reset that follows is after it.
+  const [first_key = "", last_key = ""] = [ids[0], isNew ? ids.at(-1) : newId(now)];
   const how = { now, first_key: isNew ? first_key : null, last_key };
   const of = (...funcs: string[]) => gathered.filter(({ meter }) => funcs.includes(meter.aggregation.func));
   const rowsOf = (some: readonly Gathered[]) => some.map((one) => consumptionOf(one, now));

@@ -33,7 +33,7 @@ export const recounting: RowSweep = {
       if (isCounting) await store.recount(tx, meter, now);
       const first_counted_at =
         meter.first_counted_at ?? (isCounting && (await store.hasEvents(tx, meter)) ? now : null);
-      await store.updateMeter(tx, meter, { recount_at: null, first_counted_at });
+      await store.updateMeter(tx, meter, { recount_at: null, recounted_at: now, first_counted_at });
     }),
 };
 

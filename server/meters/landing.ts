@@ -48,7 +48,7 @@ export async function findLandings(
 ): Promise<Landing[]> {
   const customers = [...new Set(uses.flatMap(({ customer_id }) => customer_id ?? []))];
   if (customers.length === 0) return uses.map(() => nowhere);
-  const first = uses.reduce((least, { id }) => (id < least ? id : least), uses[0]?.id ?? "");
+  const [first = ""] = uses.map(({ id }) => id).sort();
   const { customer_id, meter_id, since_key, until_key, started_at, billed_from, payer_id, ended_at } =
     customerMeterWindows;
   const closed = await tx
@@ -77,10 +77,11 @@ export async function findLandings(
       const theirs = stretches.get(use.customer_id + id);
       if (!theirs || !matches(use)) return landing;
       const own = theirs.find(
-        (one) => (one.since_key === null || use.id >= one.since_key) && (one.until_key === null || use.id < one.until_key),
+        (one) =>
+          (one.since_key === null || use.id >= one.since_key) && (one.until_key === null || use.id < one.until_key),
       );
       // What a closed one had was decided when it closed.
-      const at = own?.until_key ? own.end ?? now : now;
+      const at = own?.until_key ? (own.end ?? now) : now;
       return joinLandings(landing, landingOf(use.timestamp, own, at));
     }, nowhere),
   );

@@ -1,9 +1,11 @@
 import type { CustomerMeter, customerMeters } from "../../shared/api/customer-meters.ts";
 import type { meters } from "../../shared/api/meters.ts";
+import { monthAfter } from "../../shared/calendar.ts";
 import type { Service } from "../../shared/contract.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
 import { balanceOf } from "../../shared/usage.ts";
 import { customerOut } from "../customers/rules.ts";
+import { serverClock } from "../lib/clock.ts";
 import { type Ctx, organizationOf, organizationsOf } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
@@ -11,6 +13,7 @@ import { transact } from "../lib/unit-of-work.ts";
 import { recounting } from "./jobs.ts";
 import { checkUpdate, meterOut, planUpdate } from "./rules.ts";
 import * as store from "./store.ts";
+import { verifyMeters } from "./verifying.ts";
 
 /** The meters of the API; what they have counted is answered by the domain that has the events. */
 export const meterService: Omit<Service<typeof meters, Ctx>, "quantities"> = {
@@ -65,6 +68,11 @@ export const customerMeterService: Service<typeof customerMeters, Ctx> = {
   async list(ctx, { query }) {
     const { items, total } = await store.listUses(ctx.db, organizationsOf(ctx), query);
     return pageOf(items.map(customerMeterOut), total, query);
+  },
+  verify(ctx, { query }) {
+    const months = ctx.config.FLOE_EVENTS_KEPT_MONTHS;
+    const kept_since = months === undefined ? null : monthAfter(serverClock(ctx.clock).now(), -months);
+    return verifyMeters(ctx.db, organizationOf(ctx), { ...query, kept_since });
   },
   async get(ctx, { params }) {
     const found = await store.findUse(ctx.db, { organization_id: organizationOf(ctx), id: params.id });

@@ -28,6 +28,8 @@ export const meters = pgTable(
     first_counted_at: instant(),
     /** Since when what it counts is to be counted from the events themselves, those before it included. */
     recount_at: instant(),
+    /** When that was done last: what was put by until then may have been counted by another filter, or not at all. */
+    recounted_at: instant(),
     name: text().notNull(),
     unit: text().$type<Meter["unit"]>().notNull().default("scalar"),
     custom_label: text(),

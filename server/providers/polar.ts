@@ -85,6 +85,7 @@ export function polarProvider(config: Config): Provider {
     },
     customerMeters: {
       list: (ctx, { query }) => relay(ctx, () => polar.customerMeters.list(query as never)),
+      verify: notHosted("Hosted Polar counts by itself."),
       get: (ctx, { params }) => relay(ctx, () => polar.customerMeters.get(params.id)),
     },
     customFields: {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byId, ids, many, page, paging, type Resource, sorting } from "../contract.ts";
+import { byId, ids, instant, many, page, paging, type Resource, sorting } from "../contract.ts";
 import { Customer } from "./customers.ts";
 import { stored } from "./fields.ts";
 import { Meter } from "./meters.ts";
@@ -16,6 +16,26 @@ export const CustomerMeter = z.object({
   meter: Meter,
 });
 export type CustomerMeter = z.output<typeof CustomerMeter>;
+
+/** Something that is kept of what a customer used, and what its own rows come to. */
+const MeterDifference = z.object({
+  customer_id: z.uuid(),
+  meter_id: z.uuid(),
+  /**
+   * `consumed_units` of a stretch of time, how many events were `counted` and what they add up to (`total`), the `distinct_values`
+   * of a meter of such, or `credited_units`, held against the lots that they are made of; `lots`: those that do not add up.
+   */
+  what: z.enum(["consumed_units", "counted", "total", "distinct_values", "credited_units", "lots"]),
+  kept: z.string(),
+  recounted: z.string(),
+  /** The stretch of time; null: ever since, and until now. */
+  started_at: instant.nullable(),
+  ended_at: instant.nullable(),
+});
+export type MeterDifference = z.output<typeof MeterDifference>;
+
+/** Where a recount has come to: among balances, or among periods that are over. */
+const cursor = /^[bp]([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?$/;
 
 export const customerMeters = {
   list: {
@@ -38,6 +58,30 @@ export const customerMeters = {
       ),
     }),
     response: page(CustomerMeter),
+  },
+  verify: {
+    method: "GET",
+    path: "/v1/customer-meters/verify",
+    summary: "Recount what customers have used, and what they have to their credit",
+    scopes: ["customer_meters:read"],
+    query: z.object({
+      customer_id: z.uuid().optional().describe("Only of this customer."),
+      meter_id: z.uuid().optional().describe("Only of this meter."),
+      after: z
+        .string()
+        .regex(cursor, "Must be what the answer before it had as next.")
+        .optional(),
+      limit: z.coerce.number().int().min(1).max(1000).default(200).describe("So many balances and periods at once."),
+    }),
+    response: z.object({
+      /** Balances and periods that were recounted. */
+      checked: z.int(),
+      /** Those whose events are not all there any more, or are being counted anew. */
+      skipped: z.int(),
+      differences: z.array(MeterDifference),
+      /** Where to go on; null at the end. */
+      next: z.string().nullable(),
+    }),
   },
   get: {
     method: "GET",

@@ -1,10 +1,17 @@
 /** Credit: lots that are spent as meters count, expire, are taken back, and roll over. */
+import { eq } from "drizzle-orm";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { transact } from "../../server/lib/unit-of-work.ts";
 import { type Credit, creditMeter, cycleCredit, resetMeter, takeBackCredit } from "../../server/meters/credits.ts";
 import { closeLots, type Lot, spendLots, takeLots, worthOf } from "../../server/meters/lots.ts";
-import { customerMeterLots } from "../../server/meters/tables.ts";
+import {
+  customerMeterLots,
+  customerMeters,
+  customerMeterValues,
+  customerMeterWindows,
+  meters,
+} from "../../server/meters/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 let floe: Floe;
@@ -285,4 +292,102 @@ test("the database says the same: what closed lots came to is what was granted",
   const lots = await floe.deps.db.select().from(customerMeterLots);
   for (const one of lots.filter(({ closed_at }) => closed_at))
     expect(one.taken + one.spent + one.expired + one.rolled).toBe(one.amount);
+});
+
+describe("a recount", () => {
+  /** The same, counted from the beginning by now. */
+  const settled = async () => {
+    const made = await open();
+    await floe.runJobs();
+    floe.clock.advance(1);
+    return made;
+  };
+  const verify = async (query: object = {}) => {
+    const answers = [];
+    let after: string | undefined;
+    do {
+      const part = await seller.client.customerMeters.verify({
+        query: { limit: 2, ...query, ...(after ? { after } : {}) },
+      });
+      answers.push(part);
+      after = part.next ?? undefined;
+    } while (after);
+    return {
+      checked: answers.reduce((sum, { checked }) => sum + checked, 0),
+      skipped: answers.reduce((sum, { skipped }) => sum + skipped, 0),
+      differences: answers.flatMap(({ differences }) => differences),
+    };
+  };
+  test("of all that the tests above have left finds no difference, page by page", async () => {
+    const all = await verify();
+    expect(all.differences).toEqual([]);
+    const rows = await floe.deps.db.$count(customerMeters);
+    expect(all.checked).toBe(rows + (await floe.deps.db.$count(customerMeterWindows)) - all.skipped);
+    expect(all.checked).toBeGreaterThan(6);
+  });
+  test("names what is kept otherwise: of a balance, a period that is over, values that were seen, and credit", async () => {
+    const { key, give, use, reset } = await settled();
+    await give(50);
+    await use(30);
+    await reset();
+    await use(7);
+    const { customer_id, meter_id } = key;
+    const of = { customer_id, meter_id };
+    expect(await verify(of)).toEqual({ checked: 2, skipped: 0, differences: [] });
+    const { db } = floe.deps;
+    const wrong = { consumed_units: "8", counted: 2, total: "6", credited_units: 1 };
+    await db.update(customerMeters).set(wrong).where(eq(customerMeters.customer_id, customer_id));
+    await db
+      .update(customerMeterWindows)
+      .set({ consumed_units: "29.5" })
+      .where(eq(customerMeterWindows.customer_id, customer_id));
+    await db.update(customerMeterLots).set({ spent: 1 }).where(eq(customerMeterLots.customer_id, customer_id));
+    await db.insert(customerMeterValues).values({ ...key, value: key.meter_id });
+    const { differences } = await verify(of);
+    expect(
+      differences.map(({ what, kept, recounted, ended_at }) => [what, kept, recounted, ended_at !== null]),
+    ).toEqual([
+      ["consumed_units", "8", "7", false],
+      ["counted", "2", "1", false],
+      ["total", "6", "7", false],
+      ["distinct_values", "1", "0", false],
+      ["credited_units", "1", "0", false],
+      ["lots", "1", "0", false],
+      ["consumed_units", "29.5", "30", true],
+    ]);
+    const other = await floe.seller("other");
+    expect((await other.client.customerMeters.verify({ query: of })).checked).toBe(0);
+  });
+  test("counts what came before its customer was known where it was counted, and nowhere else", async () => {
+    const { key, use, reset } = await settled();
+    const { name } = await seller.client.meters.get({ params: { id: key.meter_id } });
+    const event = (n: number) => ({ name, external_customer_id: `later-${name}`, metadata: { n } });
+    await seller.client.events.ingest({ query: {}, body: { events: [event(100)] } });
+    await use(1);
+    floe.clock.advance(1000);
+    await reset();
+    await use(2);
+    await seller.client.events.ingest({ query: {}, body: { events: [event(10)] } });
+    const params = { id: key.customer_id };
+    await seller.client.customers.update({ params, body: { external_id: `later-${name}` } });
+    floe.clock.advance(1000);
+    await floe.runJobs();
+    floe.clock.advance(1000);
+    await reset();
+    const of = { customer_id: key.customer_id };
+    expect(await verify(of)).toEqual({ checked: 3, skipped: 0, differences: [] });
+    const rows = await floe.deps.db
+      .select()
+      .from(customerMeterWindows)
+      .where(eq(customerMeterWindows.customer_id, of.customer_id));
+    expect(rows.map(({ consumed_units }) => consumed_units).sort()).toEqual(["1", "12"]);
+  });
+  test("passes over what is counted anew", async () => {
+    const { key, use } = await settled();
+    await use(1);
+    await floe.deps.db.update(meters).set({ recount_at: floe.clock.now() }).where(eq(meters.id, key.meter_id));
+    expect(await verify({ meter_id: key.meter_id })).toEqual({ checked: 0, skipped: 1, differences: [] });
+    await floe.runJobs();
+    expect(await verify({ meter_id: key.meter_id })).toEqual({ checked: 1, skipped: 0, differences: [] });
+  });
 });

@@ -18,6 +18,7 @@ let refuse: (
 ) => { status: number; json?: unknown; headers?: Record<string, string> } | undefined = () => undefined;
 let asked = 0;
 let listed: unknown[] = [];
+let recounted: object[] = [];
 const server = await standIn(({ path, body }) => {
   if (path === "/v1/organizations/") return { json: { items: [{ id: organization, slug: "o", name: "o" }] } };
   if (path === "/v1/events/")
@@ -30,6 +31,7 @@ const server = await standIn(({ path, body }) => {
       },
     };
   if (path === `/v1/meters/${meter}`) return { json: { id: meter, name: "Tokens" } };
+  if (path === "/v1/customer-meters/verify") return { json: recounted.shift() };
   const { events } = body as { events: Sent[] };
   asked += 1;
   const refusal = refuse(events, asked);
@@ -64,7 +66,10 @@ function fileOf(count: number, over: object = {}): string {
 describe("floe events ingest --from-file", () => {
   test("sends each line once, in batches, and says so as JSON in a pipe", async () => {
     const { code, out } = await floe(["events", "ingest", "--from-file", fileOf(2500)], { env });
-    expect([code, JSON.parse(out)]).toEqual([0, { events: 2500, inserted: 2500, duplicates: 0, conflicts: 0, late: {}, passed_over: 0 }]);
+    expect([code, JSON.parse(out)]).toEqual([
+      0,
+      { events: 2500, inserted: 2500, duplicates: 0, conflicts: 0, late: {}, passed_over: 0 },
+    ]);
     expect(
       sent()
         .map(({ body }) => (body as { events: unknown[] }).events.length)
@@ -292,6 +297,27 @@ test("what came late is told with the invoice that it will be on, by who sends i
     "4 counted",
     "2 late, on the invoice of the period from 2026-07-01",
     "1 late, on no invoice",
+  ]);
+});
+
+test("floe usage verify asks until the end, names each difference, and fails where there is one", async () => {
+  const of = { customer_id: meter, meter_id: organization, what: "consumed_units", kept: "12", recounted: "11.5" };
+  const page = { checked: 200, skipped: 1, differences: [], next: `b${meter}` };
+  recounted = [page, { ...page, checked: 3, skipped: 0, next: null }];
+  const good = await floe(["usage", "verify", "--meter", meter], { env });
+  expect([good.code, JSON.parse(good.out)]).toEqual([0, { checked: 203, skipped: 1, differences: [] }]);
+  expect(server.received.map(({ query }) => [query.get("after"), query.get("meter_id")])).toEqual([
+    [null, meter],
+    [`b${meter}`, meter],
+  ]);
+  const differences = [{ ...of, started_at: "2026-07-01T00:00:00Z", ended_at: null }];
+  recounted = [page, { ...page, checked: 3, skipped: 0, differences, next: null }];
+  const bad = await floe(["usage", "verify"], { env, tty: true });
+  expect(bad.code).toBe(7);
+  expect(bad.out.split("\n")).toEqual([
+    `customer ${meter}, meter ${organization}, 2026-07-01 to now: consumed_units 12 is kept, 11.5 recounted`,
+    "203 balances and periods recounted, 1 differences; 1 passed over, as their events are not all kept",
+    "",
   ]);
 });
 

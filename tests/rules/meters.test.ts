@@ -66,6 +66,7 @@ const row: MeterRow = {
   archived_at: null,
   first_counted_at: null,
   recount_at: null,
+  recounted_at: null,
   name: "Tokens",
   unit: "scalar",
   custom_label: null,

@@ -126,7 +126,10 @@ test("what comes late is billed with the next period, by a line that says of whe
 
 test("each event is told the period with which it is invoiced, also where it comes again", async () => {
   const { shop, event, lands } = await open();
-  const [first, other] = [{ ...event(1), external_id: "first" }, { ...event(1), name: "other" }];
+  const [first, other] = [
+    { ...event(1), external_id: "first" },
+    { ...event(1), name: "other" },
+  ];
   expect(await lands(first, other)).toEqual(["counted 2027-01-01 2027-02-01", "no_meter"]);
   await shop.on("2027-02-03");
   const late = { ...event(2, "2027-01-31T00:00:00Z"), external_id: "late" };
@@ -153,6 +156,7 @@ test("MTR-29: what comes in a trial, or is of it and comes before anybody has lo
     "late late",
     "counted 2027-01-11 2027-02-11",
   ]);
+  await shop.on("2027-01-11");
   await shop.on("2027-02-11");
   expect((await shop.lines(id)).slice(1)).toEqual([["Tokens — (107 consumed units) × $0.003", 30]]);
 });
