@@ -70,7 +70,8 @@ export const customerMeters = {
       after: z
         .string()
         .regex(cursor, "Must be what the answer before it had as next.")
-        .optional(),
+        .optional()
+        .describe("Go on where an answer ended: its next."),
       limit: z.coerce.number().int().min(1).max(1000).default(200).describe("So many balances and periods at once."),
     }),
     response: z.object({

@@ -47,7 +47,7 @@ const own = operations.filter(
 // Names are of no organization: those that several have are one.
 const lists = own.filter(
   ({ op, title }) =>
-    op.method === "GET" && op.response && !op.params && op.query?.shape.limit && title !== "events.names",
+    op.method === "GET" && op.response && !op.params && op.query?.shape.page && title !== "events.names",
 );
 /** Whether an answer says whose it is. */
 const saysWhose = ({ response }: (typeof own)[number]["op"]): boolean =>
