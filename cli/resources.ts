@@ -196,6 +196,8 @@ export const looks: Record<string, Look | false> = {
     names: {
       getState: "state",
       getStateExternal: "state-external",
+      exportData: "export-data",
+      getErasure: "erasure",
       listPaymentMethods: "payment-methods",
       listPaymentMethodsExternal: "payment-methods-external",
     },

@@ -4,7 +4,7 @@ import { dropProduct } from "./checkout-links/store.ts";
 import { reopenCheckout, showIntent, succeedCheckout } from "./checkouts/reactions.ts";
 import { moveToUser } from "./checkouts/store.ts";
 import { customFieldDeleted } from "./custom-fields/service.ts";
-import { customerDeleted, customerNamed, mergeCustomers } from "./customers/service.ts";
+import { customerAnonymized, customerDeleted, customerNamed, mergeCustomers } from "./customers/service.ts";
 import { hearDispute } from "./disputes/service.ts";
 import { callWaiting, noteMoved } from "./events/service.ts";
 import {
@@ -27,6 +27,7 @@ import { disputeTold, refundTold } from "./payments/notices.ts";
 import { paymentFailed, paymentSurplus, paymentWaiting } from "./payments/settlement.ts";
 import { cardLeft } from "./payments/setups.ts";
 import { forgetMethods } from "./payments/store.ts";
+import { noteErasure } from "./privacy/service.ts";
 import { productArchived, productGivesOtherwise } from "./products/service.ts";
 import { detachBenefit, detachField } from "./products/store.ts";
 import { hearRefund, openSurplusRefund, refundCounted, refundTakesBack } from "./refunds/service.ts";
@@ -61,6 +62,7 @@ export const reactions: Reactions = new Map([
     revokeSeatsOf,
     takeFromCustomer,
   ),
+  answer(customerAnonymized, noteErasure),
   answer(customerNamed, callWaiting),
   answer(meterMoved, noteMoved),
   answer(refundTold, hearRefund),

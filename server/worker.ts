@@ -31,6 +31,8 @@ import { renameAnswers as renameOrderAnswers } from "./orders/store.ts";
 import { paymentReconciliation, setupReconciliation } from "./payments/jobs.ts";
 import { recordProcessorEvent } from "./payments/notices.ts";
 import { codeCleaning, codeMailing } from "./portal/jobs.ts";
+import { erasing } from "./privacy/jobs.ts";
+import { replayLog } from "./privacy/log.ts";
 import { testNotices } from "./processors/test-notices.ts";
 import { refundExecution } from "./refunds/jobs.ts";
 import { snapshotRelease } from "./sandbox/jobs.ts";
@@ -67,6 +69,7 @@ export const dueWork: readonly Sweep[] = [
   useSettling,
   useTelling,
   attaching,
+  erasing,
   answerMoves([renameOrderAnswers, renameCheckoutAnswers]),
 ];
 
@@ -102,12 +105,19 @@ export async function startWorker(deps: Deps): Promise<{ stop(): Promise<void> }
   await warnOfUnsentMail(deps);
   await resealEndpoints(deps);
   await reviveDeadLetters(deps);
+  // Not waited for: files may be kept far away.
+  const replay = replayLog(deps).catch((error: unknown) => {
+    deps.log.error(
+      { err: error },
+      "Whether somebody was erased before cannot be read; it is looked for at the next start.",
+    );
+  });
   deps.jobs.setWorking(true);
   const sweeps = [...dueWork, ...cleaning].map((sweep) => startSweep(deps, sweep));
   return {
     async stop() {
       deps.jobs.setWorking(false);
-      await Promise.all(sweeps.map((sweep) => sweep.stop()));
+      await Promise.all([replay, ...sweeps.map((sweep) => sweep.stop())]);
     },
   };
 }

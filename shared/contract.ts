@@ -18,7 +18,7 @@ export type Operation = {
   /** Absent: the answer has no body (204, or 202 with `null`), or is a file. */
   response?: z.ZodType;
   /** The answer is a text file of this name, sent in pieces as it is made. */
-  file?: { name: string; type: `text/${string}` };
+  file?: { name: string; type: `text/${string}` | "application/json" };
   /** 200 unless said. */
   status?: 200 | 201 | 202 | 204;
   /** Names of the errors it may answer besides 401, 403 and 422. */

@@ -34,6 +34,7 @@ const domains = [
   "checkout-links",
   "catalog",
   "metrics",
+  "privacy",
   "sandbox",
 ];
 /** The rooms that a domain may have, besides those that only one of them has. */
@@ -57,6 +58,7 @@ const own_rooms: Record<string, RegExp> = {
   portal: /^(access|cards|grants|holdings|orders|seats|sign-in|subscriptions|words)$/,
   catalog: /^(current|changes|rehearsal)$/,
   metrics: /^periods$/,
+  privacy: /^log$/,
   sandbox: /^(walk|snapshots)$/,
 };
 /** Where a store reads tables that are not to its left, and why. */

@@ -1,8 +1,10 @@
 import { and, asc, count, eq, ilike, inArray, isNull, lte, or, sql } from "drizzle-orm";
 import { user } from "../auth/tables.ts";
+import type { Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import { findKept } from "../discounts/store.ts";
 import type { Database, Tx } from "../lib/context.ts";
+import { isOneOf, regionOnly, unlessNamed } from "../lib/forget.ts";
 import { among, contains, loadByOrganization, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { refuseLocked } from "../orders/store.ts";
@@ -237,4 +239,25 @@ export async function moveToUser(tx: Tx, from: string, to: string, now: Date): P
     .update(checkouts)
     .set({ external_customer_id: to, modified_at: now })
     .where(and(eq(checkouts.external_customer_id, from), inArray(checkouts.status, ["open", "confirmed"])));
+}
+
+/** Forget a buyer: what they typed, also into checkouts that came to nothing. */
+export async function eraseBuyer(tx: Tx, person: Erased): Promise<void> {
+  const { organization_id, id, emails } = person;
+  const nameless = and(isNull(checkouts.customer_id), isOneOf(checkouts.customer_email, emails));
+  await tx
+    .update(checkouts)
+    .set({
+      external_customer_id: null,
+      customer_name: null,
+      customer_email: null,
+      customer_ip_address: null,
+      customer_billing_name: null,
+      customer_billing_address: regionOnly(checkouts.customer_billing_address),
+      customer_tax_id: null,
+      customer_metadata: {},
+      custom_field_data: {},
+      metadata: unlessNamed(checkouts.metadata, person),
+    })
+    .where(and(eq(checkouts.organization_id, organization_id), or(eq(checkouts.customer_id, id), nameless)));
 }

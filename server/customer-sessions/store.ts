@@ -46,3 +46,10 @@ export async function findHolder(db: Database, hashes: string[], now: Date) {
     );
   return found;
 }
+
+/** End the sessions of a customer. */
+export async function dropSessions(tx: Tx, { organization_id, id }: RowKey): Promise<void> {
+  await tx
+    .delete(customerSessions)
+    .where(and(eq(customerSessions.organization_id, organization_id), eq(customerSessions.customer_id, id)));
+}

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { z } from "zod";
+import type { Address } from "../../shared/addresses.ts";
 import type { Customer, CustomerUpdate } from "../../shared/api/customers.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
 import type { customers } from "./tables.ts";
@@ -128,10 +129,32 @@ export function planAnonymization(row: CustomerRow, mask: (text: string) => stri
     email_verified: false,
     name: row.tax_id !== null || row.name === null ? row.name : masked(row.name),
     billing_name: row.tax_id === null ? null : row.billing_name,
-    billing_address: address && { ...address, line1: null, line2: null, postal_code: null, city: null },
+    billing_address: address && regionOf(address),
+    metadata: {},
     anonymized_at: now,
   };
 }
+
+/**
+ * Somebody whom all who hold something about them are to forget: by which addresses (in lower case) and names they were known,
+ * and what stands in place of the address.
+ */
+export type Erased = {
+  organization_id: string;
+  id: string;
+  emails: readonly string[];
+  names: readonly string[];
+  masked_email: string;
+};
+
+/** Of an address, what taxes are computed from. */
+export const regionOf = (address: Address): Address => ({
+  ...address,
+  line1: null,
+  line2: null,
+  postal_code: null,
+  city: null,
+});
 
 /** An address as it is compared, so that one person is one: small, and without what follows a plus (DSC-15, CHK-53). */
 export function emailKey(email: string): string {

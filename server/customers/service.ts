@@ -27,6 +27,8 @@ import * as store from "./store.ts";
 
 /** A customer is gone; what was kept for them to be used later is not used any more. */
 export const customerDeleted = defineSignal<CustomerRow>("customer.deleted");
+/** A customer was made unreadable in their own row: how they were, and are. What is held of them elsewhere is to follow. */
+export const customerAnonymized = defineSignal<{ before: CustomerRow; after: CustomerRow }>("customer.anonymized");
 /** A customer has got an external id, which others may have used before there was anybody who has it. */
 export const customerNamed = defineSignal<CustomerRow & { external_id: string }>("customer.named");
 
@@ -142,17 +144,23 @@ const remove = (ctx: Ctx, key: store.CustomerKey, anonymize = false): Promise<vo
     const row = await store.lockCustomer(tx, organizationOf(ctx), key);
     // Making a deleted customer unreadable can be asked for later, and again (CUS-20).
     if (!row || (row.deleted_at !== null && !anonymize)) throw notFound();
-    const now = ctx.clock.now();
-    const unreadable = anonymize ? planAnonymization(row, (text) => hashToken(ctx.config.secret, text), now) : {};
-    if (row.deleted_at !== null) {
-      if (Object.keys(unreadable).length > 0) await store.updateCustomer(tx, row, { ...unreadable, modified_at: now });
-      return;
-    }
-    const gone = { deleted_at: now, modified_at: now, external_id: null, deleted_external_id: row.external_id };
-    const deleted = await store.deleteCustomer(tx, row, { ...unreadable, ...gone });
-    await emitCustomer(tx, ctx, "customer.deleted", deleted);
-    await signal(tx, ctx, customerDeleted, deleted);
+    await removeCustomer(tx, ctx, row, anonymize);
   });
+
+/** Delete a customer whom the caller has locked, or make one unreadable, too; what is done already is not done again. */
+export async function removeCustomer(tx: Tx, ctx: Deps | Ctx, row: CustomerRow, anonymize: boolean): Promise<void> {
+  const now = ctx.clock.now();
+  const unreadable = anonymize ? planAnonymization(row, (text) => hashToken(ctx.config.secret, text), now) : {};
+  const isAnonymized = Object.keys(unreadable).length > 0;
+  let after = row;
+  if (row.deleted_at === null) {
+    const gone = { deleted_at: now, modified_at: now, external_id: null, deleted_external_id: row.external_id };
+    after = await store.deleteCustomer(tx, row, { ...unreadable, ...gone });
+    await emitCustomer(tx, ctx, "customer.deleted", after);
+    await signal(tx, ctx, customerDeleted, after);
+  } else if (isAnonymized) after = await store.updateCustomer(tx, row, { ...unreadable, modified_at: now });
+  if (anonymize) await signal(tx, ctx, customerAnonymized, { before: row, after });
+}
 
 const linesOf = (rows: CustomerRow[]): string => rows.map((row) => csvLine(exportCells(row))).join("");
 /** Customers as a CSV file, one page of them at a time. */
@@ -161,11 +169,12 @@ async function* csvOf(first: CustomerRow[], others: AsyncIterable<CustomerRow[]>
   for await (const rows of others) yield linesOf(rows);
 }
 
-/** What is asked about customers and answered by the domain that keeps their cards. */
+/** What is asked about customers and answered by the domains that keep their cards, and that know of all others. */
 type CardOperation = "listPaymentMethods" | "listPaymentMethodsExternal";
+type PrivacyOperation = "exportData" | "erase" | "getErasure";
 
 /** The customers of the API. */
-export const customerService: Omit<Service<typeof customers, Ctx>, CardOperation> = {
+export const customerService: Omit<Service<typeof customers, Ctx>, CardOperation | PrivacyOperation> = {
   async list(ctx, { query }) {
     const { items, total } = await store.listCustomers(ctx.db, organizationsOf(ctx), query);
     return pageOf(items.map(customerOut), total, query);

@@ -1,4 +1,5 @@
 import { and, eq, getTableColumns, ilike, inArray, isNull, ne, or, type SQL, sql } from "drizzle-orm";
+import type { Erased } from "../customers/rules.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { contains, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey, rowsFromJson } from "../lib/rows.ts";
@@ -242,4 +243,13 @@ export async function setProducts(
     await tx
       .insert(discountProducts)
       .values(wanted.map((product_id, order) => ({ organization_id, discount_id, product_id, order })));
+}
+
+/** Forget by which address a discount was taken; that it was, and with which card, still counts. */
+export async function eraseTaker(tx: Tx, { organization_id, id, masked_email }: Erased): Promise<void> {
+  const r = discountRedemptions;
+  await tx
+    .update(r)
+    .set({ email_key: masked_email })
+    .where(and(eq(r.organization_id, organization_id), eq(r.customer_id, id)));
 }

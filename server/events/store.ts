@@ -3,6 +3,7 @@ import { unionAll } from "drizzle-orm/pg-core";
 import { customers } from "../customers/tables.ts";
 import { arraySql } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
+import { isAmong, type RowKey } from "../lib/rows.ts";
 import type { EventRow } from "./rules.ts";
 import { usageEvents, usageKeys, usageNames, usageWaiting } from "./tables.ts";
 
@@ -227,3 +228,54 @@ export async function addUpNames(db: Database, limit: number): Promise<number> {
       from gone having count(*) > 0`);
   return loose.length;
 }
+
+/** So many events of a customer's are gone through at once. */
+const erased_together = 1000;
+
+/**
+ * Take texts out of what a customer has used, but those that a meter reads: numbers are what is billed. A slice, after the cursor;
+ * answers the next one, or null where that was all.
+ */
+export async function eraseUse(
+  tx: Tx,
+  { organization_id, id }: RowKey,
+  cursor: string | null,
+  kept: readonly string[],
+): Promise<string | null> {
+  const e = usageEvents;
+  const [after, at] = cursor === null ? [] : [cursor.slice(0, uuid_length), cursor.slice(uuid_length)];
+  const rows = await tx
+    .select({ id: e.id, at: sql<string>`${e.timestamp}::text` })
+    .from(e)
+    .where(
+      and(
+        eq(e.organization_id, organization_id),
+        eq(e.customer_id, id),
+        after ? sql`(${e.timestamp}, ${e.id}) > (${at}::timestamptz, ${after}::uuid)` : undefined,
+      ),
+    )
+    .orderBy(e.timestamp, e.id)
+    .limit(erased_together);
+  const isForgotten = sql`jsonb_typeof(m.value) = 'string' and not m.key = any(${arraySql(kept, "text")})`;
+  await tx
+    .update(e)
+    .set({
+      metadata: sql`(select coalesce(jsonb_object_agg(m.key, m.value) filter (where not (${isForgotten})), '{}')
+        from jsonb_each(${e.metadata}) m)`,
+    })
+    .where(
+      and(
+        eq(e.organization_id, organization_id),
+        // What the server writes itself says nothing of anybody.
+        eq(e.source, "user"),
+        isAmong(
+          e.id,
+          rows.map((row) => row.id),
+        ),
+        sql`exists (select 1 from jsonb_each(${e.metadata}) m where ${isForgotten})`,
+      ),
+    );
+  const last = rows.length === erased_together ? rows.at(-1) : undefined;
+  return last ? `${last.id}${last.at}` : null;
+}
+const uuid_length = 36;

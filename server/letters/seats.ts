@@ -27,6 +27,7 @@ export async function inviteDue(deps: Deps, key: RowKey): Promise<void> {
       ...letter,
       to: customer.email,
       organization_id,
+      customer_id: customer.id,
       valid_hours: invitation_hours,
       subject: words.seat_subject(product.name, seller.name),
       paragraphs: [words.seat(product.name, seller.name)],

@@ -41,7 +41,7 @@ export async function confirmDue(deps: Deps, due: readonly [WorkRow, ...WorkRow[
         const linkTo = (kind: "invoice" | "receipt") =>
           linkDocument(deps.config, { organization_id, order_id: sale.order.id, kind }, now);
         const letter = orderMail(sale, taxed.seller, await lookAfter(tx, theirs, taxed, sale), linkTo);
-        return letter && { ...letter, organization_id, at: theirs.clock.now() };
+        return letter && { ...letter, organization_id, customer_id: sale.customer.id, at: theirs.clock.now() };
       }),
     );
     const mails = letters.filter((letter) => letter !== null);
@@ -94,7 +94,7 @@ async function writeMail(tx: Tx, deps: Deps, occasion: Occasion, aggregate: Subs
       occasion === "card_expiring" ? card?.id : null,
     ),
   });
-  if (mail) await queueMail(tx, deps, { ...mail, organization_id });
+  if (mail) await queueMail(tx, deps, { ...mail, organization_id, customer_id: aggregate.row.customer_id });
   return mail !== null;
 }
 

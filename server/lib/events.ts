@@ -1,8 +1,12 @@
+import { and, eq, sql } from "drizzle-orm";
 import { z } from "zod";
 import { type EventType, payloads } from "../../shared/events.ts";
+import { arraySql } from "./arrays.ts";
 import type { Ctx, Deps, Tx } from "./context.ts";
 import { newId } from "./ids.ts";
+import { matchKey, type RowKey } from "./rows.ts";
 import { sealTokensIn } from "./secrets.ts";
+import { events } from "./tables.ts";
 
 type Data<T extends keyof typeof payloads> = z.output<(typeof payloads)[T]>;
 
@@ -25,4 +29,37 @@ export async function emit<T extends keyof typeof payloads & EventType>(
   const wire = () => sealTokensIn(ctx.config.secret, now ?? encode((data as () => Data<T>)()));
   tx.unit.events.push(() => ({ id, organization_id, type, data: wire(), created_at }));
   ctx.jobs.wake(tx, "events.dispatch");
+}
+
+/** So many events are gone through at once. */
+const searched_together = 1000;
+
+/**
+ * What was told that has one of these words in it, which are in lower case: a slice in the order in which events are tailed,
+ * after a cursor. Answers the cursor to go on after, null where that was all.
+ */
+export async function findToldOf(tx: Tx, organization_id: string, after: string | null, words: readonly string[]) {
+  const { id, xid, seq, data } = events;
+  const isFound = sql`exists (select 1 from unnest(${arraySql(words, "text")}) as word
+    where position(word in lower(${data}::text)) > 0)`;
+  const [last_xid, last_seq] = after?.split(" ") ?? [];
+  const slice = await tx
+    .select({ id, xid, seq, data: sql<unknown>`case when ${isFound} then ${data} end` })
+    .from(events)
+    .where(
+      and(
+        eq(events.organization_id, organization_id),
+        after === null ? undefined : sql`(${xid}, ${seq}) > (${last_xid}::bigint, ${last_seq}::bigint)`,
+      ),
+    )
+    .orderBy(xid, seq)
+    .limit(searched_together);
+  const found = slice.flatMap((one) => (one.data === null ? [] : [{ id: one.id, data: one.data }]));
+  const last = slice.length === searched_together ? slice.at(-1) : undefined;
+  return { found, next: last ? `${last.xid} ${last.seq}` : null };
+}
+
+/** Have something that was told say something else. */
+export async function rewriteTold(tx: Tx, key: RowKey, data: unknown): Promise<void> {
+  await tx.update(events).set({ data }).where(matchKey(events, key));
 }

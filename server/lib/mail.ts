@@ -10,10 +10,17 @@ import { forgetRows, type Sweep } from "./sweeps.ts";
 import { mails } from "./tables.ts";
 
 /**
- * A letter and whom it goes to; one whose link dies says how soon, and one in the name of a seller of which. `at`: when a sandbox
+ * A letter and whom it goes to; one whose link dies says how soon, one in the name of a seller of which, and one to a customer to
+ * which. `at`: when a sandbox
  * writes it, where that is another time than the clock's.
  */
-export type Mail = Letter & { to: string; valid_hours?: number; organization_id?: string; at?: Date };
+export type Mail = Letter & {
+  to: string;
+  valid_hours?: number;
+  organization_id?: string;
+  customer_id?: string;
+  at?: Date;
+};
 
 const inbox_size = 50;
 const hour_ms = 60 * 60 * 1000;
@@ -38,7 +45,7 @@ export async function queueMail(tx: Tx, deps: Deps, ...letters: readonly Mail[])
   if (letters.length === 0) return;
   // Loaded with the first mail: a server that starts has none to write.
   const { renderLetter } = await import("./letter.ts");
-  const rows = letters.map(({ to, valid_hours, organization_id, at, ...letter }) => {
+  const rows = letters.map(({ to, valid_hours, organization_id, customer_id, at, ...letter }) => {
     const sandbox = deps.sandbox ? (organization_id ?? null) : null;
     const now = sandbox === null ? serverClock(clock).now() : (at ?? clock.now());
     const subject = oneLine(letter.subject);
@@ -46,6 +53,7 @@ export async function queueMail(tx: Tx, deps: Deps, ...letters: readonly Mail[])
     return {
       id: newId(now),
       organization_id: sandbox,
+      customer_id: customer_id ?? null,
       to,
       subject,
       text: seal(config.secret, text),
@@ -57,6 +65,11 @@ export async function queueMail(tx: Tx, deps: Deps, ...letters: readonly Mail[])
   });
   await tx.insert(mails).values(rows);
   jobs.wake(tx, mailDelivery.name);
+}
+
+/** Forget the mails to a customer, those that wait to be sent among them. */
+export async function dropMailsTo(tx: Tx, customer_id: string): Promise<void> {
+  await tx.delete(mails).where(eq(mails.customer_id, customer_id));
 }
 
 /** A text without line ends and other signs that do not print, so that nothing but a subject stands in a subject. */

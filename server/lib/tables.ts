@@ -56,6 +56,8 @@ export const mails = pgTable(
     id: uuid().primaryKey(),
     /** The sandbox in whose name it is written, and with which it stays: it is never sent. */
     organization_id: text().references(() => organization.id, { onDelete: "cascade" }),
+    /** The customer whom it is written to; null for everybody else. */
+    customer_id: uuid(),
     to: text().notNull(),
     subject: text().notNull(),
     text: text().notNull(),
@@ -73,6 +75,7 @@ export const mails = pgTable(
     index("mails_of_sandbox")
       .on(table.organization_id, table.created_at, table.id)
       .where(sql`${table.organization_id} is not null`),
+    index("mails_of_customer").on(table.customer_id).where(sql`${table.customer_id} is not null`),
     index("mails_due").on(table.next_attempt_at).where(sql`${table.next_attempt_at} is not null`),
   ],
 );

@@ -1,5 +1,6 @@
 import { and, count, eq, inArray, isNull, type SQL } from "drizzle-orm";
 import { benefits } from "../benefits/tables.ts";
+import type { Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import { benefitGrants } from "../grants/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
@@ -164,4 +165,21 @@ export async function keepSeed(
   await tx.insert(leaseKeys).values({ organization_id, seed_sealed, created_at }).onConflictDoNothing();
   const [row] = await tx.select().from(leaseKeys).where(eq(leaseKeys.organization_id, organization_id));
   return row?.seed_sealed ?? seed_sealed;
+}
+
+/** Forget where somebody's keys were in use. */
+export async function eraseActivations(tx: Tx, { organization_id, id }: Erased): Promise<void> {
+  const theirs = tx
+    .select({ id: licenseKeys.id })
+    .from(licenseKeys)
+    .where(and(eq(licenseKeys.organization_id, organization_id), eq(licenseKeys.customer_id, id)));
+  await tx
+    .update(licenseKeyActivations)
+    .set({ label: "", conditions: {}, meta: {} })
+    .where(
+      and(
+        eq(licenseKeyActivations.organization_id, organization_id),
+        inArray(licenseKeyActivations.license_key_id, theirs),
+      ),
+    );
 }

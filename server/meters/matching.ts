@@ -189,3 +189,17 @@ export function addUp(values: readonly number[]): string {
   }
   return `${sum}e-${scale}`;
 }
+
+/** The keys of the metadata that meters read: those that they compare, and those that they add up. */
+export function propertiesRead(meters: readonly Pick<Meter, "filter" | "aggregation">[]): string[] {
+  const inFilter = ({ clauses }: Filter): string[] =>
+    clauses.flatMap((clause) => ("clauses" in clause ? inFilter(clause) : [clause.property]));
+  const read = meters.flatMap(({ filter, aggregation }) => [
+    ...inFilter(filter),
+    ...("property" in aggregation ? [aggregation.property] : []),
+  ]);
+  return [...new Set(read)].flatMap((property) => {
+    const place = placeOf(property);
+    return "path" in place ? place.path.slice(0, 1) : [];
+  });
+}

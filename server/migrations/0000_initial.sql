@@ -636,6 +636,7 @@ CREATE TABLE "idempotency_keys" (
 CREATE TABLE "mails" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"organization_id" text,
+	"customer_id" uuid,
 	"to" text NOT NULL,
 	"subject" text NOT NULL,
 	"text" text NOT NULL,
@@ -1045,6 +1046,20 @@ CREATE TABLE "portal_codes" (
 	"due_at" timestamp with time zone,
 	"expires_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "portal_codes_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "customer_erasures" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"stage" text,
+	"fence" text,
+	"cursor" text,
+	"words" text,
+	"due_at" timestamp with time zone,
+	"finished_at" timestamp with time zone,
+	CONSTRAINT "customer_erasures_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "test_disputes" (
@@ -1571,6 +1586,8 @@ ALTER TABLE "payments" ADD CONSTRAINT "payments_customer_id_fkey" FOREIGN KEY ("
 ALTER TABLE "payments" ADD CONSTRAINT "payments_payment_method_id_fkey" FOREIGN KEY ("organization_id","payment_method_id") REFERENCES "public"."payment_methods"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "portal_codes" ADD CONSTRAINT "portal_codes_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "portal_codes" ADD CONSTRAINT "portal_codes_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_erasures" ADD CONSTRAINT "customer_erasures_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_erasures" ADD CONSTRAINT "customer_erasures_id_fkey" FOREIGN KEY ("organization_id","id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "product_benefits" ADD CONSTRAINT "product_benefits_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "product_benefits" ADD CONSTRAINT "product_benefits_benefit_id_fkey" FOREIGN KEY ("organization_id","benefit_id") REFERENCES "public"."benefits"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "product_custom_fields" ADD CONSTRAINT "product_custom_fields_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1725,6 +1742,7 @@ CREATE INDEX "failed_work_dead" ON "failed_work" USING btree ("kind") WHERE "fai
 CREATE INDEX "idempotency_keys_age" ON "idempotency_keys" USING btree ("created_at");--> statement-breakpoint
 CREATE INDEX "mails_age" ON "mails" USING btree ("created_at");--> statement-breakpoint
 CREATE INDEX "mails_of_sandbox" ON "mails" USING btree ("organization_id","created_at","id") WHERE "mails"."organization_id" is not null;--> statement-breakpoint
+CREATE INDEX "mails_of_customer" ON "mails" USING btree ("customer_id") WHERE "mails"."customer_id" is not null;--> statement-breakpoint
 CREATE INDEX "mails_due" ON "mails" USING btree ("next_attempt_at") WHERE "mails"."next_attempt_at" is not null;--> statement-breakpoint
 CREATE INDEX "license_key_activations_live" ON "license_key_activations" USING btree ("organization_id","license_key_id") WHERE "license_key_activations"."deactivated_at" is null;--> statement-breakpoint
 CREATE UNIQUE INDEX "license_keys_once" ON "license_keys" USING btree ("organization_id","key_hash");--> statement-breakpoint
@@ -1782,6 +1800,7 @@ CREATE INDEX "portal_codes_due" ON "portal_codes" USING btree ("organization_id"
 CREATE INDEX "portal_codes_by_hash" ON "portal_codes" USING btree ("code_hash");--> statement-breakpoint
 CREATE INDEX "portal_codes_by_customer" ON "portal_codes" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "portal_codes_by_end" ON "portal_codes" USING btree ("expires_at");--> statement-breakpoint
+CREATE INDEX "customer_erasures_due" ON "customer_erasures" USING btree ("organization_id","due_at") WHERE "customer_erasures"."due_at" is not null;--> statement-breakpoint
 CREATE INDEX "test_disputes_by_intent" ON "test_disputes" USING btree ("intent_id");--> statement-breakpoint
 CREATE INDEX "test_events_due" ON "test_events" USING btree ("organization_id","due_at");--> statement-breakpoint
 CREATE INDEX "test_refunds_by_intent" ON "test_refunds" USING btree ("intent_id");--> statement-breakpoint

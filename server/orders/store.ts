@@ -1,8 +1,10 @@
 import { and, asc, count, eq, gte, ilike, inArray, isNotNull, isNull, lte, sql } from "drizzle-orm";
 import { ApiError } from "../../shared/errors.ts";
+import type { Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
+import { regionOnly, unlessNamed } from "../lib/forget.ts";
 import { gathered } from "../lib/gather.ts";
 import { stateOf } from "../lib/loggable.ts";
 import { among, contains, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
@@ -315,4 +317,19 @@ export async function renameAnswers(
     .where(and(eq(orders.organization_id, organization_id), inArray(orders.id, some)))
     .returning({ id: orders.id });
   return changed.length;
+}
+
+/** Forget a buyer, but for what an invoice says of them, which stays for the tax office. */
+export async function eraseBuyer(tx: Tx, person: Erased): Promise<void> {
+  const isBilled = isNotNull(orders.invoice_number);
+  await tx
+    .update(orders)
+    .set({
+      billing_name: sql`case when ${isBilled} then ${orders.billing_name} end`,
+      billing_address: sql`case when ${isBilled} then ${orders.billing_address} else ${regionOnly(orders.billing_address)} end`,
+      customer_tax_id: sql`case when ${isBilled} then ${orders.customer_tax_id} end`,
+      custom_field_data: {},
+      metadata: unlessNamed(orders.metadata, person),
+    })
+    .where(and(eq(orders.organization_id, person.organization_id), eq(orders.customer_id, person.id)));
 }

@@ -1,4 +1,5 @@
 import { and, eq, isNull, lte, not } from "drizzle-orm";
+import type { Erased } from "../customers/rules.ts";
 import type { Ctx, Database, Deps, Tx } from "../lib/context.ts";
 import { gathered } from "../lib/gather.ts";
 import { newId } from "../lib/ids.ts";
@@ -184,4 +185,13 @@ export async function takeExpiring(tx: Tx, key: RowKey, now: Date): Promise<Paym
     .where(and(matchKey(paymentMethods, key), lte(paymentMethods.expiry_due_at, now)))
     .returning();
   return row?.deleted_at === null ? row : undefined;
+}
+
+/** Forget who paid: their address, with each attempt. What was paid with which card stays in the books. */
+export async function erasePayer(tx: Tx, { organization_id, id, masked_email: customer_email }: Erased): Promise<void> {
+  for (const table of [payments, paymentSetups] as const)
+    await tx
+      .update(table)
+      .set({ customer_email })
+      .where(and(eq(table.organization_id, organization_id), eq(table.customer_id, id)));
 }

@@ -66,6 +66,7 @@ export async function mailCode(deps: Deps, key: RowKey): Promise<void> {
       // Not as it was typed by whoever asked.
       to: customer.email,
       organization_id: key.organization_id,
+      customer_id: customer.id,
       valid_hours: code_minutes / 60,
       subject: words.code_subject(code, seller.name),
       paragraphs: [words.code(code), words.code_minutes(code_minutes)],
@@ -132,6 +133,7 @@ export async function requestEmailUpdate(ctx: Ctx, email: string): Promise<void>
       ...letter,
       to: email,
       organization_id: customer.organization_id,
+      customer_id: customer.id,
       valid_hours: link_hours,
       subject: words.email_subject(seller.name),
       paragraphs: [words.email(seller.name)],

@@ -1,9 +1,11 @@
 import { and, count, desc, eq, gt, ilike, inArray, isNotNull, isNull, or, sql } from "drizzle-orm";
 import { benefits } from "../benefits/tables.ts";
+import type { Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import type { Grant } from "../grants/rules.ts";
 import { benefitGrants } from "../grants/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
+import { isOneOf } from "../lib/forget.ts";
 import { among, contains, offsetOf, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { orders } from "../orders/tables.ts";
@@ -225,3 +227,9 @@ export const findCustomersOf = (db: Database, user_id: string) =>
     .innerJoin(organization, eq(organization.id, customers.organization_id))
     .where(and(eq(customers.external_id, user_id), isNull(customers.deleted_at), isNull(organization.blocked_at)))
     .orderBy(organization.slug);
+
+/** Forget the codes and links that somebody asked for, also where they were never sent. */
+export async function eraseCodes(tx: Tx, { organization_id, id, emails }: Erased): Promise<void> {
+  const theirs = or(eq(portalCodes.customer_id, id), isOneOf(portalCodes.email, emails));
+  await tx.delete(portalCodes).where(and(eq(portalCodes.organization_id, organization_id), theirs));
+}

@@ -24,6 +24,7 @@ import { portalOrderService } from "../portal/orders.ts";
 import { portalSeatService } from "../portal/seats.ts";
 import { customerPortalService, portalMeterService } from "../portal/service.ts";
 import { portalSubscriptionService } from "../portal/subscriptions.ts";
+import { privacyService } from "../privacy/service.ts";
 import { productService } from "../products/service.ts";
 import { refundService } from "../refunds/service.ts";
 import { sandboxService } from "../sandbox/service.ts";
@@ -51,7 +52,7 @@ export const embedded: Provider = {
   discounts: discountService,
   tax: taxService,
   checkoutLinks: checkoutLinkService,
-  customers: { ...customerService, ...customerCardService },
+  customers: { ...customerService, ...customerCardService, ...privacyService },
   customerSessions: customerSessionService,
   customerPortal: customerPortalService,
   portalCards: portalCardService,

@@ -126,6 +126,9 @@ export function polarProvider(config: Config): Provider {
         relay(ctx, () => polar.customers.listPaymentMethods(params.id, query)),
       listPaymentMethodsExternal: (ctx, { params, query }) =>
         relay(ctx, () => polar.customers.listPaymentMethodsExternal(params.external_id, query)),
+      exportData: notHosted("All that hosted Polar holds is exported there."),
+      erase: notHosted("Delete the customer with anonymize: hosted Polar does the rest by itself."),
+      getErasure: notHosted("Hosted Polar does not say how far an erasure is."),
       getStateExternal: (ctx, { params }) => relay(ctx, () => polar.customers.getStateExternal(params.external_id)),
     },
     customerSessions: {

@@ -1,7 +1,9 @@
 import { and, count, eq, inArray, isNull, lte, ne, or, sum } from "drizzle-orm";
+import type { Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import { disputes } from "../disputes/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
+import { unlessNamed } from "../lib/forget.ts";
 import { among, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import type { Share } from "../orders/rules.ts";
@@ -151,4 +153,12 @@ export async function takeDueRefund(db: Database, key: RowKey, now: Date, again:
     .where(and(matchKey(refunds, key), lte(refunds.due_at, now)))
     .returning();
   return row;
+}
+
+/** Forget whom money went back to: what was noted about it may say anything. */
+export async function erasePayee(tx: Tx, person: Erased): Promise<void> {
+  await tx
+    .update(refunds)
+    .set({ comment: null, metadata: unlessNamed(refunds.metadata, person) })
+    .where(and(eq(refunds.organization_id, person.organization_id), eq(refunds.customer_id, person.id)));
 }

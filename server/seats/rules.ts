@@ -60,6 +60,7 @@ export const planRevoked = (now: Date): Partial<SeatRow> => ({
   status: "revoked",
   customer_id: null,
   email: null,
+  seat_metadata: null,
   token_hash: null,
   token: null,
   invitation_token_expires_at: null,

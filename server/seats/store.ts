@@ -1,6 +1,8 @@
-import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lte, ne } from "drizzle-orm";
+import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lte, ne, or } from "drizzle-orm";
+import type { Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
+import { isOneOf } from "../lib/forget.ts";
 import { listRows, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { isPaid } from "../orders/rules.ts";
@@ -207,4 +209,13 @@ export async function listHeld(db: Database, { organization_id, id }: RowKey, pa
     paging,
   });
   return { items: items.flatMap(({ subscription_id }) => subscription_id ?? []), total };
+}
+
+/** Forget what was noted on the seats of somebody, and their address on those. */
+export async function eraseHolder(tx: Tx, { organization_id, id, emails }: Erased): Promise<void> {
+  const theirs = or(eq(customerSeats.customer_id, id), isOneOf(customerSeats.email, emails));
+  await tx
+    .update(customerSeats)
+    .set({ email: null, seat_metadata: null })
+    .where(and(eq(customerSeats.organization_id, organization_id), theirs));
 }

@@ -1,5 +1,7 @@
-import { and, eq, inArray, isNotNull, or } from "drizzle-orm";
+import { and, eq, inArray, isNotNull, or, sql } from "drizzle-orm";
+import { type Erased, emailKey } from "../customers/rules.ts";
 import type { Database, Tx } from "../lib/context.ts";
+import { unlessNamed } from "../lib/forget.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { orders } from "../orders/tables.ts";
 import { subscriptions, trialClaims } from "./tables.ts";
@@ -47,4 +49,22 @@ export async function releaseTrial(tx: Tx, { organization_id, id: checkout_id }:
   await tx
     .delete(trialClaims)
     .where(and(eq(trialClaims.organization_id, organization_id), eq(trialClaims.checkout_id, checkout_id)));
+}
+
+/** Forget who had a subscription: by which address a trial was had, and what they answered and said. */
+export async function eraseSubscriber(tx: Tx, person: Erased): Promise<void> {
+  const { organization_id, id, emails, masked_email } = person;
+  await tx
+    .update(subscriptions)
+    .set({
+      trial_email_key: sql`case when ${subscriptions.trial_email_key} is not null then ${masked_email} end`,
+      customer_cancellation_comment: null,
+      custom_field_data: {},
+      metadata: unlessNamed(subscriptions.metadata, person),
+    })
+    .where(and(eq(subscriptions.organization_id, organization_id), eq(subscriptions.customer_id, id)));
+  const claims = emails.map((email) => `email:${emailKey(email)}`);
+  await tx
+    .delete(trialClaims)
+    .where(and(eq(trialClaims.organization_id, organization_id), inArray(trialClaims.claim, claims)));
 }

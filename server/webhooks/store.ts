@@ -362,3 +362,27 @@ export async function findDeliveries(db: Database, { where, limit, offset }: Del
     .where(where);
   return { rows, total: count?.total ?? 0 };
 }
+
+/** Have the copies of an event say something else, and forget what receivers answered to them, who may have repeated it. */
+export async function rewriteCopies(
+  tx: Tx,
+  { organization_id, id: event_id }: RowKey,
+  change: (payload: string) => string,
+): Promise<void> {
+  const copies = await tx
+    .select({ id: webhookEvents.id, payload: webhookEvents.payload })
+    .from(webhookEvents)
+    .where(and(eq(webhookEvents.organization_id, organization_id), eq(webhookEvents.event_id, event_id)))
+    .for("update");
+  for (const { id, payload } of copies) {
+    if (payload !== null)
+      await tx
+        .update(webhookEvents)
+        .set({ payload: change(payload) })
+        .where(matchKey(webhookEvents, { organization_id, id }));
+    await tx
+      .update(webhookDeliveries)
+      .set({ response: null })
+      .where(and(eq(webhookDeliveries.organization_id, organization_id), eq(webhookDeliveries.webhook_event_id, id)));
+  }
+}

@@ -142,6 +142,16 @@ export const CustomerUpdate = z.object({
 /** As `CustomerUpdate`, without the id by which the customer was found (CUS-10). */
 export const CustomerUpdateExternal = z.object(writable);
 
+/** How far the erasure of a customer is. */
+export const CustomerErasure = z.object({
+  customer_id: z.uuid(),
+  created_at: instant,
+  /** What is being gone through now; null once all is. */
+  stage: z.enum(["customer", "records", "told", "used"]).nullable(),
+  finished_at: instant.nullable(),
+});
+export type CustomerErasure = z.output<typeof CustomerErasure>;
+
 const byExternalId = z.object({ external_id: z.string().min(1) });
 const deletion = z.object({ anonymize: flag.describe("Also make the personal data unreadable.") });
 
@@ -216,6 +226,39 @@ export const customers = {
     scopes: ["customers:read"],
     params: byId,
     response: CustomerState,
+    errors: ["ResourceNotFound"],
+  },
+  /** Beyond Polar: whatever is held about a person, in one file. */
+  exportData: {
+    method: "GET",
+    path: "/v1/customers/:id/personal-data",
+    summary: "Export all that is held about a customer",
+    scopes: ["customers:read"],
+    params: byId,
+    file: { name: "personal-data.json", type: "application/json" },
+    errors: ["ResourceNotFound"],
+  },
+  /** Beyond Polar: as deleting with `anonymize`, and told how far it is. */
+  erase: {
+    method: "POST",
+    path: "/v1/customers/:id/erasure",
+    summary: "Erase a customer",
+    scopes: ["customers:write"],
+    params: byId,
+    response: CustomerErasure,
+    status: 202,
+    errors: ["ResourceNotFound"],
+    audit: "customer.erased",
+    confirm:
+      "Erase this customer? Subscriptions end, benefits are revoked, and the person is removed from all but invoices. It cannot be undone.",
+  },
+  getErasure: {
+    method: "GET",
+    path: "/v1/customers/:id/erasure",
+    summary: "See how far an erasure is",
+    scopes: ["customers:read"],
+    params: byId,
+    response: CustomerErasure,
     errors: ["ResourceNotFound"],
   },
   listPaymentMethods: {

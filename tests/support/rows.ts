@@ -210,7 +210,8 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
   customers: async (_, { client }) => {
     const external_id = "row-1";
     const { id } = await client.customers.create({ body: { email: "row@example.com", external_id } });
-    return { params: { id, external_id } };
+    const erased = await someoneErased({ client });
+    return { params: { id, external_id }, of: { getErasure: erased, erase: erased } };
   },
   customerSessions: async (_, { client }) => {
     // Whom they are for, unless there is such a one already.
@@ -503,6 +504,13 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
   "webhooks.createEndpoint": () => ({ url: nobody, events: ["order.paid"], name: "Sample" }),
 };
 
+/** A customer who is erased. */
+async function someoneErased({ client }: Pick<Seller, "client">) {
+  const { id } = await client.customers.create({ body: { email: `erased-${newId()}@example.com` } });
+  await client.customers.erase({ params: { id } });
+  return { id };
+}
+
 const january = { start_date: "2026-01-01", end_date: "2026-01-31", interval: "day" };
 /** The query without which an operation is refused. */
 export const queryOf: Record<string, Record<string, string>> = {
@@ -536,6 +544,7 @@ export const freshOf: Record<
     ]),
   ),
   "benefitGrants.retry": async (floe, seller) => ({ params: { id: await failedGrant(floe, seller) } }),
+  "customers.erase": async (_, seller) => ({ params: await someoneErased(seller) }),
   "metrics.get": async () => ({ query: january }),
   "metrics.export": async () => ({ query: january }),
   "catalog.pull": async () => ({ query: { catalog: "sample" } }),

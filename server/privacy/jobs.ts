@@ -1,0 +1,130 @@
+import { sql } from "drizzle-orm";
+import { eraseBuyer as eraseCheckouts } from "../checkouts/store.ts";
+import { dropSessions } from "../customer-sessions/store.ts";
+import type { CustomerRow, Erased } from "../customers/rules.ts";
+import { removeCustomer } from "../customers/service.ts";
+import { lockCustomer } from "../customers/store.ts";
+import { eraseTaker } from "../discounts/store.ts";
+import { eraseUse } from "../events/store.ts";
+import { findOpen } from "../grants/store.ts";
+import type { Deps, Tx } from "../lib/context.ts";
+import { findToldOf, rewriteTold } from "../lib/events.ts";
+import { dropMailsTo } from "../lib/mail.ts";
+import type { RowKey } from "../lib/rows.ts";
+import { tryUnseal } from "../lib/secrets.ts";
+import type { RowSweep } from "../lib/sweeps.ts";
+import { transact } from "../lib/unit-of-work.ts";
+import { eraseActivations } from "../license-keys/store.ts";
+import { propertiesRead } from "../meters/matching.ts";
+import { findCounting } from "../meters/store.ts";
+import { eraseBuyer as eraseOrders } from "../orders/store.ts";
+import { erasePayer } from "../payments/methods.ts";
+import { eraseCodes } from "../portal/store.ts";
+import { erasePayee } from "../refunds/store.ts";
+import { eraseHolder } from "../seats/store.ts";
+import { eraseSubscriber } from "../subscriptions/trials.ts";
+import { rewriteCopies } from "../webhooks/store.ts";
+import { writeLog } from "./log.ts";
+import { type ErasureRow, erasedOf, scrub, textScrubber, type Words } from "./rules.ts";
+import { erasures } from "./service.ts";
+import * as store from "./store.ts";
+import { customerErasures } from "./tables.ts";
+
+/** Customers are removed from all that is held, stage after stage: what is broken off goes on where it was. */
+export const erasing: RowSweep = {
+  name: erasures,
+  every_ms: 5000,
+  due: {
+    table: customerErasures,
+    id: customerErasures.id,
+    organization_id: customerErasures.organization_id,
+    at: customerErasures.due_at,
+    where: sql`${customerErasures.due_at} is not null`,
+  },
+  async work(deps, [key]) {
+    while (await takeStep(deps, key));
+    const erasure = await store.findErasure(deps.db, key);
+    if (erasure?.stage !== null || erasure.due_at === null) return;
+    // The storage may be far away: what is in the log twice is in it once.
+    await writeLog(deps);
+    const now = deps.clock.now();
+    await transact(deps, (tx) => store.updateErasure(tx, key, { words: null, due_at: null, finished_at: now }));
+  },
+};
+
+/** Whoever forgets a person at once, each in a transaction of its own, so that none waits with another's locks. */
+const forgetting: ((tx: Tx, person: Erased) => Promise<void>)[] = [
+  dropSessions,
+  eraseCodes,
+  (tx, { id }) => dropMailsTo(tx, id),
+  eraseActivations,
+  eraseHolder,
+  eraseTaker,
+  eraseOrders,
+  eraseSubscriber,
+  erasePayer,
+  erasePayee,
+  eraseCheckouts,
+];
+const pause_ms = 1000;
+
+/** Answers whether there is more to do at once. */
+async function takeStep(deps: Deps, key: RowKey): Promise<boolean> {
+  const next = await transact(deps, async (tx): Promise<boolean | Erased> => {
+    // In the order in which whoever erases has them.
+    const customer = await lockCustomer(tx, key.organization_id, key);
+    const erasure = await store.lockErasure(tx, key, deps.clock.now());
+    if (!customer || !erasure?.stage) return false;
+    if (customer.anonymized_at === null) {
+      await removeCustomer(tx, deps, customer, true);
+      return true;
+    }
+    if (erasure.fence === null) {
+      await store.updateErasure(tx, key, { fence: String((await findOpen(tx)).to) });
+      return true;
+    }
+    // Who has read the person before they were made unreadable may still write what they have read.
+    if ((await findOpen(tx)).from < BigInt(erasure.fence)) {
+      await store.updateErasure(tx, key, { due_at: new Date(deps.clock.now().getTime() + pause_ms) });
+      return false;
+    }
+    const words = readWords(deps, erasure);
+    if (erasure.stage === "told") return takeTold(tx, erasure, customer, words);
+    if (erasure.stage === "used") return takeUsed(tx, erasure);
+    return erasedOf(customer, words);
+  });
+  if (typeof next === "boolean") return next;
+  for (const forget of forgetting) await transact(deps, (tx) => forget(tx, next));
+  await transact(deps, (tx) => store.updateErasure(tx, key, { stage: "told", cursor: null }));
+  return true;
+}
+
+const readWords = ({ config }: Deps, { words }: ErasureRow): Words => {
+  const text = words === null ? null : tryUnseal(config.secrets, words);
+  return text === null ? { emails: [], names: [] } : JSON.parse(text);
+};
+
+/** Go through a slice of what was told, with the copies that wait for receivers. */
+async function takeTold(tx: Tx, erasure: ErasureRow, customer: CustomerRow, words: Words): Promise<true> {
+  const { organization_id, id, cursor } = erasure;
+  const known = [id, ...words.emails, ...words.names.map((name) => name.toLowerCase())];
+  const { found, next } = await findToldOf(tx, organization_id, cursor, known);
+  const forgetIn = textScrubber(customer, words);
+  for (const told of found) {
+    const key = { organization_id, id: told.id };
+    await rewriteTold(tx, key, scrub(told.data, customer, words));
+    await rewriteCopies(tx, key, (payload) =>
+      payload.startsWith("{") ? JSON.stringify(scrub(JSON.parse(payload), customer, words)) : forgetIn(payload),
+    );
+  }
+  await store.updateErasure(tx, erasure, { cursor: next, ...(next === null && { stage: "used" }) });
+  return true;
+}
+
+/** Go through a slice of what was used. */
+async function takeUsed(tx: Tx, erasure: ErasureRow): Promise<boolean> {
+  const kept = propertiesRead(await findCounting(tx, erasure.organization_id));
+  const cursor = await eraseUse(tx, erasure, erasure.cursor, kept);
+  await store.updateErasure(tx, erasure, { cursor, ...(cursor === null && { stage: null }) });
+  return cursor !== null;
+}

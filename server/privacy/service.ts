@@ -1,0 +1,75 @@
+import type { customers } from "../../shared/api/customers.ts";
+import type { Service } from "../../shared/contract.ts";
+import { notFound } from "../../shared/errors.ts";
+import { type CustomerRow, customerOut } from "../customers/rules.ts";
+import { removeCustomer } from "../customers/service.ts";
+import { lockCustomer } from "../customers/store.ts";
+import { type Ctx, type Deps, organizationOf, type Tx } from "../lib/context.ts";
+import type { RowKey } from "../lib/rows.ts";
+import { seal } from "../lib/secrets.ts";
+import { transact } from "../lib/unit-of-work.ts";
+import { erasureOut, wordsOf } from "./rules.ts";
+import * as store from "./store.ts";
+
+/** The name of the sweep that erases, as it is woken. */
+export const erasures = "privacy.erase";
+
+/** A customer was made unreadable in their own row: all else that is held about them is gone through from now on. */
+export async function noteErasure(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { before, after }: { before: CustomerRow; after: CustomerRow },
+): Promise<void> {
+  const now = ctx.clock.now();
+  // Who was unreadable before is known by nothing any more.
+  const words = before.anonymized_at === null ? seal(ctx.config.secret, JSON.stringify(wordsOf(before))) : null;
+  const { organization_id, id } = after;
+  await store.insertErasure(tx, { organization_id, id, created_at: now, stage: "records", words, due_at: now });
+  ctx.jobs.wake(tx, erasures);
+}
+
+/** All that is held about a customer, as one JSON document. */
+async function* personalData(ctx: Ctx, customer: CustomerRow): AsyncGenerator<string> {
+  const named = (name: string, value: unknown) => `${JSON.stringify(name)}:${JSON.stringify(value)}`;
+  yield `{${named("exported_at", ctx.clock.now())},\n${named("customer", customerOut(customer))}`;
+  for (const holding of await store.findHoldings(ctx.db)) {
+    let rows = 0;
+    for await (const page of store.readHolding(ctx.db, holding, customer)) {
+      const lines = page.map((row) => JSON.stringify(row)).join(",\n");
+      yield `${rows === 0 ? `,\n${JSON.stringify(holding.name)}:[\n` : ",\n"}${lines}`;
+      rows += page.length;
+    }
+    if (rows > 0) yield "\n]";
+  }
+  const mails = await store.listMailsTo(ctx.db, customer.id);
+  yield `${mails.length > 0 ? `,\n${named("mails", mails)}` : ""}}\n`;
+}
+
+/** A customer who was not erased, also one who was deleted. */
+async function findHeld(ctx: Ctx, id: string): Promise<CustomerRow> {
+  const row = await transact(ctx, (tx) => lockCustomer(tx, organizationOf(ctx), { id }));
+  if (!row) throw notFound();
+  return row;
+}
+
+type PrivacyOperation = "exportData" | "erase" | "getErasure";
+
+/** What of customers is about all that is held of them. */
+export const privacyService: Pick<Service<typeof customers, Ctx>, PrivacyOperation> = {
+  exportData: async (ctx, { params }) => personalData(ctx, await findHeld(ctx, params.id)),
+  erase: (ctx, { params }) =>
+    transact(ctx, async (tx) => {
+      const key: RowKey = { organization_id: organizationOf(ctx), id: params.id };
+      const row = await lockCustomer(tx, key.organization_id, key);
+      if (!row) throw notFound();
+      await removeCustomer(tx, ctx, row, true);
+      const noted = await store.findErasure(tx, key);
+      if (!noted) throw notFound();
+      return erasureOut(noted);
+    }),
+  async getErasure(ctx, { params }) {
+    const found = await store.findErasure(ctx.db, { organization_id: organizationOf(ctx), id: params.id });
+    if (!found) throw notFound();
+    return erasureOut(found);
+  },
+};
