@@ -178,7 +178,6 @@ describe("each seller's rows are held apart from the others' by the database", (
         "create trigger leaky_trigger after insert on leaky for each row execute function nothing()",
         "create unique index customers_alone on customers (id)",
         "alter table leaky add foreign key (customer_id) references customers (id)",
-        "alter table mails add customer_id uuid",
         "alter table mails add foreign key (organization_id, customer_id) references customers (organization_id, id)",
       ])
         await floe.deps.db.execute(statement);
