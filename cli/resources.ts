@@ -319,8 +319,8 @@ export const looks: Record<string, Look | false> = {
     columns: [],
     // It is drawn by a command of its own.
     names: { get: false },
+    opens: { link: "url" },
     examples: {
-      limits: ["floe metrics limits"],
       export: [
         "floe metrics export --start-date 2026-01-01 --end-date 2026-12-31 --interval month -o metrics.csv",
         "floe metrics export --start-date 2026-11-01 --end-date 2026-11-30 --interval day --metrics revenue,orders",

@@ -1,5 +1,4 @@
-import { type AnchorHTMLAttributes, type ComponentType, useSyncExternalStore } from "react";
-import { destinationOf } from "../shared/destinations.ts";
+import { type ComponentType, useSyncExternalStore } from "react";
 
 type Page = ComponentType<{ params: Record<string, string> }>;
 export type Route = { path: string; load: () => Promise<{ default: Page }> };
@@ -60,21 +59,6 @@ export function catchFocus(): void {
   heading?.focus({ preventScroll: true });
 }
 
-/** A link within the app. */
-export function Link({ href, ...rest }: AnchorHTMLAttributes<HTMLAnchorElement> & { href: string }) {
-  return (
-    <a
-      {...rest}
-      href={href}
-      onClick={(event) => {
-        if (event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
-        event.preventDefault();
-        navigate(href);
-      }}
-    />
-  );
-}
-
 /** The path's parameters where it fits the pattern (`/checkout/:client_secret`), else undefined. */
 export function match(pattern: string, path: string): Record<string, string> | undefined {
   if (pattern === "*") return {};
@@ -88,12 +72,6 @@ export function match(pattern: string, path: string): Record<string, string> | u
     else if (part !== value) return undefined;
   }
   return params;
-}
-
-/** A path of this very site to go to next, from a query parameter; anything that leads elsewhere becomes `fallback`. */
-export function safePath(next: string | null, fallback = "/", origin = location.origin): string {
-  const target = next?.startsWith("/") ? destinationOf(next, [origin]) : undefined;
-  return target ? target.pathname + target.search + target.hash : fallback;
 }
 
 const subscribe = (listener: () => void): (() => void) => {

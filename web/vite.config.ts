@@ -17,6 +17,14 @@ const sellerScript: Plugin = {
   },
 };
 
+/** What loads a page's files ahead of it has none to load, as each page's styles are in one file, and is not to be loaded itself. */
+const noPreloads: Plugin = {
+  name: "no-preloads",
+  apply: "build",
+  enforce: "pre",
+  load: (id) => (id.endsWith("vite/preload-helper.js") ? "export const __vitePreload = (load) => load();" : null),
+};
+
 /** Compressed once here, so that the server has only to pick one. */
 const compressed: Plugin = {
   name: "compressed",
@@ -36,7 +44,7 @@ const compressed: Plugin = {
 export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
   base: "/",
-  plugins: [react(), sellerScript, compressed],
+  plugins: [react(), noPreloads, sellerScript, compressed],
   build: {
     outDir: "../dist/web",
     emptyOutDir: true,
@@ -53,7 +61,7 @@ export default defineConfig({
           groups: [
             {
               name: "app",
-              test: /rolldown\/runtime|node_modules\/(?!@stripe)|\/web\/(main|router|api|given|language|parts\/(Shell|Button|Field|Ghost|Notice))\./,
+              test: /rolldown\/runtime|\/shared\/destinations|node_modules\/(react|react-dom|scheduler)\/|\/web\/(main|router|api|given|language|parts\/(Shell|Button|Field|Ghost|Notice))\./,
             },
             { name: "account", test: /\/web\/(auth-client|overlay|account\/)/ },
             {

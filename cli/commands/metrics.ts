@@ -9,6 +9,7 @@ import { resolveNames } from "../resource/names.ts";
 import { idOrName } from "../resource/shorthand.ts";
 import { askedFields, showOne } from "../resource/show.ts";
 import { type Answer, drawMetrics } from "../ui/metrics.ts";
+import { plain } from "../ui/theme.ts";
 
 type Options = {
   interval?: string;
@@ -20,6 +21,7 @@ type Options = {
   billingType?: string;
   metrics?: string;
   watch?: number | true;
+  open?: boolean;
 };
 type Query = Record<string, unknown> & { interval: string; timezone: string };
 
@@ -54,6 +56,7 @@ export function addShow(group: Command, contextOf: (command: Command) => Context
     .option("--billing-type <type>", "only one_time or recurring products")
     .option("--metrics <slugs>", "only these: revenue,orders")
     .option("--watch [seconds]", "draw it anew every few seconds (5)", seconds)
+    .option("--open", "as a page with charts, in the browser")
     .addHelpText(
       "after",
       `
@@ -61,6 +64,7 @@ Examples:
   floe metrics
   floe metrics --interval month --from 2026-01-01
   floe metrics --product Pro --metrics revenue,orders --watch
+  floe metrics --open --interval month
   floe metrics --json totals.revenue,totals.orders`,
     );
   command.action((options: Options) => show(contextOf(command), options));
@@ -115,7 +119,47 @@ async function currencyOf(context: Context): Promise<string | undefined> {
   }
 }
 
+/** Where a browser here would be that of somebody else's screen. */
+const isElsewhere = ({ SSH_CONNECTION, SSH_TTY }: Context["io"]["env"]): boolean => Boolean(SSH_CONNECTION || SSH_TTY);
+
+/**
+ * The same as a page, at an address that is good for some minutes. What is asked stands behind its #, which browsers send to
+ * nobody. In a pipe, or where no browser is, the address is all there is.
+ */
+async function showPage(context: Context, options: Options): Promise<void> {
+  for (const flag of ["watch", "metrics", "customer", "billingType"] as const) {
+    const name = flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    if (options[flag] !== undefined) throw new Fault("usage", `--${name} is not for a page`, { hint: "Leave it out." });
+  }
+  const query = await queryOf(context, options);
+  const organization_id = await context.organization();
+  const body = organization_id ? { organization_id } : {};
+  const made = (await context.call({ method: "POST", path: "/v1/metrics/links", body })) as Record<string, unknown>;
+  const asked = new URLSearchParams();
+  for (const [flag, name] of [
+    ["interval", "interval"],
+    ["from", "start_date"],
+    ["to", "end_date"],
+    ["timezone", "timezone"],
+  ] as const)
+    if (options[flag] !== undefined) asked.set(name, String(query[name]));
+  for (const id of (query.product_id as string[] | undefined) ?? []) asked.append("product_id", id);
+  const answer = { ...made, url: [made.url, ...(asked.size > 0 ? [asked] : [])].join("&") };
+  if (context.json) {
+    const { json } = context.globals;
+    const fields = typeof json === "string" ? askedFields(json, context.manifest.fields("metrics", "link")) : undefined;
+    return showOne(context, answer, fields);
+  }
+  context.print(`${plain(answer.url)}\n`);
+  context.say("Whoever has this address sees your metrics, for ten minutes.\n");
+  if (!context.interactive || isElsewhere(context.io.env) || !/^https?:\/\//.test(answer.url)) return;
+  await context.io
+    .openBrowser(answer.url)
+    .catch(() => context.say("The browser could not be opened; open the address yourself.\n"));
+}
+
 async function show(context: Context, options: Options): Promise<void> {
+  if (options.open) return showPage(context, options);
   const query = await queryOf(context, options);
   const slugs = options.metrics === undefined ? undefined : several(options.metrics);
   const read = async () =>

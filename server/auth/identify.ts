@@ -4,6 +4,7 @@ import type { Config } from "../config.ts";
 import type { Deps, Identity } from "../lib/context.ts";
 import { cookiesIn, decodeText } from "../lib/cookies.ts";
 import { signedText } from "../lib/secrets.ts";
+import { viewer_prefix } from "../lib/viewers.ts";
 import { organization } from "../organizations/tables.ts";
 import { createKeyIdentifier } from "./api-keys-identify.ts";
 import { scopeNames } from "./device.ts";
@@ -13,6 +14,7 @@ import { cookieName, sessionCookie } from "./session-cookie.ts";
 import { sessionRenewal } from "./sessions-renewal.ts";
 import { hashSecret } from "./storage.ts";
 import { member, session, user } from "./tables.ts";
+import { identifyViewer } from "./viewers.ts";
 
 const last_used_every_ms = 5000;
 /** Printable ASCII: anything else cannot be one of ours (TOK-13). */
@@ -123,6 +125,7 @@ export function createIdentifier(deps: Deps, identifyCustomer: IdentifyCustomer)
       if (!tokenShape.test(text)) return { kind: "invalid" };
       const byKey = keys.identify(text);
       if (byKey) return byKey;
+      if (text.startsWith(viewer_prefix)) return identifyViewer(deps, text);
       const customer = await identifyCustomer(deps, text);
       if (customer) return customer;
       // Signing in answers the token bare in its body, and signed in the header `set-auth-token`; either is sent back.

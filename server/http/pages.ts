@@ -26,6 +26,7 @@ const pages = [
   "/account/delete",
   "/card/:token",
   "/device",
+  "/metrics",
   "/error",
   "/:slug/portal",
   "/:slug/portal/claim",

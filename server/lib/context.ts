@@ -45,7 +45,8 @@ export type Identity =
   | { kind: "invalid" }
   /** A key that may not be used now: it is beyond its limit, and good again after so many seconds. */
   | { kind: "limited"; retry_after: number }
-  | ({ kind: "key"; key_id: string; organization_id: string; scopes: ReadonlySet<Scope> } & SellerTerms)
+  /** An organization's key, or what was made by one to read its metrics alone, which has no id. */
+  | ({ kind: "key"; key_id: string | null; organization_id: string; scopes: ReadonlySet<Scope> } & SellerTerms)
   /** A customer of an organization, who asks for themselves alone. */
   | ({ kind: "customer"; session_id: string; customer_id: string; organization_id: string } & SellerTerms)
   /** A person's own key: it acts on /v1 as they may, and nowhere else. */

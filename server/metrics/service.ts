@@ -8,12 +8,16 @@ import {
 } from "../../shared/api/metrics.ts";
 import { zonedText, zoneFormat } from "../../shared/calendar.ts";
 import type { Service } from "../../shared/contract.ts";
-import { type Ctx, organizationsOf } from "../lib/context.ts";
+import { ApiError, notFound } from "../../shared/errors.ts";
+import { serverClock } from "../lib/clock.ts";
+import { type Ctx, organizationOf, organizationsOf } from "../lib/context.ts";
 import { csvLine } from "../lib/csv.ts";
 import { transact } from "../lib/unit-of-work.ts";
+import { sealViewer } from "../lib/viewers.ts";
+import { findOrganization } from "../organizations/store.ts";
 import { planRange } from "./periods.ts";
 import { computeMetrics, measuresOf } from "./rules.ts";
-import { findSums } from "./store.ts";
+import { findProductNames, findSums } from "./store.ts";
 
 async function measure(ctx: Ctx, query: MetricsQuery) {
   const range = planRange(query, ctx.clock.now());
@@ -30,6 +34,8 @@ async function* csvOf(periods: readonly MetricPeriod[], { metrics = metricSlugs,
     yield csvLine([zonedText(period.timestamp, zone), ...metrics.map((slug) => String(period[slug]))]);
 }
 
+const link_ms = 10 * 60 * 1000;
+
 export const metricService: Service<typeof operations, Ctx> = {
   get: (ctx, { query }) => measure(ctx, query),
   async export(ctx, { query }) {
@@ -37,4 +43,20 @@ export const metricService: Service<typeof operations, Ctx> = {
     return csvOf(periods, query);
   },
   limits: async () => ({ min_date: metric_min_date, intervals: metricLimits }),
+  async about(ctx) {
+    const organization_id = organizationOf(ctx);
+    const seller = await findOrganization(ctx.db, organization_id);
+    if (!seller) throw notFound();
+    const { name, default_presentment_currency: currency } = seller;
+    const now = ctx.clock.now();
+    return { organization_id, name, currency, now, products: await findProductNames(ctx.db, organization_id) };
+  },
+  async link(ctx) {
+    const { key_id, user_id } = ctx.actor;
+    if (key_id === null && user_id === null)
+      throw new ApiError("NotPermitted", "An address is made by a key or a person, and not by another address.");
+    const expires_at = new Date(serverClock(ctx.clock).now().getTime() + link_ms);
+    const viewer = { organization_id: organizationOf(ctx), key_id, user_id };
+    return { url: `${ctx.config.url}/metrics#token=${sealViewer(ctx.config, viewer, expires_at)}`, expires_at };
+  },
 };

@@ -30,6 +30,17 @@ const momentsOf = (moments: readonly number[]): SQL =>
 const kindOf = (billing_type: Filter["billing_type"]): "one_time" | "recurring" | undefined =>
   new Set(billing_type).size === 1 ? billing_type?.[0] : undefined;
 
+const names_max = 300;
+
+/** What an organization sells and has sold, by name. */
+export const findProductNames = (db: Database, organization_id: string) =>
+  db
+    .select({ id: products.id, name: products.name, is_archived: products.is_archived })
+    .from(products)
+    .where(eq(products.organization_id, organization_id))
+    .orderBy(products.name, products.id)
+    .limit(names_max);
+
 /** The products that are meant, where not all are. */
 function meantProducts(organizations: readonly string[], { product_id, billing_type }: Filter): SQL | undefined {
   const kind = kindOf(billing_type);

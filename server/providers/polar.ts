@@ -218,6 +218,8 @@ export function polarProvider(config: Config): Provider {
       get: (ctx, { query }) => relay(ctx, () => polar.metrics.get(query as never)),
       export: (ctx, { query }) => relay(ctx, () => polar.metrics.export(query as never)),
       limits: (ctx) => relay(ctx, () => polar.metrics.limits()),
+      about: notHosted("Look at the metrics at hosted Polar itself."),
+      link: notHosted("Look at the metrics at hosted Polar itself."),
     },
     orders: {
       list: (ctx, { query }) => relay(ctx, () => polar.orders.list(query as never)),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type MetricInterval, metricIntervals } from "../calendar.ts";
 import { ids, instant, many, type Resource } from "../contract.ts";
-import { timezone } from "./fields.ts";
+import { organizationOf, timezone } from "./fields.ts";
 
 /** Money in minor units is `currency`, with fractions of them `currency_sub_cent`; a percentage is a share of 1. */
 export const metricTypes = ["scalar", "currency", "currency_sub_cent", "percentage"] as const;
@@ -133,6 +133,27 @@ const query = z.object({
 });
 export type MetricsQuery = z.output<typeof query>;
 
+/** An address that shows the metrics as a page, to whoever has it, until it runs out. */
+export const MetricsLink = z.object({
+  /** What it is good by stands behind its #, which browsers send to nobody. */
+  url: z.string(),
+  expires_at: instant,
+});
+export type MetricsLink = z.output<typeof MetricsLink>;
+
+/** What somebody needs to know who draws an organization's metrics. */
+export const MetricsAbout = z.object({
+  organization_id: z.uuid(),
+  name: z.string(),
+  /** What amounts are shown in. */
+  currency: z.string(),
+  /** By the organization's clock, which a sandbox has moved. */
+  now: instant,
+  /** What it can be narrowed down to: the first few hundred by name. */
+  products: z.array(z.object({ id: z.uuid(), name: z.string(), is_archived: z.boolean() })),
+});
+export type MetricsAbout = z.output<typeof MetricsAbout>;
+
 export const metrics = {
   get: {
     method: "GET",
@@ -157,5 +178,22 @@ export const metrics = {
     scopes: ["metrics:read"],
     response: MetricsLimits,
     anyOrganization: true,
+  },
+  about: {
+    method: "GET",
+    path: "/v1/metrics/about",
+    summary: "Get whose metrics these are: name, currency, products",
+    scopes: ["metrics:read"],
+    response: MetricsAbout,
+  },
+  link: {
+    method: "POST",
+    path: "/v1/metrics/links",
+    summary: "Make an address that shows metrics for ten minutes",
+    scopes: ["metrics:read"],
+    body: z.object({ organization_id: organizationOf }),
+    response: MetricsLink,
+    status: 201,
+    errors: ["NotPermitted"],
   },
 } as const satisfies Resource;

@@ -1,5 +1,7 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { apikey, user } from "../../server/auth/tables.ts";
+import { hashToken, seal } from "../../server/lib/secrets.ts";
 import { addUpChanges } from "../../server/metrics/store.ts";
 import { metricTallies } from "../../server/metrics/tables.ts";
 import { orders } from "../../server/orders/tables.ts";
@@ -9,7 +11,7 @@ import { metricKinds, metricSlugs } from "../../shared/api/metrics.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { type Asked, recount } from "../support/metrics.ts";
-import { organizationOf } from "../support/people.ts";
+import { callsOf, join, organizationOf, person } from "../support/people.ts";
 import { disputeOrder, payment, sell, sellOrder } from "../support/rows.ts";
 
 let floe: Floe;
@@ -229,6 +231,103 @@ describe("who may", () => {
     expect(await count(`&organization_id=${second}`)).toBe(0);
     expect(await count(`&organization_id=${owner.organization_id}`)).toBe(1);
     expect((await ask(owner.session, "", "limits")).status).toBe(200);
+  });
+});
+
+describe("an address that shows them", () => {
+  const link = async (token: string, body: object = {}) => {
+    const { status, json } = await floe.request("POST", "/v1/metrics/links", { token, body });
+    const { url = "", expires_at } = json as { url?: string; expires_at: string };
+    return { status, url, expires_at, token: new URLSearchParams(url.split("#")[1]).get("token") ?? "" };
+  };
+  const day = "start_date=2026-11-01&end_date=2026-11-30&interval=month&metrics=orders";
+
+  test("reads the metrics of one organization, what they are about, and nothing else; it makes no other address", async () => {
+    const made = await link(ada.key);
+    expect(made.status).toBe(201);
+    // Browsers send what stands behind # to nobody.
+    expect(made.url.split("#")[0]).toBe(`${floe.deps.config.url}/metrics`);
+    expect(Date.parse(made.expires_at) - floe.clock.now().getTime()).toBe(600_000);
+    for (const path of ["", "limits", "export"]) expect((await ask(made.token, day, path)).status).toBe(200);
+    const product = await ada.client.products.create({
+      body: { name: "Atlas", prices: [{ amount_type: "fixed", price_amount: 900 }] },
+    });
+    expect((await ask(made.token, "", "about")).json).toMatchObject({
+      ...{ organization_id: ada.organization_id, currency: "usd", now: floe.clock.now().toISOString() },
+      products: expect.arrayContaining([{ id: product.id, name: "Atlas", is_archived: false }]),
+    });
+    for (const path of ["/v1/orders/", "/v1/products/", "/v1/customers/", `/v1/organizations/${ada.organization_id}`])
+      expect((await floe.request("GET", path, { token: made.token })).status, path).toBe(403);
+    expect((await floe.request("GET", "/api/auth/get-session", { token: made.token })).json).toBeNull();
+    expect((await link(made.token)).status).toBe(403);
+    expect((await link(await floe.keyOf(ada, ["metrics:read"]))).status).toBe(201);
+    expect((await link(await floe.keyOf(ada, ["orders:read"]))).status).toBe(403);
+  });
+
+  test("is of no other organization, nor is what somebody makes up or changes", async () => {
+    await sell(floe, bob);
+    const made = await link(ada.key);
+    const of = `&organization_id=${bob.organization_id}`;
+    const today = floe.clock.now().toISOString().slice(0, 10);
+    const { json } = await ask(made.token, `start_date=${today}&end_date=${today}&interval=day&metrics=orders${of}`);
+    expect((json as { totals: object }).totals).toEqual({ orders: 0 });
+    const headers = { "polar-organization": bob.organization_id };
+    expect((await floe.request("GET", "/v1/metrics/about", { token: made.token, headers })).status).toBe(422);
+    // The last digit says what time it is good until; the first are of the seal.
+    const other = (digit = "") => (digit === "0" ? "1" : "0");
+    for (const token of [
+      made.token.slice(0, -1) + other(made.token.at(-1)),
+      `${made.token.slice(0, 9)}${other(made.token[9])}${made.token.slice(10)}`,
+      made.token.slice(0, -2),
+      "floe_mtr_",
+      `floe_mtr_${"0".repeat(64)}`,
+      `floe_mtr_${Buffer.from(seal(floe.deps.config.secret, `["card","${ada.organization_id}",null,null,${9e15}]`), "base64url").toString("hex")}`,
+    ])
+      expect((await ask(token, day)).status, token).toBe(401);
+  });
+
+  test("runs out after ten minutes, and with the key that made it", async () => {
+    const key = await floe.keyOf(ada, ["metrics:read"]);
+    const lasting = await link(ada.key);
+    const made = await link(key);
+    expect((await ask(made.token, day)).status).toBe(200);
+    const mine = eq(apikey.key, hashToken(floe.deps.config.secret, key));
+    await floe.deps.db.update(apikey).set({ enabled: false }).where(mine);
+    expect((await ask(made.token, day)).status).toBe(401);
+    await floe.deps.db
+      .update(apikey)
+      .set({ enabled: true, permissions: JSON.stringify({ scopes: ["orders:read"] }) })
+      .where(mine);
+    expect((await ask(made.token, day)).status).toBe(401);
+    await floe.deps.db.delete(apikey).where(mine);
+    expect((await ask(made.token, day)).status).toBe(401);
+    floe.clock.advance(599_000);
+    expect((await ask(lasting.token, day)).status).toBe(200);
+    floe.clock.advance(1000);
+    expect((await ask(lasting.token, day)).status).toBe(401);
+  });
+
+  test("of a person is of the organization that they name, while they are in it and may read metrics there", async () => {
+    const owner = await floe.seller("landlord");
+    const guest = await person(floe);
+    expect((await link(guest.session, { organization_id: owner.organization_id })).status).toBe(422);
+    const id = await join(floe, { owner, organizationId: owner.organization_id, guest, role: "admin" });
+    expect((await link(guest.session)).status).toBe(422);
+    const made = await link(guest.session, { organization_id: owner.organization_id });
+    expect((await ask(made.token, "", "about")).json).toMatchObject({ organization_id: owner.organization_id });
+    const body = { memberIdOrEmail: id, organizationId: owner.organization_id };
+    await floe.deps.db.update(user).set({ banned: true }).where(eq(user.id, guest.user_id));
+    expect((await ask(made.token, day)).status).toBe(401);
+    await floe.deps.db.update(user).set({ banned: false }).where(eq(user.id, guest.user_id));
+    expect((await ask(made.token, day)).status).toBe(200);
+    expect((await callsOf(floe)(owner, "POST", "/organization/remove-member", body)).status).toBe(200);
+    expect((await ask(made.token, day)).status).toBe(401);
+    const own = await link(owner.session, { organization_id: owner.organization_id });
+    await floe.deps.db
+      .update(organization)
+      .set({ blocked_at: floe.clock.now() })
+      .where(eq(organization.id, owner.organization_id));
+    expect((await ask(own.token, day)).status).toBe(401);
   });
 });
 

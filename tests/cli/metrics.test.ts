@@ -18,6 +18,8 @@ const answer = {
 };
 const server = await standIn(({ path, query }) => {
   if (path === "/v1/metrics/") return { json: answer };
+  if (path === "/v1/metrics/links")
+    return { status: 201, json: { url: "https://floe.example/metrics#token=floe_mtr_1", expires_at: "2026-11-23" } };
   if (path === "/v1/products/")
     return {
       json: {
@@ -86,6 +88,29 @@ describe("floe metrics", () => {
   ])("%s %s is refused, and nothing is asked", async (...flags) => {
     const { code } = await floe(["metrics", ...flags], { env });
     expect([code, server.received]).toEqual([64, []]);
+  });
+
+  test("--open shows a page: in the browser from a terminal, else its address, with what was asked behind its #", async () => {
+    const url = "https://floe.example/metrics#token=floe_mtr_1";
+    const here = await floe(["metrics", "--open"], { env, tty: true });
+    expect([here.code, here.out.trim(), here.opened]).toEqual([0, url, [url]]);
+    const flags = ["--interval", "month", "--from", "2026-01-01", "--timezone", "Asia/Tokyo", "--product", "Pro"];
+    const piped = await floe(["metrics", "--open", ...flags], { env });
+    const asked =
+      "interval=month&start_date=2026-01-01&timezone=Asia%2FTokyo&product_id=6f1c1b1e-8d57-4e0d-9d5c-0b1a51c1a001";
+    expect([JSON.parse(piped.out).url, piped.opened]).toEqual([`${url}&${asked}`, []]);
+    // The browser would be on a screen that nobody sits at.
+    const far = await floe(["metrics", "--open"], { env: { ...env, SSH_CONNECTION: "10.0.0.1 22" }, tty: true });
+    expect([far.code, far.out.trim(), far.opened]).toEqual([0, url, []]);
+    const blind = await floe(["metrics", "--open"], {
+      ...{ env, tty: true, openBrowser: () => Promise.reject(new Error("There is none.")) },
+    });
+    expect([blind.code, blind.out.trim()]).toEqual([0, url]);
+    expect(blind.err).toContain("open the address yourself");
+    server.received.length = 0;
+    for (const flag of ["--watch", "--metrics=orders", "--billing-type=recurring", "--customer=a@example.com"])
+      expect((await floe(["metrics", "--open", flag], { env })).code).toBe(64);
+    expect(server.received.map(({ path }) => path)).not.toContain("/v1/metrics/links");
   });
 
   test("--watch asks again and again, a line of JSON each, until it is ended", async () => {

@@ -48,10 +48,11 @@ describe("every operation", () => {
     const known = (scope: Scope) => isScope(scope) || customerScopes.some((one) => one === scope);
     expect(operation.scopes.every(known)).toBe(true);
     expect(operation.summary).not.toBe("");
-    // A plan changes nothing, and a document says what is there already.
-    const reads = /^\/v1\/catalog\/(plan|rehearse)$|\/(invoice|credit-note|preview|invoice-exports\/)$/.test(
-      operation.path,
-    );
+    // A plan changes nothing, a document says what is there already, and an address of metrics shows what it is made by.
+    const reads =
+      /^\/v1\/(catalog\/(plan|rehearse)|metrics\/links)$|\/(invoice|credit-note|preview|invoice-exports\/)$/.test(
+        operation.path,
+      );
     const writes = operation.method !== "GET" && operation.scopes.length > 0 && !reads;
     expect(operation.scopes.every((scope) => scope.endsWith(writes ? ":write" : ":read"))).toBe(true);
   });

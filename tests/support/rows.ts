@@ -369,6 +369,7 @@ const document = {
 
 /** A body that each creating operation accepts, given a product and a fresh number. */
 export const bodyOf: Record<string, (product_id: string, number: number) => object> = {
+  "metrics.link": () => ({}),
   "organizations.create": (_, number) => ({
     name: "Sample",
     slug: `sample-${number}`,

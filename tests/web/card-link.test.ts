@@ -6,7 +6,7 @@ import { cards, openShop } from "../support/story.ts";
 import { buildWeb } from "./support/build.ts";
 import { openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 
-/** Another card, left by the link of a mail, as its customer does it. */
+/** What an address alone opens: another card, left by the link of a mail, and a seller's metrics. */
 
 let browser: Browser;
 let floe: Floe;
@@ -120,4 +120,138 @@ test("a link that is cut leads nowhere, and says so", async () => {
   await page.goto(link.slice(0, -8));
   await page.getByRole("heading", { name: "This link leads nowhere" }).waitFor();
   expect(await seriousFaults(page)).toEqual([]);
+});
+
+/** A shop that has sold for some months, and the address at which its metrics are. */
+async function measured() {
+  const shop = await openShop(floe, "2027-03-05T09:00:00Z");
+  const club = await shop.sells("Club of Ice", 1900);
+  const atlas = await shop.sells("Atlas of Ice", 4900);
+  await shop.subscribes(club);
+  for (const day of ["2027-04-05", "2027-05-05", "2027-05-20"]) await shop.on(`${day}T09:30:00Z`);
+  await shop.subscribes(atlas);
+  for (const day of ["2027-06-05", "2027-06-10"]) await shop.on(`${day}T09:30:00Z`);
+  const link = async () => String((await shop.accepted("POST", "/v1/metrics/links", {})).url);
+  return { shop, atlas, link };
+}
+const figure = (name: string) => page.getByRole("figure", { name, exact: true });
+const totalOf = async (name: string) => plain(await figure(name).locator(".total").textContent());
+const plain = (text: string | null) => (text ?? "").replaceAll(/[\u00a0\u202f]/g, " ");
+const drawn = (name = "Revenue") => figure(name).locator(".recharts-surface").waitFor();
+const picture = async (name: string) => {
+  if (process.env.FLOE_PICTURES)
+    await page.screenshot({ path: `${process.env.FLOE_PICTURES}/${name}.png`, fullPage: true });
+};
+
+test("metrics are read by everybody, on any ground, on a telephone; nothing jumps, and the address keeps no secret", async () => {
+  const { link } = await measured();
+  await page.setViewportSize({ width: 320, height: 640 });
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.goto("about:blank");
+    await page.goto(await link());
+    await drawn();
+    expect(await seriousFaults(page)).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
+    await picture(`metrics-${colorScheme}`);
+  }
+  expect(page.url()).not.toContain("floe_mtr_");
+  const jumps = () =>
+    page.evaluate(
+      () =>
+        new Promise<number>((resolve) => {
+          new PerformanceObserver((list) =>
+            resolve(list.getEntries().reduce((sum, entry) => sum + (entry as unknown as { value: number }).value, 0)),
+          ).observe({ type: "layout-shift", buffered: true });
+          setTimeout(() => resolve(0), 200);
+        }),
+    );
+  expect(await jumps()).toBeLessThan(0.02);
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await page.reload();
+  await drawn();
+  expect(await jumps()).toBeLessThan(0.02);
+  await picture("metrics-wide");
+  await page.getByRole("button", { name: "Subscriptions" }).click();
+  await drawn("Active Subscriptions");
+  expect(await seriousFaults(page)).toEqual([]);
+  await picture("metrics-subscriptions");
+});
+
+test("metrics are what the server says, of the interval, the days, the zone and the product that are chosen; by keys alone", async () => {
+  const { shop, atlas, link } = await measured();
+  // By the shop's own clock, thirty days up to today, which a sandbox may have moved.
+  await page.goto(await link());
+  await drawn();
+  expect(await page.getByLabel("Last day").inputValue()).toBe("2027-06-10");
+  expect([await totalOf("Revenue"), await totalOf("Cumulative Revenue")]).toEqual(["US$68.00", "US$125.00"]);
+  // One renewal in the thirty days before.
+  await figure("Revenue").getByText("+257.9% on the period before (US$19.00)").waitFor();
+  await page.getByLabel("Interval").selectOption("month");
+  await page.getByLabel("First day").fill("2027-03-01");
+  await expect.poll(() => totalOf("Revenue")).toBe("US$125.00");
+  const chart = figure("Revenue").locator(".recharts-surface");
+  expect(plain(await chart.getAttribute("aria-label"))).toMatch(
+    /^Revenue from Mar(ch)? 2027 to June? 2027: between US\$19.00 and US\$68.00/,
+  );
+  await chart.focus();
+  for (const [key, said] of [
+    ["ArrowRight", "Apr 2027"],
+    ["ArrowRight", "May 2027US$68.00"],
+    ["ArrowLeft", "Apr 2027US$19.00"],
+  ] as const) {
+    await page.keyboard.press(key);
+    await expect.poll(async () => plain(await figure("Revenue").getByRole("status").textContent())).toContain(said);
+  }
+  // The same numbers in a table.
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  const rows = figure("Revenue").getByRole("row");
+  await expect
+    .poll(async () => (await rows.allTextContents()).map(plain))
+    .toEqual([
+      "BeginsThis periodPeriod before",
+      expect.stringContaining("2027US$19.00US$0.00"),
+      expect.stringContaining("2027US$19.00US$0.00"),
+      expect.stringContaining("2027US$68.00US$0.00"),
+      expect.stringContaining("2027US$19.00US$0.00"),
+    ]);
+  await page.getByLabel("Product").selectOption({ label: "Atlas of Ice" });
+  await expect.poll(() => totalOf("Revenue")).toBe("US$49.00");
+  await page.reload();
+  await drawn();
+  expect(await totalOf("Revenue")).toBe("US$49.00");
+  expect(page.url()).toContain(`product_id=${atlas}`);
+  // A day that is none, and a range that is too long, are said at the field, and nothing is asked.
+  await page.getByLabel("Interval").selectOption("day");
+  await page.getByLabel("First day").fill("2025-01-01");
+  await page.getByText("With this interval, at most 367 days.").waitFor();
+  await page.getByLabel("First day").fill("2027-06-11");
+  await page.getByText("The last day comes before the first.").waitFor();
+  expect(await totalOf("Revenue")).toBe("US$49.00");
+  await page.getByLabel("First day").fill("2027-06-10");
+  await expect.poll(() => totalOf("Revenue")).toBe("US$0.00");
+  // What is drawn stays once the address has run out.
+  floe.clock.advance(600_000);
+  await page.getByRole("button", { name: "Orders" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("alert").getByText("This address has run out").waitFor();
+  expect(await seriousFaults(page)).toEqual([]);
+  await page.reload();
+  await page.getByRole("heading", { name: "No metrics to show" }).waitFor();
+  expect((await shop.send("GET", "/v1/metrics/about")).status).toBe(200);
+});
+
+test("metrics speak the reader's language, and know their zone; without an address there are none", async () => {
+  const { link } = await measured();
+  await page.context().close();
+  page = await openPage(browser, complaints, { locale: "de-DE", timezoneId: "Asia/Tokyo" });
+  await page.goto(`${floe.url}/metrics`);
+  await page.getByRole("heading", { name: "Keine Kennzahlen zu zeigen" }).waitFor();
+  expect(await seriousFaults(page)).toEqual([]);
+  await page.goto(`${await link()}&interval=month&start_date=2027-03-01`);
+  await page.reload();
+  await drawn("Umsatz");
+  expect(await page.getAttribute("html", "lang")).toBe("de");
+  expect([await totalOf("Umsatz"), await page.getByLabel("Zeitzone").inputValue()]).toEqual(["125,00 $", "Asia/Tokyo"]);
 });

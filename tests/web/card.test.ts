@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { safePath } from "../../web/account/onward.ts";
 import { brandOf, cardFaults, formatExpiry, formatNumber, readExpiry } from "../../web/card.ts";
-import { match, safePath } from "../../web/router.tsx";
+import { match } from "../../web/router.tsx";
 import { words } from "../../web/words/en.ts";
 
 describe("a card as it is typed", () => {

@@ -2,8 +2,8 @@ import { type ReactNode, useState } from "react";
 import { type Session, signing } from "../auth-client.ts";
 import { Notice } from "../parts/Notice.tsx";
 import { Frame, Shell } from "../parts/Shell.tsx";
-import { Link } from "../router.tsx";
 import { sentenceOf } from "./form.ts";
+import { Link } from "./Link.tsx";
 import { useSignedIn } from "./use-store.ts";
 import "../account.css";
 

@@ -3,6 +3,7 @@ import { useStore } from "../account/use-store.ts";
 import { call, type Failure } from "../api.ts";
 import { checkout, session, unwrap } from "../auth-client.ts";
 import { loadSellerScript, openOverlay } from "../overlay.ts";
+import { PageLinks } from "../page-links.tsx";
 import { Button } from "../parts/Button.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Notice } from "../parts/Notice.tsx";
@@ -73,7 +74,7 @@ export default function DemoPage() {
     }
   };
   return (
-    <Shell title="Demo shop" wide links={links}>
+    <Shell title="Demo shop" wide aside={<PageLinks links={links} />}>
       <div className="demo">
         <section className="stack">
           <div className="demo-head">

@@ -1,8 +1,8 @@
 import { type FormEvent, useCallback, useEffect, useRef, useState } from "react";
+import { type DeviceRequest, devices } from "../account/device.ts";
 import { sentenceOf } from "../account/form.ts";
 import { useStore } from "../account/use-store.ts";
 import { moment } from "../account/words.ts";
-import { type DeviceRequest, devices } from "../api.ts";
 import { session, type User } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";

@@ -1,11 +1,11 @@
 import { useState } from "react";
 import { addressFault, sentenceOf, useForm } from "../account/form.ts";
+import { Link } from "../account/Link.tsx";
 import { signing } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { Shell } from "../parts/Shell.tsx";
-import { Link } from "../router.tsx";
 
 /** Asks for the link by which a new password is chosen. It answers the same whether there is such an account or not. */
 export default function ForgotPasswordPage() {

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useState } from "react";
 import { call, type Failure } from "../api.ts";
+import { PageLinks } from "../page-links.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { Shell } from "../parts/Shell.tsx";
@@ -60,7 +61,7 @@ export default function MailPage() {
 
   const shown = mails?.find(({ id }) => id === chosen) ?? mails?.[0];
   return (
-    <Shell title="Mail inbox" wide links={links}>
+    <Shell title="Mail inbox" wide aside={<PageLinks links={links} />}>
       <div className="stack">
         <div className="demo-head">
           <div>

@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from "react";
 import { newPasswordFault, sentenceOf, useForm } from "../account/form.ts";
+import { Link } from "../account/Link.tsx";
 import { signing } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { Shell } from "../parts/Shell.tsx";
-import { Link } from "../router.tsx";
 
 /** Where the mail's link leads: with `?token=` a new password is chosen, with `?error=` the link is no longer good. */
 export default function ResetPasswordPage() {

@@ -1,5 +1,7 @@
 import { useEffect, useState } from "react";
 import { addressFault, type Faults, sentenceOf, useForm, withNext } from "../account/form.ts";
+import { Link } from "../account/Link.tsx";
+import { safePath } from "../account/onward.ts";
 import { useMethods } from "../account/use-methods.ts";
 import { useStore } from "../account/use-store.ts";
 import { Ways } from "../account/Ways.tsx";
@@ -8,7 +10,6 @@ import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { Frame, Shell } from "../parts/Shell.tsx";
-import { Link, safePath } from "../router.tsx";
 import "../account.css";
 
 function SignedIn({ signed }: { signed: Session }) {

@@ -1,5 +1,7 @@
 import { useState } from "react";
 import { addressFault, newPasswordFault, useForm, withNext } from "../account/form.ts";
+import { Link } from "../account/Link.tsx";
+import { safePath } from "../account/onward.ts";
 import { useMethods } from "../account/use-methods.ts";
 import { Ways } from "../account/Ways.tsx";
 import { signing } from "../auth-client.ts";
@@ -7,7 +9,6 @@ import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { Frame, Shell } from "../parts/Shell.tsx";
-import { Link, safePath } from "../router.tsx";
 import "../account.css";
 
 /** Making an account. With `?next=` it goes on to that path of this site. */

@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from "react";
 import { addressFault, sentenceOf, useForm, withNext } from "../account/form.ts";
+import { safePath } from "../account/onward.ts";
 import { useStore } from "../account/use-store.ts";
 import { session, signing } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { Frame, Shell } from "../parts/Shell.tsx";
-import { safePath } from "../router.tsx";
 
 type Ending = { title: string; text: string; again: boolean };
 const endings: Record<string, Ending> = {

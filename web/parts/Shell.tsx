@@ -23,14 +23,13 @@ export function useTitle(title: string): void {
 type Props = {
   title: string;
   wide?: boolean;
-  links?: { href: string; text: string }[];
   /** Stands at the end of the header. */
   aside?: ReactNode;
   children: ReactNode;
 };
 
 /** The page around everything but the checkout. */
-export function Shell({ title, wide = false, links = [], aside, children }: Props) {
+export function Shell({ title, wide = false, aside, children }: Props) {
   useTitle(`${title} · floe`);
   return (
     <div className={wide ? "shell wide" : "shell"}>
@@ -38,16 +37,6 @@ export function Shell({ title, wide = false, links = [], aside, children }: Prop
         <a className="mark" href="/">
           <Mark /> floe
         </a>
-        {links.length > 0 && (
-          // Loaded anew, because each page has a content security policy of its own.
-          <nav aria-label="Pages">
-            {links.map(({ href, text }) => (
-              <a key={href} href={href} aria-current={location.pathname === href ? "page" : undefined}>
-                {text}
-              </a>
-            ))}
-          </nav>
-        )}
         {aside}
       </header>
       <main>{children}</main>

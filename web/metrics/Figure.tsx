@@ -1,0 +1,123 @@
+import { lazy, Suspense, useId, useState } from "react";
+import { GhostLine } from "../parts/Ghost.tsx";
+import { useSpeech } from "../speech.tsx";
+import type { Point } from "./Chart.tsx";
+import type { Measured, Question, Slug } from "./calls.ts";
+import { isStanding } from "./groups.ts";
+import { changeOf, periodFormat, writingOf } from "./numbers.ts";
+import { useMetricsWords } from "./speech.tsx";
+
+const Chart = lazy(() => import("./Chart.tsx"));
+
+/** What was asked, what was answered, and what it was before, where that is known. */
+export type Drawn = { question: Question; measured: Measured; before: Measured | undefined; currency: string };
+
+/** The same numbers as a chart has, in rows; made when somebody wants them. */
+function Numbers({ name, points, write }: { name: string; points: Point[]; write: (value: number) => string }) {
+  const words = useMetricsWords();
+  const [isOpen, setIsOpen] = useState(false);
+  const hasBefore = points.some(({ before }) => before !== undefined);
+  return (
+    <details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
+      <summary>{words.numbers(name)}</summary>
+      {isOpen && (
+        // A region that scrolls is reached by the keyboard, too.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys
+        <section className="numbers" aria-label={words.numbers(name)} tabIndex={0}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{words.begins}</th>
+                <th scope="col">{words.now}</th>
+                {hasBefore && <th scope="col">{words.before}</th>}
+              </tr>
+            </thead>
+            <tbody>
+              {points.map(({ begins, value, before }, index) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: an hour may come twice
+                <tr key={index}>
+                  <th scope="row">{begins}</th>
+                  <td className="money">{write(value)}</td>
+                  {hasBefore && <td className="money">{before === undefined ? "" : write(before)}</td>}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+    </details>
+  );
+}
+
+/** One metric: what it comes to, how that is against the period before, its course, and its numbers. */
+export function Figure({ slug, drawn }: { slug: Slug; drawn: Drawn }) {
+  const { locale } = useSpeech();
+  const words = useMetricsWords();
+  const id = useId();
+  const { question, measured, before, currency } = drawn;
+  const { display_name, type } = measured.metrics[slug] ?? { display_name: slug, type: "scalar" };
+  const name = words.names[slug] ?? display_name;
+  const writing = writingOf(type, currency, locale);
+  const begins = periodFormat(question.interval, question.timezone, locale);
+  const points = measured.periods.map(
+    (period, index): Point => ({
+      begins: begins(period.timestamp),
+      value: period[slug] ?? 0,
+      before: before?.periods[index]?.[slug],
+    }),
+  );
+  const total = measured.totals[slug] ?? 0;
+  const was = before?.totals[slug];
+  const compared = (): string => {
+    if (was === undefined) return "\u00a0";
+    if (was === total) return words.same;
+    const change = changeOf(type, total, was);
+    if (change === undefined) return words.was(writing.full(was));
+    const sign = { signDisplay: "exceptZero", maximumFractionDigits: 1 } as const;
+    const options = type === "percentage" ? sign : { ...sign, style: "percent" as const };
+    const written = new Intl.NumberFormat(locale, options).format(change);
+    return words.change(type === "percentage" ? words.points(written) : written, writing.full(was));
+  };
+  const values = points.map(({ value }) => value);
+  const description = words.chart(
+    name,
+    points[0]?.begins ?? "",
+    points.at(-1)?.begins ?? "",
+    writing.full(Math.min(...values)),
+    writing.full(Math.max(...values)),
+  );
+  return (
+    <figure className="card metric" aria-labelledby={id}>
+      <h3 id={id}>{name}</h3>
+      <p className="total money">{writing.full(total)}</p>
+      <p className="soft small">{compared()}</p>
+      <div className="course">
+        <Suspense>
+          <Chart
+            points={points}
+            isStanding={isStanding(slug)}
+            writing={writing}
+            description={description}
+            earlier={words.before}
+          />
+        </Suspense>
+      </div>
+      <Numbers name={name} points={points} write={writing.full} />
+    </figure>
+  );
+}
+
+/** What stands where a metric will be, as high as it. */
+export function FigureGhost() {
+  return (
+    <div className="card metric" aria-hidden="true">
+      <GhostLine width="60%" height="1.5rem" />
+      <p className="total">
+        <GhostLine width="40%" height="2rem" />
+      </p>
+      <GhostLine width="80%" height="1.25rem" />
+      <div className="course" />
+      <GhostLine width="50%" height="1.5rem" />
+    </div>
+  );
+}
