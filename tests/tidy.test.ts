@@ -51,7 +51,7 @@ const own_rooms: Record<string, RegExp> = {
   discounts: /^redemption$/,
   checkouts: /^(access|choose|confirm|customer|plan-update|quote|signed-quote|tax)$/,
   subscriptions:
-    /^(card-link|metering|plan|proration|update|change|billing|dunning|forecast|lists|preview|tax|trials)$/,
+    /^(card-link|meter-clock|metering|plan|proration|update|change|billing|dunning|forecast|lists|preview|tax|trials)$/,
   invoices: /^(document|electronic|fonts|links|page|pdf|printer|sums|words|worker)$/,
   grants: /^engine$/,
   letters: /^(life|order|seats|words)$/,

@@ -1,9 +1,9 @@
 /** Who pays for what a customer uses of a meter, and what they have to be billed for. */
-import { and, asc, eq, inArray } from "drizzle-orm";
+import { and, asc, eq, inArray, lte } from "drizzle-orm";
 import type { Ctx, Database, Deps, Tx } from "../lib/context.ts";
 import { customerMeters, customerMeterWindows, type Rhythm } from "./tables.ts";
 import type { UseKey, UseRow } from "./uses.ts";
-import { lockUse, resetUse, saveUse, type Use } from "./windows.ts";
+import { lockUse, nextEnd, resetUse, saveUse, type Use } from "./windows.ts";
 
 export type WindowRow = typeof customerMeterWindows.$inferSelect;
 
@@ -30,9 +30,14 @@ export const findOpenWindows = (db: Database, organization_id: string, payer_id:
     .where(openOf(organization_id, payer_id))
     .orderBy(asc(customerMeterWindows.ended_at), asc(customerMeterWindows.id));
 
-/** All that was used in periods that are over is billed, or never will be. */
-export const takeWindows = (tx: Tx, organization_id: string, payer_id: string): Promise<unknown> =>
-  tx.update(customerMeterWindows).set({ is_open: false }).where(openOf(organization_id, payer_id));
+/** What was used in periods that were over by a time, or in all of them, is billed, or never will be. */
+export const takeWindows = (tx: Tx, organization_id: string, payer_id: string, until: Date | null): Promise<unknown> =>
+  tx
+    .update(customerMeterWindows)
+    .set({ is_open: false })
+    .where(
+      and(openOf(organization_id, payer_id), until === null ? undefined : lte(customerMeterWindows.ended_at, until)),
+    );
 
 /** Keep what is used of these meters as it is until the transaction ends; what has fallen due of it is done. */
 export async function holdUse(
@@ -49,8 +54,14 @@ export async function holdUse(
 export type Terms = { payer_id: string; ends_at: Date; rhythm: Rhythm };
 
 /** Columns of a row that somebody pays for, or nobody. */
-export const payUse = (tx: Tx, use: Use, terms: Terms | null, more: Partial<UseRow>, now: Date): Promise<Use> =>
-  saveUse(tx, use, { ...(terms ?? { payer_id: null, ends_at: null, rhythm: null }), ...more }, now);
+export function payUse(tx: Tx, use: Use, terms: Terms | null, more: Partial<UseRow>, now: Date): Promise<Use> {
+  if (terms === null) return saveUse(tx, use, { payer_id: null, ends_at: null, rhythm: null, ...more }, now);
+  const { started_at } = use.row;
+  let { ends_at } = terms;
+  // Whoever looks late finds periods that were closed by whoever counted: what runs ends after it began.
+  while (started_at !== null && ends_at <= started_at) ends_at = nextEnd(ends_at, terms.rhythm);
+  return saveUse(tx, use, { ...terms, ends_at, ...more }, now);
+}
 
 /** Count from nothing again, on nobody's account. */
 export async function restartUse(tx: Tx, ctx: Deps | Ctx, use: Use): Promise<Use> {

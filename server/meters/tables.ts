@@ -49,7 +49,13 @@ export const meters = pgTable(
 );
 
 /** How periods follow each other, as a subscription has them. */
-export type Rhythm = { interval: Interval; count: number; anchor_day: number };
+export type Rhythm = {
+  interval: Interval;
+  count: number;
+  anchor_day: number;
+  /** The longer periods that these end with, too: when the one that runs ends, and how they follow each other. */
+  within?: { end: string; interval: Interval; count: number };
+};
 
 /**
  * What a customer has used of what a meter counts, since it was reset last. It is changed with the event that it counts, in the same transaction, from

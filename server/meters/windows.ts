@@ -5,6 +5,7 @@ import { firstIdAt, newId, timeOfId } from "../lib/ids.ts";
 import { defineSignal, signal } from "../lib/reactions.ts";
 import { closeLots, type LotRow, spendLots, worthOf } from "./lots.ts";
 
+import type { Rhythm } from "./tables.ts";
 import type { UseKey, UseRow } from "./uses.ts";
 import * as store from "./uses.ts";
 
@@ -95,6 +96,15 @@ function nextId({ last_key }: Pick<UseRow, "last_key">, now: Date): string {
   return last_key !== null && last_key >= next ? firstIdAt(new Date(timeOfId(last_key) + 1)) : next;
 }
 
+/** When the period ends that begins at a time. */
+export function nextEnd(at: Date, { interval, count, anchor_day, within }: Rhythm): Date {
+  const end = addInterval(at, interval, count, anchor_day);
+  if (!within) return end;
+  let outer = new Date(within.end);
+  while (outer <= at) outer = addInterval(outer, within.interval, within.count, anchor_day);
+  return end < outer ? end : outer;
+}
+
 /**
  * Reset a row at a time: what was used until then is put by, and counted anew from nothing; what is left of credit that rolls
  * over goes on, and of all other is lost (BEN-53). `at` is the end of its period, or now: what came since then is of the time
@@ -140,10 +150,7 @@ export async function resetUse(tx: Tx, ctx: Deps | Ctx, { row, lots }: Use, at: 
       late_until: null,
       free_units: "0",
       notice_at: row.notice_at ?? now,
-      ends_at:
-        isBoundary && rhythm && row.ends_at
-          ? addInterval(row.ends_at, rhythm.interval, rhythm.count, rhythm.anchor_day)
-          : row.ends_at,
+      ends_at: isBoundary && rhythm && row.ends_at ? nextEnd(row.ends_at, rhythm) : row.ends_at,
     },
     now,
   );

@@ -1344,6 +1344,8 @@ CREATE TABLE "subscriptions" (
 	"started_at" timestamp with time zone NOT NULL,
 	"current_period_start" timestamp with time zone NOT NULL,
 	"current_period_end" timestamp with time zone NOT NULL,
+	"current_meter_period_start" timestamp with time zone,
+	"current_meter_period_end" timestamp with time zone,
 	"trial_start" timestamp with time zone,
 	"trial_end" timestamp with time zone,
 	"trial_email_key" text,

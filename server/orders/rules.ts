@@ -240,8 +240,8 @@ export function exportCells(
 export const orderSubscriptionOut = (row: typeof subscriptions.$inferSelect): OrderSubscription => ({
   ...row,
   units: null,
-  current_meter_period_start: null,
-  current_meter_period_end: null,
+  current_meter_period_start: row.current_meter_period_start,
+  current_meter_period_end: row.current_meter_period_end,
 });
 
 /** What an update may not do: the tax was computed on this country and state (ORD-25). */

@@ -219,7 +219,7 @@ export async function reopenOrder(
 
 /** Whether its customer is told nothing of an order: what goes on for nothing is no news (SUB-18). */
 export const isQuiet = (order: OrderRow): boolean =>
-  order.billing_reason === "subscription_cycle" && computeTotals(order).total_amount === 0;
+  /^subscription_(meter_)?cycle$/.test(order.billing_reason) && computeTotals(order).total_amount === 0;
 
 /**
  * Make an order paid, and say so: created, updated, paid, in this order (ORD-12, ORD-16). The caller holds its lock. A sale in

@@ -15,7 +15,8 @@ import { chargePayments, startSavedPayment } from "../payments/settlement.ts";
 import { findPrices, findProduct } from "../products/store.ts";
 import type { Computed, Wanted } from "../tax/computed.ts";
 import { findTaxedSeller } from "../tax/store.ts";
-import { planFailure } from "./dunning.ts";
+import { isOfUse, planFailure } from "./dunning.ts";
+import { meterPeriodOf } from "./meter-clock.ts";
 import { followMeters, holdMeters, loadUsage, meteredOf } from "./metering.ts";
 import {
   type Choice,
@@ -25,10 +26,12 @@ import {
   type Plan,
   planCycle,
   planEnd,
+  planMeterCycle,
   planOrder,
   planResume,
 } from "./plan.ts";
 import {
+  findCycle,
   findDueTime,
   findReminderTime,
   type Retry,
@@ -90,7 +93,9 @@ export async function writePlan(
 ): Promise<SubscriptionAggregate> {
   const now = ctx.clock.now();
   const { organization_id, id: subscription_id } = aggregate.row;
-  const wanted = { ...patch, ...more, modified_at: now };
+  const { product, prices } = choice ?? aggregate;
+  const asked = { ...patch, ...more, modified_at: now };
+  const wanted = { ...asked, ...meterPeriodOf({ ...aggregate.row, ...asked }, aggregate.row, product, now) };
   const due_at = findDueTime({ ...aggregate.row, ...wanted }, aggregate.retries);
   const reminder_due_at = findReminderTime({ ...aggregate.row, ...wanted }, now);
   const row = await store.updateSubscription(tx, aggregate.row, { due_at, reminder_due_at, ...wanted });
@@ -104,8 +109,7 @@ export async function writePlan(
     tx,
     entries.map((line) => ({ id: newId(now), organization_id, created_at: now, subscription_id, line })),
   );
-  const { product, prices } = choice ?? aggregate;
-  const uses = await followMeters(tx, ctx, aggregate, { row, prices });
+  const uses = await followMeters(tx, ctx, aggregate, { row, prices, product });
   const after = {
     ...aggregate,
     row,
@@ -142,9 +146,10 @@ export async function carryOut(
   const from = ends ? { ...ground, aggregate: { ...ground.aggregate, retries: [] } } : ground;
   const after = await writePlan(tx, ctx, from, plan);
   // What a period that began, or a pause, took into its lines is not billed again.
-  const isOver = plan.patch.current_period_start !== undefined || plan.patch.paused_at != null || ends;
+  const begins = plan.patch.current_period_start ?? plan.patch.current_meter_period_start;
+  const isOver = begins != null || plan.patch.paused_at != null || ends;
   if (isOver && ground.usage && ground.usage.closed.length > 0)
-    await takeWindows(tx, after.row.organization_id, after.row.id);
+    await takeWindows(tx, after.row.organization_id, after.row.id, ends ? null : (begins ?? null));
   if (ends) await withdrawAll(tx, ctx, after, waiting);
   const { bill } = plan;
   if (!bill || !quote) {
@@ -195,14 +200,14 @@ export async function noteFailure(
   const { order } = whole;
   // Who has gone is not charged again (SUB-54).
   if (row.ended_at !== null) return noteAttempt(tx, ctx, whole, { next_payment_attempt_at: null });
-  const failure = planFailure(row, order.failed_payments, reason, now);
+  const failure = planFailure(row, order, reason, now);
   if (failure.is_over) {
     await endUnpaid(tx, ctx, aggregate);
     return;
   }
   const { failed_payments, next_payment_attempt_at } = failure;
   const isCounted = failed_payments > order.failed_payments;
-  const isFirst = isCounted && row.past_due_at === null;
+  const isFirst = isCounted && row.past_due_at === null && !isOfUse(order);
   const status = row.status === "active" || row.status === "trialing" ? ("past_due" as const) : row.status;
   const others = aggregate.retries.filter((retry) => retry.order_id !== order.id);
   const retries: Retry[] = next_payment_attempt_at
@@ -317,7 +322,7 @@ async function takeStep(
   await holdMeters(tx, ctx, found);
   const ground = await loadGround(tx, found);
   // However late this is looked at, the calendar does not move.
-  const plan = row.status === "paused" ? planResume(ground, row.resumes_at ?? now) : planCycle(ground, now);
+  const plan = planDue(ground, now);
   const { bill } = plan;
   const billed = bill && billFor(ctx, ground, { ...plan, bill }, seller, openBillTaxation(ctx, seller, now, tax));
   // Nothing is billed with a tax that nobody has said; what was said of other terms is asked for again.
@@ -332,6 +337,14 @@ async function takeStep(
   // What comes of the charge falls due later.
   const next = aggregate.row.due_at;
   return { ...charging(charge), goesOn: next !== null && next <= now };
+}
+
+/** What is due of a subscription besides payments that are tried again. */
+function planDue(ground: Ground, now: Date): Plan {
+  const { row } = ground.aggregate;
+  if (row.status === "paused") return planResume(ground, row.resumes_at ?? now);
+  const cycle = findCycle(row);
+  return cycle?.isOfUse ? planMeterCycle(ground, cycle.at) : planCycle(ground, now);
 }
 
 /** Charge a card that was just left with all that is unpaid. Where it is refused, the schedule stays as it was (SUB-53). */

@@ -1,3 +1,4 @@
+import type { OrderRow } from "../orders/rules.ts";
 import type { SubscriptionRow } from "./rules.ts";
 
 /** How long after each failed payment the card is charged again, in days (SUB-50). */
@@ -54,20 +55,26 @@ export type Failure =
   | { is_over: true }
   | { is_over: false; failed_payments: number; next_payment_attempt_at: Date | null };
 
+/** Whether an order is of use within a period: nobody loses what they have paid for by it (SUB-26). */
+export const isOfUse = ({ billing_reason }: Pick<OrderRow, "billing_reason">): boolean =>
+  billing_reason === "subscription_meter_cycle";
+
 /** Decide about a failed payment of an order of which `failed_payments` have failed before (SUB-49 to SUB-55). */
 export function planFailure(
   { past_due_at }: Pick<SubscriptionRow, "past_due_at">,
-  failed_payments: number,
+  order: Pick<OrderRow, "billing_reason" | "failed_payments">,
   reason: string | null,
   now: Date,
 ): Failure {
+  const { failed_payments } = order;
   if (isUnasked(reason)) {
     const next_payment_attempt_at = new Date(now.getTime() + unasked_pause_ms);
     return { is_over: false, failed_payments, next_payment_attempt_at };
   }
   const deadline = deadlineOf(past_due_at ?? now);
   const days = retry_days[failed_payments];
-  if (now >= deadline || days === undefined) return { is_over: true };
+  if (now >= deadline || days === undefined)
+    return isOfUse(order) ? { is_over: false, failed_payments, next_payment_attempt_at: null } : { is_over: true };
   const next = new Date(now.getTime() + days * day_ms);
   const isFinal = reason !== null && final_reasons.has(reason);
   return {

@@ -3,8 +3,8 @@ import { addInterval } from "../../shared/calendar.ts";
 import { minimumAmount } from "../../shared/money.ts";
 import { applyBalance } from "../orders/rules.ts";
 import { meetBalance } from "../orders/service.ts";
-import { follow, type Ground, planCycle, planResume } from "./plan.ts";
-import { isBillable } from "./rules.ts";
+import { follow, type Ground, planCycle, planMeterCycle, planResume } from "./plan.ts";
+import { findCycle } from "./rules.ts";
 import { type Outlook, quoteFor } from "./tax.ts";
 
 /** As many charges as are told, however short the periods are. */
@@ -29,9 +29,10 @@ export function forecast(
   let left = balance;
   while (charges.length < most) {
     const { row } = here.aggregate;
-    const at = isBillable(row.status) ? row.current_period_end : row.status === "paused" ? row.resumes_at : null;
+    const cycle = findCycle(row);
+    const at = cycle ? cycle.at : row.status === "paused" ? row.resumes_at : null;
     if (at === null || at > until) break;
-    const plan = row.status === "paused" ? planResume(here, at) : planCycle(here, at);
+    const plan = !cycle ? planResume(here, at) : cycle.isOfUse ? planMeterCycle(here, at) : planCycle(here, at);
     const { bill } = plan;
     if (bill) {
       const quote = quoteFor(here, plan, bill, taxationAt(at));

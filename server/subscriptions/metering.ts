@@ -14,6 +14,7 @@ import {
 import type { UseRow } from "../meters/uses.ts";
 import { lockUse } from "../meters/windows.ts";
 import type { PriceRow } from "../products/rules.ts";
+import { meterTermsOf } from "./meter-clock.ts";
 import { isBillable, type SubscriptionAggregate } from "./rules.ts";
 
 type Counted = Pick<
@@ -68,17 +69,24 @@ function linesOf(price: Metered, used: Counted, currency: string): LineTerms[] {
   return [first, { ...late, period: { start: late_from.toISOString(), end: late_until.toISOString() } }];
 }
 
-/** The lines of all that was used: of periods that are over, and where there is none, or it all ends, of the one that runs. */
+/**
+ * The lines of what was used until a time: of periods that are over by then, and where none is closed yet, of the one that runs. With
+ * no time, of all there is, as nothing comes after it.
+ */
 export const meteredLines = (
   prices: readonly PriceRow[],
   { closed, running }: Usage,
   currency: string,
-  isLast: boolean,
+  until: Date | null,
 ): LineTerms[] =>
   meteredOf(prices).flatMap((price) => {
-    const over = closed.filter(({ meter_id }) => meter_id === price.meter_id);
-    const runs = running.filter(({ meter_id }) => meter_id === price.meter_id);
-    return [...over, ...(isLast || over.length === 0 ? runs : [])].flatMap((used) => linesOf(price, used, currency));
+    const own = <T extends { meter_id: string }>(some: readonly T[]) =>
+      some.filter(({ meter_id }) => meter_id === price.meter_id);
+    const over = own(closed).filter(({ ended_at }) => until === null || ended_at <= until);
+    const runs = own(running).filter(({ started_at }) => until === null || started_at === null || started_at < until);
+    return [...over, ...(until === null || over.length === 0 ? runs : [])].flatMap((used) =>
+      linesOf(price, used, currency),
+    );
   });
 
 /** What each meter has come to so far, as a subscription is answered with it (SUB-25). */
@@ -107,13 +115,12 @@ export async function followMeters(
   tx: Tx,
   ctx: Deps | Ctx,
   before: Pick<SubscriptionAggregate, "row" | "prices"> | null,
-  { row, prices }: Pick<SubscriptionAggregate, "row" | "prices">,
+  { row, prices, product }: Pick<SubscriptionAggregate, "row" | "prices" | "product">,
 ): Promise<UseRow[]> {
   const [had, wanted] = [meteredOf(before?.prices ?? []), meteredOf(prices)];
   const now = ctx.clock.now();
-  const { organization_id, customer_id, id: payer_id, recurring_interval, recurring_interval_count, anchor_day } = row;
-  const rhythm = { interval: recurring_interval, count: recurring_interval_count, anchor_day };
-  const terms = { payer_id, ends_at: row.current_period_end, rhythm };
+  const { organization_id, customer_id, id: payer_id } = row;
+  const terms = { payer_id, ...meterTermsOf(row, product) };
   const pays = isBillable(row.status);
   // A trial's use is free, whenever it is told (MTR-29).
   const trial_over = row.status === "trialing" ? row.current_period_end : null;
@@ -131,7 +138,7 @@ export async function followMeters(
       use = pays ? await payUse(tx, use, null, {}, now) : await restartUse(tx, ctx, use);
       continue;
     }
-    const start = row.current_period_start;
+    const start = row.current_meter_period_start ?? row.current_period_start;
     const isPeriodOpen = use.row.started_at !== null && use.row.started_at >= start;
     if (!wasPaying || !isMine) {
       const isAnew = !wasPaying || !isSum(price.meter);
@@ -140,7 +147,8 @@ export async function followMeters(
       use = await payUse(tx, use, terms, { billed_from: trial_over ?? now, ...free }, now);
     } else {
       const isTrialOver = before?.row.status === "trialing" && row.status !== "trialing";
-      const isNewPeriod = before !== null && start > before.row.current_period_start;
+      const last = before?.row.current_meter_period_start ?? before?.row.current_period_start;
+      const isNewPeriod = last !== undefined && start > last;
       if (isNewPeriod && !isPeriodOpen) use = await restartUse(tx, ctx, use);
       const isRepriced = old !== undefined && old.id !== price.id && isSum(price.meter) && !isNewPeriod;
       const free = isRepriced ? { free_units: overdrawn(use.row) } : {};
@@ -149,6 +157,6 @@ export async function followMeters(
     }
     uses.push(use.row);
   }
-  if (!pays && had.length > 0) await takeWindows(tx, organization_id, payer_id);
+  if (!pays && had.length > 0) await takeWindows(tx, organization_id, payer_id, null);
   return uses;
 }

@@ -14,6 +14,7 @@ import type { OrderRow } from "../orders/rules.ts";
 import type { NewOrder } from "../orders/service.ts";
 import { planLines } from "../products/lines.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
+import { meterPeriodOf, nextMeterPeriod } from "./meter-clock.ts";
 import { meteredLines, type Usage } from "./metering.ts";
 import type { EntryRow, PaidPrice, SubscriptionAggregate, SubscriptionRow } from "./rules.ts";
 import type { LetterKind } from "./tables.ts";
@@ -187,10 +188,12 @@ function beginPeriod(
   const isOver = aggregate.discount !== null && isExpired(aggregate.discount, applied_at, start);
   const discount = isOver ? null : aggregate.discount;
   // A trial's use is free; any other is of the period that is over, at its prices (SUB-17, MTR-29).
-  const used = usage && row.status !== "trialing" ? meteredLines(aggregate.prices, usage, row.currency, false) : [];
+  const used = usage && row.status !== "trialing" ? meteredLines(aggregate.prices, usage, row.currency, start) : [];
   const lines = [...staticLines(choice, { start, end }), ...entries.map(({ line }) => line), ...used];
+  const begun = { ...row, status: "active" as const, anchor_day, current_period_start: start, current_period_end: end };
   return {
     patch: {
+      ...meterPeriodOf(begun, null, choice.product, start),
       ...columnsOf(choice, row, discount),
       anchor_day,
       current_period_start: start,
@@ -245,7 +248,9 @@ export function planCycle(ground: Ground<Planned>, now: Date): Plan {
       patch: { status: "paused", pause_at_period_end: false, paused_at: now },
       choice: null,
       // What was used until then is billed when it goes on, or ends.
-      entries: ground.usage ? meteredLines(ground.aggregate.prices, ground.usage, row.currency, false) : [],
+      entries: ground.usage
+        ? meteredLines(ground.aggregate.prices, ground.usage, row.currency, row.current_period_end)
+        : [],
       bill: null,
       events: ["subscription.updated", "subscription.paused"],
     };
@@ -256,12 +261,36 @@ export function planCycle(ground: Ground<Planned>, now: Date): Plan {
   return { ...plan, patch: { ...plan.patch, status }, events: ["subscription.cycled", "subscription.updated"] };
 }
 
+/**
+ * What was used is billed within a period, by the clock that the product has for that (SUB-26). A fixed discount is for what the
+ * period costs.
+ */
+export function planMeterCycle({ aggregate, usage }: Ground<Planned>, start: Date): Plan {
+  const { row, prices, product, discount } = aggregate;
+  const lines = usage ? meteredLines(prices, usage, row.currency, start) : [];
+  const terms = discount?.type === "percentage" ? row.period_discount : null;
+  return {
+    patch: nextMeterPeriod(row, product, start),
+    choice: null,
+    entries: [],
+    bill:
+      lines.length === 0
+        ? null
+        : {
+            ...{ billing_reason: "subscription_meter_cycle", occasion: null, lines, discount: terms },
+            ...{ period_start: null, entry_ids: [] },
+          },
+    events: ["subscription.updated"],
+  };
+}
+
 /** A subscription ends now, for good. What it owes for use is billed, unless it ends because nobody pays. */
 export function planEnd(
   { entries, aggregate, usage }: Ground<Planned>,
   now: Date,
   ends: Pick<SubscriptionRow, "canceled_at" | "ends_at"> = { canceled_at: now, ends_at: now },
 ): Plan {
+  const period_end = aggregate.row.current_period_end;
   return {
     patch: {
       ...ends,
@@ -277,7 +306,7 @@ export function planEnd(
     bill: lastBill(
       entries,
       usage && aggregate.row.status !== "trialing"
-        ? meteredLines(aggregate.prices, usage, aggregate.row.currency, aggregate.row.current_period_end > now)
+        ? meteredLines(aggregate.prices, usage, aggregate.row.currency, period_end > now ? null : period_end)
         : [],
     ),
     events: ["subscription.updated", "subscription.canceled", "subscription.revoked"],

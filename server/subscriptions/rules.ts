@@ -98,13 +98,30 @@ export function findReminderTime(row: Coming, now: Date): Date | null {
   return at > now || row.reminder_due_at?.getTime() === at.getTime() ? at : null;
 }
 
+/**
+ * When the period of a subscription ends, or before that the one with whose end its use is billed: not while it is behind with
+ * payments (SUB-26). Null: there is none.
+ */
+export function findCycle({
+  status,
+  current_period_end,
+  current_meter_period_end,
+}: Pick<SubscriptionRow, "status" | "current_period_end" | "current_meter_period_end">): {
+  at: Date;
+  isOfUse: boolean;
+} | null {
+  if (!isBillable(status)) return null;
+  const isOfUse =
+    status === "active" && current_meter_period_end !== null && current_meter_period_end < current_period_end;
+  return { at: isOfUse ? current_meter_period_end : current_period_end, isOfUse };
+}
+
 /** When a subscription is to be looked at next: its period or pause ends, or a card is charged again; null: never. */
-export function findDueTime(
-  { status, current_period_end, resumes_at, card_due_at }: SubscriptionRow,
-  retries: readonly Retry[],
-): Date | null {
+export function findDueTime(row: SubscriptionRow, retries: readonly Retry[]): Date | null {
+  const { status, resumes_at, card_due_at } = row;
+  const cycle = findCycle(row);
   const times = retries.map(({ next_payment_attempt_at }) => next_payment_attempt_at);
-  if (isBillable(status)) times.push(current_period_end);
+  if (cycle) times.push(cycle.at);
   if (card_due_at) times.push(card_due_at);
   if (status === "paused" && resumes_at) times.push(resumes_at);
   return times.reduce<Date | null>((first, time) => (first === null || time < first ? time : first), null);

@@ -25,6 +25,7 @@ import { loadGround } from "./billing.ts";
 import { changeSubscription, previewChange } from "./change.ts";
 import { forecast } from "./forecast.ts";
 import { allSubscriptions, type ExportedSubscription, exportCells, listSubscriptions } from "./lists.ts";
+import { meterPeriodOf } from "./meter-clock.ts";
 import { followMeters } from "./metering.ts";
 import { payPrices, termsIn } from "./plan.ts";
 import { findReminderTime, planStart, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
@@ -59,11 +60,19 @@ export async function startSubscription(tx: Tx, ctx: Deps | Ctx, wanted: NewSubs
   };
   const amount = quote.subtotal_amount - quote.discount_amount;
   const first = planStart(now, trial_end, period);
+  const used = meterPeriodOf(
+    { ...first, current_meter_period_start: null, current_meter_period_end: null },
+    null,
+    product,
+    now,
+  );
   const fresh = { ...first, amount, cancel_at_period_end: false, pause_at_period_end: false, reminder_due_at: null };
   const values = {
     ...copied,
     ...period,
     ...first,
+    ...used,
+    due_at: used.current_meter_period_end ?? first.due_at,
     amount,
     reminder_due_at: findReminderTime(fresh, now),
     currency: quote.currency,
@@ -82,13 +91,13 @@ export async function startSubscription(tx: Tx, ctx: Deps | Ctx, wanted: NewSubs
     const { started_at: _, ...changed } = { ...values, metadata, pending_update: null };
     const row = await store.updateSubscription(tx, upgrades, { ...changed, modified_at: now });
     await store.replacePrices(tx, row, priced);
-    const uses = await followMeters(tx, ctx, null, { row, prices: paid });
+    const uses = await followMeters(tx, ctx, null, { row, prices: paid, product });
     await emitSubscription(tx, ctx, "subscription.updated", { row, ...parts, uses });
     return row;
   }
   const own = { id: newId(now), organization_id: customer.organization_id, created_at: now };
   const row = await store.insertSubscription(tx, { ...values, ...own }, priced);
-  const uses = await followMeters(tx, ctx, null, { row, prices: paid });
+  const uses = await followMeters(tx, ctx, null, { row, prices: paid, product });
   for (const type of ["subscription.created", "subscription.active", "subscription.updated"] as const)
     await emitSubscription(tx, ctx, type, { row, ...parts, uses });
   return row;

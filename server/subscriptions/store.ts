@@ -185,6 +185,7 @@ export async function hasFailing(db: Database, { organization_id, id }: RowKey, 
         eq(orders.subscription_id, id),
         eq(orders.status, "pending"),
         gt(orders.failed_payments, 0),
+        ne(orders.billing_reason, "subscription_meter_cycle"),
         ne(orders.id, order_id),
       ),
     )

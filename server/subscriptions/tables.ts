@@ -46,6 +46,9 @@ export const subscriptions = pgTable(
     started_at: instant().notNull(),
     current_period_start: instant().notNull(),
     current_period_end: instant().notNull(),
+    /** The stretch of time with whose end use is billed, where the product has an interval of its own for that (SUB-26). */
+    current_meter_period_start: instant(),
+    current_meter_period_end: instant(),
     trial_start: instant(),
     trial_end: instant(),
     /** Whose trial it was, as addresses are compared; null where there was none (CHK-53). */

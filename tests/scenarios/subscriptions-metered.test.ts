@@ -1,9 +1,9 @@
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { transact } from "../../server/lib/unit-of-work.ts";
 import { creditMeter } from "../../server/meters/credits.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { countQueries } from "../support/queries.ts";
-import { openShop } from "../support/story.ts";
+import { cards, openShop } from "../support/story.ts";
 
 /** What is used between two renewals is billed with the second of them. */
 
@@ -95,6 +95,102 @@ test("CUS-23, MTR-31: a customer's state says the same, and what was used is tol
   expect(queries).toBeLessThanOrEqual(3);
   expect(active_subscriptions[0]?.meters).toEqual(meters.map(({ meter: _, ...one }) => one));
   expect(meters).toMatchObject([{ consumed_units: 1010, credited_units: 100, amount: 250 }]);
+});
+
+describe("SUB-26: a meter interval", () => {
+  const open_weekly = (more = {}) => open({ more: { meter_interval: "week", ...more } });
+  const until = async (shop: Awaited<ReturnType<typeof openShop>>, id: string) => {
+    const { current_meter_period_start: start, current_meter_period_end: end } = await shop.get(id);
+    return [start, end].map((at) => at?.toISOString().slice(0, 10));
+  };
+  test("is billed by within the period, and with its end, as the forecast says", async () => {
+    const { shop, id, use, meters } = await open_weekly();
+    expect(await until(shop, id)).toEqual(["2027-01-01", "2027-01-08"]);
+    await use(1005);
+    const { charges } = await shop.seller.client.subscriptions.forecast({ params: { id } });
+    expect(
+      charges.slice(0, 2).map((one) => [one.at.toISOString().slice(0, 10), one.billing_reason, one.due_amount]),
+    ).toEqual([
+      // The client is one that knows no other reason.
+      ["2027-01-08", "subscription_cycle", 302],
+      ["2027-02-01", "subscription_cycle", 1000],
+    ]);
+    await shop.on("2027-01-08");
+    expect(await shop.lines(id)).toEqual([["Tokens — (1005 consumed units) × $0.003", 302]]);
+    expect([await until(shop, id), await meters()]).toEqual([["2027-01-08", "2027-01-15"], [[0, 0, 0]]]);
+    // Looked at late, with use on both sides of an end that nobody has seen.
+    await shop.set("2027-01-14");
+    await use(100);
+    await shop.set("2027-01-16");
+    await use(200);
+    await shop.on("2027-01-16");
+    expect(await shop.lines(id)).toEqual([["Tokens — (100 consumed units) × $0.003", 30]]);
+    await shop.on("2027-01-30");
+    expect(await until(shop, id)).toEqual(["2027-01-29", "2027-02-01"]);
+    await use(10);
+    await shop.on("2027-02-01");
+    expect(await shop.lines(id)).toEqual([
+      ["API", 1000],
+      ["Tokens — (10 consumed units) × $0.003", 3],
+    ]);
+    expect(await until(shop, id)).toEqual(["2027-02-01", "2027-02-08"]);
+    expect((await shop.orders(id)).map((order) => order.split(" ").slice(0, 3).join(" "))).toEqual([
+      "2027-01-01 create 1000",
+      "2027-01-08 cycle 302",
+      "2027-01-16 cycle 30",
+      "2027-01-30 cycle 60",
+      "2027-02-01 cycle 1003",
+    ]);
+  });
+  test("ends with each period that nobody has looked at, too", async () => {
+    const { shop, id, use } = await open_weekly();
+    await shop.set("2027-01-30");
+    await use(1000);
+    await shop.set("2027-02-02");
+    await use(100);
+    await shop.on("2027-02-08");
+    const all = (await shop.amounts(id)).join();
+    expect(all).toBe("1000 - 0 = 1000,1300 - 0 = 1300,30 - 0 = 30");
+  });
+  test("bills each of several ends at once what was used until it, and nothing twice", async () => {
+    const { shop, id, use } = await open();
+    await use(100);
+    await shop.set("2027-02-10");
+    await use(1000);
+    await shop.set("2027-03-10");
+    await use(10_000);
+    await shop.on("2027-03-10");
+    await shop.on("2027-04-01");
+    expect((await shop.amounts(id)).map((one) => one.split(" = ")[1]).sort()).toEqual(["1000", "1030", "1300", "4000"]);
+  });
+  test("takes a percentage off, no fixed discount; a refused card makes nobody past due", async () => {
+    const fixed = { type: "fixed", amount: 100, currency: "usd", duration: "forever" };
+    for (const [discount, amounts] of [
+      [{ type: "percentage", basis_points: 1000, duration: "forever" }, "302 - 30 = 272"],
+      [fixed, "302 - 0 = 302"],
+    ] as const) {
+      const { shop, id, use } = await open_weekly();
+      const discount_id = await shop.gives(discount);
+      expect(await shop.changes(id, { discount_id })).toBe("done");
+      const { customer_id } = await shop.get(id);
+      await shop.on("2027-02-01");
+      await use(1005);
+      await shop.leaves(customer_id, cards.failing);
+      await shop.accepted("PATCH", `/v1/subscriptions/${id}`, {}).catch(() => undefined);
+      await shop.on("2027-02-08");
+      expect([(await shop.amounts(id)).at(-1), (await shop.get(id)).status]).toEqual([amounts, "active"]);
+    }
+  });
+  test("bills nothing in a trial, and begins with its end", async () => {
+    const { shop, id, use } = await open_weekly({ trial_interval: "day", trial_interval_count: 10 });
+    expect(await until(shop, id)).toEqual([undefined, undefined]);
+    await use(500);
+    await shop.on("2027-01-11");
+    expect(await until(shop, id)).toEqual(["2027-01-11", "2027-01-18"]);
+    await use(10);
+    await shop.on("2027-01-18");
+    expect(await shop.lines(id)).toEqual([["Tokens — (10 consumed units) × $0.003", 3]]);
+  });
 });
 
 test("PRD-40: is never more than the cap; credit covers it first", async () => {

@@ -127,7 +127,8 @@ test.each([
   ["2026-07-01T00:00:00Z", 0, "2026-07-22T00:01:00Z", null],
   ["2026-07-01T00:00:00Z", 4, "2026-07-02T00:00:00Z", null],
 ])("SUB-51: behind since %s, after %i failures, one on %s is followed by a try on %s", (since, failed, now, next) => {
-  const failure = planFailure({ past_due_at: since ? new Date(since) : null }, failed, "card_declined", new Date(now));
+  const order = { billing_reason: "subscription_cycle" as const, failed_payments: failed };
+  const failure = planFailure({ past_due_at: since ? new Date(since) : null }, order, "card_declined", new Date(now));
   expect(failure).toEqual(
     next ? { is_over: false, failed_payments: failed + 1, next_payment_attempt_at: new Date(next) } : { is_over: true },
   );
