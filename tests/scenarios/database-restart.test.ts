@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql as statement } from "drizzle-orm";
@@ -9,20 +8,21 @@ import { findOutage, unreachable } from "../../server/lib/unreachable.ts";
 import { codeOf } from "../../shared/errors.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { type Program, spawnProgram } from "../support/programs.ts";
 import { openStream, type Stream } from "../support/sse.ts";
 
 /** The database goes away under a server at work, and comes back. */
 
 let database: Postgres;
 let databaseUrl: string;
-let server: ChildProcess;
+let server: Program;
 let at: { url: string; key: string; session: string };
 let stream: Stream;
 beforeAll(async () => {
   database = await startPostgres();
   databaseUrl = database.url;
-  server = spawn(process.execPath, ["tests/support/serving.ts", databaseUrl], { stdio: ["ignore", "pipe", "inherit"] });
-  const [line] = (await once(server.stdout as NonNullable<typeof server.stdout>, "data")) as [Buffer];
+  server = await spawnProgram("serving", [databaseUrl]);
+  const [line] = (await once(server.stdout, "data")) as [Buffer];
   at = JSON.parse(String(line));
   stream = await openStream(`${at.url}/v1/webhooks/listen`, { authorization: `Bearer ${at.key}` });
 }, 120_000);

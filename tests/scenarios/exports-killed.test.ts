@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { floe as command, folder, whileWorking } from "../cli/support.ts";
 import type { Floe, Seller } from "../support/floe.ts";
 import { readPdf } from "../support/invoices.ts";
+import { spawnProgram } from "../support/programs.ts";
 import { awaitLock, startOnPostgres } from "../support/races.ts";
 import { sellOrder } from "../support/rows.ts";
 
@@ -46,11 +46,7 @@ test("killed half-way the command says that the server is away, and given again 
     create trigger wait_for_test before insert on files for each row execute function wait_for_test();`);
   await holder`select pg_advisory_lock(${lock})`;
 
-  const server = spawn(
-    process.execPath,
-    ["tests/support/serving.ts", DATABASE_URL, JSON.stringify({ FLOE_FILES_DIR })],
-    { stdio: ["ignore", "pipe", "inherit"] },
-  );
+  const server = await spawnProgram("serving", [DATABASE_URL, JSON.stringify({ FLOE_FILES_DIR })]);
   const [line] = (await once(server.stdout, "data")) as [Buffer];
   const { url } = JSON.parse(String(line)) as { url: string };
   const place = join(folder(), "invoices");

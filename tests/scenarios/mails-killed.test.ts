@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -9,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import type { Floe, Seller } from "../support/floe.ts";
 import { startMailServer } from "../support/mail-server.ts";
+import { spawnProgram } from "../support/programs.ts";
 import { awaitLock, startOnPostgres } from "../support/races.ts";
 import { sellOrder } from "../support/rows.ts";
 
@@ -25,9 +25,7 @@ afterAll(() => floe?.close());
 /** A worker in a process of its own, at work. */
 async function work(SMTP_URL: string) {
   const databaseUrl = String(floe.deps.config.DATABASE_URL);
-  const child = spawn(process.execPath, ["tests/support/working.ts", databaseUrl, tmpdir(), SMTP_URL], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
+  const child = await spawnProgram("working", [databaseUrl, tmpdir(), SMTP_URL]);
   const gone = once(child, "exit");
   await once(child.stdout, "data");
   child.stdout.resume();

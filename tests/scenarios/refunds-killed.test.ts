@@ -65,7 +65,7 @@ async function die(how: string, step: string, id: string, headers: Record<string
     void refund(mortal.request, id, 1900, headers);
     return mortal.ended;
   }
-  const mortal = spawnMortal(databaseUrl(), step);
+  const mortal = await spawnMortal(databaseUrl(), step);
   const url = await mortal.url();
   const request: Ask = (method, path, { token, body, headers: more } = {}) =>
     fetch(url + path, {

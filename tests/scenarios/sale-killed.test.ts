@@ -32,7 +32,7 @@ async function die(how: string, step: string, client_secret: string, customer_em
     void mortal.request("POST", path, { body });
     return mortal.ended;
   }
-  const mortal = spawnMortal(databaseUrl, step);
+  const mortal = await spawnMortal(databaseUrl, step);
   const answer = fetch((await mortal.url()) + path, {
     method: "POST",
     headers: { "content-type": "application/json" },

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -7,6 +6,7 @@ import { payments } from "../../server/payments/tables.ts";
 import type { Floe, Seller } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { startMortal } from "../support/mortal.ts";
+import { spawnProgram } from "../support/programs.ts";
 import { startOnPostgres } from "../support/races.ts";
 import { type StripeStandIn, startStripe, type Trouble } from "../support/stripe-stand-in.ts";
 
@@ -44,9 +44,7 @@ async function startEnding(kind: Trouble, of: RegExp, how: "cut off" | "killed" 
     standIn.trouble(kind, { of, meanwhile: die });
     return { request, ended: () => ended };
   }
-  const child = spawn(process.execPath, ["tests/support/serving.ts", databaseUrl, JSON.stringify(settings)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const child = await spawnProgram("serving", [databaseUrl, JSON.stringify(settings)]);
   const exit = once(child, "exit");
   const [line] = await once(child.stdout, "data");
   const { url } = JSON.parse(String(line)) as { url: string };

@@ -26,7 +26,7 @@ afterAll(() => floe?.close());
 /** Leave a card for an order at a server of the same database that dies at this step. */
 async function die(how: string, step: string, { id }: OrderRow): Promise<void> {
   const databaseUrl = String(floe.deps.config.DATABASE_URL);
-  if (how === "killed") return spawnMortal(databaseUrl, step, id).killed();
+  if (how === "killed") return (await spawnMortal(databaseUrl, step, id)).killed();
   let end: Die = () => {
     throw new Error("It has not begun to live.");
   };

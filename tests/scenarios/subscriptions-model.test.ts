@@ -447,7 +447,7 @@ async function play(told: Sequence): Promise<{ steps: number; story: string } | 
 }
 
 const seed = Number(process.env.FLOE_TEST_SEED ?? 4455);
-const runs = Number(process.env.FLOE_TEST_RUNS ?? 8);
+const runs = Number(process.env.FLOE_TEST_RUNS ?? 5);
 const shortening_ms = 30_000;
 
 /** The same difference with fewer steps, as far as there is time. */

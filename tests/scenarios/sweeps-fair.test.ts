@@ -4,9 +4,9 @@ import { type Floe, type Seller, start } from "../support/floe.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 
-/** One seller with ten thousand rows due, on a real worker: another's webhooks leave all the same. */
+/** One seller with thousands of rows due, on a real worker: another's webhooks leave all the same. */
 
-const many = 10_000;
+const many = 4000;
 let floe: Floe;
 let crowded: Seller;
 let other: Seller;
@@ -56,7 +56,7 @@ const multiply = (table: string, change: string) =>
       generate_series(1, ${many}) where organization_id = '${crowded.organization_id}'`),
   );
 
-test("while each of ten thousand due payments hangs at the processor", { timeout: 120_000 }, async () => {
+test("while each of thousands of due payments hangs at the processor", { timeout: 120_000 }, async () => {
   const product = await create(crowded);
   const { client_secret } = await crowded.client.checkouts.create({ body: { products: [product.id] } });
   const confirmed = await floe.request("POST", `/v1/checkouts/client/${client_secret}/confirm`, {
@@ -78,7 +78,7 @@ test("while each of ten thousand due payments hangs at the processor", { timeout
   expect(asked).toBeLessThan(10);
 });
 
-test("while ten thousand events of another are dispatched, in bounded pieces and in order", {
+test("while thousands of events of another are dispatched, in bounded pieces and in order", {
   timeout: 240_000,
 }, async () => {
   await crowded.client.webhooks.createEndpoint({

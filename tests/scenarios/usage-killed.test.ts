@@ -1,23 +1,21 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
+import { type Program, spawnProgram } from "../support/programs.ts";
 
 let floe: Floe;
 let seller: Seller;
-let other: ChildProcess;
+let other: Program;
 let url: string;
 beforeAll(async () => {
   const databaseUrl = await createPostgresDatabase();
   floe = await start({ databaseUrl, realTime: true });
   seller = await floe.seller();
-  other = spawn(process.execPath, ["tests/support/mortal-process.ts", databaseUrl, "none"], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  [url] = (await once(createInterface({ input: other.stdout as NodeJS.ReadableStream }), "line")) as [string];
+  other = await spawnProgram("mortal-process", [databaseUrl, "none"]);
+  [url] = (await once(createInterface({ input: other.stdout }), "line")) as [string];
 });
 afterAll(async () => {
   other?.kill("SIGKILL");

@@ -1,5 +1,5 @@
 import { type SQL, sql } from "drizzle-orm";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { type Ask, fingerprintOf } from "./emptying.ts";
 import { type Floe, start } from "./floe.ts";
 
@@ -33,6 +33,8 @@ describe.each([
   ["PostgreSQL in its place", false],
 ])("%s", (_name, embedded) => {
   const open = () => start({ embedded });
+  let kept: Promise<Floe> | undefined;
+  afterAll(async () => (await kept)?.close());
 
   it("is used again as it was before its first use, sequences included", async () => {
     const first = await open();
@@ -89,7 +91,8 @@ describe.each([
     "create function stray() returns int language sql as 'select 1'",
     "create schema stray",
   ])("`%s` is seen", async (statement) => {
-    const floe = await open();
+    kept ??= open();
+    const floe = await kept;
     const askOf =
       (db: Pick<Floe["deps"]["db"], "execute">): Ask =>
       (query) =>
@@ -102,6 +105,5 @@ describe.each([
     });
     await expect(undone).rejects.toThrow("Rollback");
     expect(await fingerprintOf(askOf(floe.deps.db))).toBe(before);
-    await floe.close();
   });
 });

