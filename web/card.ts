@@ -88,3 +88,7 @@ export function cardFaults(card: CardValues, words: Words, today = new Date()) {
   }
   return faults;
 }
+
+/** A card as its owner knows it. */
+export const cardName = ({ brand, last4 }: { brand: string; last4: string }): string =>
+  `${brand.charAt(0).toUpperCase()}${brand.slice(1)} •••• ${last4}`;

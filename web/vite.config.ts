@@ -61,7 +61,7 @@ export default defineConfig({
           groups: [
             {
               name: "app",
-              test: /rolldown\/runtime|\/shared\/destinations|node_modules\/(react|react-dom|scheduler)\/|\/web\/(main|router|api|given|language|parts\/(Shell|Button|Field|Ghost|Notice))\./,
+              test: /rolldown\/runtime|\/shared\/destinations|node_modules\/(react|react-dom|scheduler)\/|\/web\/(main|router|api|asked|given|language|parts\/(Shell|Button|Field|Ghost|Notice))\./,
             },
             { name: "account", test: /\/web\/(auth-client|overlay|account\/)/ },
             {

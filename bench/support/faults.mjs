@@ -20,6 +20,9 @@ const simulator = ["tests/scenarios/simulated.test.ts"];
 const catalog = ["tests/api/catalog-properties.test.ts", "tests/api/catalog.test.ts", "tests/cli/catalog.test.ts"];
 const stories = (name) => `tests/scenarios/subscriptions-${name}.test.ts`;
 const tampering = ["tests/api/tampering.test.ts"];
+const expiring = ["tests/scenarios/card-expiring.test.ts"];
+const rehearsing = ["tests/cli/rehearsal.test.ts"];
+const viewing = ["tests/api/metrics.test.ts"];
 const killed = ["tests/scenarios/kept-cards-stripe-killed.test.ts"];
 
 // biome-ignore format: a table, one fault in a line
@@ -161,6 +164,45 @@ export const faults = {
     ["capped-retry", "server/subscriptions/dunning.ts", "isFinal || next > deadline ? deadline : next", "isFinal ? deadline : next", stories("unpaid")],
     ["others-missing", "server/subscriptions/reactions.ts", "if (others) {", "if (false) {", stories("unpaid")],
     ["own-order", "server/subscriptions/store.ts", "        ne(orders.id, order_id),\n", "", stories("unpaid")],
+  ],
+  cards: [
+    ["same-month", "server/payments/store.ts", "then ${paymentMethods.expiry_due_at} else excluded.expiry_due_at end", "then excluded.expiry_due_at else excluded.expiry_due_at end", ...expiring],
+    ["other-month", "server/payments/store.ts", "then ${paymentMethods.expiry_due_at} else excluded.expiry_due_at end", "then ${paymentMethods.expiry_due_at} else ${paymentMethods.expiry_due_at} end", ...expiring],
+    ["month-early", "server/payments/rules.ts", "new Date(Date.UTC(exp_year, exp_month - 1, 1))", "new Date(Date.UTC(exp_year, exp_month - 2, 1))", ...expiring],
+    ["expired-already", "server/payments/rules.ts", "return expiryOf(card) <= now ? null :", "return false ? null :", "tests/rules/payments.test.ts"],
+    ["ended-keeps", "server/subscriptions/card-link.ts", "row.ended_at === null && card !== undefined && card.id === expiring", "card !== undefined && card.id === expiring", ...expiring],
+    ["link-lasts", "server/subscriptions/card-link.ts", "if (until <= now.getTime())", "if (false)", "tests/scenarios/card-links.test.ts"],
+    ["link-kind", "server/subscriptions/card-link.ts", "if (!text?.startsWith(`[\"${purpose}\",`)) throw notFound();", "if (!text) throw notFound();", "tests/scenarios/card-links.test.ts"],
+    ["link-customer", "server/subscriptions/card-link.ts", "found?.customer.id === customer_id && ", "found !== undefined && ", "tests/scenarios/card-links.test.ts"],
+    ["one-alone", "server/subscriptions/reactions.ts", "if (!found || (id !== key.id && (!before || chargedTo(found) !== chargedTo(before)))) continue;", "if (!found || id !== key.id) continue;", ...expiring],
+    ["all-alike", "server/subscriptions/reactions.ts", "if (!found || (id !== key.id && (!before || chargedTo(found) !== chargedTo(before)))) continue;", "if (!found) continue;", ...expiring],
+    ["told-for-each", "server/letters/service.ts", '(await writeMail(tx, deps, "card_expiring", found))) return;', '(await writeMail(tx, deps, "card_expiring", found))) void 0;', ...expiring],
+    ["told-of-any", "server/letters/service.ts", "if (found && card?.id === method.id && (", "if (found && (", ...expiring],
+    ["told-again", "server/payments/methods.ts", ".set({ expiry_due_at: null })", ".set({ expiry_due_at: now })", ...expiring],
+  ],
+  rehearsal: [
+    ["total", "server/catalog/rehearsal.ts", "told.subscriptions += total;", "told.subscriptions += 1;", ...rehearsing],
+    ["as-is", "server/catalog/rehearsal.ts", "sum.monthly_amount += total * as_is.monthly;", "sum.monthly_amount += as_is.monthly;", ...rehearsing],
+    ["then", "server/catalog/rehearsal.ts", "sum.new_monthly_amount += total * then.monthly;", "sum.new_monthly_amount += total * as_is.monthly;", ...rehearsing],
+    ["keeps", "server/catalog/rehearsal.ts", "sum.monthly_amount += total * then.monthly;", "sum.monthly_amount += then.monthly;", ...rehearsing],
+    ["moved", "server/catalog/rehearsal.ts", "(sum.new_monthly_amount ?? 0) + total * moved", "(sum.new_monthly_amount ?? 0) + moved", ...rehearsing],
+    ["less", "server/catalog/rehearsal.ts", "else told.pay_less += total;", "else told.pay_more += total;", ...rehearsing],
+    ["pending", "server/catalog/rehearsal.ts", "aggregate, entries: [], pending }, row.current_period_end", "aggregate, entries: [], pending: null }, row.current_period_end", ...rehearsing],
+  ],
+  viewers: [
+    ["lasts", "server/lib/viewers.ts", "until > now.getTime()", "until > 0", ...viewing],
+    ["kind", "server/lib/viewers.ts", "if (!text?.startsWith(`[\"${purpose}\",`)) return undefined;", "if (!text) return undefined;", ...viewing],
+    ["minutes", "server/metrics/service.ts", "10 * 60 * 1000", "60 * 60 * 1000", ...viewing],
+    ["prolongs", "server/metrics/service.ts", "if (key_id === null && user_id === null)", "if (false)", ...viewing],
+    ["key-off", "server/auth/viewers.ts", ", eq(apikey.enabled, true), isStanding", ", isStanding", ...viewing],
+    ["key-expired", "server/auth/viewers.ts", ", eq(apikey.enabled, true), isStanding", ", eq(apikey.enabled, true)", ...viewing],
+    ["key-scope", "server/auth/viewers.ts", "return key !== undefined && expandScopes(scopesIn(key.permissions)).has(scope);", "return key !== undefined;", ...viewing],
+    ["key-gone", "server/auth/viewers.ts", "|| !(await isKeyGood(deps, viewer))", "", ...viewing],
+    ["left", "server/auth/viewers.ts", "|| !(await isPersonGood(deps, viewer))", "", ...viewing],
+    ["elsewhere", "server/auth/viewers.ts", "one.organization_id === organization_id && one.scopes.has(scope)", "one.scopes.has(scope)", ...viewing],
+    ["banned", "server/auth/viewers.ts", "and(eq(user.id, user_id), isLetIn)", "eq(user.id, user_id)", ...viewing],
+    ["blocked", "server/auth/viewers.ts", ", isNull(organization.blocked_at)", "", ...viewing],
+    ["scopes", "server/auth/viewers.ts", "scopes: new Set([scope])", 'scopes: new Set([scope, "orders:read" as const])', ...viewing],
   ],
   buyers: [
     ["amount-least", "server/checkouts/plan-update.ts", ", ...checkAmount(prices, body.amount)", "", ...tampering],

@@ -164,6 +164,7 @@ export const sandbox = {
     status: 204,
     errors: ["ResourceNotFound"],
     audit: "sandbox.snapshot_deleted",
+    confirm: "Forget what was saved? The sandbox stays as it is, and cannot be put back there any more.",
   },
   diffSnapshots: {
     method: "GET",

@@ -25,7 +25,7 @@ afterAll(() => floe?.close());
 
 const call = (...argv: string[]) => run([...argv, "-f", file], { env });
 type Prices = { pro?: string; team?: string; benefits?: string; basic?: string; launch?: number };
-const write = ({ pro = "10.00/month", team = "120.00/year", benefits = "[help]", basic = "", launch = 50 }: Prices) =>
+const write = ({ pro = "10.00/month", team = "180.00/year", benefits = "[help]", basic = "", launch = 50 }: Prices) =>
   writeFileSync(
     file,
     `version: 1
@@ -55,6 +55,8 @@ test("who has subscribed keeps their price, is told of in sums, and then pays ju
   const [pro, team, basic] = [await idOf("Pro"), await idOf("Team"), await idOf("Basic")];
   const [discount] = (await shop.seller.client.discounts.list({ query: {} })).items;
   const plain = await shop.subscribes(pro);
+  // Those that are renewed alike are planned once, and count each.
+  await shop.subscribes(pro);
   const half = await shop.subscribes(pro, { checkout: { discount_id: discount?.id } });
   const ending = await shop.subscribes(pro);
   expect(await shop.changes(ending, { cancel_at_period_end: true })).toBe("done");
@@ -77,16 +79,16 @@ test("who has subscribed keeps their price, is told of in sums, and then pays ju
   write({ pro: "12.00/month", benefits: "[early]", basic: ", archived: true", launch: 50 });
   const told = await rehearse();
   expect(told).toEqual({
-    subscriptions: 5,
-    // Basic, Pro in full, Pro at half, and Team, 120.00 a year, for who moves there.
-    renewals: [{ currency: "usd", subscriptions: 4, monthly_amount: 3000, new_monthly_amount: 3000 }],
+    subscriptions: 6,
+    // Basic, two of Pro in full, Pro at half, and Team, 180.00 a year, for who moves there.
+    renewals: [{ currency: "usd", subscriptions: 5, monthly_amount: 4500, new_monthly_amount: 4500 }],
     pay_more: 0,
     pay_less: 0,
     differing: [],
     products: expect.any(Array),
     discounts: [],
   });
-  const keeps = { currency: "usd", subscriptions: 2, monthly_amount: 1500, new_monthly_amount: 1800 };
+  const keeps = { currency: "usd", subscriptions: 3, monthly_amount: 2500, new_monthly_amount: 3000 };
   const common = { is_archived: false, keeps: [], gains: [], loses: [] };
   expect([...told.products].sort((a, b) => (a.name < b.name ? 1 : -1))).toEqual([
     {
@@ -94,7 +96,7 @@ test("who has subscribed keeps their price, is told of in sums, and then pays ju
       key: "pro",
       id: pro,
       name: "Pro",
-      subscriptions: 4,
+      subscriptions: 5,
       keeps: [keeps],
       gains: ["Early access"],
       loses: ["Priority support"],
@@ -104,11 +106,11 @@ test("who has subscribed keeps their price, is told of in sums, and then pays ju
 
   const { out } = await call("plan", "--rehearse");
   for (const line of [
-    "5 subscriptions are concerned.",
-    "4 renewals in USD: $30.00 a month, as before.",
+    "6 subscriptions are concerned.",
+    "5 renewals in USD: $45.00 a month, as before.",
     "Nobody pays more or less at the next renewal.",
-    "products.pro: 2 subscriptions keep the old prices, and pay $15.00 a month as before. At the new prices that would be $18.00 (+$3.00).",
-    "products.pro: 4 subscriptions lose: Priority support.",
+    "products.pro: 3 subscriptions keep the old prices, and pay $25.00 a month as before. At the new prices that would be $30.00 (+$5.00).",
+    "products.pro: 5 subscriptions lose: Priority support.",
     "products.basic: Not sold any more; 1 subscription keeps it.",
   ])
     expect(out).toContain(line);
@@ -126,7 +128,7 @@ test("who has subscribed keeps their price, is told of in sums, and then pays ju
     [plain, 1000],
     [half, 500],
     [small, 500],
-    [moving, 12_000],
+    [moving, 18_000],
   ] as const)
     expect((await shop.get(id)).amount).toBe(amount);
   expect((await shop.get(ending)).status).toBe("canceled");
@@ -141,6 +143,12 @@ test("who pays more or less at the next renewal is named, and then does", async 
   await floe.deps.db
     .delete(discountRedemptions)
     .where(eq(discountRedemptions.organization_id, shop.seller.organization_id));
+  write({ pro: "12.00/month", benefits: "[early]", basic: ", archived: true", launch: 60 });
+  expect(await rehearse()).toMatchObject({
+    renewals: [{ monthly_amount: 500, new_monthly_amount: 400 }],
+    pay_more: 0,
+    pay_less: 1,
+  });
   write({ pro: "12.00/month", benefits: "[early]", basic: ", archived: true", launch: 20 });
   const told = await rehearse();
   expect(told).toMatchObject({
@@ -175,7 +183,7 @@ test("a benefit that is deleted is lost by those who have it through any product
     benefits: { help: { type: "custom", description: "Priority support" } },
     products: {
       pro: { name: "Pro", price: "12.00/month" },
-      team: { name: "Team", price: "120.00/year" },
+      team: { name: "Team", price: "180.00/year" },
       basic: { name: "Basic", price: "5.00/month", archived: true },
     },
   };
@@ -184,7 +192,7 @@ test("a benefit that is deleted is lost by those who have it through any product
     body: { document, prune: true },
   });
   expect((json as { rehearsal: Rehearsal }).rehearsal.products).toMatchObject([
-    { key: "pro", loses: ["Early access"], keeps: [], subscriptions: 2 },
+    { key: "pro", loses: ["Early access"], keeps: [], subscriptions: 3 },
   ]);
 });
 

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {
   assertSameSetup,
+  findExpiryTime,
   hashFingerprint,
   isOverdue,
   type PaymentMethodRow,
@@ -116,6 +117,18 @@ test("a kept card is answered in four digits, and says whether it is the one tha
   });
   expect(serializeMethod(row, { default_payment_method_id: null }).is_default).toBe(false);
 });
+
+test.each([
+  [12, 2026, null],
+  [1, 2027, "2027-01-01"],
+  [2, 2027, "2027-02-01"],
+])(
+  "a card on which %i/%i stands is told of as its last month begins, unless that is over: %s",
+  (exp_month, exp_year, day) => {
+    const due = findExpiryTime({ ...method.card, exp_month, exp_year }, now);
+    expect(due?.toISOString().slice(0, 10) ?? null).toBe(day);
+  },
+);
 
 describe("the test cards", () => {
   test("each does something that is decided, and none is a number that somebody could own", () => {

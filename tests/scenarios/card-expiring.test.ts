@@ -195,17 +195,22 @@ test.each<[string, (shop: Awaited<ReturnType<typeof openShop>>, id: string, cust
     },
   ],
 ])("is not told for a subscription %s", async (_, change) => {
-  const { shop, id, customer, warnings } = await subscribed();
+  const { shop, id, customer, email, warnings } = await subscribed();
   await shop.on("2027-02-10");
   await change(shop, id, customer.id);
   await shop.on("2027-03-02");
   expect(await warnings()).toEqual([]);
+  expect((await mailsTo(floe, email)).map((mail) => mail.subject)).not.toContain(subject);
 });
 
 test("a link leads to nothing once another card is charged, and a card left again with another month is told of again", async () => {
   const { shop, id, customer, warnings, link } = await subscribed();
   await shop.on("2027-03-01");
   const token = await link();
+  // The same card with the same month is the one that was told of.
+  await shop.leaves(customer.id, await cardOf(3, 2027));
+  await shop.on("2027-03-02");
+  expect(await warnings()).toHaveLength(1);
   expect(await shop.changes(id, { payment_method_id: await shop.leaves(customer.id, "pm_card_amex") })).toBe("done");
   expect(await get(token)).toMatchObject({ status: "paid", card: { last4: "0005" } });
   expect((await leave(token)).status).toBe(410);
@@ -213,4 +218,15 @@ test("a link leads to nothing once another card is charged, and a card left agai
   expect(await shop.changes(id, { payment_method_id: renewed })).toBe("done");
   await shop.on("2027-06-01");
   expect((await warnings()).map(({ text }) => /end of (\w+) 2027/.exec(text)?.[1])).toEqual(["June", "March"]);
+});
+
+test("of a subscription that has ended meanwhile, the link keeps nothing", async () => {
+  const { shop, id, customer, link } = await subscribed();
+  await shop.on("2027-03-01");
+  const token = await link();
+  expect(await shop.changes(id, { revoke: true })).toBe("done");
+  expect(await get(token)).toMatchObject({ status: "ended", card: { last4: "4242" } });
+  expect((await leave(token)).status).toBe(410);
+  const kept = await floe.deps.db.select().from(paymentMethods).where(eq(paymentMethods.customer_id, customer.id));
+  expect(kept.map(({ card }) => card.last4)).toEqual(["4242"]);
 });

@@ -115,6 +115,42 @@ test("a bank that asks: declined it can be tried again, approved it is paid; in 
   expect((await shop.get(id)).status).toBe("active");
 });
 
+test("a card that expires is replaced by the link of its mail, for nothing now; read by everybody; a link that is too old says so", async () => {
+  const shop = await openShop(floe, "2027-01-04");
+  const product = await shop.sells("Field Guide to Ice", 1900);
+  const card = { number: "4242424242424242", exp_month: 3, exp_year: 2027, cvc: "123" };
+  const { json } = await floe.request("POST", "/v1/payment-processor/test/confirmation-tokens", { body: { card } });
+  const buyer = { customer_billing_address: { country: "ES" } };
+  const id = await shop.subscribes(product, { card: (json as { id: string }).id, buyer });
+  await shop.on("2027-03-01");
+  const link = await linkTo(floe, (await shop.get(id)).customer.email ?? "", "/card/");
+  const orders = (await shop.orders(id)).length;
+  await page.setViewportSize({ width: 320, height: 640 });
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.goto(link);
+    await page.getByLabel("Card number").waitFor();
+    await page.getByText("Your card Visa •••• 4242 expires at the end of March 2027.").waitFor();
+    expect(await seriousFaults(page)).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
+    await picture(`card-expiring-${colorScheme}`);
+  }
+  await type("4000000000000002");
+  await page.getByText("Your card was declined.").waitFor();
+  await picture("card-expiring-declined");
+  await type("5555555555554444");
+  await page.getByRole("heading", { name: "Your new card is kept" }).waitFor();
+  await page.getByText("your card Mastercard •••• 4444 is charged").waitFor();
+  expect(await seriousFaults(page)).toEqual([]);
+  await picture("card-kept");
+  expect(await shop.orders(id)).toHaveLength(orders);
+  floe.clock.advance(31 * 24 * 3_600_000);
+  await page.reload();
+  await page.getByRole("heading", { name: "This link has expired" }).waitFor();
+  expect(await seriousFaults(page)).toEqual([]);
+  await picture("card-expired");
+});
+
 test("a link that is cut leads nowhere, and says so", async () => {
   const { link } = await unpaid();
   await page.goto(link.slice(0, -8));

@@ -1,7 +1,7 @@
 import { type FormEvent, lazy, Suspense, useCallback, useEffect, useRef, useState } from "react";
 import { accentOf } from "../accent.ts";
 import { checkouts, type Failure } from "../api.ts";
-import { cardFaults, digitsOf, readExpiry } from "../card.ts";
+import { cardFaults, cardName, digitsOf, readExpiry } from "../card.ts";
 import { type Faults, faultsOf, sayFailure } from "../checkout-form.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
@@ -23,8 +23,6 @@ const StripeCard = lazy(() => import("../parts/StripeCard.tsx"));
 const poll_ms = 2000;
 
 const useWords = () => cardWordsOf(useSpeech().locale);
-const cardOf = ({ brand, last4 }: NonNullable<CardLink["card"]>): string =>
-  `${brand.charAt(0).toUpperCase()}${brand.slice(1)} •••• ${last4}`;
 
 /** Whether nothing is charged now: another card is to be charged from the next payment on. */
 const isKeeping = ({ status }: CardLink): boolean => status === "expiring" || status === "keeping";
@@ -76,14 +74,14 @@ function Unpaid({ link }: { link: CardLink }) {
         <div className="what">
           <h1>{link.product_name}</h1>
         </div>
-        {isKeeping(link) && card && <p className="later">{words.expires(cardOf(card), month(card))}</p>}
+        {isKeeping(link) && card && <p className="later">{words.expires(cardName(card), month(card))}</p>}
         {isOpen && (
           <>
             <p className="total">
               <Money amount={link.due_amount} currency={link.currency} />
               <span className="per">{words.unpaid}</span>
             </p>
-            <p className="later">{card ? words.refused(cardOf(card)) : words.no_card}</p>
+            <p className="later">{card ? words.refused(cardName(card)) : words.no_card}</p>
             {next && <p className="later">{words.next_try(moment(next))}</p>}
             {last && <p className="later">{words.last_try(moment(last))}</p>}
           </>
@@ -219,7 +217,7 @@ function Standing({ link, wasKept }: { link: CardLink; wasKept: boolean }) {
       <h2 ref={heading} tabIndex={-1}>
         {said}
       </h2>
-      {status === "paid" && card && <p className="soft">{words.paid_by(cardOf(card))}</p>}
+      {status === "paid" && card && <p className="soft">{words.paid_by(cardName(card))}</p>}
       {status === "ended" && <p className="soft">{words.no_charge}</p>}
       {organization.email && (status === "paid" || status === "ended") && (
         <p>

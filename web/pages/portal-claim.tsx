@@ -1,10 +1,10 @@
 import { useCallback, useState } from "react";
+import { useAsked } from "../asked.ts";
 import { sayFailure } from "../checkout-form.ts";
 import { Button } from "../parts/Button.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { Arrival, ArrivalPage } from "../portal/Arrival.tsx";
 import { entrance, type Failure, keepSession } from "../portal/calls.ts";
-import { useAsked } from "../portal/place.ts";
 import { usePortalWords } from "../portal/speech.tsx";
 import { navigate } from "../router.tsx";
 import { useSpeech } from "../speech.tsx";

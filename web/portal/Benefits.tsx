@@ -1,12 +1,13 @@
 import { useCallback, useState } from "react";
 import { bytesReadable } from "../../shared/bytes.ts";
+import { type Asked, useAsked } from "../asked.ts";
 import { Button } from "../parts/Button.tsx";
 import { Markdown } from "../parts/Markdown.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { useSpeech } from "../speech.tsx";
 import type { Failure, Grant, LicenseKey } from "./calls.ts";
 import { Part, Refused } from "./Part.tsx";
-import { type Asked, useAsked, usePlace } from "./place.ts";
+import { usePlace } from "./place.ts";
 import { usePortalWords } from "./speech.tsx";
 
 /** The files that came with a purchase, each by an address that is good for an hour. */

@@ -1,4 +1,6 @@
 import { type FormEvent, useCallback, useRef, useState } from "react";
+import type { Asked } from "../asked.ts";
+import { cardName } from "../card.ts";
 import { sayFailure } from "../checkout-form.ts";
 import { Button } from "../parts/Button.tsx";
 import { TickField } from "../parts/Field.tsx";
@@ -8,7 +10,7 @@ import { Bank } from "./Bank.tsx";
 import { CardEntry, type CardHandle } from "./CardEntry.tsx";
 import type { Card, Failure } from "./calls.ts";
 import { Dialog, Part, Refused } from "./Part.tsx";
-import { type Asked, cardName, usePlace } from "./place.ts";
+import { usePlace } from "./place.ts";
 import { usePortalWords } from "./speech.tsx";
 
 /** Leaves a card for later charges; the bank may have to be asked first. */

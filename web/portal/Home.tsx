@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
+import { useAsked } from "../asked.ts";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Benefits } from "./Benefits.tsx";
 import { Billing } from "./Billing.tsx";
@@ -7,7 +8,7 @@ import type { Portal, Seller } from "./calls.ts";
 import { follow } from "./follow.ts";
 import { Orders } from "./Orders.tsx";
 import { Refused } from "./Part.tsx";
-import { PlaceContext, useAsked } from "./place.ts";
+import { PlaceContext } from "./place.ts";
 import { Subscriptions } from "./Subscriptions.tsx";
 import { usePortalWords } from "./speech.tsx";
 import { Usage } from "./Usage.tsx";

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "react";
+import type { Asked } from "../asked.ts";
 import { sayFailure } from "../checkout-form.ts";
 import { Button } from "../parts/Button.tsx";
 import { Money } from "../parts/Money.tsx";
@@ -7,7 +8,7 @@ import { useSpeech } from "../speech.tsx";
 import type { Card, Order } from "./calls.ts";
 import { Part } from "./Part.tsx";
 import { Pay } from "./Pay.tsx";
-import { type Asked, usePlace } from "./place.ts";
+import { usePlace } from "./place.ts";
 import { usePortalWords } from "./speech.tsx";
 
 const again_ms = 1000;

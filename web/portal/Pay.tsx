@@ -1,5 +1,6 @@
 import { type FormEvent, useCallback, useEffect, useRef, useState } from "react";
 import { accentOf } from "../accent.ts";
+import { cardName } from "../card.ts";
 import { sayFailure } from "../checkout-form.ts";
 import { Button } from "../parts/Button.tsx";
 import { SelectField } from "../parts/Field.tsx";
@@ -9,7 +10,7 @@ import { Bank } from "./Bank.tsx";
 import { CardEntry, type CardHandle } from "./CardEntry.tsx";
 import type { Card, Order } from "./calls.ts";
 import { Dialog } from "./Part.tsx";
-import { cardName, usePlace } from "./place.ts";
+import { usePlace } from "./place.ts";
 import { usePortalWords } from "./speech.tsx";
 
 const poll_ms = 2000;

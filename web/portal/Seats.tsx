@@ -1,4 +1,5 @@
 import { type FormEvent, useCallback, useState } from "react";
+import { useAsked } from "../asked.ts";
 import { faultsOf, sayFailure } from "../checkout-form.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
@@ -6,7 +7,7 @@ import { Notice } from "../parts/Notice.tsx";
 import { useSpeech } from "../speech.tsx";
 import type { Failure } from "./calls.ts";
 import { Refused } from "./Part.tsx";
-import { useAsked, usePlace } from "./place.ts";
+import { usePlace } from "./place.ts";
 import { usePortalWords } from "./speech.tsx";
 
 /** The seats of a subscription: who has one, and an invitation for who is to have one. */

@@ -1,4 +1,5 @@
 import { useCallback, useState } from "react";
+import { type Asked, useAsked } from "../asked.ts";
 import { Button } from "../parts/Button.tsx";
 import { Money } from "../parts/Money.tsx";
 import { Notice } from "../parts/Notice.tsx";
@@ -9,7 +10,7 @@ import type { Card, Failure, Order, Subscription } from "./calls.ts";
 import { isUnpaid } from "./Orders.tsx";
 import { Part, Refused } from "./Part.tsx";
 import { Pay } from "./Pay.tsx";
-import { type Asked, useAsked, usePlace } from "./place.ts";
+import { usePlace } from "./place.ts";
 import { Seats } from "./Seats.tsx";
 import { usePortalWords } from "./speech.tsx";
 

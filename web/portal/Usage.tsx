@@ -1,8 +1,8 @@
 import { useId } from "react";
+import type { Asked } from "../asked.ts";
 import { useSpeech } from "../speech.tsx";
 import type { Meter } from "./calls.ts";
 import { Part } from "./Part.tsx";
-import type { Asked } from "./place.ts";
 import { usePortalWords } from "./speech.tsx";
 
 /** How much of what a meter counts is used, against what is included. */

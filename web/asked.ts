@@ -1,0 +1,31 @@
+import { useCallback, useEffect, useRef, useState } from "react";
+import type { Failure, Result } from "./api.ts";
+
+export type Asked<T> = { value: T | undefined; failure: Failure | undefined };
+
+/**
+ * Something asked once, and again when told; what was answered stays while it is asked again. Where it is to be `fresh`, nothing
+ * stays while another thing is asked.
+ */
+export function useAsked<T>(
+  ask: () => Promise<Result<T>>,
+  { fresh = false } = {},
+): Asked<T> & { reload: () => Promise<void> } {
+  const [value, setValue] = useState<T>();
+  const [failure, setFailure] = useState<Failure>();
+  const latest = useRef(0);
+  const reload = useCallback(async (): Promise<void> => {
+    latest.current += 1;
+    const asked = latest.current;
+    const answer = await ask();
+    // An earlier question may be answered later.
+    if (asked !== latest.current) return;
+    if (answer.ok) setValue(answer.value);
+    setFailure(answer.ok ? undefined : answer.failure);
+  }, [ask]);
+  useEffect(() => {
+    if (fresh) setValue(undefined);
+    void reload();
+  }, [reload, fresh]);
+  return { value, failure, reload };
+}
