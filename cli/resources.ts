@@ -391,7 +391,7 @@ export const looks: Record<string, Look | false> = {
   portalOrders: false,
   portalSubscriptions: false,
   portalMeters: false,
-  ...{ portalSeats: false, portalGrants: false, portalKeys: false, portalDownloads: false },
+  ...{ portalSeats: false, portalAccounts: false, portalGrants: false, portalKeys: false, portalDownloads: false },
   seatClaims: false,
   customerSeats: seatLook,
   // Has commands of its own: floe plan, apply and more.

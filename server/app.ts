@@ -7,6 +7,7 @@ import { refuseForeignPages } from "./auth/origins.ts";
 import { sendRenewed } from "./auth/sessions-renewal.ts";
 import { openLink, previewLink } from "./checkout-links/service.ts";
 import { createForUser } from "./checkouts/service.ts";
+import { finishConnecting } from "./customer-accounts/service.ts";
 import type { DemoStore } from "./demo.ts";
 import { followLink } from "./downloads/service.ts";
 import { receiptKeys } from "./events/receipts.ts";
@@ -14,6 +15,7 @@ import { findPublic } from "./files/store.ts";
 import { limitArrival } from "./http/arrival.ts";
 import { buyRoute } from "./http/buy.ts";
 import { checkoutSession } from "./http/checkout-session.ts";
+import { customerAccountRoutes } from "./http/customer-accounts.ts";
 import { customerRoutes } from "./http/customer-routes.ts";
 import { development as developmentRoutes } from "./http/development.ts";
 import { discordBot } from "./http/discord.ts";
@@ -112,6 +114,8 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
       refuseForeignPages(own, deps.config);
       customerRoutes(own, { deps, identify, provider, findCustomers: (user_id) => findCustomersOf(deps.db, user_id) });
     });
+    // Before the operations, of one of which it sends a cookie along.
+    customerAccountRoutes(scope, deps, (given) => finishConnecting(deps, given));
     mount(scope, api, provider, { deps, identify, findOwners });
     buyRoute(scope, deps, { open: openLink, preview: previewLink }, opening);
     documentsRoute(scope, deps, openDocument);

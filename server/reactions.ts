@@ -4,10 +4,12 @@ import { dropProduct } from "./checkout-links/store.ts";
 import { reopenCheckout, showIntent, succeedCheckout } from "./checkouts/reactions.ts";
 import { moveToUser } from "./checkouts/store.ts";
 import { customFieldDeleted } from "./custom-fields/service.ts";
+import { accountChanged, forgetAccounts } from "./customer-accounts/service.ts";
 import { customerAnonymized, customerDeleted, customerNamed, mergeCustomers } from "./customers/service.ts";
 import { hearDispute } from "./disputes/service.ts";
 import { callWaiting, noteMoved } from "./events/service.ts";
 import {
+  followAccount,
   followBenefit,
   followKey,
   followOrder,
@@ -61,8 +63,10 @@ export const reactions: Reactions = new Map([
     endOfCustomer,
     revokeSeatsOf,
     takeFromCustomer,
+    forgetAccounts,
   ),
   answer(customerAnonymized, noteErasure),
+  answer(accountChanged, followAccount),
   answer(customerNamed, callWaiting),
   answer(meterMoved, noteMoved),
   answer(refundTold, hearRefund),

@@ -3,6 +3,7 @@ import { accountCleaning } from "./auth/sweep.ts";
 import { checkoutExpiry } from "./checkouts/jobs.ts";
 import { renameAnswers as renameCheckoutAnswers } from "./checkouts/store.ts";
 import { answerMoves } from "./custom-fields/jobs.ts";
+import { accountRequestCleaning } from "./customer-accounts/jobs.ts";
 import { customerSessionCleaning } from "./customer-sessions/jobs.ts";
 import { tallySweep } from "./customers/jobs.ts";
 import { redemptionCount } from "./discounts/jobs.ts";
@@ -10,7 +11,7 @@ import { disputeFollowing } from "./disputes/jobs.ts";
 import { attaching, nameTally } from "./events/jobs.ts";
 import { partKeeping } from "./events/parts.ts";
 import { fileSweeps } from "./files/jobs.ts";
-import { grantChecking, grantRunning } from "./grants/jobs.ts";
+import { accessSettling, grantChecking, grantRunning } from "./grants/jobs.ts";
 import { idempotencyCleaning } from "./http/idempotency.ts";
 import { exportCollecting, invoicePrinting } from "./invoices/jobs.ts";
 import {
@@ -57,6 +58,7 @@ export const dueWork: readonly Sweep[] = [
   mailDelivery,
   grantRunning,
   grantChecking,
+  accessSettling,
   confirmations,
   subscriptionTelling,
   subscriptionReminding,
@@ -79,7 +81,8 @@ export const walkedWork: readonly RowSweep[] = dueWork.filter(
     "due" in sweep &&
     typeof sweep.due !== "function" &&
     sweep.due.organization_id !== undefined &&
-    sweep !== webhookArchive,
+    sweep !== webhookArchive &&
+    sweep !== accessSettling,
 );
 
 /** What nobody needs any more. */
@@ -95,6 +98,7 @@ export const cleaning: readonly Sweep[] = [
   nameTally,
   partKeeping,
   customerSessionCleaning,
+  accountRequestCleaning,
   codeCleaning,
   redemptionCount,
   failureCleaning,

@@ -10,6 +10,7 @@ const domains = [
   "files",
   "customers",
   "customer-sessions",
+  "customer-accounts",
   "meters",
   "events",
   "custom-fields",
@@ -42,6 +43,7 @@ const rooms = /^(tables|rules|store|service|jobs|serialize|reactions)$/;
 const own_rooms: Record<string, RegExp> = {
   webhooks: /^messages$/,
   customers: /^tax-ids$/,
+  "customer-accounts": /^vendors$/,
   meters: /^(matching|counting|credits|landing|lots|paying|uses|verifying|windows)$/,
   events: /^(ingest|lanes|lists|parts|receipts)$/,
   products: /^(price-rules|lines)$/,
@@ -53,9 +55,9 @@ const own_rooms: Record<string, RegExp> = {
   subscriptions:
     /^(card-link|meter-clock|metering|plan|proration|update|change|billing|dunning|forecast|lists|preview|tax|trials)$/,
   invoices: /^(document|electronic|fonts|links|page|pdf|printer|sums|words|worker)$/,
-  grants: /^engine$/,
+  grants: /^(accesses|engine|outside)$/,
   letters: /^(life|order|seats|words)$/,
-  portal: /^(access|cards|grants|holdings|orders|seats|sign-in|subscriptions|words)$/,
+  portal: /^(access|accounts|cards|grants|holdings|orders|seats|sign-in|subscriptions|words)$/,
   catalog: /^(current|changes|rehearsal)$/,
   metrics: /^periods$/,
   privacy: /^log$/,

@@ -87,47 +87,131 @@ function newGrant({ clock }: Deps | Ctx, source: Source, { customer, member_id }
   };
 }
 
-/** Give somebody a benefit, or note why that cannot be done: the world is told of either (BEN-08). */
+/**
+ * Give somebody a benefit, or note why that cannot be done: the world is told of either (BEN-08). Of what another service gives it is
+ * told once that has answered.
+ */
 export async function give(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<Grant> {
   const now = ctx.clock.now();
   const { row, benefit } = grant;
   const outcome = await kinds[benefit.type].grant(tx, ctx, grant);
-  const state: Partial<GrantRow> =
-    "properties" in outcome
-      ? { granted_at: now, error: null, properties: outcome.properties, terms: termsOf(benefit) }
-      : { granted_at: null, error: failure(outcome.action_required, now) };
-  const after = { ...grant, row: await store.updateGrant(tx, row, { ...state, revoked_at: null, modified_at: now }) };
+  if ("action_required" in outcome) return fail(tx, ctx, grant, failureOf(outcome.action_required, now), "created");
+  const { properties, access_id = null } = outcome;
+  const state: Partial<GrantRow> = {
+    error: null,
+    properties,
+    terms: termsOf(benefit),
+    revoked_at: null,
+    modified_at: now,
+  };
+  if (access_id !== null) {
+    const waiting = { ...state, access_id, granted_at: null, telling: "created" as const };
+    return { ...grant, row: await store.updateGrant(tx, row, waiting) };
+  }
+  const after = { ...grant, row: await store.updateGrant(tx, row, { ...state, granted_at: now }) };
   await emitGrant(tx, ctx, "created", after, row.properties);
   return after;
 }
 
-const failure = (message: string, now: Date): NonNullable<GrantRow["error"]> => ({
+/** Of what a grant says, whose account it is for. */
+const accountIn = ({ properties: { account_id } }: GrantRow): BenefitGrantProperties =>
+  account_id ? { account_id } : {};
+
+type Failure = NonNullable<GrantRow["error"]>;
+/** What somebody has to see to before a benefit can be given (BEN-07). */
+export const failureOf = (message: string, now: Date, type = "BenefitActionRequiredError"): Failure => ({
   message,
-  type: "BenefitActionRequiredError",
+  type,
   timestamp: now.toISOString(),
 });
+
+/** Note why somebody does not have a benefit, and say so. */
+async function fail(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  grant: Grant,
+  error: Failure,
+  what: Told,
+  properties: BenefitGrantProperties = grant.row.properties,
+): Promise<Grant> {
+  const now = ctx.clock.now();
+  const { row } = grant;
+  const nothing = { granted_at: null, revoked_at: null, access_id: null, telling: null };
+  const state = { ...nothing, error, properties, modified_at: now };
+  const after = { ...grant, row: await store.updateGrant(tx, row, state) };
+  await emitGrant(tx, ctx, what, after, row.properties);
+  return after;
+}
+
+/** The service that was to give it has let the account in: it is granted, and the world is told. */
+export async function completeGrant(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  grant: Grant,
+  properties: BenefitGrantProperties,
+): Promise<void> {
+  const now = ctx.clock.now();
+  const { row, customer } = grant;
+  const state = { granted_at: row.granted_at ?? now, telling: null, properties, modified_at: now };
+  const after = { ...grant, row: await store.updateGrant(tx, row, state) };
+  await emitGrant(tx, ctx, row.telling ?? "updated", after, row.properties);
+  if (row.granted_at === null) await emitState(tx, ctx, customer);
+}
+
+/** Nobody is let in any more, or not yet: note why, and whose account it was. */
+export async function failGrant(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  grant: Grant,
+  error: Failure,
+  properties: BenefitGrantProperties = accountIn(grant.row),
+): Promise<void> {
+  const { row, customer } = grant;
+  await fail(tx, ctx, grant, error, row.telling ?? "updated", properties);
+  if (row.granted_at !== null && customer.deleted_at === null) await emitState(tx, ctx, customer);
+}
 
 /** Take a benefit back. Where the customer has it otherwise too, only this grant ends (BEN-09). */
 async function revoke(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<void> {
   const now = ctx.clock.now();
   const { row, benefit } = grant;
   const kind = kinds[benefit.type];
-  // What has never been granted has left nothing to take back.
+  // What has never been granted, nor asked for, has left nothing to take back.
+  const isHeld = row.granted_at !== null || row.access_id !== null;
   const isLast = kind.isRevokedAlone || (kind.revoke !== undefined && !(await store.hasOther(tx, row)));
-  const properties =
-    kind.revoke && row.granted_at !== null && isLast ? await kind.revoke(tx, ctx, grant) : row.properties;
-  const state = { granted_at: null, error: null, revoked_at: now, modified_at: now, properties };
+  const properties = kind.revoke && isHeld && isLast ? await kind.revoke(tx, ctx, grant) : row.properties;
+  const left = { granted_at: null, error: null, access_id: null, telling: null };
+  const state = { ...left, revoked_at: now, modified_at: now, properties };
   await emitGrant(tx, ctx, "revoked", { ...grant, row: await store.updateGrant(tx, row, state) }, row.properties);
 }
 
 /** The benefit has changed: who has it gets what it is now (BEN-12). */
 async function update(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<void> {
   const { row, benefit } = grant;
-  const kind = kinds[benefit.type];
-  const outcome = kind.update ? { properties: await kind.update(tx, ctx, grant) } : await kind.grant(tx, ctx, grant);
-  const properties = "properties" in outcome ? outcome.properties : row.properties;
-  const state = { properties, terms: termsOf(benefit), modified_at: ctx.clock.now() };
-  await emitGrant(tx, ctx, "updated", { ...grant, row: await store.updateGrant(tx, row, state) }, row.properties);
+  const now = ctx.clock.now();
+  const outcome = await kinds[benefit.type].grant(tx, ctx, grant);
+  if ("action_required" in outcome) return failGrant(tx, ctx, grant, failureOf(outcome.action_required, now));
+  const { properties, access_id = null } = outcome;
+  const state = { terms: termsOf(benefit), modified_at: now };
+  if (access_id !== null) {
+    // It stays what it is until the other service has answered.
+    await store.updateGrant(tx, row, { ...state, access_id, telling: row.telling ?? "updated" });
+    return;
+  }
+  const after = { ...grant, row: await store.updateGrant(tx, row, { ...state, properties }) };
+  await emitGrant(tx, ctx, "updated", after, row.properties);
+}
+
+/** Take from an account what a grant has let it into; it is given again once the customer says to which one (BEN-80). */
+export async function takeForNow(tx: Tx, ctx: Deps | Ctx, grant: Grant, message: string): Promise<void> {
+  await kinds[grant.benefit.type].revoke?.(tx, ctx, grant);
+  await failGrant(tx, ctx, grant, failureOf(message, ctx.clock.now()), {});
+}
+
+/** Give somebody what they wait for, or have by another account, to the one that is theirs now. */
+export async function giveAgain(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<void> {
+  if (grant.row.granted_at === null) await give(tx, ctx, grant);
+  else await update(tx, ctx, grant);
 }
 
 /** A new period has been paid for (BEN-13). */

@@ -5,9 +5,11 @@ import type { RowKey } from "../lib/rows.ts";
 import type { RowSweep } from "../lib/sweeps.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { reconcile } from "./engine.ts";
+import { access_settling } from "./kinds/outside.ts";
+import { settleAccess } from "./outside.ts";
 import type { Source } from "./rules.ts";
 import * as store from "./store.ts";
-import { grantChecks, grantRuns } from "./tables.ts";
+import { grantAccesses, grantChecks, grantRuns } from "./tables.ts";
 
 /** What is held against what it gives later on, each in a transaction of its own. */
 export const grantChecking: RowSweep = {
@@ -88,3 +90,21 @@ const takeSlice = (deps: Deps, key: RowKey): Promise<boolean> =>
     });
     return !isOver;
   });
+
+/** Accounts elsewhere that are to be let in somewhere, or put out. */
+export const accessSettling: RowSweep = {
+  name: access_settling,
+  every_ms: 1000,
+  due: {
+    table: grantAccesses,
+    id: grantAccesses.id,
+    organization_id: grantAccesses.organization_id,
+    at: grantAccesses.due_at,
+    where: sql`${grantAccesses.due_at} is not null`,
+  },
+  parallel: 10,
+  share: 4,
+  // A service may take its time, for each of several questions.
+  limit_ms: 110_000,
+  work: (deps, [key]) => settleAccess(deps, key),
+};

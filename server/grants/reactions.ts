@@ -1,4 +1,6 @@
+import type { Platform } from "../../shared/api/portal-accounts.ts";
 import type { BenefitRow } from "../benefits/rules.ts";
+import { findAccount } from "../customer-accounts/store.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
@@ -8,10 +10,13 @@ import type { KeyRow } from "../license-keys/rules.ts";
 import type { OrderAggregate, OrderRow } from "../orders/rules.ts";
 import type { SeatRow } from "../seats/rules.ts";
 import type { SubscriptionRow } from "../subscriptions/rules.ts";
-import { followStatus, reconcile } from "./engine.ts";
+import { findGrantsOn } from "./accesses.ts";
+import { followStatus, giveAgain, reconcile, takeForNow } from "./engine.ts";
 import { grantRunning } from "./jobs.ts";
+import { outsideOf } from "./kinds/index.ts";
+import { missingAccount } from "./kinds/outside.ts";
 import { type Source, sourceOf } from "./rules.ts";
-import { findSources, insertRun } from "./store.ts";
+import { findSources, insertRun, lockHolders } from "./store.ts";
 
 /** Once all else is said and written: what is given and taken follows from it. */
 const reconcileLater = (tx: Tx, ctx: Deps | Ctx, source: Source): void => atEnd(tx, () => reconcile(tx, ctx, source));
@@ -66,3 +71,23 @@ export const followProduct = (tx: Tx, ctx: Deps | Ctx, product: RowKey): Promise
 /** A benefit has changed, or is given to nobody any more (BEN-02, BEN-12). */
 export const followBenefit = (tx: Tx, ctx: Deps | Ctx, benefit: RowKey | BenefitRow): Promise<void> =>
   run(tx, ctx, { benefit });
+
+/**
+ * A customer has another account at a platform, or none any more: what waits for it is given, what was given to another goes along,
+ * and without one it is taken (BEN-80).
+ */
+export async function followAccount(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { platform, ...owner }: { organization_id: string; customer_id: string; platform: Platform },
+): Promise<void> {
+  await lockHolders(tx, owner.organization_id, [owner.customer_id]);
+  const account = await findAccount(tx, owner, platform);
+  const grants = await findGrantsOn(tx, owner, [outsideOf[platform].type]);
+  for (const grant of grants) {
+    const { error, properties, access_id } = grant.row;
+    if (!account && access_id !== null) await takeForNow(tx, ctx, grant, missingAccount(platform));
+    else if (account && (error !== null || properties.account_id !== account.account_number))
+      await giveAgain(tx, ctx, grant);
+  }
+}

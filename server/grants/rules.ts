@@ -114,7 +114,7 @@ export const digestTerms = (terms: unknown): string | null =>
 
 /** A grant as it is answered. */
 export function grantOut({ row, benefit, customer }: Grant): BenefitGrant {
-  const { organization_id: _, terms: __, ...shown } = row;
+  const { organization_id: _, terms: __, access_id: ___, telling: ____, ...shown } = row;
   return {
     ...shown,
     is_granted: row.granted_at !== null,

@@ -1,7 +1,8 @@
 import { sql } from "drizzle-orm";
-import { check, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { boolean, check, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { BenefitGrant } from "../../shared/api/benefit-grants.ts";
 import type { BenefitGrantProperties } from "../../shared/api/benefits.ts";
+import type { Platform } from "../../shared/api/portal-accounts.ts";
 import { benefits } from "../benefits/tables.ts";
 import { customers } from "../customers/tables.ts";
 import { instant, ownedKey, references } from "../lib/columns.ts";
@@ -9,6 +10,48 @@ import { orders } from "../orders/tables.ts";
 import { owned } from "../organizations/tables.ts";
 import { products } from "../products/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
+
+/**
+ * What an account elsewhere is let into by what its customer has: a role of a guild, a repository. It is one row however many grants
+ * give the same, and says what the other side is to be asked for next.
+ */
+export const grantAccesses = pgTable(
+  "grant_accesses",
+  {
+    ...owned(),
+    customer_id: uuid().notNull(),
+    platform: text().$type<Platform>().notNull(),
+    account_number: text().notNull(),
+    /** What it is let into, in the platform's words: guild and role, owner and name. */
+    place: text().notNull(),
+    /** What was asked for last, written before it was: null where there is nothing there for sure. */
+    asked: text(),
+    /** What the platform has said is given. */
+    given: text(),
+    /** Whether the account is put out of the guild with it. */
+    kicks: boolean().notNull().default(false),
+    /** Moves on with each change of what is wanted: an answer to what was asked before is not the last word. */
+    turn: integer().notNull().default(0),
+    /** Until when somebody is asking. */
+    leased_until: instant(),
+    attempts: integer().notNull().default(0),
+    /** When to ask; null once both sides agree. */
+    due_at: instant(),
+  },
+  (table) => [
+    ownedKey(table.id),
+    references(table.customer_id, customers),
+    uniqueIndex("grant_accesses_once").on(
+      table.organization_id,
+      table.platform,
+      table.account_number,
+      table.place,
+      table.customer_id,
+    ),
+    index("grant_accesses_by_customer").on(table.organization_id, table.customer_id),
+    index("grant_accesses_due").on(table.organization_id, table.due_at).where(sql`${table.due_at} is not null`),
+  ],
+);
 
 /**
  * What a customer was given of what they bought, once for each benefit and each subscription or order that gives it (BEN-06). The row
@@ -31,6 +74,10 @@ export const benefitGrants = pgTable(
     properties: jsonb().$type<BenefitGrantProperties>().notNull().default({}),
     /** Of the benefit, what it was granted by: where that is another by now, the grant is to be updated. */
     terms: text(),
+    /** What an account elsewhere is let into by it; null where nothing is, and of what is given here. */
+    access_id: uuid(),
+    /** What is told once that account is let in. */
+    telling: text().$type<"created" | "updated">(),
   },
   (table) => [
     ownedKey(table.id),
@@ -38,6 +85,7 @@ export const benefitGrants = pgTable(
     references(table.benefit_id, benefits),
     references(table.subscription_id, subscriptions),
     references(table.order_id, orders),
+    references(table.access_id, grantAccesses),
     uniqueIndex("benefit_grants_of_subscription")
       .on(
         table.organization_id,
@@ -61,12 +109,20 @@ export const benefitGrants = pgTable(
     index("benefit_grants_by_creation").on(table.organization_id, table.created_at, table.id),
     index("benefit_grants_by_grant").on(table.organization_id, table.granted_at, table.id),
     index("benefit_grants_by_revocation").on(table.organization_id, table.revoked_at, table.id),
+    index("benefit_grants_by_access")
+      .on(table.organization_id, table.access_id)
+      .where(sql`${table.access_id} is not null`),
     check("benefit_grants_one_source", sql`num_nonnulls(${table.subscription_id}, ${table.order_id}) <= 1`),
     check("benefit_grants_one_state", sql`num_nonnulls(${table.granted_at}, ${table.revoked_at}) <= 1`),
     check(
       "benefit_grants_failed",
       sql`${table.error} is null or num_nonnulls(${table.granted_at}, ${table.revoked_at}) = 0`,
     ),
+    check(
+      "benefit_grants_let_in",
+      sql`${table.access_id} is null or num_nonnulls(${table.error}, ${table.revoked_at}) = 0`,
+    ),
+    check("benefit_grants_telling", sql`${table.telling} is null or ${table.access_id} is not null`),
   ],
 );
 

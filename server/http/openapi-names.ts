@@ -21,6 +21,7 @@ import * as orders from "../../shared/api/orders.ts";
 import * as organizations from "../../shared/api/organizations.ts";
 import * as payments from "../../shared/api/payments.ts";
 import * as portal from "../../shared/api/portal.ts";
+import * as portalAccounts from "../../shared/api/portal-accounts.ts";
 import * as portalGrants from "../../shared/api/portal-grants.ts";
 import * as portalHoldings from "../../shared/api/portal-holdings.ts";
 import * as portalOrders from "../../shared/api/portal-orders.ts";
@@ -77,6 +78,7 @@ const modules = [
     organizations,
     payments,
     portal,
+    portalAccounts,
     portalGrants,
     portalHoldings,
     portalOrders,

@@ -37,8 +37,14 @@ export function invitationOf(config: Config, state: string): string {
   return url.href;
 }
 
-const ask = (config: Config, path: string, init: RequestInit) =>
-  askService("Discord", `${config.DISCORD_URL}/api/v10${path}`, init);
+/** Who asks Discord, in the form that it requires. */
+export const discordAgent = ({ url }: Config): Record<string, string> => ({ "user-agent": `DiscordBot (${url}, 1)` });
+
+const ask = (config: Config, path: string, { headers, ...init }: RequestInit & { headers?: Record<string, string> }) =>
+  askService("Discord", `${config.DISCORD_URL}/api/v10${path}`, {
+    ...init,
+    headers: { ...discordAgent(config), ...headers },
+  });
 
 const Exchanged = z.object({ guild: z.object({ id: z.string(), name: z.string() }) });
 

@@ -14,7 +14,7 @@ export const missingAppSetting = (config: Config): string | undefined =>
   (["GITHUB_APP_ID", "GITHUB_APP_PRIVATE_KEY"] as const).find((name) => !config[name]);
 
 /** By what the app shows that it is the app: a JWT, signed with its key. */
-function appToken({ GITHUB_APP_ID: iss, GITHUB_APP_PRIVATE_KEY: key }: Config, now: Date): string {
+export function appToken({ GITHUB_APP_ID: iss, GITHUB_APP_PRIVATE_KEY: key }: Config, now: Date): string {
   if (!key) throw new Error("GitHub is asked without an app.");
   const seconds = new Date(now).setUTCMilliseconds(0) / 1000;
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
@@ -22,6 +22,14 @@ function appToken({ GITHUB_APP_ID: iss, GITHUB_APP_PRIVATE_KEY: key }: Config, n
   const signed = `${part({ alg: "RS256", typ: "JWT" })}.${part(claims)}`;
   return `${signed}.${sign("sha256", Buffer.from(signed), key).toString("base64url")}`;
 }
+
+/** What every call to GitHub says beside what it asks. */
+export const gitHubHeaders = (token: string): Record<string, string> => ({
+  authorization: `Bearer ${token}`,
+  accept: "application/vnd.github+json",
+  "x-github-api-version": "2022-11-28",
+  "user-agent": "floe",
+});
 
 /** What GitHub answers; undefined where there is no such thing, or not for who asks. */
 async function ask<T>(
@@ -31,13 +39,10 @@ async function ask<T>(
   shape: z.ZodType<T>,
   method = "GET",
 ): Promise<T | undefined> {
-  const headers = {
-    authorization: `Bearer ${token}`,
-    accept: "application/vnd.github+json",
-    "x-github-api-version": "2022-11-28",
-    "user-agent": "floe",
-  };
-  const { status, json } = await askService("GitHub", config.GITHUB_API_URL + path, { method, headers });
+  const { status, json } = await askService("GitHub", config.GITHUB_API_URL + path, {
+    method,
+    headers: gitHubHeaders(token),
+  });
   // A repository that was moved is no longer where it was.
   if ([301, 403, 404, 451].includes(status)) return undefined;
   const read = shape.safeParse(json);

@@ -297,6 +297,35 @@ CREATE TABLE "custom_fields" (
 	CONSTRAINT "custom_fields_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
+CREATE TABLE "customer_account_requests" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"customer_id" uuid NOT NULL,
+	"session_id" uuid NOT NULL,
+	"platform" text NOT NULL,
+	"state_hash" text NOT NULL,
+	"return_to" text NOT NULL,
+	"expires_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "customer_account_requests_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "customer_accounts" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"customer_id" uuid NOT NULL,
+	"platform" text NOT NULL,
+	"account_number" text NOT NULL,
+	"username" text,
+	"tokens_sealed" text,
+	"expires_at" timestamp with time zone,
+	"renewing_until" timestamp with time zone,
+	CONSTRAINT "customer_accounts_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
 CREATE TABLE "customer_sessions" (
 	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
@@ -505,10 +534,33 @@ CREATE TABLE "benefit_grants" (
 	"error" jsonb,
 	"properties" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"terms" text,
+	"access_id" uuid,
+	"telling" text,
 	CONSTRAINT "benefit_grants_pkey" PRIMARY KEY("organization_id","id"),
 	CONSTRAINT "benefit_grants_one_source" CHECK (num_nonnulls("benefit_grants"."subscription_id", "benefit_grants"."order_id") <= 1),
 	CONSTRAINT "benefit_grants_one_state" CHECK (num_nonnulls("benefit_grants"."granted_at", "benefit_grants"."revoked_at") <= 1),
-	CONSTRAINT "benefit_grants_failed" CHECK ("benefit_grants"."error" is null or num_nonnulls("benefit_grants"."granted_at", "benefit_grants"."revoked_at") = 0)
+	CONSTRAINT "benefit_grants_failed" CHECK ("benefit_grants"."error" is null or num_nonnulls("benefit_grants"."granted_at", "benefit_grants"."revoked_at") = 0),
+	CONSTRAINT "benefit_grants_let_in" CHECK ("benefit_grants"."access_id" is null or num_nonnulls("benefit_grants"."error", "benefit_grants"."revoked_at") = 0),
+	CONSTRAINT "benefit_grants_telling" CHECK ("benefit_grants"."telling" is null or "benefit_grants"."access_id" is not null)
+);
+--> statement-breakpoint
+CREATE TABLE "grant_accesses" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"customer_id" uuid NOT NULL,
+	"platform" text NOT NULL,
+	"account_number" text NOT NULL,
+	"place" text NOT NULL,
+	"asked" text,
+	"given" text,
+	"kicks" boolean DEFAULT false NOT NULL,
+	"turn" integer DEFAULT 0 NOT NULL,
+	"leased_until" timestamp with time zone,
+	"attempts" integer DEFAULT 0 NOT NULL,
+	"due_at" timestamp with time zone,
+	CONSTRAINT "grant_accesses_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "grant_checks" (
@@ -1499,6 +1551,11 @@ ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_order_id_fkey" FOREIGN KEY ("o
 ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_discount_id_fkey" FOREIGN KEY ("organization_id","discount_id") REFERENCES "public"."discounts"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "custom_fields" ADD CONSTRAINT "custom_fields_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_account_requests" ADD CONSTRAINT "customer_account_requests_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_account_requests" ADD CONSTRAINT "customer_account_requests_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_account_requests" ADD CONSTRAINT "customer_account_requests_session_id_fkey" FOREIGN KEY ("organization_id","session_id") REFERENCES "public"."customer_sessions"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_accounts" ADD CONSTRAINT "customer_accounts_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_accounts" ADD CONSTRAINT "customer_accounts_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_sessions" ADD CONSTRAINT "customer_sessions_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_sessions" ADD CONSTRAINT "customer_sessions_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_tallies" ADD CONSTRAINT "customer_tallies_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1524,6 +1581,9 @@ ALTER TABLE "benefit_grants" ADD CONSTRAINT "benefit_grants_customer_id_fkey" FO
 ALTER TABLE "benefit_grants" ADD CONSTRAINT "benefit_grants_benefit_id_fkey" FOREIGN KEY ("organization_id","benefit_id") REFERENCES "public"."benefits"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "benefit_grants" ADD CONSTRAINT "benefit_grants_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "benefit_grants" ADD CONSTRAINT "benefit_grants_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "benefit_grants" ADD CONSTRAINT "benefit_grants_access_id_fkey" FOREIGN KEY ("organization_id","access_id") REFERENCES "public"."grant_accesses"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "grant_accesses" ADD CONSTRAINT "grant_accesses_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "grant_accesses" ADD CONSTRAINT "grant_accesses_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "grant_checks" ADD CONSTRAINT "grant_checks_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "grant_checks" ADD CONSTRAINT "grant_checks_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "grant_checks" ADD CONSTRAINT "grant_checks_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -1674,6 +1734,11 @@ CREATE INDEX "custom_fields_by_name" ON "custom_fields" USING btree ("organizati
 CREATE INDEX "custom_fields_by_type" ON "custom_fields" USING btree ("organization_id","type","id") WHERE "custom_fields"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "custom_fields_moving" ON "custom_fields" USING btree ("organization_id","id") WHERE "custom_fields"."former_slugs" <> '[]';--> statement-breakpoint
 CREATE INDEX "custom_fields_part" ON "custom_fields" USING gin ("name" gin_trgm_ops,"slug" gin_trgm_ops);--> statement-breakpoint
+CREATE UNIQUE INDEX "customer_account_requests_once" ON "customer_account_requests" USING btree ("organization_id","session_id","platform");--> statement-breakpoint
+CREATE INDEX "customer_account_requests_by_customer" ON "customer_account_requests" USING btree ("organization_id","customer_id");--> statement-breakpoint
+CREATE INDEX "customer_account_requests_by_state" ON "customer_account_requests" USING btree ("state_hash");--> statement-breakpoint
+CREATE INDEX "customer_account_requests_by_end" ON "customer_account_requests" USING btree ("expires_at");--> statement-breakpoint
+CREATE UNIQUE INDEX "customer_accounts_of_customer" ON "customer_accounts" USING btree ("organization_id","customer_id","platform");--> statement-breakpoint
 CREATE INDEX "customer_sessions_by_token" ON "customer_sessions" USING btree ("token_hash");--> statement-breakpoint
 CREATE INDEX "customer_sessions_by_customer" ON "customer_sessions" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "customer_sessions_by_end" ON "customer_sessions" USING btree ("expires_at");--> statement-breakpoint
@@ -1724,6 +1789,10 @@ CREATE INDEX "benefit_grants_by_benefit" ON "benefit_grants" USING btree ("organ
 CREATE INDEX "benefit_grants_by_creation" ON "benefit_grants" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "benefit_grants_by_grant" ON "benefit_grants" USING btree ("organization_id","granted_at","id");--> statement-breakpoint
 CREATE INDEX "benefit_grants_by_revocation" ON "benefit_grants" USING btree ("organization_id","revoked_at","id");--> statement-breakpoint
+CREATE INDEX "benefit_grants_by_access" ON "benefit_grants" USING btree ("organization_id","access_id") WHERE "benefit_grants"."access_id" is not null;--> statement-breakpoint
+CREATE UNIQUE INDEX "grant_accesses_once" ON "grant_accesses" USING btree ("organization_id","platform","account_number","place","customer_id");--> statement-breakpoint
+CREATE INDEX "grant_accesses_by_customer" ON "grant_accesses" USING btree ("organization_id","customer_id");--> statement-breakpoint
+CREATE INDEX "grant_accesses_due" ON "grant_accesses" USING btree ("organization_id","due_at") WHERE "grant_accesses"."due_at" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "grant_checks_of_subscription" ON "grant_checks" USING btree ("organization_id","subscription_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "grant_checks_of_order" ON "grant_checks" USING btree ("organization_id","order_id");--> statement-breakpoint
 CREATE INDEX "grant_checks_due" ON "grant_checks" USING btree ("organization_id","due_at");--> statement-breakpoint

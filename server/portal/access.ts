@@ -1,4 +1,5 @@
 import { ApiError, notFound } from "../../shared/errors.ts";
+import { findAccounts } from "../customer-accounts/store.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import { findCustomer } from "../customers/store.ts";
 import { type Ctx, type Database, organizationOf } from "../lib/context.ts";
@@ -21,6 +22,9 @@ export async function findAsker(ctx: Ctx, db: Database = ctx.db): Promise<Custom
   if (!row) throw ended();
   return row;
 }
+
+/** The accounts elsewhere of the customer who asks. */
+export const findOwnAccounts = (ctx: Ctx, db: Database = ctx.db) => findAccounts(db, askerOf(ctx));
 
 /** The seller of the customer who asks. */
 export async function findSellerOf(ctx: Ctx, db: Database = ctx.db): Promise<OrganizationRow> {

@@ -1,14 +1,20 @@
+import type { z } from "zod";
 import type { Benefit } from "../../shared/api/benefits.ts";
 import type { CustomerOrganization } from "../../shared/api/portal.ts";
 import type { CustomerBenefitGrant, portalGrants } from "../../shared/api/portal-grants.ts";
 import type { Service } from "../../shared/contract.ts";
 import { fault, invalid, notFound, notPermitted } from "../../shared/errors.ts";
 import { benefitOut } from "../benefits/rules.ts";
+import type { AccountRow } from "../customer-accounts/store.ts";
+import { giveAgain, takeForNow } from "../grants/engine.ts";
+import { outsideOf } from "../grants/kinds/index.ts";
+import { missingAccount } from "../grants/kinds/outside.ts";
 import { type Grant, grantOut } from "../grants/rules.ts";
-import { findGrant } from "../grants/store.ts";
-import type { Ctx } from "../lib/context.ts";
+import { findGrant, lockHolders } from "../grants/store.ts";
+import type { Ctx, Database, Tx } from "../lib/context.ts";
 import { pageOf } from "../lib/page.ts";
-import { askerOf, findSellerOf } from "./access.ts";
+import { transact } from "../lib/unit-of-work.ts";
+import { askerOf, findOwnAccounts, findSellerOf } from "./access.ts";
 import { portalCustomerOut, portalOrganizationOut } from "./rules.ts";
 import { listOwnGrants } from "./store.ts";
 
@@ -22,45 +28,70 @@ function shownProperties(benefit: Benefit): unknown {
   return benefit.properties;
 }
 
-function show({ row, benefit, customer }: Grant, organization: CustomerOrganization): CustomerBenefitGrant {
+function show(
+  { row, benefit, customer }: Grant,
+  organization: CustomerOrganization,
+  accounts: readonly AccountRow[],
+): CustomerBenefitGrant {
   const { member: _, ...grant } = grantOut({ row, benefit, customer });
   const kind = benefitOut(benefit);
   const shown = { ...kind, organization, properties: shownProperties(kind) };
   // Each kind has the shape of its own, which its properties were checked by.
-  return { ...grant, customer: portalCustomerOut(customer), benefit: shown } as CustomerBenefitGrant;
+  return { ...grant, customer: portalCustomerOut(customer, accounts), benefit: shown } as CustomerBenefitGrant;
 }
 
 /** Something that the asker was given. */
-async function findOwn(ctx: Ctx, id: string): Promise<Grant> {
+async function findOwn(ctx: Ctx, id: string, db: Database = ctx.db): Promise<Grant> {
   const { organization_id, customer_id } = askerOf(ctx);
-  const found = await findGrant(ctx.db, { organization_id, id });
+  const found = await findGrant(db, { organization_id, id });
   if (found?.row.customer_id !== customer_id) throw notFound();
   return found;
 }
 
 const organizationOf = async (ctx: Ctx) => portalOrganizationOut(await findSellerOf(ctx));
 
+const showOne = async (ctx: Ctx, id: string): Promise<CustomerBenefitGrant> =>
+  show(await findOwn(ctx, id), await organizationOf(ctx), await findOwnAccounts(ctx));
+
+/** Say to which account something is to be given, or that it is to be given to none for now (BEN-80). */
+async function chooseAccount(tx: Tx, ctx: Ctx, id: string, body: Choice): Promise<void> {
+  const { organization_id, customer_id } = askerOf(ctx);
+  await findOwn(ctx, id, tx);
+  await lockHolders(tx, organization_id, [customer_id]);
+  const found = await findOwn(ctx, id, tx);
+  if (found.row.revoked_at !== null && Object.keys(body).length > 0) throw notPermitted("This was taken back.");
+  const { benefit_type, properties } = body;
+  if (benefit_type !== undefined && benefit_type !== found.benefit.type)
+    throw invalid(fault(["benefit_type"], "This is of another kind.", "value_error", benefit_type));
+  const account_id = properties?.account_id;
+  if (account_id === undefined) return;
+  const outside = Object.values(outsideOf).find(({ type }) => type === found.benefit.type);
+  const { error, access_id, properties: had } = found.row;
+  if (account_id === null) {
+    if (outside && access_id !== null) await takeForNow(tx, ctx, found, missingAccount(outside.platform));
+    return;
+  }
+  const accounts = await findOwnAccounts(ctx, tx);
+  if (!accounts.some(({ platform, account_number }) => platform === outside?.platform && account_number === account_id))
+    throw invalid(fault(["properties", "account_id"], "This account is not connected.", "value_error"));
+  if (error !== null || had.account_id !== account_id) await giveAgain(tx, ctx, found);
+}
+type Choice = z.output<typeof portalGrants.update.body>;
+
 /** What customers do with what they were given (CUP-21). */
 export const portalGrantService: Service<typeof portalGrants, Ctx> = {
   async list(ctx, { query }) {
     const { items, total } = await listOwnGrants(ctx.db, askerOf(ctx), query);
-    const organization = await organizationOf(ctx);
+    const [organization, accounts] = [await organizationOf(ctx), await findOwnAccounts(ctx)];
     return pageOf(
-      items.map((grant) => show(grant, organization)),
+      items.map((grant) => show(grant, organization, accounts)),
       total,
       query,
     );
   },
-  get: async (ctx, { params }) => show(await findOwn(ctx, params.id), await organizationOf(ctx)),
+  get: (ctx, { params }) => showOne(ctx, params.id),
   async update(ctx, { params, body }) {
-    const found = await findOwn(ctx, params.id);
-    if (found.row.revoked_at !== null && Object.keys(body).length > 0) throw notPermitted("This was taken back.");
-    const { benefit_type, properties } = body;
-    if (benefit_type !== undefined && benefit_type !== found.benefit.type)
-      throw invalid(fault(["benefit_type"], "This is of another kind.", "value_error", benefit_type));
-    // No account is known here before it is connected.
-    if (properties?.account_id)
-      throw invalid(fault(["properties", "account_id"], "This account is not connected.", "value_error"));
-    return show(found, await organizationOf(ctx));
+    await transact(ctx, (tx) => chooseAccount(tx, ctx, params.id, body));
+    return showOne(ctx, params.id);
   },
 };

@@ -1,13 +1,20 @@
 import type { CustomerOrganization, CustomerPortalCustomer } from "../../shared/api/portal.ts";
+import type { AccountRow } from "../customer-accounts/store.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import { type OrganizationRow, organizationOut } from "../organizations/rules.ts";
 
-/** A customer as they see themselves. */
-export function portalCustomerOut(row: CustomerRow): CustomerPortalCustomer {
+/** A customer as they see themselves, with the accounts that they have shown to be theirs. */
+export function portalCustomerOut(row: CustomerRow, accounts: readonly AccountRow[]): CustomerPortalCustomer {
   const { id, created_at, modified_at, type, email, email_verified, name, locale, tax_id } = row;
   const { billing_name, billing_address, default_payment_method_id } = row;
   const person = { id, created_at, modified_at, type, email, email_verified, name, locale, tax_id };
-  return { ...person, billing_name, billing_address, default_payment_method_id, oauth_accounts: {} };
+  const oauth_accounts = Object.fromEntries(
+    accounts.map(({ platform, account_number, username }) => [
+      `${platform}:${account_number}`,
+      { account_id: account_number, account_username: username },
+    ]),
+  );
+  return { ...person, billing_name, billing_address, default_payment_method_id, oauth_accounts };
 }
 
 /** A seller as their customers see it. */

@@ -12,7 +12,7 @@ import { customerMeterOut, customerMeterService } from "../meters/service.ts";
 import { listUses } from "../meters/store.ts";
 import { findChargeable } from "../payments/methods.ts";
 import { checkoutProductOut } from "../products/rules.ts";
-import { askerOf, checkOwn, ended, findAsker } from "./access.ts";
+import { askerOf, checkOwn, ended, findAsker, findOwnAccounts } from "./access.ts";
 import { portalCustomerOut, portalOrganizationOut } from "./rules.ts";
 import { authenticate, checkEmailUpdate, requestCode, requestEmailUpdate, verifyEmailUpdate } from "./sign-in.ts";
 import { findPublicSeller, listOnSale } from "./store.ts";
@@ -33,6 +33,9 @@ async function updateMe(ctx: Ctx, body: z.output<typeof CustomerPortalCustomerUp
   await changeCustomer(ctx, { id: customer_id }, sent);
 }
 
+/** The customer who asks, as they see themselves. */
+const showMe = async (ctx: Ctx) => portalCustomerOut(await findAsker(ctx), await findOwnAccounts(ctx));
+
 /** What customers ask of themselves, and how they sign in. */
 export const customerPortalService: Service<typeof customerPortal, Ctx> = {
   requestCode: (ctx, { body }) => requestCode(ctx, body),
@@ -48,10 +51,10 @@ export const customerPortalService: Service<typeof customerPortal, Ctx> = {
     const { id: customer_id, name, email } = await findAsker(ctx);
     return { type: "customer", name, email: email ?? "", customer_id, member_id: null, role: null };
   },
-  getMe: async (ctx) => portalCustomerOut(await findAsker(ctx)),
+  getMe: showMe,
   async updateMe(ctx, { body }) {
     if (Object.keys(body).length > 0) await updateMe(ctx, body);
-    return portalCustomerOut(await findAsker(ctx));
+    return showMe(ctx);
   },
   requestEmailUpdate: (ctx, { body }) => requestEmailUpdate(ctx, body.email),
   checkEmailUpdate: (ctx, { query }) => checkEmailUpdate(ctx, query.token),

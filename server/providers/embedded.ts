@@ -17,6 +17,7 @@ import { metricService } from "../metrics/service.ts";
 import { orderService } from "../orders/service.ts";
 import { organizationService } from "../organizations/service.ts";
 import { customerCardService, paymentService } from "../payments/service.ts";
+import { portalAccountService } from "../portal/accounts.ts";
 import { portalCardService } from "../portal/cards.ts";
 import { portalGrantService } from "../portal/grants.ts";
 import { portalDownloadService, portalKeyService } from "../portal/holdings.ts";
@@ -60,6 +61,7 @@ export const embedded: Provider = {
   portalSubscriptions: portalSubscriptionService,
   portalMeters: portalMeterService,
   portalSeats: portalSeatService,
+  portalAccounts: portalAccountService,
   portalGrants: portalGrantService,
   portalKeys: portalKeyService,
   portalDownloads: portalDownloadService,

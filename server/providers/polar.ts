@@ -169,6 +169,7 @@ export function polarProvider(config: Config): Provider {
     portalMeters: { list: notOpened, get: notOpened },
     portalKeys: { list: notOpened, get: notOpened },
     portalDownloads: { list: notOpened },
+    portalAccounts: { authorize: notOpened, delete: notOpened },
     portalGrants: { list: notOpened, get: notOpened, update: notOpened },
     portalSeats: {
       list: notOpened,

@@ -22,6 +22,7 @@ import { orders } from "./orders.ts";
 import { organizations } from "./organizations.ts";
 import { payments } from "./payments.ts";
 import { customerPortal, portalCards } from "./portal.ts";
+import { portalAccounts } from "./portal-accounts.ts";
 import { portalGrants } from "./portal-grants.ts";
 import { portalDownloads, portalKeys } from "./portal-holdings.ts";
 import { portalOrders } from "./portal-orders.ts";
@@ -71,6 +72,7 @@ export const api = {
   portalSubscriptions,
   portalMeters,
   portalSeats,
+  portalAccounts,
   portalGrants,
   portalKeys,
   portalDownloads,

@@ -393,6 +393,7 @@ describe("the answers that have a reason of their own", () => {
     const card = (confirmation_token_id: string) => ({ body: { confirmation_token_id } });
     expect(await ask("portalCards.create", card("pm_card_chargeDeclined"))).toBe("PaymentMethodSetupFailed");
     expect(await ask("portalCards.confirm", { body: { setup_intent_id: "unknown" } })).toBe("ResourceNotFound");
+    expect(await ask("portalAccounts.authorize", { query: { platform: "github" } })).toBe("NotPermitted");
     const asked = await call(named("portalCards.create"), { as, ...card("pm_card_threeDSecureRequired") });
     const { client_secret = "" } = asked.json as { client_secret?: string };
     const said = await floe.deps.processor.test?.authenticate(client_secret, false);

@@ -37,7 +37,7 @@ export const withBody = operations.filter(({ op }) => op.body);
 
 /** Start one, with a row of each resource. */
 export async function startOperations() {
-  const floe = await start();
+  const floe = await start({ settings: { DISCORD_CLIENT_ID: "44551", DISCORD_CLIENT_SECRET: "a secret" } });
   const seller = await floe.seller("ada");
   const rows = new Map<keyof Api, Row>();
   for (const resource of Object.keys(api) as (keyof Api)[]) rows.set(resource, await rowOf[resource](floe, seller));

@@ -1,5 +1,7 @@
 /** What the operations of customers' own place are called with in the tests of all operations. */
+import { saveAccount } from "../../server/customer-accounts/store.ts";
 import { listMails } from "../../server/lib/mail.ts";
+import { transact } from "../../server/lib/unit-of-work.ts";
 import type { Floe, Seller } from "./floe.ts";
 import { newId } from "./ids.ts";
 
@@ -21,6 +23,23 @@ export async function buyerOf({ client }: Seller): Promise<string> {
 export async function tokenOf(seller: Seller): Promise<string> {
   const customer_id = await buyerOf(seller);
   return (await seller.client.customerSessions.create({ body: { customer_id } })).token;
+}
+
+/** The platform at which the customer has shown an account. */
+export async function connectedAccount({ deps, clock }: Floe, seller: Seller): Promise<string> {
+  const [customer_id, now] = [await buyerOf(seller), clock.now()];
+  const { organization_id } = seller;
+  await transact(deps, (tx) =>
+    saveAccount(tx, {
+      id: newId(),
+      organization_id,
+      created_at: now,
+      customer_id,
+      platform: "discord",
+      account_number: "1",
+    }),
+  );
+  return "discord";
 }
 
 /** A card that the customer leaves of their own accord. */

@@ -15,6 +15,7 @@ import { newId } from "./ids.ts";
 import {
   allowMany,
   buyerOf,
+  connectedAccount,
   inviteTo,
   leaveCard,
   portalBodies,
@@ -248,6 +249,7 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
   seatClaims: async (floe, seller) => ({
     params: { invitation_token: (await inviteTo(floe, seller, await seatedOf(floe, seller))).token },
   }),
+  portalAccounts: async (floe, seller) => ({ params: { platform: await connectedAccount(floe, seller) } }),
   portalGrants: async (floe, seller) => {
     const customer_id = await buyerOf(seller);
     const { client } = seller;
@@ -515,6 +517,7 @@ async function someoneErased({ client }: Pick<Seller, "client">) {
 const january = { start_date: "2026-01-01", end_date: "2026-01-31", interval: "day" };
 /** The query without which an operation is refused. */
 export const queryOf: Record<string, Record<string, string>> = {
+  "portalAccounts.authorize": { platform: "discord" },
   "meters.quantities": {
     start_timestamp: "2026-01-01T00:00:00Z",
     end_timestamp: "2026-01-02T00:00:00Z",

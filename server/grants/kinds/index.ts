@@ -1,10 +1,14 @@
 import type { Benefit } from "../../../shared/api/benefits.ts";
+import type { Platform } from "../../../shared/api/portal-accounts.ts";
 import type { BenefitRow } from "../../benefits/rules.ts";
 import { digestTerms } from "../rules.ts";
+import { discord } from "./discord.ts";
 import { downloadables } from "./downloadables.ts";
+import { gitHubRepository } from "./github-repository.ts";
 import type { Kind } from "./kind.ts";
 import { licenseKeys } from "./license-keys.ts";
 import { meterCredit } from "./meter-credit.ts";
+import { givenOutside, type Outside } from "./outside.ts";
 
 /** What is said or switched on needs nothing done. */
 const plain: Kind = { grant: async () => ({ properties: {} }) };
@@ -17,8 +21,8 @@ export const kinds: Readonly<Record<Benefit["type"], Kind>> = {
   downloadables,
   license_keys: licenseKeys,
   meter_credit: meterCredit,
-  discord: impossible,
-  github_repository: impossible,
+  discord: givenOutside(discord),
+  github_repository: givenOutside(gitHubRepository),
   slack_shared_channel: impossible,
 };
 
@@ -27,3 +31,6 @@ export function termsOf({ type, properties }: BenefitRow): string | null {
   const { terms } = kinds[type];
   return terms ? digestTerms(terms(properties)) : null;
 }
+
+/** How a platform gives what it gives. */
+export const outsideOf: Readonly<Record<Platform, Outside>> = { discord, github: gitHubRepository };

@@ -3,8 +3,11 @@ import type { BenefitRow } from "../../benefits/rules.ts";
 import type { Ctx, Deps, Tx } from "../../lib/context.ts";
 import type { Grant } from "../rules.ts";
 
-/** What a kind makes of a grant: what it keeps of it, or that somebody has to do something first. */
-export type Outcome = { properties: BenefitGrantProperties } | { action_required: string };
+/**
+ * What a kind makes of a grant: what it keeps of it, or that somebody has to do something first. With an access it is granted once
+ * an account elsewhere is let in.
+ */
+export type Outcome = { properties: BenefitGrantProperties; access_id?: string } | { action_required: string };
 
 /** What a benefit of one type does when it is given and taken, in the transaction that gives and takes it. */
 export type Kind = {
@@ -16,8 +19,6 @@ export type Kind = {
   grant(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<Outcome>;
   /** A new period has been paid for. */
   cycle?(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<BenefitGrantProperties>;
-  /** The benefit has other terms now; where absent it is granted as it would be for the first time. */
-  update?(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<BenefitGrantProperties>;
   /** Take it back; answers what is kept for when it is given again. */
   revoke?(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<BenefitGrantProperties>;
 };

@@ -1,0 +1,173 @@
+import { createHash } from "node:crypto";
+import { type Platform, showing_max_s } from "../../shared/api/portal-accounts.ts";
+import { destinationOf } from "../../shared/destinations.ts";
+import { fault, invalid, notFound, notPermitted } from "../../shared/errors.ts";
+import { serverClock } from "../lib/clock.ts";
+import type { Ctx, Deps, Tx } from "../lib/context.ts";
+import { newId, randomText } from "../lib/ids.ts";
+import { Busy } from "../lib/outside.ts";
+import { defineSignal, signal } from "../lib/reactions.ts";
+import { hashesOf, hashToken, sameText, seal, tryUnseal } from "../lib/secrets.ts";
+import { transact } from "../lib/unit-of-work.ts";
+import { findClockOf, findOrganization } from "../organizations/store.ts";
+import * as store from "./store.ts";
+import {
+  authorizeUrl,
+  exchangeCode,
+  findPerson,
+  missingClient,
+  platformNames,
+  readTokens,
+  renewTokens,
+  type Tokens,
+} from "./vendors.ts";
+
+const state_length = 43;
+/** Tokens that end so soon are renewed first. */
+const margin_ms = 60 * 1000;
+/** Nobody takes longer to give new tokens. */
+const renewal_ms = 30 * 1000;
+
+/** Which account of a customer's is theirs at a platform has changed, or there is none any more. */
+export const accountChanged = defineSignal<{ organization_id: string; customer_id: string; platform: Platform }>(
+  "customer_account.changed",
+);
+
+/** What the service's challenge is solved with: nobody knows it who does not know our secret. */
+const verifierOf = (secret: string, state: string): string => hashToken(secret, `verifier ${state}`);
+
+/**
+ * Begin to show an account: where to go. Who comes back has to bring the same state in a cookie, so that nobody has somebody else
+ * finish what they began.
+ */
+export async function beginConnecting(
+  ctx: Ctx,
+  asker: { organization_id: string; customer_id: string; session_id: string },
+  { platform, return_to }: { platform: Platform; return_to?: string | undefined },
+): Promise<{ url: string }> {
+  const { config } = ctx;
+  const missing = missingClient(config, platform);
+  if (missing) throw notPermitted(`${platformNames[platform]} is not set up on this server: ${missing} is missing.`);
+  const target = return_to === undefined ? undefined : destinationOf(return_to, [config.url]);
+  if (return_to !== undefined && !target)
+    throw invalid({ ...fault([], "This is no page of this server."), loc: ["query", "return_to"] });
+  const state = randomText(state_length);
+  const now = serverClock(ctx.clock).now();
+  await transact(ctx, async (tx) => {
+    const seller = target ? undefined : await findOrganization(tx, asker.organization_id);
+    await store.saveRequest(tx, {
+      id: newId(now),
+      created_at: ctx.clock.now(),
+      ...asker,
+      platform,
+      state_hash: hashToken(config.secret, state),
+      return_to: target ? target.pathname + target.search : `/${encodeURIComponent(seller?.slug ?? "")}/portal`,
+      expires_at: new Date(now.getTime() + showing_max_s * 1000),
+    });
+  });
+  const challenge = createHash("sha256").update(verifierOf(config.secret, state)).digest("base64url");
+  return { url: authorizeUrl(config, platform, state, challenge) };
+}
+
+/** What somebody has come back with, and the states that their browser was given. */
+type Return = {
+  state?: string | undefined;
+  code?: string | undefined;
+  error?: string | undefined;
+  cookies: readonly string[];
+};
+
+/** Keep the account that a customer has shown to be theirs; answers the address on this server where they go on. */
+export async function finishConnecting(deps: Deps, { state, code, error, cookies }: Return): Promise<string> {
+  const { config } = deps;
+  const now = serverClock(deps.clock).now();
+  const isTheirs = state !== undefined && cookies.some((one) => sameText(one, state));
+  const taken = isTheirs ? await store.takeRequest(deps.db, hashesOf(config.secrets, state)) : undefined;
+  if (!taken || !state || taken.expires_at <= now) return "/error?error=state_mismatch";
+  const { organization_id, customer_id, platform } = taken;
+  const back = (name: string, value: string): string => {
+    // As it was when it was noted; whoever writes to the database sends nobody elsewhere either.
+    const url = destinationOf(taken.return_to, [config.url]) ?? new URL(config.url);
+    url.searchParams.set(name, value);
+    return url.pathname + url.search;
+  };
+  if (!(await store.isOpen(deps.db, taken, now))) return back("error", "session_over");
+  if (error !== undefined || !code) return back("error", error === "access_denied" ? error : "refused");
+  let found: { tokens: Tokens; person: NonNullable<Awaited<ReturnType<typeof findPerson>>> } | undefined;
+  try {
+    const tokens = await exchangeCode(config, platform, { code, verifier: verifierOf(config.secret, state) });
+    const person = tokens && (await findPerson(config, platform, tokens));
+    found = tokens && person ? { tokens, person } : undefined;
+  } catch (fault) {
+    deps.log.warn({ err: fault, platform }, "A platform did not say whose account it is.");
+    return back("error", "unavailable");
+  }
+  if (!found) return back("error", "refused");
+  const { person, tokens } = found;
+  const seller = await findClockOf(deps, organization_id);
+  const created_at = seller.clock.now();
+  await transact(seller, async (tx) => {
+    // A customer is let into a guild in their own name; of a repository only their number has to be known.
+    const kept = platform === "discord" ? keptTokens(deps, tokens, now) : {};
+    const owner = { organization_id, customer_id, platform };
+    await store.saveAccount(tx, { id: newId(created_at), created_at, ...owner, ...person, ...kept });
+    await signal(tx, seller, accountChanged, owner);
+  });
+  return back("connected", platform);
+}
+
+const keptTokens = ({ config }: Pick<Deps, "config">, tokens: Tokens, now: Date) => ({
+  tokens_sealed: seal(config.secret, JSON.stringify(tokens)),
+  expires_at: tokens.expires_in === undefined ? null : new Date(now.getTime() + tokens.expires_in * 1000),
+});
+
+/** Take an account away from a customer, and with it what was given to it. */
+export async function disconnect(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  owner: { organization_id: string; customer_id: string },
+  platform: Platform,
+): Promise<void> {
+  if (!(await store.deleteAccounts(tx, owner, platform))) throw notFound();
+  await signal(tx, ctx, accountChanged, { ...owner, platform });
+}
+
+/** Of who is gone no account is kept. */
+export async function forgetAccounts(
+  tx: Tx,
+  _: Deps | Ctx,
+  { organization_id, id: customer_id }: { organization_id: string; id: string },
+): Promise<void> {
+  await store.deleteAccounts(tx, { organization_id, customer_id });
+}
+
+/**
+ * What opens the account of a customer at a platform now, renewed where it has ended (BEN-62); null where nothing does any more.
+ * Asks the platform, so outside of transactions. Ends with `Busy` where it is to be tried again.
+ */
+export async function findFreshToken(
+  deps: Deps,
+  owner: { organization_id: string; customer_id: string; account_number: string },
+  platform: Platform,
+): Promise<string | null> {
+  const { config, db } = deps;
+  const row = await store.findAccount(db, owner, platform);
+  if (row?.account_number !== owner.account_number || row.tokens_sealed === null) return null;
+  const text = tryUnseal(config.secrets, row.tokens_sealed);
+  if (text === null) return null;
+  const tokens = readTokens(text);
+  const now = serverClock(deps.clock).now();
+  if (row.expires_at === null || row.expires_at.getTime() > now.getTime() + margin_ms) return tokens.access_token;
+  if (tokens.refresh_token === undefined) return null;
+  // Noted before it is asked for: what is given for it is given once.
+  if (!(await store.takeRenewal(db, row, now, new Date(now.getTime() + renewal_ms))))
+    throw new Busy(`${platformNames[platform]} is giving new tokens.`);
+  const renewed = await renewTokens(config, platform, tokens.refresh_token);
+  if (renewed === undefined) throw new Busy(`${platformNames[platform]} gave no new tokens.`);
+  await store.updateTokens(
+    db,
+    row,
+    renewed === "dead" ? { tokens_sealed: null, expires_at: null } : keptTokens(deps, renewed, now),
+  );
+  return renewed === "dead" ? null : renewed.access_token;
+}

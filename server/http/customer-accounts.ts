@@ -1,0 +1,45 @@
+import type { FastifyInstance } from "fastify";
+import { portalAccounts, showing_max_s } from "../../shared/api/portal-accounts.ts";
+import type { Deps } from "../lib/context.ts";
+import { cookiesIn } from "../lib/cookies.ts";
+
+const callback = "/v1/customer-portal/oauth-accounts/callback";
+/** One for each platform: who begins again has the cookie of what they began last. */
+const cookie_prefix = "floe_connecting_";
+
+/** What a browser is to show when its customer comes back: it was this one that was sent away. */
+function cookieOf({ config }: Deps, asked: URL, answered: unknown): string | undefined {
+  const { url } = (typeof answered === "string" ? JSON.parse(answered) : {}) as { url?: unknown };
+  const state = typeof url === "string" ? new URL(url).searchParams.get("state") : null;
+  const secure = config.url.startsWith("https:") ? "; Secure" : "";
+  const name = cookie_prefix + (asked.searchParams.get("platform") ?? "");
+  return state
+    ? `${name}=${state}; Path=${callback}; Max-Age=${showing_max_s}; HttpOnly; SameSite=Lax${secure}`
+    : undefined;
+}
+
+/** Keeps the account that somebody comes back with; answers the address on this server where they go on. */
+type Finish = (given: Partial<Record<"state" | "code" | "error", string>> & { cookies: string[] }) => Promise<string>;
+
+/** Where customers come back to with an account that they have shown to be theirs (CUP-23). */
+export function customerAccountRoutes(app: FastifyInstance, deps: Deps, finish: Finish): void {
+  app.addHook("onSend", async (request, reply, payload) => {
+    if (request.routeOptions.url !== portalAccounts.authorize.path || reply.statusCode !== 200) return;
+    const cookie = cookieOf(deps, new URL(request.url, deps.config.url), payload);
+    if (cookie) reply.header("Set-Cookie", cookie);
+  });
+  app.get<{ Querystring: Record<string, unknown> }>(callback, async (request, reply) => {
+    const text = (name: string) => (typeof request.query[name] === "string" ? request.query[name] : undefined);
+    const cookies = cookiesIn(request.headers.cookie).flatMap(([name, value]) =>
+      name.startsWith(cookie_prefix) ? [value] : [],
+    );
+    const given = Object.fromEntries(
+      ["state", "code", "error"].flatMap((name) => (text(name) === undefined ? [] : [[name, text(name)]])),
+    );
+    const to = await finish({ ...given, cookies });
+    return reply
+      .header("Cache-Control", "no-store")
+      .header("Referrer-Policy", "no-referrer")
+      .redirect(deps.config.url + to);
+  });
+}
