@@ -108,28 +108,31 @@ export function allocate(amount: number, weights: readonly number[]): number[] {
   return shares.map(({ units }) => (target < 0n && units !== 0n ? -Number(units) : Number(units)));
 }
 
+const formats = new Map<string, Intl.NumberFormat>();
+/** How amounts of a currency are written, kept: to make a format takes a hundred times as long as to use it. */
+function formatOf(currency: string, locale: string, maximumFractionDigits: number): Intl.NumberFormat {
+  const key = `${locale} ${currency} ${maximumFractionDigits}`;
+  const known = formats.get(key);
+  if (known) return known;
+  const minimumFractionDigits = currencyDigits(currency);
+  const digits = { minimumFractionDigits, maximumFractionDigits };
+  const made = new Intl.NumberFormat(locale, { style: "currency", currency: currency.toUpperCase(), ...digits });
+  formats.set(key, made);
+  return made;
+}
+
 /** An amount as people read it: `formatMoney(1900, "usd")` is `$19.00`. */
 export function formatMoney(amount: number, currency: string, locale = "en-US"): string {
-  const digits = currencyDigits(currency);
-  const format = new Intl.NumberFormat(locale, {
-    style: "currency",
-    currency: currency.toUpperCase(),
-    minimumFractionDigits: digits,
-    maximumFractionDigits: digits,
-  });
+  const format = formatOf(currency, locale, currencyDigits(currency));
   return format.format(decimalMoney(amount, currency) as Intl.StringNumericLiteral);
 }
 
 /** The price of one unit, which may be a fraction of the minor unit: `formatUnitMoney("0.2", "usd")` is `$0.002`. */
 export function formatUnitMoney(unit_amount: number | string, currency: string, locale = "en-US"): string {
   const digits = currencyDigits(currency);
-  const format = new Intl.NumberFormat(locale, {
-    style: "currency",
-    currency: currency.toUpperCase(),
-    minimumFractionDigits: digits,
-    maximumFractionDigits: 20,
-  });
-  return format.format(decimalText(`${decimalText(unit_amount)}e-${digits}`) as Intl.StringNumericLiteral);
+  return formatOf(currency, locale, 20).format(
+    decimalText(`${decimalText(unit_amount)}e-${digits}`) as Intl.StringNumericLiteral,
+  );
 }
 
 /** An amount as a plain decimal, the form that `parseMoney` reads: `decimalMoney(1900, "usd")` is `19.00`. */

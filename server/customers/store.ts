@@ -1,7 +1,7 @@
 import { and, asc, count, eq, ilike, isNull, ne, not, or, type SQL, sql } from "drizzle-orm";
 import { benefits } from "../benefits/tables.ts";
 import { benefitGrants } from "../grants/tables.ts";
-import { arraySql } from "../lib/arrays.ts";
+import { anyOf } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { gathered } from "../lib/gather.ts";
 import { contains, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
@@ -178,12 +178,10 @@ export const findHeld = gathered(
       })
       .from(customers)
       .where(
-        and(
-          eq(customers.organization_id, sellerOf(rows)),
-          isAmong(
-            customers.id,
-            rows.map(({ id }) => id),
-          ),
+        isAmong(
+          sellerOf(rows),
+          customers.id,
+          rows.map(({ id }) => id),
         ),
       );
     const byId = new Map(found.map((held) => [held.id, held]));
@@ -315,7 +313,7 @@ export const markFirstUse = (tx: Tx, organization_id: string, ids: readonly stri
   tx.execute(sql`
     update ${customers} set first_user_event_at = ${now.toISOString()}::timestamptz
     from (select id from ${customers} where organization_id = ${organization_id}
-      and id = any(${arraySql(ids, "uuid")}) and first_user_event_at is null order by id for no key update skip locked) as first
+      and id = ${anyOf(ids, "uuid")} and first_user_event_at is null order by id for no key update skip locked) as first
     where ${customers.organization_id} = ${organization_id} and ${customers.id} = first.id`);
 
 /** Delete a customer that the caller has locked: the row stays. */

@@ -87,12 +87,10 @@ const loadOfSubscription = gathered(
       .innerJoin(customers, followKey(subscriptions.customer_id, customers))
       .innerJoin(organization, eq(organization.id, subscriptions.organization_id))
       .where(
-        and(
-          eq(subscriptions.organization_id, sellerOf(sources)),
-          isAmong(
-            subscriptions.id,
-            sources.map(({ subscription_id }) => subscription_id),
-          ),
+        isAmong(
+          sellerOf(sources),
+          subscriptions.id,
+          sources.map(({ subscription_id }) => subscription_id),
         ),
       );
     return sources.map((source) => {

@@ -32,7 +32,7 @@ export function orderMail(
   const speech = speechFor({ ...customer, billing_address });
   const { words } = speech;
   const money = (amount: number) => speech.money(amount, order.currency);
-  const date = new Intl.DateTimeFormat(words.locale, { dateStyle: "long", timeZone: "UTC" }).format(order.created_at);
+  const date = speech.date(order.created_at);
   const sums = sumsOf(document).filter(({ weight, amount }) => weight !== "due" || amount !== 0);
   const links = [
     ...(hasInvoice(order) ? [{ label: words.open_invoice, url: linkTo("invoice") }] : []),

@@ -120,6 +120,8 @@ export function speechFor({ locale, billing_address }: CustomerRow) {
     language,
     money: (amount: number, currency: string) => formatMoney(amount, currency, words.locale),
     day: (moment: Date) => write(moment, "day"),
+    /** The day in UTC, as documents have it. */
+    date: (moment: Date) => formatOf(`day ${words.locale} UTC`).format(moment),
     moment: (moment: Date) => write(moment, "moment"),
     letter: {
       speech: { language, fallback: words.fallback, sent_by: words.sent_by },

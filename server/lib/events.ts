@@ -5,7 +5,7 @@ import { arraySql } from "./arrays.ts";
 import type { Ctx, Deps, Tx } from "./context.ts";
 import { newId } from "./ids.ts";
 import { matchKey, type RowKey } from "./rows.ts";
-import { sealTokensIn } from "./secrets.ts";
+import { sealTokens } from "./secrets.ts";
 import { events } from "./tables.ts";
 
 type Data<T extends keyof typeof payloads> = z.output<(typeof payloads)[T]>;
@@ -26,7 +26,7 @@ export async function emit<T extends keyof typeof payloads & EventType>(
   const encode = (payload: Data<T>) => z.encode(payloads[type] as z.ZodType, payload);
   // What is there already is encoded now, so that it fails here, and is as it was at this moment.
   const now = typeof data === "function" ? undefined : encode(data);
-  const wire = () => sealTokensIn(ctx.config.secret, now ?? encode((data as () => Data<T>)()));
+  const wire = () => sealTokens(ctx.config.secret, JSON.stringify(now ?? encode((data as () => Data<T>)())));
   tx.unit.events.push(() => ({ id, organization_id, type, data: wire(), created_at }));
   ctx.jobs.wake(tx, "events.dispatch");
 }

@@ -5,6 +5,7 @@ import type { Deps, Tx } from "./context.ts";
 import { newId } from "./ids.ts";
 import type { Letter } from "./letter.ts";
 import { loggable } from "./loggable.ts";
+import { addRows } from "./rows.ts";
 import { seal, tryUnseal } from "./secrets.ts";
 import { forgetRows, type Sweep } from "./sweeps.ts";
 import { mails } from "./tables.ts";
@@ -63,7 +64,7 @@ export async function queueMail(tx: Tx, deps: Deps, ...letters: readonly Mail[])
       next_attempt_at: hasInbox(config) || sandbox !== null ? null : now,
     };
   });
-  await tx.insert(mails).values(rows);
+  await addRows(tx, mails, rows);
   jobs.wake(tx, mailDelivery.name);
 }
 

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { and, eq, getTableColumns, is, SQL, sql } from "drizzle-orm";
-import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
+import type { AnyPgColumn, PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { arraySql } from "./arrays.ts";
 import { type OwnedTable, organizationOf } from "./columns.ts";
-import type { Tx } from "./transaction.ts";
+import type { Database, Tx } from "./transaction.ts";
 
 /** What names a row of a seller: every row is one. */
 export type RowKey = { organization_id: string; id: string };
@@ -21,15 +21,70 @@ export const matchKeys = (table: OwnedTable, keys: readonly RowKey[]): SQL =>
         sql`, `,
       )})`;
 
-/** That a column is one of these ids, in words that are the same however many there are. */
-export const isAmong = (column: AnyPgColumn, ids: readonly string[]): SQL =>
-  sql`${column} = any(${arraySql(ids, "uuid")})`;
+/**
+ * That a column of a seller's rows is one of these ids, in words that are the same for any number. Each is looked up by itself,
+ * through an index that begins with both: asked for all of the seller and then for these, a database that does not know yet how
+ * many rows a seller has reads them all.
+ */
+export function isAmong(organization_id: string, column: AnyPgColumn, ids: readonly string[]): SQL {
+  const owner = organizationOf(column);
+  const [id] = ids;
+  if (id !== undefined && ids.length === 1) return sql`(${owner} = ${organization_id} and ${column} = ${id}::uuid)`;
+  return sql`(${owner}, ${column}) in (select ${organization_id}::text, unnest(${arraySql(ids, "uuid")}))`;
+}
 
 /** The one seller that things are of that are asked for together. */
 export function sellerOf(things: readonly { organization_id: string }[]): string {
   const [first, ...others] = new Set(things.map(({ organization_id }) => organization_id));
   if (first === undefined || others.length > 0) throw new Error("What is asked for together is of one seller.");
   return first;
+}
+
+/**
+ * Add rows, and answer them as they are kept, in no order. Many that set the same columns come as one value, whose statement is
+ * the same for any number of them.
+ */
+export async function insertRows<T extends PgTable>(
+  db: Database,
+  table: T,
+  values: T["$inferInsert"][],
+  { orNothing = false }: { orNothing?: boolean } = {},
+): Promise<T["$inferSelect"][]> {
+  if (values.length === 0) return [];
+  const columns = getTableColumns(table);
+  const from = asRecords(table, values);
+  if (!from) {
+    const plain = db.insert(table as PgTable).values(values);
+    return (orNothing ? plain.onConflictDoNothing() : plain).returning() as Promise<T["$inferSelect"][]>;
+  }
+  const made = db.$with("made", {}).as(sql`${from}${orNothing ? sql` on conflict do nothing` : sql``} returning *`);
+  const fields = Object.entries(columns).map(([key, column]) => [key, sql.identifier(column.name)] as const);
+  return db
+    .with(made)
+    .select(Object.fromEntries(fields.map(([key, name]) => [key, sql`made.${name}`.mapWith(columns[key] as PgColumn)])))
+    .from(sql`made`) as Promise<T["$inferSelect"][]>;
+}
+
+/** The same without an answer. */
+export async function addRows<T extends PgTable>(db: Database, table: T, values: T["$inferInsert"][]): Promise<void> {
+  if (values.length === 0) return;
+  const from = asRecords(table, values);
+  if (from) await db.execute(from);
+  else await db.insert(table as PgTable).values(values);
+}
+
+/** How rows come as one value; undefined where one alone does, or they set different columns. */
+function asRecords<T extends PgTable>(table: T, values: T["$inferInsert"][]): SQL | undefined {
+  const columns = getTableColumns(table);
+  const [first, ...others] = values.map((row) => Object.keys(row).filter((name) => row[name as never] !== undefined));
+  if (!first || others.length === 0 || !others.every((names) => names.join() === first.join())) return undefined;
+  const names = sql.join(
+    first.map((name) => sql.identifier(columns[name]?.name ?? name)),
+    sql`, `,
+  );
+  return sql`insert into ${table} (${names}) select ${names}
+    from rows from (json_populate_recordset(null::${table}, ${JSON.stringify(values)}::json)) with ordinality as listed
+    order by listed.ordinality`;
 }
 
 type Change<T extends PgTable> = { key: RowKey; patch: Partial<T["$inferSelect"]> };
@@ -70,10 +125,10 @@ export async function updateRows<T extends OwnedTable>(
             )
             .from(
               sql`json_populate_recordset(null::${table}, ${JSON.stringify(
-                group.map(({ key, patch }) => ({ ...patch, id: key.id })),
+                group.map(({ key: { id }, patch }) => ({ ...patch, organization_id, id })),
               )}::json) as v`,
             )
-            .where(and(eq(table.organization_id, organization_id), sql`${table.id} = v.id`))
+            .where(sql`${table.organization_id} = v.organization_id and ${table.id} = v.id`)
             .returning(columns);
     for (const row of rows as T["$inferSelect"][]) made.set(String(row.id), row);
   }

@@ -1,4 +1,13 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+  timingSafeEqual,
+} from "node:crypto";
 
 /** What is stored of a token: HMAC-SHA-256 with the server's secret, hex (TOK-03). */
 export const hashToken = (secret: string, token: string): string =>
@@ -15,10 +24,12 @@ export function sameText(a: string, b: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-const sealKeys = new Map<string, Buffer>();
+const sealKeys = new Map<string, KeyObject>();
 /** The key that a secret makes, kept: a server has one secret, and few before it. */
-function sealKey(secret: string): Buffer {
-  const key = sealKeys.get(secret) ?? Buffer.from(hkdfSync("sha256", secret, "", "floe seal v1", 32));
+function sealKey(secret: string): KeyObject {
+  const known = sealKeys.get(secret);
+  if (known) return known;
+  const key = createSecretKey(Buffer.from(hkdfSync("sha256", secret, "", "floe seal v1", 32)));
   sealKeys.set(secret, key);
   return key;
 }
@@ -79,13 +90,6 @@ export function sealTokens(secret: string, text: string): string {
   const hide = remember((found) => `{sealed:${seal(secret, found)}}`);
   const ours = text.replace(ourToken, hide);
   return ours.includes("_secret_") ? ours.replace(processorToken, hide) : ours;
-}
-
-/** The same for what is kept as JSON. */
-export function sealTokensIn(secret: string, value: unknown): unknown {
-  const text = JSON.stringify(value);
-  const sealed = sealTokens(secret, text);
-  return sealed === text ? value : JSON.parse(sealed);
 }
 
 /** The text as it was, to the letter. What none of these secrets sealed stays: somebody has written it so. */

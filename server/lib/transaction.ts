@@ -4,6 +4,9 @@ import type { auditLog, events } from "./tables.ts";
 /** PostgreSQL through either driver. A transaction is one too, so reads take either. */
 export type Database = PgDatabase<PgQueryResultHKT>;
 
+/** An event as it is written: its data are the text of JSON, which is made once. */
+export type Noted = Pick<typeof events.$inferSelect, "id" | "organization_id" | "type" | "created_at"> & { data: string };
+
 /** What a transaction, or a savepoint in one, writes with its end, and does once it is committed. */
 export type Unit = {
   /** Of what a savepoint stands in. */
@@ -12,7 +15,7 @@ export type Unit = {
   readonly root?: Database;
   isUndone: boolean;
   /** Put into wire form when they are written: what is only known at the end, such as a number, is in them. */
-  readonly events: (() => typeof events.$inferInsert)[];
+  readonly events: (() => Noted)[];
   readonly entries: (typeof auditLog.$inferInsert)[];
   /** What is done last, while as little as possible waits for it. */
   readonly atEnd: (() => Promise<void>)[];

@@ -1,7 +1,9 @@
+import { sql } from "drizzle-orm";
 import type { Ctx, Deps } from "./context.ts";
 import { viewOf } from "./database.ts";
 import { doTogether } from "./gather.ts";
 import { loggable } from "./loggable.ts";
+import { addRows } from "./rows.ts";
 import { auditLog, events } from "./tables.ts";
 import type { Alongside, Database, Tx, Unit } from "./transaction.ts";
 
@@ -98,8 +100,21 @@ export function afterCommit(tx: Tx, act: () => Promise<void> | void): void {
 async function writeNoted(tx: Tx): Promise<void> {
   const { unit } = tx;
   for (const act of unit.atEnd) await act();
-  if (unit.events.length > 0) await tx.insert(events).values(unit.events.map((describe) => describe()));
-  if (unit.entries.length > 0) await tx.insert(auditLog).values(unit.entries);
+  if (unit.events.length > 0) await writeEvents(tx, unit.events);
+  await addRows(tx, auditLog, unit.entries);
+}
+
+/** Write events, as many as there are, by one statement, in their order. */
+async function writeEvents(tx: Tx, described: Unit["events"]): Promise<void> {
+  const listed = described.map((describe) => {
+    const { data, ...row } = describe();
+    return `{"data":${data},${JSON.stringify(row).slice(1)}`;
+  });
+  await tx.execute(sql`insert into ${events} (id, organization_id, type, data, created_at)
+    select id, organization_id, type, data, created_at
+    from rows from (json_to_recordset(${`[${listed.join(",")}]`}::json)
+      as (id uuid, organization_id text, type text, data jsonb, created_at timestamptz)) with ordinality as listed
+    order by listed.ordinality`);
 }
 
 function hand(unit: Unit, parent: Unit): void {

@@ -1,4 +1,4 @@
-import { and, eq, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
 import { gathered } from "../lib/gather.ts";
 import { isAmong, sellerOf } from "../lib/rows.ts";
@@ -11,12 +11,10 @@ const selectBalances = (db: Database, accounts: readonly Account[]) =>
     .select()
     .from(customerBalances)
     .where(
-      and(
-        eq(customerBalances.organization_id, sellerOf(accounts)),
-        isAmong(
-          customerBalances.customer_id,
-          accounts.map(({ customer_id }) => customer_id),
-        ),
+      isAmong(
+        sellerOf(accounts),
+        customerBalances.customer_id,
+        accounts.map(({ customer_id }) => customer_id),
       ),
     )
     .orderBy(customerBalances.customer_id, customerBalances.currency);

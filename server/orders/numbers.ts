@@ -1,4 +1,4 @@
-import { and, eq, type SQL, sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import { arraySql } from "../lib/arrays.ts";
 import type { Tx } from "../lib/context.ts";
 import { gathered } from "../lib/gather.ts";
@@ -39,6 +39,8 @@ const gatherNumbers = gathered(async (tx: Tx, wanted: Numbering[]): Promise<Numb
   return made;
 }, true);
 
+const ofListed = sql`${orders.organization_id} = listed.organization_id and ${orders.id} = listed.id`;
+
 /** Give orders that were not paid yet their numbers, in this order. */
 async function numberAll(tx: Tx, wanted: readonly Numbering[]): Promise<Numbers[]> {
   const keys = wanted.map(({ order }) => order);
@@ -62,11 +64,14 @@ async function numberAll(tx: Tx, wanted: readonly Numbering[]): Promise<Numbers[
     })
     .from(
       sql`taken cross join unnest(${arraySql(
+        keys.map(() => organization_id),
+        "text",
+      )}, ${arraySql(
         keys.map(({ id }) => id),
         "uuid",
-      )}) with ordinality as listed (id, place)`,
+      )}) with ordinality as listed (organization_id, id, place)`,
     )
-    .where(and(eq(orders.organization_id, organization_id), sql`${orders.id} = listed.id`))
+    .where(ofListed)
     .returning({ id: orders.id, invoice_number: orders.invoice_number });
   const byId = new Map(rows.map(({ id, invoice_number }) => [id, invoice_number]));
   return keys.map(({ id }) => {
@@ -130,7 +135,7 @@ export const receiptOrder = gathered(async (tx: Tx, wanted: Numbering["order"][]
 async function receiptAll(tx: Tx, wanted: readonly Numbering["order"][]): Promise<(string | null)[]> {
   const organization_id = sellerOf(wanted);
   const listed = JSON.stringify(
-    wanted.map(({ id, customer_id }) => ({ id, customer_id, series: receiptSeries(customer_id) })),
+    wanted.map(({ id, customer_id }) => ({ organization_id, id, customer_id, series: receiptSeries(customer_id) })),
   );
   const counted = tx.$with("receipted", {}).as(sql`
     insert into ${receiptCounters} (organization_id, customer_id, next_number)
@@ -143,10 +148,10 @@ async function receiptAll(tx: Tx, wanted: readonly Numbering["order"][]): Promis
     .update(orders)
     .set({ receipt_number: sql`listed.series || ${padded(sql`receipted.next_number`)}` })
     .from(
-      sql`json_to_recordset(${listed}::json) as listed (id uuid, customer_id uuid, series text)
+      sql`json_to_recordset(${listed}::json) as listed (organization_id text, id uuid, customer_id uuid, series text)
         join receipted on receipted.customer_id = listed.customer_id`,
     )
-    .where(and(eq(orders.organization_id, organization_id), sql`${orders.id} = listed.id`))
+    .where(ofListed)
     .returning({ id: orders.id, receipt_number: orders.receipt_number });
   const byId = new Map(rows.map(({ id, receipt_number }) => [id, receipt_number]));
   return wanted.map(({ id }) => byId.get(id) ?? null);

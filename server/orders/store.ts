@@ -8,7 +8,7 @@ import { regionOnly, unlessNamed } from "../lib/forget.ts";
 import { gathered } from "../lib/gather.ts";
 import { stateOf } from "../lib/loggable.ts";
 import { among, contains, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
-import { followKey, matchKey, type RowKey, rowsFromJson, updateRows } from "../lib/rows.ts";
+import { followKey, insertRows, isAmong, matchKey, type RowKey, rowsFromJson, updateRows } from "../lib/rows.ts";
 import { products } from "../products/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
 import type { ExportedOrder, OrderAggregate, OrderItemRow, OrderRow } from "./rules.ts";
@@ -213,7 +213,7 @@ export async function lockOrderOrRefuse(tx: Tx, key: RowKey): Promise<OrderRow |
 
 /** Add an order. */
 export const insertOrder = gathered(async (tx: Tx, values: (typeof orders.$inferInsert)[]): Promise<OrderRow[]> => {
-  const rows = await tx.insert(orders).values(values).returning();
+  const rows = await insertRows(tx, orders, values);
   return values.map(({ id }) => {
     const row = rows.find((one) => one.id === id);
     if (!row) throw new Error("The order was not written.");
@@ -233,7 +233,7 @@ export async function replaceItems(tx: Tx, order: OrderRow, items: (typeof order
 export const insertItems = gathered(
   async (tx: Tx, lists: (typeof orderItems.$inferInsert)[][]): Promise<OrderItemRow[][]> => {
     const items = lists.flat();
-    const rows = items.length === 0 ? [] : await tx.insert(orderItems).values(items).returning();
+    const rows = await insertRows(tx, orderItems, items);
     const byId = new Map(rows.map((row) => [row.id, row]));
     return lists.map((list) => list.flatMap(({ id }) => byId.get(id) ?? []));
   },
@@ -263,19 +263,13 @@ export async function takeConfirmations(
   const taken = await tx
     .update(orders)
     .set({ confirmation_due_at: null })
-    .where(
-      and(
-        eq(orders.organization_id, organization_id),
-        inArray(orders.id, [...ids]),
-        isNotNull(orders.confirmation_due_at),
-      ),
-    )
+    .where(and(isAmong(organization_id, orders.id, ids), isNotNull(orders.confirmation_due_at)))
     .returning({ id: orders.id });
   const mine = taken.map(({ id }) => id);
   return mine.length === 0
     ? []
     : select(tx)
-        .where(and(eq(orders.organization_id, organization_id), inArray(orders.id, mine)))
+        .where(isAmong(organization_id, orders.id, mine))
         .orderBy(orders.id);
 }
 

@@ -93,8 +93,8 @@ const gatherMethods = gathered(async (db: Database, wanted: { organization_id: s
     .from(paymentMethods)
     .where(
       and(
-        eq(paymentMethods.organization_id, sellerOf(wanted)),
         isAmong(
+          sellerOf(wanted),
           paymentMethods.id,
           wanted.flatMap(({ ids }) => ids),
         ),

@@ -6,7 +6,7 @@ import { discounts } from "../discounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { gathered } from "../lib/gather.ts";
 import { among, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
-import { followKey, isAmong, matchKey, type RowKey, sellerOf, updateRows } from "../lib/rows.ts";
+import { followKey, insertRows, isAmong, matchKey, type RowKey, sellerOf, updateRows } from "../lib/rows.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import { aggregate, ofCustomer, ofDiscount, ofProduct, ofSubscription } from "../orders/store.ts";
 import { orders } from "../orders/tables.ts";
@@ -90,12 +90,10 @@ export const lockPayment = gathered(async (tx: Tx, keys: RowKey[]) => {
     .leftJoin(discounts, ofDiscount)
     .leftJoin(subscriptions, ofSubscription)
     .where(
-      and(
-        eq(payments.organization_id, sellerOf(keys)),
-        isAmong(
-          payments.id,
-          keys.map(({ id }) => id),
-        ),
+      isAmong(
+        sellerOf(keys),
+        payments.id,
+        keys.map(({ id }) => id),
       ),
     )
     .orderBy(orders.id)
@@ -124,7 +122,7 @@ export async function insertPayment(tx: Tx, values: typeof payments.$inferInsert
 }
 
 const gatherInserts = gathered(async (tx: Tx, values: (typeof payments.$inferInsert)[]) => {
-  const rows = await tx.insert(payments).values(values).onConflictDoNothing().returning();
+  const rows = await insertRows(tx, payments, values, { orNothing: true });
   return values.map(({ id }) => rows.find((row) => row.id === id));
 });
 const gatherUpdates = gathered((tx: Tx, changes: { key: RowKey; patch: Partial<PaymentRow> }[]) =>

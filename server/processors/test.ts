@@ -1,11 +1,12 @@
 import { and, eq, sql } from "drizzle-orm";
 import { unionAll } from "drizzle-orm/pg-core";
 import { ApiError, type Fault, fault } from "../../shared/errors.ts";
-import { arraySql } from "../lib/arrays.ts";
+import { anyOf } from "../lib/arrays.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Database } from "../lib/context.ts";
 import { gathered } from "../lib/gather.ts";
 import { randomText } from "../lib/ids.ts";
+import { insertRows } from "../lib/rows.ts";
 import {
   type Card,
   type CardInput,
@@ -126,9 +127,9 @@ export function testProcessor(db: Database, clock: Clock): Processor {
   };
   /** A card that was kept, with a set-up or with a charge. */
   const gatherKept = gathered(async (_: Database, charges: SavedCharge[]): Promise<(Tested | undefined)[]> => {
-    const asked = arraySql([...new Set(charges.map((charge) => charge.method_processor_id))], "text");
+    const asked = anyOf([...new Set(charges.map((charge) => charge.method_processor_id))], "text");
     const kept = (table: typeof testSetups | typeof testIntents) =>
-      and(sql`${table.method_id} = any(${asked})`, eq(table.status, "succeeded"));
+      and(sql`${table.method_id} = ${asked}`, eq(table.status, "succeeded"));
     const read = ({ method_id, customer_processor_id, card, scenario }: typeof testSetups | typeof testIntents) => ({
       method_id: sql<string>`${method_id}`,
       owner: sql<string>`${customer_processor_id}`,
@@ -147,7 +148,7 @@ export function testProcessor(db: Database, clock: Clock): Processor {
   });
   const findKept = (charge: SavedCharge) => gatherKept(db, charge);
   const gatherIntents = gathered(async (_: Database, rows: (typeof testIntents.$inferInsert)[]) => {
-    const made = await db.insert(testIntents).values(rows).onConflictDoNothing().returning();
+    const made = await insertRows(db, testIntents, rows, { orNothing: true });
     return rows.map(({ payment_id }) => made.find((row) => row.payment_id === payment_id));
   });
   /** The first intent of a payment; a repeated charge finds it. */

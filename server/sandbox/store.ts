@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, gt, gte, isNull, not, notInArray, or, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, gte, isNull, not, notInArray, sql } from "drizzle-orm";
 import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { listRows, offsetOf, ofOrganizations, type Paging } from "../lib/page.ts";
@@ -43,7 +43,8 @@ export async function findSince(db: Database, organization_id: string, since: Be
     .where(
       and(
         eq(events.organization_id, organization_id),
-        or(gt(events.xid, xid), and(eq(events.xid, xid), gt(events.seq, seq))),
+        // As one comparison, so that nothing before it is read.
+        sql`(${events.xid}, ${events.seq}) > (${xid}, ${seq})`,
       ),
     )
     .orderBy(asc(events.xid), asc(events.seq))

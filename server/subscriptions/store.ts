@@ -41,13 +41,7 @@ async function findPending(db: Database, organization_id: string, ids: readonly 
       next_payment_attempt_at: orders.next_payment_attempt_at,
     })
     .from(orders)
-    .where(
-      and(
-        eq(orders.organization_id, organization_id),
-        isAmong(orders.subscription_id, ids),
-        eq(orders.status, "pending"),
-      ),
-    )
+    .where(and(isAmong(organization_id, orders.subscription_id, ids), eq(orders.status, "pending")))
     .orderBy(orders.next_payment_attempt_at, orders.id);
   return Map.groupBy(found, ({ subscription_id }) => subscription_id);
 }
@@ -68,12 +62,10 @@ export const loadAll = (db: Database, all: Found[]): Promise<Loaded[]> =>
         .innerJoin(productPrices, followKey(subscriptionPrices.product_price_id, productPrices))
         .leftJoin(meters, followKey(productPrices.meter_id, meters))
         .where(
-          and(
-            eq(subscriptionPrices.organization_id, organization_id),
-            isAmong(
-              subscriptionPrices.subscription_id,
-              found.map(({ row }) => row.id),
-            ),
+          isAmong(
+            organization_id,
+            subscriptionPrices.subscription_id,
+            found.map(({ row }) => row.id),
           ),
         )
         .orderBy(subscriptionPrices.order);
@@ -111,9 +103,7 @@ const idsOf = (keys: readonly { id: string }[]): string[] => keys.map(({ id }) =
 
 /** Subscriptions of one seller, each at the place of its key. */
 const findAll = async (db: Database, keys: RowKey[]): Promise<(Loaded | undefined)[]> => {
-  const found = await select(db).where(
-    and(eq(subscriptions.organization_id, sellerOf(keys)), isAmong(subscriptions.id, idsOf(keys))),
-  );
+  const found = await select(db).where(isAmong(sellerOf(keys), subscriptions.id, idsOf(keys)));
   const byId = new Map((await loadAll(db, found)).map((one) => [one.row.id, one]));
   return keys.map(({ id }) => byId.get(id));
 };
@@ -128,7 +118,7 @@ export const holdSubscriptions = (tx: Tx, keys: readonly RowKey[]): Promise<{ id
   tx
     .select({ id: subscriptions.id })
     .from(subscriptions)
-    .where(and(eq(subscriptions.organization_id, sellerOf(keys)), isAmong(subscriptions.id, idsOf(keys))))
+    .where(isAmong(sellerOf(keys), subscriptions.id, idsOf(keys)))
     .orderBy(subscriptions.id)
     .for("no key update");
 
@@ -146,13 +136,7 @@ const selectWaiting = (db: Database, keys: RowKey[]) =>
   db
     .select({ id: orders.id })
     .from(orders)
-    .where(
-      and(
-        eq(orders.organization_id, sellerOf(keys)),
-        isAmong(orders.subscription_id, idsOf(keys)),
-        eq(orders.status, "pending"),
-      ),
-    )
+    .where(and(isAmong(sellerOf(keys), orders.subscription_id, idsOf(keys)), eq(orders.status, "pending")))
     .orderBy(orders.id);
 
 /** The orders of a subscription that wait for their money. */
@@ -255,8 +239,7 @@ export const findEntries = gathered(async (db: Database, keys: RowKey[]): Promis
     .from(subscriptionEntries)
     .where(
       and(
-        eq(subscriptionEntries.organization_id, sellerOf(keys)),
-        isAmong(subscriptionEntries.subscription_id, idsOf(keys)),
+        isAmong(sellerOf(keys), subscriptionEntries.subscription_id, idsOf(keys)),
         isNull(subscriptionEntries.order_id),
       ),
     )

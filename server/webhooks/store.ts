@@ -4,7 +4,7 @@ import { member, user } from "../auth/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { ofOrganizations } from "../lib/page.ts";
 import type { ClientProfile } from "../lib/profiles.ts";
-import { followKey, matchKey, matchKeys, type RowKey } from "../lib/rows.ts";
+import { followKey, isAmong, matchKey, matchKeys, type RowKey } from "../lib/rows.ts";
 import { events } from "../lib/tables.ts";
 import { organization } from "../organizations/tables.ts";
 import { disable_after_failures } from "./rules.ts";
@@ -108,7 +108,7 @@ export const lockUndispatched = (tx: Tx, organization_id: string, ids: readonly 
   tx
     .select()
     .from(events)
-    .where(and(eq(events.organization_id, organization_id), inArray(events.id, [...ids]), isNull(events.dispatched_at)))
+    .where(and(isAmong(organization_id, events.id, ids), isNull(events.dispatched_at)))
     .orderBy(asc(events.seq))
     .for("update");
 
@@ -121,7 +121,7 @@ export async function markDispatched(
   await tx
     .update(events)
     .set({ dispatched_at: now })
-    .where(and(eq(events.organization_id, organization_id), inArray(events.id, [...ids])));
+    .where(isAmong(organization_id, events.id, ids));
 }
 
 const isOn = (organization_id: string) =>
@@ -149,7 +149,7 @@ export async function markUnheard(
   const marked = await db
     .update(events)
     .set({ dispatched_at: now })
-    .where(and(eq(events.organization_id, organization_id), inArray(events.id, [...ids]), notExists(listening)))
+    .where(and(isAmong(organization_id, events.id, ids), notExists(listening)))
     .returning({ id: events.id });
   return marked.length > 0;
 }
