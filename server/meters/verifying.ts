@@ -135,7 +135,7 @@ async function checkBalances(db: Database, meter: MeterRow, ids: readonly string
     })
     .from(customerMeters)
     .innerJoinLateral(recountSql(customerMeters, meter), sql`true`)
-    .where(and(eq(customerMeters.organization_id, organization_id), isAmong(customerMeters.id, ids)))
+    .where(isAmong(organization_id, customerMeters.id, ids))
     .orderBy(sql`${customerMeters.id}`);
   return rows.flatMap((row) => {
     const { customer_id, started_at } = row;
@@ -162,7 +162,7 @@ async function checkPeriods(db: Database, meter: MeterRow, ids: readonly string[
     })
     .from(customerMeterWindows)
     .innerJoinLateral(recountSql(customerMeterWindows, meter), sql`true`)
-    .where(and(eq(customerMeterWindows.organization_id, organization_id), isAmong(customerMeterWindows.id, ids)))
+    .where(isAmong(organization_id, customerMeterWindows.id, ids))
     .orderBy(sql`${customerMeterWindows.id}`);
   return rows.flatMap(({ consumed_units, found_units, ...row }) =>
     compare({ ...row, meter_id }, [["consumed_units", consumed_units, found_units]]),

@@ -1,6 +1,6 @@
-import { and, asc, eq } from "drizzle-orm";
+import { and, asc, eq, like } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { events } from "../../server/lib/tables.ts";
+import { events, mails as kept } from "../../server/lib/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { walk, withClock } from "../../server/sandbox/walk.ts";
 import { walkedWork } from "../../server/worker.ts";
@@ -197,6 +197,54 @@ describe("its clock", () => {
     expect(billed.map((line) => line.slice(0, 24))).toEqual([...billed].map((line) => line.slice(0, 24)).sort());
     expect(await renewals(other)).toEqual(billed);
     expect(billed.every((line) => line.includes(" paid "))).toBe(true);
+  });
+
+  test("renews many that follow each other together, and comes to the same as one after the other", async () => {
+    const [together, one] = [await openSandbox(), await openSandbox()];
+    // While somebody listens, each is done by itself.
+    await one.client.webhooks.createEndpoint({
+      body: { url: "https://example.com/never", format: "raw", events: ["refund.created"] },
+    });
+    const told: string[][] = [];
+    for (const seller of [together, one]) {
+      const started = now();
+      const { id } = await seller.client.products.create({
+        body: { name: "Pro", recurring_interval: "month", prices: [{ amount_type: "fixed", price_amount: 900 }] },
+      });
+      for (let buyer = 0; buyer < 6; buyer += 1) {
+        const { client_secret } = await seller.client.checkouts.create({ body: { products: [id] } });
+        expect((await confirm(client_secret, `buyer-${buyer}@example.com`)).status).toBe(200);
+        await advance(seller, { by: "7minutes" });
+      }
+      const to = at(started + 100 * day_ms);
+      for (let isDone = false; !isDone; ) isDone = (await advance(seller, { to })).json.done;
+      const rows = await floe.deps.db
+        .select({ type: events.type, at: events.created_at, data: events.data })
+        .from(events)
+        .where(and(eq(events.organization_id, seller.organization_id), like(events.type, "order.%")))
+        .orderBy(asc(events.created_at), asc(events.seq));
+      told.push(
+        rows.map(({ type, at: moment, data }) => {
+          const { invoice_number, receipt_number, customer, total_amount } = data as Record<string, string> & {
+            customer: { email: string };
+          };
+          const number = String(invoice_number).replace(/^.*-/, "");
+          const receipt = String(receipt_number).replace(/^.*-/, "");
+          return [at(moment.getTime() - started), type, number, receipt, customer.email, total_amount].join(" ");
+        }),
+      );
+      const mails = await floe.deps.db
+        .select({ to: kept.to, subject: kept.subject, at: kept.created_at })
+        .from(kept)
+        .where(eq(kept.organization_id, seller.organization_id))
+        .orderBy(asc(kept.created_at), asc(kept.to));
+      told.push(mails.map(({ to, subject, at: moment }) => `${at(moment.getTime() - started)} ${to} ${subject}`));
+    }
+    const [events_together, mails_together, events_one, mails_one] = told;
+    expect(events_one).toHaveLength(6 * 3 + 6 * 3 * 3);
+    expect(events_together).toEqual(events_one);
+    expect(mails_one).toHaveLength(6 * 4);
+    expect(mails_together).toEqual(mails_one);
   });
 
   test("stopped anywhere and gone on, it comes to the same end", async () => {
