@@ -5,7 +5,9 @@ import type { auditLog, events } from "./tables.ts";
 export type Database = PgDatabase<PgQueryResultHKT>;
 
 /** An event as it is written: its data are the text of JSON, which is made once. */
-export type Noted = Pick<typeof events.$inferSelect, "id" | "organization_id" | "type" | "created_at"> & { data: string };
+export type Noted = Pick<typeof events.$inferSelect, "id" | "organization_id" | "type" | "created_at"> & {
+  data: string;
+};
 
 /** What a transaction, or a savepoint in one, writes with its end, and does once it is committed. */
 export type Unit = {
