@@ -44,7 +44,7 @@ export async function findSince(db: Database, organization_id: string, since: Be
       and(
         eq(events.organization_id, organization_id),
         // As one comparison, so that nothing before it is read.
-        sql`(${events.xid}, ${events.seq}) > (${xid}, ${seq})`,
+        sql`(${events.xid}, ${events.seq}) > (${String(xid)}::bigint, ${seq}::bigint)`,
       ),
     )
     .orderBy(asc(events.xid), asc(events.seq))
