@@ -265,10 +265,10 @@ export async function eraseUse(
     })
     .where(
       and(
-        eq(e.organization_id, organization_id),
         // What the server writes itself says nothing of anybody.
         eq(e.source, "user"),
         isAmong(
+          organization_id,
           e.id,
           rows.map((row) => row.id),
         ),
