@@ -120,6 +120,7 @@ async function measure() {
       insert into customers (id, organization_id, created_at, email, external_id, metadata)
       select gen_random_uuid(), ${seller.organization_id}, now(), 'user-' || n || '@example.com', 'user-' || n, '{}'
       from generate_series(0, ${customers_count - 1}::int) n`);
+    await floe.deps.db.execute(sql`analyze customers`);
     return seller;
   };
   const ingest = async (floe, seller, size, count, customers = customers_count) => {

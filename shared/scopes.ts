@@ -47,8 +47,9 @@ export const scopes = [
 export const customerScopes = ["customer_portal:read", "customer_portal:write"] as const;
 export type Scope = (typeof scopes)[number] | (typeof customerScopes)[number];
 
+const known: ReadonlySet<string> = new Set(scopes);
 /** Whether a key or a role may be given this. */
-export const isScope = (value: string): value is Scope => (scopes as readonly string[]).includes(value);
+export const isScope = (value: string): value is Scope => known.has(value);
 
 /** The scopes a set really gives: what is named, plus the read side of every write scope. */
 export function expandScopes(given: Iterable<string>): Set<Scope> {

@@ -2,6 +2,7 @@ import { and, eq, gt, inArray, isNotNull, isNull, lte, ne, or, sql } from "drizz
 import { expandScopes } from "../../shared/scopes.ts";
 import type { Deps, Identity } from "../lib/context.ts";
 import { hashesOf } from "../lib/secrets.ts";
+import { shareAsks } from "../lib/share.ts";
 import { organization } from "../organizations/tables.ts";
 import { limitedTo, memberships, membershipsIn } from "./memberships.ts";
 import { apikey, member, user } from "./tables.ts";
@@ -81,20 +82,26 @@ export function createKeyIdentifier(deps: Deps): KeyIdentifier {
     return undefined;
   }
 
+  const askedOf = (known: readonly string[]) => ({
+    ...Object.fromEntries(known.map((hash, index) => [`key${index}`, hash])),
+    now: deps.clock.now().toISOString(),
+  });
+  /** An organization's key may come with many requests at once: whose it is, is asked for them together. */
+  const findOrganization = shareAsks(async (token) => {
+    const [row] = await ofOrganization.execute(askedOf(hashesOf(secrets, token)));
+    return row && { row, scopes: expandScopes(scopesIn(row.permissions)) };
+  });
+
   async function byKey(token: string, kind: keyof typeof key_prefixes): Promise<Identity> {
     const known = hashesOf(secrets, token);
-    const asked = {
-      ...Object.fromEntries(known.map((hash, index) => [`key${index}`, hash])),
-      now: deps.clock.now().toISOString(),
-    };
     if (kind === "organization") {
-      const [row] = await ofOrganization.execute(asked);
-      if (!row) return { kind: "invalid" };
+      const found = await findOrganization(token);
+      if (!found) return { kind: "invalid" };
+      const { row, scopes } = found;
       const { key_id, organization_id, clock_offset_ms, sandbox } = row;
-      const scopes = expandScopes(scopesIn(row.permissions));
       return (await use(row, known)) ?? { kind: "key", key_id, organization_id, clock_offset_ms, sandbox, scopes };
     }
-    const [row] = await ofPerson.execute(asked);
+    const [row] = await ofPerson.execute(askedOf(known));
     if (!row) return { kind: "invalid" };
     const { key_id, user_id } = row;
     const limited = limitedTo(membershipsIn(row.memberships), scopesIn(row.permissions));

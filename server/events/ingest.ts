@@ -5,7 +5,7 @@ import type { Ctx, Tx } from "../lib/context.ts";
 import { newId, timeOfId } from "../lib/ids.ts";
 import { type Became, countUse } from "../meters/counting.ts";
 import { findLandings } from "../meters/landing.ts";
-import { keepCounting } from "../meters/store.ts";
+import { countingLock } from "../meters/store.ts";
 import { digestOf, type EventRow, statusOf } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -37,7 +37,6 @@ export async function writeBatches(
   organization_id: string,
   batches: readonly Batch[],
 ): Promise<(Ingested | Error)[]> {
-  await keepCounting(tx, organization_id);
   const all = batches.flatMap(({ events }) => events);
   const named = await resolve(tx, ctx, organization_id, all);
   const parents = await findParents(tx, organization_id, all);
@@ -65,6 +64,7 @@ export async function writeBatches(
       tx,
       organization_id,
       fresh.map(({ row }) => row),
+      namesOf(fresh),
     );
   const became = await countUse(
     tx,
@@ -73,7 +73,6 @@ export async function writeBatches(
     fresh.map(({ row }) => row),
     { isNew: true },
   );
-  if (fresh.length > 0) await store.addNames(tx, namesOf(organization_id, fresh));
   const repeated = coming.filter((one) => one.batch.isTold && known.get(one)?.digest === one.digest);
   const landed = await findLandings(
     tx,
@@ -117,7 +116,8 @@ type Customers = { customerOf(event: EventCreate): store.Named | undefined };
 async function resolve(tx: Tx, ctx: Ctx, organization_id: string, events: readonly EventCreate[]): Promise<Customers> {
   const ids = unique(events.map(({ customer_id }) => customer_id));
   const external_ids = unique(events.map(({ external_customer_id }) => external_customer_id));
-  const found = await store.findNamed(tx, organization_id, ids, external_ids);
+  // What is read of meters comes after the lock, and sees what whoever changed them has left.
+  const found = await store.findNamed(tx, organization_id, ids, external_ids, countingLock(organization_id));
   const byExternal = new Map(found.map((one) => [one.external_id, one]));
   const unknown = external_ids.filter((one) => !byExternal.has(one));
   if (unknown.length > 0) {
@@ -236,11 +236,11 @@ function giveParents(
 }
 
 /** How often each name is among the new events, and when. */
-function namesOf(organization_id: string, fresh: readonly Coming[]) {
+function namesOf(fresh: readonly Coming[]): store.Seen[] {
   return [...Map.groupBy(fresh, ({ row }) => row.name)].map(([name, some]) => {
     const times = some.map(({ row }) => row.timestamp.getTime());
     const [first, last] = [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b))];
     const seen = { first_seen: new Date(first), last_seen: new Date(last) };
-    return { organization_id, name, source: "user" as const, occurrences: some.length, ...seen };
+    return { name, source: "user" as const, occurrences: some.length, ...seen };
   });
 }

@@ -5,6 +5,8 @@ import { type Batch, type Ingested, writeBatches } from "./ingest.ts";
 
 /** How many transactions an organization's events have at once: while one waits for the database, the other is made ready. */
 const lanes_max = 2;
+/** So many events wait before there is more than one: fewer are soon written, and cost less with those that come meanwhile. */
+const events_more = 200;
 /** What came meanwhile is written together, up to so many events. */
 const events_max = 2000;
 
@@ -27,9 +29,13 @@ export function ingestBatch(ctx: Ctx, batch: Batch): Promise<Ingested> {
   all.set(organization_id, own);
   const one = { ctx, batch, answer: Promise.withResolvers<Ingested>() };
   own.waiting.push(one);
-  if (own.open < lanes_max) void openLane(own, () => all.delete(organization_id));
+  if (own.open === 0 || (own.open < lanes_max && isMuch(own.waiting)))
+    void openLane(own, () => all.delete(organization_id));
   return one.answer.promise;
 }
+
+const isMuch = (waiting: readonly Waiting[]): boolean =>
+  waiting.reduce((sum, { batch }) => sum + batch.events.length, 0) >= events_more;
 
 async function openLane(own: Lanes, close: () => void): Promise<void> {
   own.open += 1;

@@ -37,9 +37,8 @@ export async function noteMoved(
     ...{ id: newId(clock.now()), organization_id, timestamp, name, source: "system", customer_id, metadata, depth: 0 },
     ...{ external_customer_id: null, external_id: null, parent_id: null, member_id: null, external_member_id: null },
   };
-  await store.insertEvents(tx, organization_id, [row]);
   const seen = { occurrences: 1, first_seen: timestamp, last_seen: timestamp };
-  await store.addNames(tx, [{ organization_id, name, source: "system", ...seen }]);
+  await store.insertEvents(tx, organization_id, [row], [{ name, source: "system", ...seen }]);
 }
 
 /** The events of the API. */

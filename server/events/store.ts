@@ -12,14 +12,16 @@ const listed = (values: SQL): SQL => sql`(select * from unnest(${values}))`;
 /** A customer whose events come: as they are found by what events name. */
 export type Named = { id: string; external_id: string | null; first_user_event_at: Date | null };
 
-/** The living customers that events name, by our ids or by the seller's own. */
+/** The living customers that events name, by our ids or by the seller's own. A lock that is asked for first is taken with them. */
 export async function findNamed(
   tx: Tx,
   organization_id: string,
   ids: readonly string[],
   external_ids: readonly string[],
+  lock?: SQL,
 ): Promise<Named[]> {
-  const of = (where: SQL) =>
+  const first = lock && sql`(select ${lock}) is not null`;
+  const of = (where: SQL | undefined) =>
     tx
       .select({
         id: customers.id,
@@ -27,11 +29,13 @@ export async function findNamed(
         first_user_event_at: customers.first_user_event_at,
       })
       .from(customers)
-      .where(and(eq(customers.organization_id, organization_id), isNull(customers.deleted_at), where));
-  const byId = of(sql`${customers.id} in ${listed(arraySql(ids, "uuid"))}`);
-  const byExternal = of(sql`${customers.external_id} in ${listed(arraySql(external_ids, "text"))}`);
-  if (ids.length === 0) return byExternal;
-  return external_ids.length === 0 ? byId : unionAll(byId, byExternal);
+      .where(and(isNull(customers.deleted_at), where));
+  // By both, so that each is looked up by itself, however many customers there are.
+  const byExternal = sql`(${customers.organization_id}, ${customers.external_id}) in
+    (select ${organization_id}::text, unnest(${arraySql(external_ids, "text")}))`;
+  if (ids.length === 0) return of(and(first, byExternal));
+  const byId = of(and(first, isAmong(organization_id, customers.id, ids)));
+  return external_ids.length === 0 ? byId : unionAll(byId, of(byExternal));
 }
 
 /**
@@ -176,15 +180,29 @@ export const findParents = (db: Database, organization_id: string, ids: readonly
           ),
         );
 
+/** How often a name came, and when. */
+export type Seen = Omit<typeof usageNames.$inferSelect, "id" | "organization_id">;
+
 /**
- * Write events, as many as there are, by one statement whose text is the same for any number. What none of them has is a list
- * of nothing, which the database makes as long as the others.
+ * Write events, and add to how often their names came, by one statement whose text is the same for any number. What none of
+ * them has is a list of nothing, which the database makes as long as the others.
  */
-export async function insertEvents(tx: Tx, organization_id: string, rows: readonly EventRow[]): Promise<void> {
+export async function insertEvents(
+  tx: Tx,
+  organization_id: string,
+  rows: readonly EventRow[],
+  names: readonly Seen[],
+): Promise<void> {
   const of = <K extends keyof EventRow>(key: K) =>
     rows.some((row) => row[key] !== null) ? rows.map((row) => row[key]) : [];
   const depths = rows.some(({ depth }) => depth > 0) ? rows.map(({ depth }) => depth) : [];
+  const seen = JSON.stringify(names);
   await tx.execute(sql`
+    with named as (
+      insert into ${usageNames} (organization_id, name, source, occurrences, first_seen, last_seen)
+      select ${organization_id}, n.name, n.source, n.occurrences, n.first_seen, n.last_seen
+      from json_to_recordset(${seen}::json)
+        as n (name text, source text, occurrences bigint, first_seen timestamptz, last_seen timestamptz))
     insert into ${usageEvents} (organization_id, depth, id, source, timestamp, name, customer_id, external_customer_id,
       external_id, parent_id, member_id, external_member_id, metadata)
     select ${organization_id}, coalesce(e.depth, 0), e.id, e.source, e.timestamp, e.name, e.customer_id, e.external_customer_id,
@@ -204,10 +222,6 @@ export async function insertEvents(tx: Tx, organization_id: string, rows: readon
       )}) as e (depth, id, source, timestamp, name, customer_id, external_customer_id, external_id, parent_id, member_id,
       external_member_id, metadata)`);
 }
-
-/** Add to how often names came. */
-export const addNames = (tx: Tx, rows: (typeof usageNames.$inferInsert)[]): Promise<unknown> =>
-  tx.insert(usageNames).values(rows);
 
 /** Add up how often names came to one row for each; answers of how many. */
 export async function addUpNames(db: Database, limit: number): Promise<number> {

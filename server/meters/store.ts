@@ -120,7 +120,11 @@ const fenceOf = (organization_id: string): SQL => sql`${fence_class}::int, hasht
  * afterwards is what whoever changed it has left.
  */
 export const keepCounting = (tx: Tx, organization_id: string): Promise<unknown> =>
-  tx.execute(sql`select pg_advisory_xact_lock_shared(${fenceOf(organization_id)})`);
+  tx.execute(sql`select ${countingLock(organization_id)}`);
+
+/** The same as a part of a statement that reads nothing of meters. */
+export const countingLock = (organization_id: string): SQL =>
+  sql`pg_advisory_xact_lock_shared(${fenceOf(organization_id)})`;
 
 /** Wait until nobody counts for an organization, and keep others from counting until the transaction ends. */
 export const haltCounting = (tx: Tx, organization_id: string): Promise<unknown> =>
