@@ -147,3 +147,26 @@ export function planRange(
       interval === "hour" ? hourOf(zone, now.getTime()) : zone.firstAt(truncations[interval](wall - (wall % day_ms))),
   };
 }
+
+const lengths = [86_400, 3600, 900] as const;
+
+/** Sums that together say what is between moments: those of one length, but where a moment is in one, of its parts. */
+export type Cover = { seconds: number; divided: number[]; part_seconds: number; parts: number[] };
+
+/**
+ * The longest sums of which most have no moment in them. `seconds` divides all moments: where that is an hour, the sums of a
+ * year by the month are of days, but for the few in which a month begins.
+ */
+export function coverOf({ moments, seconds: part_seconds }: Pick<Range, "moments" | "seconds">): Cover {
+  const [first = 0, last = first] = [moments[0], moments.at(-1)];
+  for (const seconds of lengths) {
+    if (seconds <= part_seconds) break;
+    const length = seconds * 1000;
+    const divided = [...new Set(moments.filter((at) => at % length !== 0).map((at) => at - (at % length)))];
+    if (divided.length * 2 > (last - first) / length) continue;
+    const count = seconds / part_seconds;
+    const parts = divided.flatMap((at) => Array.from({ length: count }, (_, part) => at + part * part_seconds * 1000));
+    return { seconds, divided, part_seconds, parts };
+  }
+  return { seconds: part_seconds, divided: [], part_seconds, parts: [] };
+}

@@ -9,7 +9,7 @@ import { orders } from "../orders/tables.ts";
 import { organization } from "../organizations/tables.ts";
 import { products } from "../products/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
-import type { Range } from "./periods.ts";
+import { coverOf, type Range } from "./periods.ts";
 import { counted, type Measure, type SumsByPlace, tallied } from "./rules.ts";
 import { metricTallies } from "./tables.ts";
 
@@ -67,7 +67,7 @@ export async function findSums(
   range: Range,
   wanted: ReadonlySet<Measure>,
 ): Promise<SumsByPlace> {
-  const { moments, edges, wholes, seconds, present } = range;
+  const { moments, edges, wholes, present } = range;
   const bounds = momentsOf(moments);
   const placeOf = (at: SQL) => sql`width_bucket(${at}, ${bounds})`;
   const end = momentOf(moments.at(-1));
@@ -80,11 +80,11 @@ export async function findSums(
     );
   const wants = (some: readonly Measure[]) => some.some((measure) => wanted.has(measure));
   const columns = measures.filter((measure) => wanted.has(measure));
-  const parts: SQL[] = [];
+  const pieces: SQL[] = [];
   /** Rows that add to these sums at a place. */
   const add = (place: SQL, values: Record<Measure, SQL>, rows: SQL) => {
     const list = columns.map((name) => sql`${values[name] ?? sql`null`}::numeric as ${sql.identifier(name)}`);
-    parts.push(sql`select ${sql.join([sql`${place} as place`, ...list], sql`, `)} ${rows}`);
+    pieces.push(sql`select ${sql.join([sql`${place} as place`, ...list], sql`, `)} ${rows}`);
   };
   const named = (some: readonly Measure[], of: string) =>
     Object.fromEntries(some.map((name) => [name, sql`${sql.identifier(of)}.${sql.identifier(name)}`]));
@@ -108,9 +108,19 @@ export async function findSums(
     const kept = metricTallies;
     const ofKept = ofOrganizations(kept.organization_id, organizations);
     const summed = sums.map((name) => sql`sum(${sql.identifier(name)}) as ${sql.identifier(name)}`);
+    const ofProducts = meant ? sql`${kept.product_id} in ${meant}` : eq(kept.product_id, every_product);
+    const { seconds, divided, part_seconds, parts } = coverOf(range);
+    const oneOf = (some: readonly number[]) => sql`(select unnest(${momentsOf(some)}))`;
     for (const where of [
       and(eq(kept.seconds, 0), meant && sql`${kept.product_id} in ${meant}`),
-      and(eq(kept.seconds, seconds), meant ? sql`${kept.product_id} in ${meant}` : eq(kept.product_id, every_product)),
+      and(
+        eq(kept.seconds, seconds),
+        ofProducts,
+        divided.length > 0 ? sql`${kept.at} not in ${oneOf(divided)}` : undefined,
+      ),
+      ...(parts.length > 0
+        ? [and(eq(kept.seconds, part_seconds), ofProducts, sql`${kept.at} in ${oneOf(parts)}`)]
+        : []),
     ])
       if (sums.length > 0)
         add(
@@ -133,13 +143,15 @@ export async function findSums(
         late_net_revenue: sql`l.is_new * l.net_revenue`,
         repeated: sql`(1 - l.is_new) * l.is_again`,
       },
-      // Those soon after another are found first, by themselves: joined at once, all orders would be read.
+      // Those soon after another, in the same stretch, are found first, by themselves: joined at once, all orders would be read.
+      // One in whose stretch its subscription began has what came before it there, too.
       sql`from (with ${orders} as materialized (
           select ${orders.organization_id}, ${orders.subscription_id}, ${orders.paid_at}, ${orders.preceded_at}, f.revenue, f.net_revenue
           from ${orders} cross join lateral order_facts(${orders}) f
           where ${isMeant(orders)} and ${orders.preceded_at} is not null
             and ${orders.paid_at} - ${orders.preceded_at} < ${`${longest} milliseconds`}::interval
-            and ${orders.paid_at} >= ${momentOf(edges[0])} and ${orders.paid_at} < ${momentOf(edges.at(-1))})
+            and ${orders.paid_at} >= ${momentOf(edges[0])} and ${orders.paid_at} < ${momentOf(edges.at(-1))}
+            and ${isIn(wholes, orders.preceded_at)})
         select paid_at, revenue, net_revenue, (${isIn(wholes, subscriptions.started_at)})::int as is_new,
           (${isIn(edges, orders.preceded_at)})::int as is_again
         from ${orders} inner join ${subscriptions} on ${followKey(orders.subscription_id, subscriptions)}) l`,
@@ -195,7 +207,7 @@ export async function findSums(
   }
   // The costs of usage events, and who caused them, are one more `add` here: at the place of each event, by `counted.usage`.
 
-  if (parts.length === 0) return new Map();
+  if (pieces.length === 0) return new Map();
   const fields = Object.fromEntries(
     columns.map((name) => [name, sql<number>`coalesce(sum(every.${sql.identifier(name)}), 0)`.mapWith(Number)]),
   );
@@ -203,7 +215,7 @@ export async function findSums(
   await tx.execute(sql`select set_config('jit', 'off', true)`);
   const rows = await tx
     .select({ place: sql<number>`every.place`.mapWith(Number), ...fields })
-    .from(sql`(${sql.join(parts, sql` union all `)}) as every`)
+    .from(sql`(${sql.join(pieces, sql` union all `)}) as every`)
     .groupBy(sql`every.place`);
   return new Map(rows.map(({ place, ...sums }) => [place, sums as Record<Measure, number>]));
 }
