@@ -1,7 +1,8 @@
 /**
  * Sandboxes through PostgreSQL: how long it takes to save one with 100,000 rows and to restore it, each as one request, and
- * how long to advance 1,000 customers with monthly subscriptions by 24 months, each renewed at its own minute. Prints the
- * figures; beyond what is promised for an idle machine the exit code is 1.
+ * how long to advance 1,000 customers with monthly subscriptions by 24 months, each renewed at its own minute: after a first
+ * month, from which the database knows what it has in its tables, as it does within a minute on a server. Prints the figures;
+ * beyond what is promised for an idle machine the exit code is 1.
  *
  *   node bench/sandbox.mjs [rows] [customers] [months]     needs Node 24, as it reads TypeScript
  */
@@ -9,6 +10,8 @@ import { sql } from "drizzle-orm";
 import { start } from "../tests/support/floe.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 
+// As what is built is: mails are made without what helps to find faults.
+process.env.NODE_ENV = "production";
 const save_max_ms = 5000;
 const restore_max_ms = 5000;
 const advance_max_ms = 60_000;
@@ -129,20 +132,25 @@ try {
     const seller = await openShop();
     await multiply(seller, customers - 1, ["customers", "payment_methods", "subscriptions", "subscription_prices"]);
     const to = new Date();
-    to.setUTCMonth(to.getUTCMonth() + months);
-    to.setUTCDate(to.getUTCDate() + 2);
     let requests = 0;
-    const { ms } = await timed(async () => {
+    const advanceBy = async (count) => {
+      to.setUTCMonth(to.getUTCMonth() + count);
       for (let isDone = false; !isDone; requests += 1)
         isDone = (await ask(seller, "POST", "clock", { to: to.toISOString() })).done;
-    });
+    };
+    to.setUTCDate(to.getUTCDate() + 2);
+    await advanceBy(1);
+    await db.execute("analyze");
+    requests = 0;
+    const { ms } = await timed(() => advanceBy(months));
     const { total_count } = (await seller.client.orders.list({ query: { limit: 1 } })).pagination;
+    const made = total_count - customers - 1;
     judge(
-      `advance ${customers} customers by ${months} months: ${total_count} orders, ${requests} requests`,
+      `advance ${customers} customers by ${months} months: ${made} renewals, ${requests} requests`,
       ms,
       advance_max_ms,
     );
-    if (total_count !== customers * months + 1) throw new Error(`There are ${total_count} orders.`);
+    if (made !== customers * months) throw new Error(`There are ${total_count} orders.`);
   }
   await floe.close();
 } finally {
