@@ -5,6 +5,7 @@ import type { Service } from "../../shared/contract.ts";
 import { fault, invalid, notFound } from "../../shared/errors.ts";
 import { findSession } from "../customer-sessions/store.ts";
 import { changeCustomer } from "../customers/service.ts";
+import { quantityService } from "../events/service.ts";
 import { atClockOf } from "../lib/clock.ts";
 import type { Ctx } from "../lib/context.ts";
 import { pageOf } from "../lib/page.ts";
@@ -71,6 +72,9 @@ export const customerPortalService: Service<typeof customerPortal, Ctx> = {
   },
 };
 
+const findOwnMeter = async (ctx: Ctx, { params }: { params: { id: string } }) =>
+  checkOwn(ctx, await customerMeterService.get(ctx, { params }));
+
 /** What customers have used (CUP-13). */
 export const portalMeterService: Service<typeof portalMeters, Ctx> = {
   async list(ctx, { query: { query, ...filter } }) {
@@ -79,5 +83,12 @@ export const portalMeterService: Service<typeof portalMeters, Ctx> = {
     const { items, total } = await listUses(ctx.db, [organization_id], own);
     return pageOf(items.map(customerMeterOut), total, filter);
   },
-  get: async (ctx, { params }) => checkOwn(ctx, await customerMeterService.get(ctx, { params })),
+  get: findOwnMeter,
+  async quantities(ctx, { params, query }) {
+    const { meter_id, customer_id } = await findOwnMeter(ctx, { params });
+    return quantityService.quantities(ctx, {
+      params: { id: meter_id },
+      query: { ...query, customer_id: [customer_id] },
+    });
+  },
 };

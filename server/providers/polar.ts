@@ -166,7 +166,7 @@ export function polarProvider(config: Config): Provider {
       preview: notOpened,
       forecast: notOpened,
     },
-    portalMeters: { list: notOpened, get: notOpened },
+    portalMeters: { list: notOpened, get: notOpened, quantities: notOpened },
     portalKeys: { list: notOpened, get: notOpened },
     portalDownloads: { list: notOpened },
     portalAccounts: { authorize: notOpened, delete: notOpened },

@@ -126,15 +126,31 @@ const day_ms = 24 * 60 * 60 * 1000;
 /** Before that, nobody counted anything. */
 const first_start = "2023-01-01T00:00:00.000Z";
 
+/** The stretch of time that quantities are asked of. */
+export const stretch = {
+  start_timestamp: instant.describe("From when on."),
+  end_timestamp: instant.describe("Until when."),
+  interval: z.enum(pieces).describe("Length of the pieces."),
+  timezone: timezone
+    // What is written as an offset, the database reads the other way round.
+    .refine((zone) => /^[A-Za-z]/.test(zone), "There is no such time zone.")
+    .describe("Time zone in which they begin, as Europe/Paris."),
+};
+type Stretch = z.output<z.ZodObject<typeof stretch>>;
+
+/** Refuse a stretch of time that ends before it begins, or is too long for its pieces. */
+export function checkStretch({ start_timestamp, end_timestamp, interval }: Stretch, ctx: z.RefinementCtx): void {
+  const refuse = (path: string, message: string) => ctx.addIssue({ code: "custom", path: [path], message });
+  const days = (end_timestamp.getTime() - start_timestamp.getTime()) / day_ms;
+  if (start_timestamp.toISOString() < first_start) refuse("start_timestamp", "Must be in 2023 or later.");
+  if (days < 0) refuse("end_timestamp", "Must not be before the start.");
+  if (days > days_max[interval])
+    refuse("end_timestamp", `By the ${interval}, at most ${days_max[interval]} days can be asked for.`);
+}
+
 const quantitiesQuery = z
   .object({
-    start_timestamp: instant.describe("From when on."),
-    end_timestamp: instant.describe("Until when."),
-    interval: z.enum(pieces).describe("Length of the pieces."),
-    timezone: timezone
-      // What is written as an offset, the database reads the other way round.
-      .refine((zone) => /^[A-Za-z]/.test(zone), "There is no such time zone.")
-      .describe("Time zone in which they begin, as Europe/Paris."),
+    ...stretch,
     customer_id: ids.describe("Only of these customers."),
     external_customer_id: many(z.string()).describe("The same by your own ids."),
     customer_aggregation_function: z
@@ -143,14 +159,7 @@ const quantitiesQuery = z
       .describe("How the customers' own quantities become one; without it, all events count together."),
     metadata: metadataFilter,
   })
-  .superRefine(({ start_timestamp, end_timestamp, interval }, ctx) => {
-    const refuse = (path: string, message: string) => ctx.addIssue({ code: "custom", path: [path], message });
-    const days = (end_timestamp.getTime() - start_timestamp.getTime()) / day_ms;
-    if (start_timestamp.toISOString() < first_start) refuse("start_timestamp", "Must be in 2023 or later.");
-    if (days < 0) refuse("end_timestamp", "Must not be before the start.");
-    if (days > days_max[interval])
-      refuse("end_timestamp", `By the ${interval}, at most ${days_max[interval]} days can be asked for.`);
-  });
+  .superRefine(checkStretch);
 
 export const MeterQuantities = z.object({
   quantities: z.array(z.object({ timestamp: instant, quantity: z.number() })),

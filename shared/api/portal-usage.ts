@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { byId, ids, page, paging, type Resource, sorting } from "../contract.ts";
 import { stored } from "./fields.ts";
+import { checkStretch, MeterQuantities, stretch } from "./meters.ts";
 
 /** How much of what a meter counts the customer has used. */
 export const CustomerCustomerMeter = z.object({
@@ -43,6 +44,17 @@ export const portalMeters = {
     scopes: ["customer_portal:read"],
     params: byId,
     response: CustomerCustomerMeter,
+    errors: ["ResourceNotFound"],
+  },
+  quantities: {
+    method: "GET",
+    id: "customer_portal:customer_meters:quantities",
+    path: "/v1/customer-portal/meters/:id/quantities",
+    summary: "Get what one has used of one meter, piece by piece",
+    scopes: ["customer_portal:read"],
+    params: byId,
+    query: z.object(stretch).superRefine(checkStretch),
+    response: MeterQuantities,
     errors: ["ResourceNotFound"],
   },
 } as const satisfies Resource;

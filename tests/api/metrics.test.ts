@@ -292,11 +292,13 @@ describe("an address that shows them", () => {
     const made = await link(key);
     expect((await ask(made.token, day)).status).toBe(200);
     const mine = eq(apikey.key, hashToken(floe.deps.config.secret, key));
-    await floe.deps.db.update(apikey).set({ enabled: false }).where(mine);
-    expect((await ask(made.token, day)).status).toBe(401);
+    for (const gone of [{ enabled: false }, { enabled: true, expiresAt: floe.clock.now() }]) {
+      await floe.deps.db.update(apikey).set(gone).where(mine);
+      expect((await ask(made.token, day)).status).toBe(401);
+    }
     await floe.deps.db
       .update(apikey)
-      .set({ enabled: true, permissions: JSON.stringify({ scopes: ["orders:read"] }) })
+      .set({ expiresAt: null, permissions: JSON.stringify({ scopes: ["orders:read"] }) })
       .where(mine);
     expect((await ask(made.token, day)).status).toBe(401);
     await floe.deps.db.delete(apikey).where(mine);
@@ -310,6 +312,8 @@ describe("an address that shows them", () => {
   test("of a person is of the organization that they name, while they are in it and may read metrics there", async () => {
     const owner = await floe.seller("landlord");
     const guest = await person(floe);
+    // Elsewhere they may all the while.
+    await organizationOf(floe, guest, "own");
     expect((await link(guest.session, { organization_id: owner.organization_id })).status).toBe(422);
     const id = await join(floe, { owner, organizationId: owner.organization_id, guest, role: "admin" });
     expect((await link(guest.session)).status).toBe(422);

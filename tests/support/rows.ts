@@ -523,6 +523,11 @@ export const queryOf: Record<string, Record<string, string>> = {
     end_timestamp: "2026-01-02T00:00:00Z",
     interval: "day",
   },
+  "portalMeters.quantities": {
+    start_timestamp: "2026-01-01T00:00:00Z",
+    end_timestamp: "2026-01-02T00:00:00Z",
+    interval: "day",
+  },
 };
 
 /** Of what the usual row and body are no good for, a request that is accepted: by the seller, whose first it may be. */

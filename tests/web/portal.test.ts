@@ -115,6 +115,39 @@ test("another plan is seen with its price before it is charged; a subscription i
   expect((await shop.get(id)).cancel_at_period_end).toBe(false);
 });
 
+test("what was used is seen against what is included, and day by day as bars, in words and in a list", async () => {
+  const { shop, customer_id, link } = await subscriber();
+  const filter = { conjunction: "and", clauses: [{ property: "name", operator: "eq", value: "call" }] };
+  const aggregation = { func: "sum", property: "tokens" };
+  await shop.accepted("POST", "/v1/meters/", { name: "Tokens", filter, aggregation });
+  await shop.accepted("POST", "/v1/meters/", { name: "Calls", filter, aggregation: { func: "count" } });
+  for (const [day, tokens] of [
+    ["2027-06-02", 1200],
+    ["2027-06-10", 300],
+    ["2027-06-10", 450],
+  ] as const) {
+    await shop.set(`${day}T12:00:00Z`);
+    await shop.accepted("POST", "/v1/events/ingest", { events: [{ name: "call", customer_id, metadata: { tokens } }] });
+  }
+  await page.setViewportSize({ width: 320, height: 640 });
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.goto(link);
+    await region("Usage").getByText("Tokens", { exact: true }).waitFor();
+    const bars = region("Usage").getByRole("img", { name: /at most 1,200 a day/ });
+    await bars.waitFor();
+    expect(await bars.locator("rect").count()).toBe(30);
+    expect(await seriousFaults(page)).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
+    await picture(`usage-${colorScheme}`);
+  }
+  const tokens = region("Usage")
+    .getByRole("listitem")
+    .filter({ has: page.getByText("Tokens", { exact: true }) });
+  await tokens.getByText("Used by the day").click();
+  expect((await tokens.locator("details li").allTextContents()).map(plain)).toEqual(["2 Jun1,200", "10 Jun750"]);
+});
+
 test("where the seller lets them, customers pause with the end of a period, and think better of it", async () => {
   const { shop, id, link } = await subscriber();
   const organization_id = shop.seller.organization_id;

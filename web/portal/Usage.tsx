@@ -1,12 +1,14 @@
 import { useId } from "react";
 import type { Asked } from "../asked.ts";
 import { useSpeech } from "../speech.tsx";
+import { Course } from "./Course.tsx";
 import type { Meter } from "./calls.ts";
 import { Part } from "./Part.tsx";
 import { usePortalWords } from "./speech.tsx";
 
 /** How much of what a meter counts is used, against what is included. */
-function Gauge({ meter: { meter, consumed_units: used, credited_units: credited, balance } }: { meter: Meter }) {
+function Gauge({ meter: whole }: { meter: Meter }) {
+  const { meter, consumed_units: used, credited_units: credited, balance } = whole;
   const { locale } = useSpeech();
   const words = usePortalWords();
   const id = useId();
@@ -33,6 +35,7 @@ function Gauge({ meter: { meter, consumed_units: used, credited_units: credited,
           </p>
         </>
       )}
+      <Course meter={whole} units={units} />
     </li>
   );
 }

@@ -14,6 +14,7 @@ export type Forecast = Answer<"portalSubscriptions", "forecast">;
 export type Order = Answer<"portalOrders", "get">;
 export type Card = Answer<"portalCards", "list">["items"][number];
 export type Meter = Answer<"portalMeters", "get">;
+export type Quantities = Answer<"portalMeters", "quantities">;
 export type Grant = Answer<"portalGrants", "list">["items"][number];
 export type LicenseKey = Answer<"portalKeys", "list">["items"][number];
 type KeyInUse = Answer<"portalKeys", "get">;
@@ -82,6 +83,8 @@ export function openPortal(token: string, ended: () => void) {
     licenseKey: (id: string) => ask<KeyInUse>("GET", at("license-keys", id)),
     deactivate: (body: object) => ask<null>("POST", "/license-keys/deactivate", body),
     meters: () => ask<Page<Meter>>("GET", `/meters/?limit=${most}`),
+    used: (id: string, query: Record<string, string>) =>
+      ask<Quantities>("GET", `${at("meters", id)}/quantities?${new URLSearchParams(query)}`),
     seats: (subscription_id: string) =>
       ask<Seats>("GET", `/seats?subscription_id=${encodeURIComponent(subscription_id)}`),
     giveSeat: (body: object) => ask<unknown>("POST", "/seats", body),

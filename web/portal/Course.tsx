@@ -1,0 +1,89 @@
+import { useCallback } from "react";
+import { useAsked } from "../asked.ts";
+import { useSpeech } from "../speech.tsx";
+import type { Meter } from "./calls.ts";
+import { usePlace } from "./place.ts";
+import { usePortalWords } from "./speech.tsx";
+
+const [shown_days, day_ms] = [30, 86_400_000];
+const [width, height, gap] = [300, 48, 2];
+
+/** What was used of a meter day by day, lately: as bars, in words, and in a table. */
+export function Course({
+  meter: { id, modified_at, created_at },
+  units,
+}: {
+  meter: Meter;
+  units: (count: number) => string;
+}) {
+  const { portal } = usePlace();
+  const { locale } = useSpeech();
+  const words = usePortalWords();
+  const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  // A seller's clock may be ahead of ours; what was counted last is by that one.
+  const last = Math.max(Date.now(), Date.parse(modified_at ?? created_at));
+  const until = new Date(last).toISOString().slice(0, 13);
+  const ask = useCallback(() => {
+    const end = Date.parse(`${until}:59:59.999Z`);
+    const start = new Date(end - (shown_days - 1) * day_ms);
+    return portal.used(id, {
+      ...{ start_timestamp: start.toISOString(), end_timestamp: new Date(end).toISOString() },
+      ...{ interval: "day", timezone: /^[A-Za-z]/.test(timeZone) ? timeZone : "UTC" },
+    });
+  }, [portal, id, until, timeZone]);
+  const { value, failure } = useAsked(ask);
+  if (failure) return null;
+  const pieces = value?.quantities ?? [];
+  const most = Math.max(0, ...pieces.map(({ quantity }) => quantity));
+  const day = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", timeZone });
+  const dayOf = (timestamp: string | undefined): string => (timestamp ? day.format(new Date(timestamp)) : "");
+  const [from, to] = [dayOf(pieces[0]?.timestamp), dayOf(pieces.at(-1)?.timestamp)];
+  const step = width / Math.max(1, pieces.length);
+  const isNone = value !== undefined && most === 0;
+  return (
+    <div className="course" aria-busy={!value}>
+      {isNone ? (
+        <p className="small soft">{words.none_used(from, to)}</p>
+      ) : (
+        <>
+          <svg
+            viewBox={`0 0 ${width} ${height}`}
+            preserveAspectRatio="none"
+            role="img"
+            aria-label={words.course(from, to, units(most))}
+          >
+            {pieces.map(({ timestamp, quantity }, index) => {
+              const tall = most === 0 ? 0 : (Math.max(0, quantity) / most) * height;
+              return (
+                <rect
+                  key={timestamp}
+                  x={index * step + gap / 2}
+                  y={height - tall}
+                  width={Math.max(1, step - gap)}
+                  height={tall}
+                />
+              );
+            })}
+          </svg>
+          <p className="head small soft" aria-hidden="true">
+            <span>{from}</span>
+            <span>{to}</span>
+          </p>
+          <details>
+            <summary className="small">{words.by_day}</summary>
+            <ul className="amounts">
+              {pieces
+                .filter(({ quantity }) => quantity !== 0)
+                .map(({ timestamp, quantity }) => (
+                  <li key={timestamp} className="head small">
+                    <span>{dayOf(timestamp)}</span>
+                    <span className="money">{units(quantity)}</span>
+                  </li>
+                ))}
+            </ul>
+          </details>
+        </>
+      )}
+    </div>
+  );
+}
