@@ -4,7 +4,7 @@ import { orders } from "../../server/orders/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { openShop } from "../support/story.ts";
 
-/** What subscriptions come to with discounts and with the customer's balance, by each worked example of the rule book. */
+/** What subscriptions come to with discounts and with the customer's balance, by worked examples. */
 
 let floe: Floe;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { organization } from "../../server/organizations/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { cards, openShop } from "../support/story.ts";
 
-/** The flows and the worked examples of the rule book, date by date: what is told, in which order, and what it comes to. */
+/** Flows and worked examples, date by date: what is told, in which order, and what it comes to. */
 
 let floe: Floe;
 beforeAll(async () => {

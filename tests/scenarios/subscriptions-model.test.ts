@@ -9,7 +9,7 @@ import { type Behavior, beginModel, type Card, type Tax } from "../support/subsc
 import { type Discount, type Plan, type Price, sure } from "../support/subscription-sums.ts";
 
 /**
- * Whatever is done to a subscription, in whatever order: floe does what the rule book's model does, step by step, in
+ * Whatever is done to a subscription, in whatever order: floe does what the model of its rules does, step by step, in
  * states, periods, orders, balance and events.
  */
 
@@ -466,7 +466,7 @@ async function shorten(told: Sequence, found: { steps: number; story: string }):
 }
 
 test(
-  "floe does what the model of the rule book does",
+  "floe does what the model of its rules does",
   async () => {
     for (let at = seed; at < seed + runs; at += 1) {
       const [told] = fc.sample(fc.noBias(sequence), { seed: at, numRuns: 1 });

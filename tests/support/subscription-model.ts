@@ -1,5 +1,5 @@
 /**
- * A subscription as the rule book has it: states, periods, orders and the customer's balance of one customer with one
+ * A subscription as docs/rules.md has it: states, periods, orders and the customer's balance of one customer with one
  * subscription, in plain steps and without anything that the server is made of. What happens is written down, so that a
  * test can hold floe against it step by step.
  */
@@ -47,7 +47,7 @@ const deadline_ms = 21 * day_ms + 60_000;
 
 const seconds = (from: Date, to: Date) => Math.floor((to.getTime() - from.getTime()) / 1000);
 
-/** What the rule book refuses. */
+/** What the rules refuse. */
 export class Refusal extends Error {}
 const refuse = (what: string): never => {
   throw new Refusal(what);

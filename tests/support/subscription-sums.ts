@@ -1,4 +1,4 @@
-/** What subscriptions are reckoned with in the rule book: calendar, rounding, prices and discounts, without floe's own code. */
+/** What subscriptions are reckoned with: calendar, rounding, prices and discounts, without floe's own code. */
 
 type Interval = "day" | "week" | "month" | "year";
 type Tier = { min_seats: number; max_seats: number | null; price_per_seat: number };
