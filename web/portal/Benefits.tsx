@@ -5,6 +5,7 @@ import { Button } from "../parts/Button.tsx";
 import { Markdown } from "../parts/Markdown.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { useSpeech } from "../speech.tsx";
+import { Account, platformOf, Returned } from "./Account.tsx";
 import type { Failure, Grant, LicenseKey } from "./calls.ts";
 import { Part, Refused } from "./Part.tsx";
 import { usePlace } from "./place.ts";
@@ -140,11 +141,13 @@ function Keys({ grant }: { grant: Grant }) {
 function One({ grant }: { grant: Grant }) {
   const words = usePortalWords();
   const { benefit, error } = grant;
+  const platform = platformOf(grant);
   const note = benefit.type === "custom" ? benefit.properties.note : null;
   return (
     <li className="card stack">
       <h3>{benefit.description}</h3>
-      {error && <Notice>{error.type === "BenefitActionRequiredError" ? words.connect : words.grant_failed}</Notice>}
+      {error && !platform && <Notice>{words.grant_failed}</Notice>}
+      {platform && !grant.is_revoked && <Account grant={grant} platform={platform} />}
       {note && (
         <div className="prose">
           <Markdown text={note} />
@@ -162,11 +165,14 @@ export function Benefits({ asked }: { asked: Asked<Grant[]> }) {
   return (
     <Part id="benefits" title={words.benefits} asked={asked}>
       {(grants) => (
-        <ul className="stack bare">
-          {[...new Map(grants.map((grant) => [grant.benefit_id, grant])).values()].map((grant) => (
-            <One key={grant.id} grant={grant} />
-          ))}
-        </ul>
+        <>
+          <Returned />
+          <ul className="stack bare">
+            {[...new Map(grants.map((grant) => [grant.benefit_id, grant])).values()].map((grant) => (
+              <One key={grant.id} grant={grant} />
+            ))}
+          </ul>
+        </>
       )}
     </Part>
   );

@@ -77,6 +77,11 @@ export function openPortal(token: string, ended: () => void) {
     confirmCard: (body: object) => ask<Added>("POST", `${me}/payment-methods/confirm`, body),
     removeCard: (id: string) => ask<null>("DELETE", `${me}/payment-methods/${encodeURIComponent(id)}`),
     grants: () => ask<Page<Grant>>("GET", `/benefit-grants/?limit=${most}`),
+    connect: (platform: string, return_to: string) =>
+      ask<{ url: string }>("GET", `/oauth-accounts/authorize?${new URLSearchParams({ platform, return_to })}`),
+    disconnect: (platform: string) => ask<unknown>("DELETE", at("oauth-accounts", platform)),
+    giveTo: (id: string, benefit_type: string, account_id: string) =>
+      ask<unknown>("PATCH", at("benefit-grants", id), { benefit_type, properties: { account_id } }),
     files: (benefit_id: string) => ask<Page<Download>>("GET", `/downloadables/?limit=${most}&benefit_id=${benefit_id}`),
     licenseKeys: (benefit_id: string) =>
       ask<Page<LicenseKey>>("GET", `/license-keys/?limit=${most}&benefit_id=${benefit_id}`),

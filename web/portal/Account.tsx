@@ -1,0 +1,113 @@
+import { useEffect, useState } from "react";
+import { Button } from "../parts/Button.tsx";
+import { Notice } from "../parts/Notice.tsx";
+import type { Failure, Grant } from "./calls.ts";
+import { Dialog, Refused } from "./Part.tsx";
+import { usePlace } from "./place.ts";
+import { usePortalWords } from "./speech.tsx";
+
+const platforms = { discord: "Discord", github: "GitHub" } as const;
+type Platform = keyof typeof platforms;
+
+/** At which platform a benefit is given, if at one. */
+export const platformOf = ({ benefit }: Grant): Platform | undefined =>
+  benefit.type === "discord" ? "discord" : benefit.type === "github_repository" ? "github" : undefined;
+
+/** What has become of showing an account, as the address says it once; taken out of the address. */
+function takeReturn(): { connected: string | null; error: string | null } {
+  const url = new URL(location.href);
+  const [connected, error] = [url.searchParams.get("connected"), url.searchParams.get("error")];
+  if (connected || error) {
+    url.searchParams.delete("connected");
+    url.searchParams.delete("error");
+    history.replaceState(null, "", url);
+  }
+  return { connected, error };
+}
+
+/** Says what has become of it, to who has just come back. */
+export function Returned() {
+  const { account: words } = usePortalWords();
+  const [back, setBack] = useState<ReturnType<typeof takeReturn>>();
+  useEffect(() => setBack((known) => known ?? takeReturn()), []);
+  const { connected, error } = back ?? {};
+  if (connected && Object.hasOwn(platforms, connected))
+    return <Notice tone="good">{words.connected(platforms[connected as Platform])}</Notice>;
+  if (!error) return null;
+  const { failed } = words;
+  return (
+    <Notice tone="fault">{Object.hasOwn(failed, error) ? failed[error as keyof typeof failed] : failed.other}</Notice>
+  );
+}
+
+/** The account elsewhere that something is given to: shown by its customer, changed, taken away. */
+export function Account({ grant, platform }: { grant: Grant; platform: Platform }) {
+  const { account: words, cancel_action } = usePortalWords();
+  const { portal, me, reload } = usePlace();
+  const [busy, setBusy] = useState<"connect" | "use" | "remove">();
+  const [removing, setRemoving] = useState(false);
+  const [failure, setFailure] = useState<Failure>();
+  const where = platforms[platform];
+  const [, account] = Object.entries(me.oauth_accounts).find(([key]) => key.startsWith(`${platform}:`)) ?? [];
+  const name = account?.account_username ?? account?.account_id ?? "";
+  const connect = async (): Promise<void> => {
+    setBusy("connect");
+    const answer = await portal.connect(platform, location.pathname);
+    if (answer.ok) location.assign(answer.value.url);
+    else {
+      setFailure(answer.failure);
+      setBusy(undefined);
+    }
+  };
+  const act = async (what: "use" | "remove", doing: ReturnType<typeof portal.disconnect>): Promise<void> => {
+    setBusy(what);
+    const answer = await doing;
+    setFailure(answer.ok ? undefined : answer.failure);
+    if (answer.ok) await reload();
+    setBusy(undefined);
+    setRemoving(false);
+  };
+  const isRefused = grant.error !== null && account !== undefined && grant.properties.account_id !== undefined;
+  return (
+    <>
+      {!account && <Notice>{words.needed(where)}</Notice>}
+      {isRefused && <Notice tone="fault">{words.refused(where)}</Notice>}
+      {account && !grant.is_granted && !grant.error && <Notice>{words.waits(where)}</Notice>}
+      {grant.is_granted && platform === "github" && <p className="soft small">{words.invited}</p>}
+      <Refused failure={failure} />
+      {account && <p className="soft">{words.known(where, name)}</p>}
+      <div className="row">
+        {account && grant.error && !isRefused && (
+          <Button
+            busy={busy === "use"}
+            onClick={() => void act("use", portal.giveTo(grant.id, grant.benefit.type, account.account_id))}
+          >
+            {words.use(name)}
+          </Button>
+        )}
+        <Button quiet={account !== undefined && !isRefused} busy={busy === "connect"} onClick={() => void connect()}>
+          {account ? words.another : words.connect(where)}
+          {account && <span className="hidden"> ({where})</span>}
+        </Button>
+        {account && (
+          <Button quiet aria-label={words.remove_of(name, where)} onClick={() => setRemoving(true)}>
+            {words.remove}
+          </Button>
+        )}
+      </div>
+      {removing && (
+        <Dialog title={words.remove_title(name)} left={() => setRemoving(false)}>
+          <p className="soft">{words.remove_how(where)}</p>
+          <div className="row">
+            <Button quiet onClick={() => setRemoving(false)}>
+              {cancel_action}
+            </Button>
+            <Button danger busy={busy === "remove"} onClick={() => void act("remove", portal.disconnect(platform))}>
+              {words.remove}
+            </Button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}
