@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { sealGuild } from "../../server/lib/discord.ts";
 import { upload } from "../support/files.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { linkTo, mailsTo } from "../support/mails.ts";
+import { type Platforms, startPlatforms } from "../support/platforms.ts";
 import { cards, openShop } from "../support/story.ts";
 import { buildWeb } from "./support/build.ts";
 import { openChromium, openPage, seriousFaults } from "./support/chromium.ts";
@@ -12,16 +14,18 @@ import { openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 
 let browser: Browser;
 let floe: Floe;
+let platforms: Platforms;
 let page: Page;
 let complaints: string[];
 beforeAll(async () => {
-  const [web, opened] = await Promise.all([buildWeb(), openChromium()]);
-  browser = opened;
-  floe = await start({ listen: true, web });
+  const [web, opened, services] = await Promise.all([buildWeb(), openChromium(), startPlatforms()]);
+  [browser, platforms] = [opened, services];
+  floe = await start({ listen: true, web, settings: platforms.settings });
 });
 afterAll(async () => {
   await browser?.close();
   await floe?.close();
+  await platforms?.stop();
 });
 beforeEach(async () => {
   complaints = [];
@@ -316,4 +320,45 @@ test("a seat is taken by the link of its mail, and not by opening it; then its p
   expect(await list()).toBe("claimed");
   await page.goto(link);
   await page.getByRole("heading", { name: "This invitation is not good any more" }).waitFor();
+});
+
+test("an account is connected, seen with what it was given, and disconnected, by keyboard, on a telephone", async () => {
+  const { shop, atlas, customer_id, link } = await subscriber();
+  const { organization_id } = shop.seller;
+  const { guild } = platforms.state;
+  const guild_token = sealGuild(floe.deps.config.secret, { guild_id: guild.id, organization_id });
+  const properties = { guild_token, role_id: "10" };
+  const role = await shop.accepted("POST", "/v1/benefits/", { type: "discord", description: "The lounge", properties });
+  await shop.accepted("POST", `/v1/products/${atlas}/benefits`, { benefits: [role.id] });
+  await shop.subscribes(atlas, { checkout: { customer_id }, buyer: { customer_email: undefined } });
+  await page.setViewportSize({ width: 320, height: 640 });
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.goto(link);
+  const benefits = region("What is yours");
+  await benefits.getByText("Connect your Discord account to get this.").waitFor();
+  expect(await seriousFaults(page)).toEqual([]);
+  await picture("connect");
+  await benefits.getByRole("button", { name: "Connect Discord" }).press("Enter");
+  await benefits.getByText("Your Discord account is connected.").waitFor();
+  expect(page.url()).toMatch(/\/portal$/);
+  await benefits.getByText("Discord is being told.").waitFor();
+  await floe.runJobs();
+  await benefits.getByText("Discord is being told.").waitFor({ state: "detached" });
+  await benefits.getByText("Your account at Discord: nelly").waitFor();
+  expect([...(guild.members.get(platforms.state.person.discord) ?? [])]).toEqual(["10"]);
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect(await seriousFaults(page)).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
+    await picture(`connected-${colorScheme}`);
+  }
+  await benefits.getByRole("button", { name: "Disconnect nelly (Discord)" }).press("Enter");
+  const dialog = page.getByRole("dialog");
+  await picture("disconnect");
+  await dialog.getByRole("button", { name: "Disconnect" }).press("Enter");
+  await benefits.getByRole("button", { name: "Connect Discord" }).waitFor();
+  await floe.runJobs();
+  expect([...(guild.members.get(platforms.state.person.discord) ?? [])]).toEqual([]);
+  await page.goto(`${page.url()}?error=access_denied`);
+  await benefits.getByText("You did not allow it, so no account was connected.").waitFor();
 });
