@@ -19,10 +19,12 @@ export const leftOut: Record<string, string> = {
   snapshot_files: "says which bytes stay",
   customer_sessions:
     "who is signed in is so now: what was taken back is not given again, and a restore ends all of them",
+  customer_account_requests:
+    "who is on their way with an account comes back to the session that they left, which has ended",
   portal_codes: "what opens a session is left out as they are, and a restore ends all of them",
 };
 /** What ends with a restore, as it may point to rows that are gone. */
-const ended = ["customer_sessions", "portal_codes"];
+const ended = ["customer_account_requests", "customer_sessions", "portal_codes"];
 /** Columns of the organization that stay: what accounts know it by, whether it may be used, and its clock, which is set. */
 const keptSettings = new Set([
   ...["id", "slug", "metadata", "createdAt", "sso_enforced", "blocked_at"],

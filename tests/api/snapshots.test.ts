@@ -2,10 +2,13 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { saveRequest } from "../../server/customer-accounts/store.ts";
+import { openSession } from "../../server/customer-sessions/service.ts";
 import { customerSessions } from "../../server/customer-sessions/tables.ts";
 import { files } from "../../server/files/tables.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
 import { openTail } from "../../server/lib/tail.ts";
+import { transact } from "../../server/lib/unit-of-work.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { findTables, leftOut } from "../../server/sandbox/snapshots.ts";
 import { snapshotFiles } from "../../server/sandbox/tables.ts";
@@ -13,6 +16,7 @@ import { cleaning } from "../../server/worker.ts";
 import type { Snapshot, SnapshotDiff } from "../../shared/api/sandbox.ts";
 import { upload } from "../support/files.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { rowOf, sellOrder } from "../support/rows.ts";
 
 let floe: Floe;
@@ -182,6 +186,18 @@ describe("a snapshot", () => {
       client.customers.update({ params: { id: id ?? "" }, body: { email: `${name}@example.com` } });
     const sessions = () =>
       floe.deps.db.$count(customerSessions, eq(customerSessions.organization_id, seller.organization_id));
+    const { row: session } = await openSession(floe.deps, floe.deps.db, {
+      id: a?.id ?? "",
+      organization_id: seller.organization_id,
+    });
+    // On their way with an account elsewhere: they come back to a session that has ended.
+    await transact(floe.deps, (tx) =>
+      saveRequest(tx, {
+        ...{ id: newId(), organization_id: seller.organization_id, created_at: session.created_at },
+        ...{ customer_id: session.customer_id, session_id: session.id, platform: "discord" as const },
+        ...{ state_hash: "x", return_to: "/", expires_at: session.expires_at },
+      }),
+    );
     await save("hands");
     const before = await dump(seller);
     await client.customerSessions.create({ body: { customer_id: a?.id ?? "" } });
