@@ -1,7 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { brotliCompressSync, gzipSync } from "node:zlib";
+import { promisify } from "node:util";
+import { brotliCompress, gzip } from "node:zlib";
 import react from "@vitejs/plugin-react";
 import { transform } from "esbuild";
 import { defineConfig, type Plugin } from "vite";
@@ -34,8 +35,8 @@ const compressed: Plugin = {
     await Promise.all(
       texts.map(async (name) => {
         const content = await readFile(join(dir, name));
-        await writeFile(join(dir, `${name}.br`), brotliCompressSync(content));
-        await writeFile(join(dir, `${name}.gz`), gzipSync(content, { level: 9 }));
+        await writeFile(join(dir, `${name}.br`), await promisify(brotliCompress)(content));
+        await writeFile(join(dir, `${name}.gz`), await promisify(gzip)(content, { level: 9 }));
       }),
     );
   },
