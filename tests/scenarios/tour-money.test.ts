@@ -8,7 +8,7 @@ import { folder, floe as run } from "../cli/support.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { readPdf, readXml, schemaFaults } from "../support/invoices.ts";
 import { buildWeb } from "../web/support/build.ts";
-import { openChromium, openPage } from "../web/support/chromium.ts";
+import { closePages, openChromium, openPage } from "../web/support/chromium.ts";
 
 /**
  * A business buys seats with a code and pays tax, in German, through the overlay on a page of another origin, past its bank's
@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(async () => {
   shop?.close();
   shop?.closeAllConnections();
-  await browser?.close();
+  await closePages(browser);
   await floe?.close();
 });
 

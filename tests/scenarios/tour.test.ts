@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
-import { openChromium, openPage } from "../web/support/chromium.ts";
+import { closePages, openChromium, openPage } from "../web/support/chromium.ts";
 
 /** The README's tour, as its reader takes it: the built program, real processes, a real browser. */
 
@@ -74,7 +74,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const child of running) child.kill("SIGKILL");
-  await browser?.close();
+  await closePages(browser);
   await receiver?.close();
   rmSync(folder, { recursive: true, force: true });
 });

@@ -7,7 +7,7 @@ import { newId } from "../support/ids.ts";
 import { linkTo as mailedLink } from "../support/mails.ts";
 import { startServices } from "../support/oauth-stand-in.ts";
 import { buildWeb } from "./support/build.ts";
-import { openChromium, openPage, seriousFaults } from "./support/chromium.ts";
+import { closePages, openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 
 /** People who walk through the account pages of a real server, in a real browser. */
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   floe = await start({ listen: true, web, realTime: true, development: true, settings: services.settings });
 });
 afterAll(async () => {
-  await browser.close();
+  await closePages(browser);
   await floe.close();
   await services.stop();
 });

@@ -4,7 +4,7 @@ import { deviceCode } from "../../server/auth/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { buildWeb } from "./support/build.ts";
-import { openChromium, openPage } from "./support/chromium.ts";
+import { closePages, openChromium, openPage } from "./support/chromium.ts";
 
 let browser: Browser;
 let web: string;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   floe = await start({ listen: true, web, realTime: true });
 });
 afterAll(async () => {
-  await browser.close();
+  await closePages(browser);
   await floe.close();
 });
 beforeEach(async () => {

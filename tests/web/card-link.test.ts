@@ -4,7 +4,7 @@ import { type Floe, start } from "../support/floe.ts";
 import { linkTo } from "../support/mails.ts";
 import { cards, openShop } from "../support/story.ts";
 import { buildWeb } from "./support/build.ts";
-import { openChromium, openPage, seriousFaults } from "./support/chromium.ts";
+import { closePages, openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 
 /** What an address alone opens: another card, left by the link of a mail, and a seller's metrics. */
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
   floe = await start({ listen: true, web });
 });
 afterAll(async () => {
-  await browser?.close();
+  await closePages(browser);
   await floe?.close();
 });
 beforeEach(async () => {

@@ -5,7 +5,7 @@ import { newAddress } from "../support/accounts.ts";
 import { type Asked, devicesOf } from "../support/devices.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { buildWeb } from "./support/build.ts";
-import { openChromium, openPage, seriousFaults } from "./support/chromium.ts";
+import { closePages, openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 
 let browser: Browser;
 let web: string;
@@ -22,7 +22,7 @@ beforeAll(async () => {
   floe = await start({ listen: true, web, realTime: true, settings });
 });
 afterAll(async () => {
-  await browser.close();
+  await closePages(browser);
   await floe.close();
 });
 /** A person who is signed in, at a browser with an address of its own: wrong codes are counted by address. */

@@ -7,7 +7,7 @@ import { organization } from "../../server/organizations/tables.ts";
 import { embedded } from "../../server/providers/embedded.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { buildWeb } from "./support/build.ts";
-import { openChromium, openPage } from "./support/chromium.ts";
+import { closePages, openChromium, openPage } from "./support/chromium.ts";
 
 let browser: Browser;
 let floe: Floe;
@@ -20,7 +20,7 @@ beforeAll(async () => {
   seller = await floe.seller();
 });
 afterAll(async () => {
-  await browser?.close();
+  await closePages(browser);
   await floe?.close();
 });
 

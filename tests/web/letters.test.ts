@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { changeMail, deletionMail, invitationMail, resetMail, verificationMail } from "../../server/auth/mails.ts";
 import { type Letter, renderLetter } from "../../server/lib/letter.ts";
 import { disabledMail } from "../../server/webhooks/messages.ts";
-import { openChromium, openPage, seriousFaults } from "./support/chromium.ts";
+import { closePages, openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 
 const to = "ada@example.com";
 const url = `https://pay.example.com/api/auth/verify-email?token=${"a.b-c".repeat(60)}&callbackURL=%2F`;
@@ -46,7 +46,7 @@ beforeAll(async () => {
   browser = await openChromium();
   page = await openPage(browser, []);
 });
-afterAll(() => browser.close());
+afterAll(() => closePages(browser));
 
 describe.each(Object.entries(letters))("the mail of %s", (_name, letter) => {
   const { html, text } = renderLetter(letter, from);

@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { buildWeb } from "./support/build.ts";
-import { openChromium, openPage, seriousFaults } from "./support/chromium.ts";
+import { closePages, openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 import { type Fake, startFake } from "./support/fake.ts";
 import { startShop } from "./support/shop.ts";
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
   [web, browser] = await Promise.all([buildWeb(), openChromium()]);
 });
 afterAll(async () => {
-  await browser.close();
+  await closePages(browser);
 });
 beforeEach(async () => {
   fake = await startFake(web);

@@ -8,7 +8,7 @@ import { linkTo, mailsTo } from "../support/mails.ts";
 import { type Platforms, startPlatforms } from "../support/platforms.ts";
 import { cards, openShop } from "../support/story.ts";
 import { buildWeb } from "./support/build.ts";
-import { openChromium, openPage, seriousFaults } from "./support/chromium.ts";
+import { closePages, openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 
 /** A customer's own place, as its customer uses it. */
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   floe = await start({ listen: true, web, settings: platforms.settings });
 });
 afterAll(async () => {
-  await browser?.close();
+  await closePages(browser);
   await floe?.close();
   await platforms?.stop();
 });

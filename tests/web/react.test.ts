@@ -8,7 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { bundleReact } from "../../cli/bundle-react.ts";
 import { buildWeb } from "./support/build.ts";
-import { openChromium, openPage } from "./support/chromium.ts";
+import { closePages, openChromium, openPage } from "./support/chromium.ts";
 import { type Fake, startFake } from "./support/fake.ts";
 
 let folder: string;
@@ -76,7 +76,7 @@ beforeAll(async () => {
   origin = `http://localhost:${(shop.address() as AddressInfo).port}`;
 });
 afterAll(async () => {
-  await browser?.close();
+  await closePages(browser);
   shop?.close();
   await fake?.close();
   await rm(folder, { recursive: true, force: true });

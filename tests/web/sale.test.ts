@@ -5,7 +5,7 @@ import type { Browser, Frame, FrameLocator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { buildWeb } from "./support/build.ts";
-import { openChromium, openPage, seriousFaults } from "./support/chromium.ts";
+import { closePages, openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 
 let browser: Browser;
 let web: string;
@@ -20,7 +20,7 @@ beforeAll(async () => {
   seller = await floe.seller();
 });
 afterAll(async () => {
-  await browser.close();
+  await closePages(browser);
   await floe.close();
 });
 beforeEach(async () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { buildWeb } from "./support/build.ts";
-import { openChromium, openPage } from "./support/chromium.ts";
+import { closePages, openChromium, openPage } from "./support/chromium.ts";
 import { type Fake, startFake } from "./support/fake.ts";
 
 let web: string;
@@ -22,7 +22,7 @@ test("a checkout is shown with at most 90 kB of JavaScript, compressed, before i
   await page.goto(fake.checkout().url);
   await page.getByLabel("Card number").waitFor();
   await page.waitForLoadState("networkidle");
-  await browser.close();
+  await closePages(browser);
   // The card form comes by itself: where Stripe takes the card, Stripe's own. So does what is shown after the purchase.
   const isForm = (line: string): boolean => line.includes("/CardForm-");
   expect(fake.requests.filter(isForm)).toHaveLength(1);
@@ -69,7 +69,7 @@ test("each account page is shown with at most 82 kB of JavaScript, compressed, i
     );
     sizes[path] = contents.reduce((sum, file) => sum + gzipSync(file, { level: 9 }).length, 0);
   }
-  await browser.close();
+  await closePages(browser);
   for (const [path, size] of Object.entries(sizes)) {
     expect(size, path).toBeGreaterThan(30_000);
     expect(size, path).toBeLessThanOrEqual(82_000);

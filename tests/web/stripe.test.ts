@@ -5,7 +5,7 @@ import { elementsOptions } from "../../web/stripe.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { type StripeStandIn, startStripe } from "../support/stripe-stand-in.ts";
 import { buildWeb } from "./support/build.ts";
-import { openChromium, openPage, seriousFaults } from "./support/chromium.ts";
+import { closePages, openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 import { serveStripeJs } from "./support/stripe-js.ts";
 
 /** The checkout where cards are Stripe's: its fields in its own frame, under the page's real content security policy. */
@@ -38,7 +38,7 @@ beforeAll(async () => {
   product_id = (await seller.client.products.create({ body: { name: "Field Guide to Ice", prices } })).id;
 });
 afterAll(async () => {
-  await browser?.close();
+  await closePages(browser);
   await floe?.close();
   await standIn?.close();
 });

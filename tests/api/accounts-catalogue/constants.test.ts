@@ -12,7 +12,7 @@ import { type Catalogue, startCatalogue, unique } from "../../support/catalogue.
 import { startOpenId } from "../../support/oauth-stand-in.ts";
 import { signedEvent, verdictOn } from "../../support/signed-event.ts";
 import { checkTable, type Row, words } from "../../support/table.ts";
-import { openChromium } from "../../web/support/chromium.ts";
+import { closePages, openChromium } from "../../web/support/chromium.ts";
 
 let floe: Catalogue;
 let acme: Awaited<ReturnType<typeof startOpenId>>;
@@ -177,7 +177,7 @@ checkTable("9. Constants", constants.lifetimes, {
       expect(await themed({})).toBe(usual);
       for (const theme of [usual, other]) expect(await themed({ theme })).toBe(theme);
     } finally {
-      await browser.close();
+      await closePages(browser);
     }
   },
   "Organization feature settings": async (row) => {

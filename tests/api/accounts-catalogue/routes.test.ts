@@ -8,7 +8,7 @@ import { type Floe, start } from "../../support/floe.ts";
 import { startOpenId } from "../../support/oauth-stand-in.ts";
 import { checkTable, words } from "../../support/table.ts";
 import { buildWeb } from "../../web/support/build.ts";
-import { openChromium, openPage } from "../../web/support/chromium.ts";
+import { closePages, openChromium, openPage } from "../../web/support/chromium.ts";
 
 let floe: Catalogue;
 let acme: Awaited<ReturnType<typeof startOpenId>>;
@@ -24,7 +24,7 @@ beforeAll(async () => {
   site = await start({ listen: true, realTime: true, web });
 });
 afterAll(async () => {
-  await browser.close();
+  await closePages(browser);
   await Promise.all([floe.close(), site.close(), acme.stop()]);
 });
 

@@ -32,8 +32,7 @@ async function unpacked(): Promise<string> {
   return join(folder, "chromium");
 }
 
-/** A headless Chromium that comes with the packages, so that tests need no browser installed. */
-export async function openChromium(): Promise<Browser> {
+async function launch(): Promise<Browser> {
   return launcher.launch({
     executablePath: await unpacked(),
     // Of the arguments that come with it none are taken: they switch off the very walls between sites that are tested
@@ -42,6 +41,23 @@ export async function openChromium(): Promise<Browser> {
     headless: true,
     timeout: patience_ms,
   });
+}
+
+let launched: Promise<Browser> | undefined;
+
+/**
+ * A headless Chromium that comes with the packages, so that tests need no browser installed. The files of a worker share
+ * one, which ends with the worker: `closePages` when a file has ended.
+ */
+export async function openChromium(): Promise<Browser> {
+  if (launched && !(await launched).isConnected()) launched = undefined;
+  launched ??= launch();
+  return launched;
+}
+
+/** Close all that a file has opened in the browser, which stays for the next one. */
+export async function closePages(browser: Browser | undefined): Promise<void> {
+  await Promise.all(browser?.contexts().map((context) => context.close()) ?? []);
 }
 
 /**
