@@ -262,3 +262,44 @@ test("the lock file names no download address", () => {
   expect(lock).not.toMatch(/"resolved":/);
   expect(readFileSync(".npmrc", "utf8")).toContain("omit-lockfile-registry-resolved=true");
 });
+
+/** The rules that a text cites by their numbers, `CHK-34` alone or `SUB-12 to SUB-15` and `API-20..25` with those between. */
+function citedIn(text: string, kinds: readonly string[]): string[] {
+  const kind = kinds.join("|");
+  const citation = new RegExp(`\\b(${kind})-(\\d+)\\b(?:(?: to |\\.\\.)(?:(?:${kind})-)?(\\d+)\\b)?`, "g");
+  return [...text.matchAll(citation)].flatMap(([, prefix, first, last = first]) =>
+    Array.from(
+      { length: Math.max(1, Number(last) - Number(first) + 1) },
+      (_, index) => `${prefix}-${String(Number(first) + index).padStart(2, "0")}`,
+    ),
+  );
+}
+
+test("every rule that is cited by its number stands in docs/rules.md once, and no other does", () => {
+  const text = readFileSync("docs/rules.md", "utf8");
+  const kinds = [...text.matchAll(/^## .* \(([A-Z]+)\)$/gm)].map(([, kind = ""]) => kind);
+  const defined = [...text.matchAll(/^- \*\*([A-Z]+-\d{2})\*\* \S/gm)].map(([, number = ""]) => number);
+  expect(kinds.length).toBeGreaterThan(15);
+  expect(defined, "each stands there once").toEqual([...new Set(defined)]);
+  expect(citedIn("SUB-12 to SUB-14, API-20..21 (CHK-34), SHA-256", kinds)).toEqual([
+    "SUB-12",
+    "SUB-13",
+    "SUB-14",
+    "API-20",
+    "API-21",
+    "CHK-34",
+  ]);
+  const citing = files.filter(
+    (file) => /\.(ts|tsx|js|mjs|md)$/.test(file) && !/^(docs\/rules\.md|tests\/tidy\.test\.ts)$/.test(file),
+  );
+  const cited = new Set(citing.flatMap((file) => citedIn(readFileSync(file, "utf8"), kinds)));
+  expect(defined.length).toBeGreaterThan(400);
+  expect(
+    [...cited].filter((number) => !defined.includes(number)),
+    "cited, and not in docs/rules.md",
+  ).toEqual([]);
+  expect(
+    defined.filter((number) => !cited.has(number)),
+    "in docs/rules.md, and cited nowhere",
+  ).toEqual([]);
+});
