@@ -1,4 +1,5 @@
 import { type Ctx, type Database, organizationOf } from "../lib/context.ts";
+import { inTurn } from "../lib/turns.ts";
 import { transact, unitOf } from "../lib/unit-of-work.ts";
 import { MeterMoved } from "../meters/store.ts";
 import { type Batch, type Ingested, writeBatches } from "./ingest.ts";
@@ -55,13 +56,19 @@ function takeNext(waiting: Waiting[]): Waiting[] {
 
 const tries_max = 5;
 
-/** Do it again where a meter was reset meanwhile: the events are of the time after that. */
+/** Whether others who count, and who bill what was counted, stood in the way, and this one was chosen to give way. */
+const isCrossed = (error: unknown): boolean =>
+  [error, error instanceof Error && error.cause].some(
+    (one) => typeof one === "object" && one !== null && "code" in one && (one.code === "40P01" || one.code === "40001"),
+  );
+
+/** Do it again where a meter was reset meanwhile: the events are of the time after that; or where locks made a ring. */
 async function orAgain<T>(work: () => Promise<T>): Promise<T> {
   for (let left = tries_max; ; left -= 1) {
     try {
       return await work();
     } catch (error) {
-      if (left <= 1 || !(error instanceof MeterMoved)) throw error;
+      if (left <= 1 || !(error instanceof MeterMoved || isCrossed(error))) throw error;
     }
   }
 }
@@ -102,11 +109,13 @@ class Tried extends Error {
 
 /** What would become of a batch. Nothing of it stays. */
 export async function tryBatch(ctx: Ctx, batch: Batch): Promise<Ingested> {
-  try {
-    return await transact(ctx, async (tx) => {
+  const tried = () =>
+    transact(ctx, async (tx) => {
       const [answer] = await writeBatches(tx, ctx, batch.organization_id, [batch]);
       throw !answer || answer instanceof Error ? answer : new Tried(answer);
     });
+  try {
+    return await (unitOf(ctx.db) ? tried() : inTurn(ctx.db, `try ${batch.organization_id}`, lanes_max, tried));
   } catch (error) {
     if (error instanceof Tried) return error.answer;
     throw error;

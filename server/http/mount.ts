@@ -10,6 +10,7 @@ import { type Actor, anonymous, type Ctx, type Database, type Deps, type Identit
 import { faultsOf } from "../lib/faults.ts";
 import { adapt, type ClientProfile } from "../lib/profiles.ts";
 import { Relayed } from "../lib/relayed.ts";
+import { inTurn } from "../lib/turns.ts";
 import { type Asking, actorsOf, admit, checkIdentity, checkKnown, type Identify } from "./actor.ts";
 import { isAudited, withEntry } from "./audit.ts";
 import { findHolder, pickOwner, tryAs } from "./candidates.ts";
@@ -157,10 +158,15 @@ async function answerAs(
     key: checkKey(key),
     request: `${request.method} ${request.url}\n${JSON.stringify(request.body ?? null)}`,
   };
-  const made = await once(ctx, keyed, op.external ? early : undefined, work);
+  const answer = () => once(ctx, keyed, op.external ? early : undefined, work);
+  // An answer that is kept is written with what it is about, which takes a connection from its beginning.
+  const made = op.bulk ? await inTurn(deps.db, `bulk ${keyed.subject}`, bulk_turns, answer) : await answer();
   if (made.replayed) reply.header("Idempotency-Replayed", "true");
   return send(reply, made.status, made.body);
 }
+
+/** So many requests of one organization that bring much are worked on at once, where their answers are kept. */
+const bulk_turns = 2;
 
 const send = (reply: FastifyReply, status: number, body: unknown) =>
   status === 204

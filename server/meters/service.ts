@@ -9,6 +9,7 @@ import { serverClock } from "../lib/clock.ts";
 import { type Ctx, organizationOf, organizationsOf } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
+import { inTurn } from "../lib/turns.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { recounting } from "./jobs.ts";
 import { checkUpdate, meterOut, planUpdate } from "./rules.ts";
@@ -72,7 +73,10 @@ export const customerMeterService: Service<typeof customerMeters, Ctx> = {
   verify(ctx, { query }) {
     const months = ctx.config.FLOE_EVENTS_KEPT_MONTHS;
     const kept_since = months === undefined ? null : monthAfter(serverClock(ctx.clock).now(), -months);
-    return verifyMeters(ctx.db, organizationOf(ctx), { ...query, kept_since });
+    const organization_id = organizationOf(ctx);
+    return inTurn(ctx.db, `verify ${organization_id}`, 1, () =>
+      verifyMeters(ctx.db, organization_id, { ...query, kept_since }),
+    );
   },
   async get(ctx, { params }) {
     const found = await store.findUse(ctx.db, { organization_id: organizationOf(ctx), id: params.id });

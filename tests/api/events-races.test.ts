@@ -1,13 +1,19 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { usageEvents } from "../../server/events/tables.ts";
-import type { Floe, Seller } from "../support/floe.ts";
-import { startOnPostgres } from "../support/races.ts";
+import { transact } from "../../server/lib/unit-of-work.ts";
+import { resetMeter } from "../../server/meters/credits.ts";
+import { haltCounting } from "../../server/meters/store.ts";
+import { type Floe, type Seller, start } from "../support/floe.ts";
+import { createPostgresDatabase } from "../support/postgres-database.ts";
+import { awaitLock } from "../support/races.ts";
 
 let floe: Floe;
 let seller: Seller;
+let databaseUrl: string;
 beforeAll(async () => {
-  floe = await startOnPostgres();
+  databaseUrl = await createPostgresDatabase();
+  floe = await start({ databaseUrl });
   seller = await floe.seller();
 });
 afterAll(() => floe?.close());
@@ -77,4 +83,72 @@ test("whoever becomes a customer while their events come gets each of them once"
   expect((await used(made.id)).sort((a, b) => a - b)).toEqual([20, 380]);
   const rows = await floe.deps.db.select().from(usageEvents).where(eq(usageEvents.external_customer_id, "newcomer"));
   expect(new Set(rows.map(({ customer_id }) => customer_id))).toEqual(new Set([made.id]));
+});
+
+test("who sends much under keys of their own, or only asks what would become of it, leaves connections to others", async () => {
+  const other = await floe.seller("patient");
+  const { organization_id } = seller;
+  let release: () => void = () => undefined;
+  const halted = new Promise<void>((go) => {
+    release = go;
+  });
+  let isHeld: () => void = () => undefined;
+  const held = new Promise<void>((go) => {
+    isHeld = go;
+  });
+  const halting = transact(floe.deps, async (tx) => {
+    await haltCounting(tx, organization_id);
+    isHeld();
+    await halted;
+  });
+  await held;
+  const body = (n: number) => ({
+    events: [{ name: "flood", external_customer_id: "flood", external_id: `flood-${n}` }],
+  });
+  const sending = Array.from({ length: 36 }, (_, n) =>
+    floe.request("POST", `/v1/events/ingest${n % 3 === 0 ? "?preview=true" : ""}`, {
+      token: seller.key,
+      body: body(n),
+      ...(n % 3 === 1 ? { headers: { "idempotency-key": `flood-${n}` } } : {}),
+    }),
+  );
+  await awaitLock(databaseUrl, 4);
+  expect((await floe.request("GET", "/v1/products/", { token: other.key })).status).toBe(200);
+  release();
+  await halting;
+  expect((await Promise.all(sending)).map(({ status }) => status)).toEqual(Array(36).fill(200));
+});
+
+test("who counts for many customers, in whatever order, and who resets what they used, come through together", async () => {
+  const customers = await Promise.all(
+    Array.from({ length: 4 }, (_, n) => seller.client.customers.create({ body: { email: `ring-${n}@example.com` } })),
+  );
+  const { organization_id } = seller;
+  const { items: meters } = await seller.client.meters.list({ query: { limit: 100 } });
+  const ids = customers.map(({ id }) => id);
+  const batch = (turn: number) =>
+    (turn % 2 === 0 ? ids : ids.toReversed()).map((customer_id) => ({
+      name: "ring",
+      customer_id,
+      metadata: { n: turn },
+    }));
+  await Promise.all([
+    ...Array.from({ length: at_once }, (_, turn) => send(batch(turn))),
+    ...Array.from({ length: 6 }, (_, turn) =>
+      transact(floe.deps, async (tx) => {
+        // In the order of renewals: customers, and of each the meters.
+        for (const customer_id of ids)
+          for (const meter_id of meters.map(({ id }) => id).sort())
+            await resetMeter(tx, floe.deps, { organization_id, customer_id, meter_id });
+      }).catch((error: Error & { cause?: { code?: string } }) => {
+        // The database may choose this one to give way: a renewal is due still.
+        if (error.cause?.code !== "40P01") throw error;
+        return turn;
+      }),
+    ),
+  ]);
+  for (const after of ["b", "p"]) {
+    const verified = await seller.client.customerMeters.verify({ query: { after, limit: 1000 } });
+    expect(verified.differences).toEqual([]);
+  }
 });

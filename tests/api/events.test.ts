@@ -439,3 +439,30 @@ describe("the list", () => {
     await expect(other.client.customerMeters.get({ params: { id: items[0]?.id ?? "" } })).rejects.toThrow("Not found");
   });
 });
+
+describe("a body that is made to cost much", () => {
+  const refused = async (body: string) => {
+    const { status, json } = await floe.request("POST", "/v1/events/ingest", { token: seller.key, body });
+    return [status, (json as { error: string }).error];
+  };
+  const named = `"name":"costly","external_customer_id":"costly"`;
+  test.each([
+    ["more than 10 MB", `{"events":[{${named},"metadata":{"a":"${"x".repeat(11 * 1024 * 1024)}"}}]}`, 413],
+    [
+      "a million keys",
+      `{"events":[{${named},"metadata":{${Array.from({ length: 1e6 }, (_, n) => `"k${n}":1`).join()}}}]}`,
+      413,
+    ],
+    ["a million events of nothing", `{"events":[${"{},".repeat(1e6)}{}]}`, 413],
+    [
+      "a thousand keys",
+      `{"events":[{${named},"metadata":{${Array.from({ length: 1000 }, (_, n) => `"k${n}":1`).join()}}}]}`,
+      422,
+    ],
+    ["a hundred thousand lists in each other", `{"events":${"[".repeat(1e5)}${"]".repeat(1e5)}}`, 422],
+    ["a metadata of a metadata", `{"events":[{${named},"metadata":{"a":{"b":1}}}]}`, 422],
+  ])("%s is refused, and nothing of it is taken", async (_, body, status) => {
+    expect((await refused(body))[0]).toBe(status);
+    expect((await seller.client.events.list({ query: { name: ["costly"] } })).items).toEqual([]);
+  });
+});
