@@ -85,10 +85,8 @@ test("a server that is killed while it takes events has taken whole batches, all
 test("a server and its database that are killed at once have what they acknowledged, and what is sent again is counted once", async () => {
   const database = await startPostgres();
   const begin = async () => {
-    const server = spawn(process.execPath, ["tests/support/serving.ts", database.url], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    const [line] = (await once(createInterface({ input: server.stdout as NodeJS.ReadableStream }), "line")) as [string];
+    const server = await spawnProgram("serving", [database.url]);
+    const [line] = (await once(createInterface({ input: server.stdout }), "line")) as [string];
     return { server, at: JSON.parse(line) as { url: string; key: string } };
   };
   const first = await begin();
