@@ -307,3 +307,43 @@ test.each([
   const all = await shop.lines(id);
   expect(all.filter(([label]) => !label.includes("ours"))).toEqual(expect.arrayContaining(lines as never));
 });
+
+test("several subscriptions of one customer that are renewed at once bill each what its own meter has counted", async () => {
+  const { shop, id, use, fixed, metered } = await open();
+  const { customer } = await shop.get(id);
+  const other = (await shop.accepted("POST", "/v1/meters/", {
+    name: "Pictures",
+    filter: { conjunction: "and", clauses: [{ property: "name", operator: "eq", value: "picture" }] },
+    aggregation: { func: "count" },
+  })) as { id: string };
+  const product = await shop.sells("Pictures", [fixed(500), { ...metered("10"), meter_id: other.id }]);
+  const second = await shop.subscribes(product, { buyer: { customer_email: customer.email } });
+  // The same meter on a further one: whoever pays already goes on paying.
+  const third = await shop.subscribes(product, { buyer: { customer_email: customer.email } });
+  await use(100);
+  const picture = { name: "picture", customer_id: customer.id };
+  await shop.accepted("POST", "/v1/events/ingest", { events: [picture, picture, picture] });
+  await shop.on("2027-02-01");
+  expect(await shop.lines(id)).toContainEqual(["Tokens — (100 consumed units) × $0.003", 30]);
+  expect(await shop.lines(second)).toContainEqual(["Pictures — (3 consumed units) × $0.10", 30]);
+  expect(await shop.lines(third)).toEqual([["Pictures", 500]]);
+});
+
+test("what was used until a pause is billed when it goes on, and nothing of the pause; a last bill is as it was foretold", async () => {
+  const { shop, id, use } = await open();
+  await use(100);
+  expect(await shop.changes(id, { pause_at_period_end: true })).toBe("done");
+  await shop.on("2027-02-01");
+  await use(5000);
+  await shop.on("2027-02-10");
+  expect(await shop.changes(id, { resume: true })).toBe("done");
+  expect(await shop.lines(id)).toEqual([
+    ["API", 1000],
+    ["Tokens — (100 consumed units) × $0.003", 30],
+  ]);
+  await use(1000);
+  const { charge } = await shop.previews(id, { revoke: true });
+  await shop.accepted("DELETE", `/v1/subscriptions/${id}`);
+  expect(await shop.lines(id)).toEqual([["Tokens — (1000 consumed units) × $0.003", 300]]);
+  expect(charge?.due_amount).toBe(300);
+});
