@@ -60,7 +60,8 @@ export function payUse(tx: Tx, use: Use, terms: Terms | null, more: Partial<UseR
   let { ends_at } = terms;
   // Whoever looks late finds periods that were closed by whoever counted: what runs ends after it began.
   while (started_at !== null && ends_at <= started_at) ends_at = nextEnd(ends_at, terms.rhythm);
-  return saveUse(tx, use, { ...terms, ends_at, ...more }, now);
+  // Who pays is told of in the same transaction, with all that was used.
+  return saveUse(tx, use, { ...terms, ends_at, notice_at: null, ...more }, now);
 }
 
 /** Count from nothing again, on nobody's account. */

@@ -149,7 +149,7 @@ export async function resetUse(tx: Tx, ctx: Deps | Ctx, { row, lots }: Use, at: 
       late_from: null,
       late_until: null,
       free_units: "0",
-      notice_at: row.notice_at ?? now,
+      notice_at: row.notice_at ?? (Number(consumed_units) === 0 && lots.length === 0 ? null : now),
       ends_at: isBoundary && rhythm && row.ends_at ? nextEnd(row.ends_at, rhythm) : row.ends_at,
     },
     now,

@@ -5,6 +5,7 @@ import { findNext } from "../../server/lib/due.ts";
 import type { Database } from "../../server/lib/transaction.ts";
 import { balanceChange, computeTotals, isPaid, type OrderRow } from "../../server/orders/rules.ts";
 import { orders } from "../../server/orders/tables.ts";
+import { verifyMeters } from "../../server/meters/verifying.ts";
 import type { PaymentRow } from "../../server/payments/rules.ts";
 import { payments } from "../../server/payments/tables.ts";
 import type { RefundRow } from "../../server/refunds/rules.ts";
@@ -49,6 +50,28 @@ export function openBooks(
   const ask = async (statement: ReturnType<typeof sql>): Promise<Row[]> =>
     (await db.execute(statement)) as unknown as Row[];
   const mine = sql`organization_id = ${organization_id}`;
+
+  /** Use: what is kept of it is what its events come to, and no bill has more of it than there was. */
+  async function checkUse(all: OrderRow[]): Promise<void> {
+    for (const after of ["b", "p"]) {
+      const asked = { after, limit: 10_000, kept_since: null };
+      const { differences } = await verifyMeters(db, organization_id, asked);
+      note(differences.length === 0, () => `What was used is not what its events say: ${JSON.stringify(differences)}`);
+    }
+    const used = await ask(sql`select customer_id, sum((metadata ->> 'n')::numeric) as units from usage_events
+      where ${mine} and source = 'user' group by customer_id`);
+    const units = new Map(used.map(({ customer_id, units }) => [customer_id, Number(units)]));
+    const billed = new Map<string, number>();
+    for (const { customer_id, derivation } of all)
+      for (const { source } of derivation.lines)
+        if (source.rule === "metered") {
+          const { consumed_units, before_units } = source;
+          const own = Number(consumed_units) - Number(before_units ?? 0);
+          billed.set(customer_id, (billed.get(customer_id) ?? 0) + own);
+        }
+    for (const [customer_id, own] of billed)
+      note(own <= (units.get(customer_id) ?? 0), () => `The customer ${customer_id} was billed ${own} units of use.`);
+  }
 
   /** Money: what the processor took and gave back is what payments, refunds, orders and balances say. */
   async function checkMoney(all: OrderRow[]): Promise<void> {
@@ -426,6 +449,7 @@ export function openBooks(
       const all: OrderRow[] = await db.select().from(orders).where(mine);
       const living: SubscriptionRow[] = await db.select().from(subscriptions).where(mine);
       await checkMoney(all);
+      await checkUse(all);
       await checkEvents(all, living);
       checkPeriods(all, living, now);
       await checkRest(all, living, now);

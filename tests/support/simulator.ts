@@ -77,6 +77,18 @@ const kinds: Record<string, (chance: Chance) => Body> = {
       },
     ],
   }),
+  metered: (chance) => ({
+    recurring_interval: "month",
+    ...(chance.happens(0.5) ? { meter_interval: "week" } : {}),
+    prices: [
+      { amount_type: "fixed", price_amount: 500 + chance.below(900) },
+      {
+        amount_type: "metered_unit",
+        unit_amount: (chance.below(200) / 100 + 0.01).toFixed(2),
+        cap_amount: chance.happens(0.3) ? 50 + chance.below(500) : null,
+      },
+    ],
+  }),
   free: () => ({ recurring_interval: "month", prices: [{ amount_type: "free" }] }),
   once: (chance) => ({ prices: [{ amount_type: "fixed", price_amount: 1000 + chance.below(9000) }] }),
 };
@@ -142,6 +154,9 @@ export async function simulate({
     const products: { id: string; kind: string }[] = [];
     const discounts: { id: string; code: string }[] = [];
     const challenges: string[] = [];
+    /** What is used, as it was sent: what got no answer is sent again. */
+    const sent: Body[][] = [];
+    let meter_id = "";
     const open: { secret: string; buyer: Buyer; seats: boolean }[] = [];
 
     const at = (): Mortal => chance.pick(servers);
@@ -173,10 +188,11 @@ export async function simulate({
     const list = async (path: string): Promise<Body[]> => (await must("GET", path)).items as Body[];
 
     async function offer(kind: string): Promise<void> {
-      const made = await must("POST", "/v1/products/", {
-        name: `${kind} ${products.length}`,
-        ...(kinds[kind] as (typeof kinds)[string])(chance),
-      });
+      const { prices, ...rest } = (kinds[kind] as (typeof kinds)[string])(chance);
+      const priced = (prices as Body[]).map((price) =>
+        price.amount_type === "metered_unit" ? { ...price, meter_id } : price,
+      );
+      const made = await must("POST", "/v1/products/", { name: `${kind} ${products.length}`, ...rest, prices: priced });
       products.push({ id: String(made.id), kind });
     }
     async function give(): Promise<void> {
@@ -382,8 +398,29 @@ export async function simulate({
         },
       };
     }
+    async function use(): Promise<Deed | null> {
+      const living = (await list("/v1/subscriptions/?limit=100&sorting=started_at")).filter((one) => !one.ended_at);
+      if (living.length === 0) return null;
+      const again = sent.length > 0 && chance.happens(0.3);
+      if (!again) {
+        const number = sent.length;
+        const ago = chance.happens(0.2) ? (1 + chance.below(40)) * day_ms : 0;
+        sent.push(
+          Array.from({ length: 1 + chance.below(6) }, (_, n) => ({
+            ...{ name: "use", external_id: `use-${number}-${n}`, customer_id: chance.pick(living).customer_id },
+            ...{ timestamp: new Date(now.getTime() - ago).toISOString(), metadata: { n: 1 + chance.below(90) } },
+          })),
+        );
+      }
+      const events = again ? chance.pick(sent) : (sent.at(-1) as Body[]);
+      return {
+        name: `use ${events.length}${again ? " again" : ""}`,
+        work: async (server) => short(await send(server, "POST", "/v1/events/ingest", { events })),
+      };
+    }
     async function plan(): Promise<Deed | null> {
-      const kind = chance.weigh({ buy: 8, payAgain: 2, approve: 2, change: 8, refund: 3, decide: 1, look: 1 });
+      const kind = chance.weigh({ buy: 8, payAgain: 2, approve: 2, change: 8, refund: 3, decide: 1, look: 1, use: 6 });
+      if (kind === "use") return use();
       return kind === "buy"
         ? buy()
         : kind === "payAgain"
@@ -479,6 +516,9 @@ export async function simulate({
     );
     for (const { url } of receivers)
       await must("POST", "/v1/webhooks/endpoints", { url, format: "raw", events: [...told, ...lived] });
+    const counted = { property: "name", operator: "eq", value: "use" };
+    const meter = { name: "Use", filter: { conjunction: "and", clauses: [counted] } };
+    meter_id = String((await must("POST", "/v1/meters/", { ...meter, aggregation: { func: "sum", property: "n" } })).id);
     for (const kind of Object.keys(kinds)) await offer(kind);
     await give();
 
