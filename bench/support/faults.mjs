@@ -230,7 +230,6 @@ export const faults = {
     ["steering", "cli/ui/quantities.ts", "plain(title)", "title", "tests/cli/events.test.ts"],
   ],
   metering: [
-    ["ends-last", "server/meters/lots.ts", "Number(a.rollover) - Number(b.rollover) ||", "", "tests/api/credits.test.ts"],
     ["rolls-all", "server/meters/lots.ts", "const rolled = lot.rollover ? left : 0;", "const rolled = left;", "tests/api/credits.test.ts"],
     ["late-whole", "shared/usage.ts", "(before_units === null ? 0 : priceUse(use, before_units))", "0", "tests/scenarios/subscriptions-recount.test.ts"],
     ["repriced", "server/subscriptions/metering.ts", "const free = isRepriced ? { free_units: overdrawn(use.row) } : {};", "const free = {};", "tests/scenarios/subscriptions-recount.test.ts"],
