@@ -231,8 +231,8 @@ export const faults = {
   ],
   metering: [
     ["rolls-all", "server/meters/lots.ts", "const rolled = lot.rollover ? left : 0;", "const rolled = left;", "tests/api/credits.test.ts"],
-    ["late-whole", "shared/usage.ts", "(before_units === null ? 0 : priceUse(use, before_units))", "0", "tests/scenarios/subscriptions-recount.test.ts"],
-    ["repriced", "server/subscriptions/metering.ts", "const free = isRepriced ? { free_units: overdrawn(use.row) } : {};", "const free = {};", "tests/scenarios/subscriptions-recount.test.ts"],
+    ["late-whole", "shared/usage.ts", "(before_units === null ? 0 : priceUse(use, before_units))", "0", "tests/scenarios/subscriptions-metered.test.ts"],
+    ["repriced", "server/subscriptions/metering.ts", "const free = isRepriced ? { free_units: overdrawn(use.row) } : {};", "const free = {};", "tests/scenarios/subscriptions-metered.test.ts"],
     ["trial-billed", "server/subscriptions/metering.ts", "const trial_over = row.status === \"trialing\" ? row.current_period_end : null;", "const trial_over = null;", "tests/scenarios/subscriptions-metered.test.ts"],
     ["before-billed", "server/meters/counting.ts", "(billed_from !== null && use.timestamp < billed_from) === isFree", "!isFree", "tests/scenarios/subscriptions-recount.test.ts"],
     ["until-any", "server/subscriptions/metering.ts", "ended_at <= until", "ended_at !== until", "tests/scenarios/subscriptions-metered.test.ts"],
