@@ -518,7 +518,9 @@ export async function simulate({
       await must("POST", "/v1/webhooks/endpoints", { url, format: "raw", events: [...told, ...lived] });
     const counted = { property: "name", operator: "eq", value: "use" };
     const meter = { name: "Use", filter: { conjunction: "and", clauses: [counted] } };
-    meter_id = String((await must("POST", "/v1/meters/", { ...meter, aggregation: { func: "sum", property: "n" } })).id);
+    meter_id = String(
+      (await must("POST", "/v1/meters/", { ...meter, aggregation: { func: "sum", property: "n" } })).id,
+    );
     for (const kind of Object.keys(kinds)) await offer(kind);
     await give();
 
