@@ -1,5 +1,5 @@
 import { holdingLooks } from "./holdings.ts";
-import { seatLook } from "./seats.ts";
+import { grantRunLook, memberLook, portalLooks, seatLook } from "./seats.ts";
 import { usageLooks } from "./usage.ts";
 import { subscriptionVerbs, type Verb } from "./verbs.ts";
 
@@ -388,11 +388,10 @@ export const looks: Record<string, Look | false> = {
   ...{ checkoutClient: false, cardLinks: false },
   customerPortal: false,
   portalCards: false,
-  portalOrders: false,
-  portalSubscriptions: false,
-  portalMeters: false,
-  ...{ portalSeats: false, portalAccounts: false, portalGrants: false, portalKeys: false, portalDownloads: false },
+  ...portalLooks,
   seatClaims: false,
+  customerMembers: memberLook,
+  grantRuns: grantRunLook,
   customerSeats: seatLook,
   // Has commands of its own: floe plan, apply and more.
   catalog: false,

@@ -10,3 +10,37 @@ export const seatLook = {
     revoke: ["floe seats revoke ID"],
   },
 };
+
+/** The people of teams on the command line. */
+export const memberLook = {
+  name: "customer-members",
+  summary: "The people of customers that are teams",
+  noun: "member of a team",
+  columns: ["email:name", "name", "role", "customer_id:id", "id:id"],
+  names: {
+    listOfCustomer: "of",
+    listOfExternal: "of-named",
+    createExternal: "create-named",
+    getExternal: "get-named",
+    updateExternal: "update-named",
+    deleteExternal: "delete-named",
+  },
+  examples: {
+    create: ["floe customer-members create acme@example.com --email ada@example.com --role billing_manager"],
+  },
+};
+
+/** How far changes of benefits are. */
+export const grantRunLook = {
+  name: "grant-runs",
+  summary: "How far changes of benefits are",
+  noun: "change of benefits",
+  columns: ["status", "stage", "noted", "waiting", "created_at:date", "id:id"],
+};
+
+/** What customers do on their own pages has no commands. */
+export const portalLooks: Record<string, false> = {
+  ...{ portalOrders: false, portalSubscriptions: false, portalMeters: false, portalSeats: false },
+  portalAccounts: false,
+  ...{ portalMembers: false, portalWallets: false, portalGrants: false, portalKeys: false, portalDownloads: false },
+};

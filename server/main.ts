@@ -78,11 +78,12 @@ export async function start(
       reactions,
       log,
     };
-    const auth = createAuth(deps, { keepsBooks, identifyCustomer });
+    const isHosted = config.FLOE_BILLING === "polar";
+    const { polarProvider, identifyHosted } = isHosted ? await import("./providers/polar.ts") : {};
+    const auth = createAuth(deps, { keepsBooks, identifyCustomer: identifyHosted ?? identifyCustomer });
     closing.push(() => auth.close());
     const { development } = config;
-    const provider =
-      config.FLOE_BILLING === "polar" ? (await import("./providers/polar.ts")).polarProvider(config) : embedded;
+    const provider = polarProvider ? polarProvider(config) : embedded;
     // Nobody could sign in to its shop where passwords are off, nor may it sign up where that is closed.
     const open = config.FLOE_PASSWORD_SIGN_IN && config.FLOE_SIGN_UP === "open";
     const demo = development && open && provider === embedded ? await demoStore(deps, auth, embedded, folder) : null;

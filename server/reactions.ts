@@ -5,7 +5,13 @@ import { reopenCheckout, showIntent, succeedCheckout } from "./checkouts/reactio
 import { moveToUser } from "./checkouts/store.ts";
 import { customFieldDeleted } from "./custom-fields/service.ts";
 import { accountChanged, forgetAccounts } from "./customer-accounts/service.ts";
-import { customerAnonymized, customerDeleted, customerNamed, mergeCustomers } from "./customers/service.ts";
+import {
+  customerAnonymized,
+  customerDeleted,
+  customerNamed,
+  customerTeamed,
+  mergeCustomers,
+} from "./customers/service.ts";
 import { hearDispute } from "./disputes/service.ts";
 import { callWaiting, noteMoved } from "./events/service.ts";
 import {
@@ -23,6 +29,7 @@ import { reprintOrder } from "./invoices/service.ts";
 import type { Reactions } from "./lib/context.ts";
 import { answer } from "./lib/reactions.ts";
 import { keyStatusSet } from "./license-keys/service.ts";
+import { memberDeleted, ownTeam } from "./members/service.ts";
 import { meterMoved } from "./meters/windows.ts";
 import { orderAccessChanged, orderAmended, orderSettled, orderSettling } from "./orders/service.ts";
 import { disputeTold, refundTold } from "./payments/notices.ts";
@@ -33,7 +40,7 @@ import { noteErasure } from "./privacy/service.ts";
 import { productArchived, productGivesOtherwise } from "./products/service.ts";
 import { detachBenefit, detachField } from "./products/store.ts";
 import { hearRefund, openSurplusRefund, refundCounted, refundTakesBack } from "./refunds/service.ts";
-import { endSeats, revokeSeatsOf, seatsChanged } from "./seats/service.ts";
+import { endSeats, revokeSeatsOf, revokeSeatsOfMember, seatsChanged } from "./seats/service.ts";
 import {
   endOfCustomer,
   hearFailure,
@@ -67,6 +74,8 @@ export const reactions: Reactions = new Map([
   ),
   answer(customerAnonymized, noteErasure),
   answer(accountChanged, followAccount),
+  answer(customerTeamed, ownTeam),
+  answer(memberDeleted, revokeSeatsOfMember),
   answer(customerNamed, callWaiting),
   answer(meterMoved, noteMoved),
   answer(refundTold, hearRefund),

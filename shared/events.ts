@@ -3,6 +3,7 @@ import { Benefit } from "./api/benefits.ts";
 import { Checkout } from "./api/checkouts.ts";
 import { Customer, CustomerState } from "./api/customers.ts";
 import { Discount } from "./api/discounts.ts";
+import { Member } from "./api/members.ts";
 import { Order } from "./api/orders.ts";
 import { Organization } from "./api/organizations.ts";
 import { Product } from "./api/products.ts";
@@ -37,6 +38,9 @@ export const payloads = {
   "subscription.past_due": Subscription,
   "subscription.paused": Subscription,
   "subscription.resumed": Subscription,
+  "member.created": Member,
+  "member.updated": Member,
+  "member.deleted": Member,
   "customer_seat.assigned": CustomerSeat,
   "customer_seat.claimed": CustomerSeat,
   "customer_seat.revoked": CustomerSeat,

@@ -44,7 +44,14 @@ export const scopes = [
   "tax_registrations:write",
 ] as const;
 /** What a customer session gives, for its own customer. No key and no role has these. */
-export const customerScopes = ["customer_portal:read", "customer_portal:write"] as const;
+export const customerScopes = [
+  "customer_portal:read",
+  "customer_portal:write",
+  "customer_portal:own:read",
+  "customer_portal:own:write",
+] as const;
+/** What a session of one of a team's people gives who may not do what costs money: what they use themselves. */
+export const memberScopes = ["customer_portal:own:read", "customer_portal:own:write"] as const satisfies Scope[];
 export type Scope = (typeof scopes)[number] | (typeof customerScopes)[number];
 
 const known: ReadonlySet<string> = new Set(scopes);

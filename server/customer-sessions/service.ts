@@ -8,10 +8,13 @@ import { type Ctx, type Database, type Deps, type Identity, organizationOf, type
 import { newId, newToken } from "../lib/ids.ts";
 import { hashesOf, hashToken } from "../lib/secrets.ts";
 import { transact } from "../lib/unit-of-work.ts";
+import { findMember } from "../members/store.ts";
 import { findOrganization } from "../organizations/store.ts";
 import * as store from "./store.ts";
 
 export const token_prefix = "polar_cst_";
+/** Of a session for one of a team's people. */
+const member_prefix = "polar_mst_";
 const lifetime_ms = 60 * 60 * 1000;
 
 /** Open a session for a customer; the token is known here alone. It lasts by the server's clock, as every token does. */
@@ -19,9 +22,9 @@ export async function openSession(
   { clock, config }: Pick<Deps, "clock" | "config">,
   db: Database | Tx,
   { id: customer_id, organization_id }: Pick<CustomerRow, "id" | "organization_id">,
-  return_url: string | null = null,
+  { return_url = null, member_id = null }: { return_url?: string | null; member_id?: string | null } = {},
 ): Promise<{ row: store.SessionRow; token: string }> {
-  const token = newToken(token_prefix);
+  const token = newToken(member_id === null ? token_prefix : member_prefix);
   const now = serverClock(clock).now();
   const row = await store.insertSession(db, {
     id: newId(now),
@@ -29,6 +32,7 @@ export async function openSession(
     created_at: now,
     token_hash: hashToken(config.secret, token),
     customer_id,
+    member_id,
     expires_at: new Date(now.getTime() + lifetime_ms),
     return_url,
   });
@@ -37,9 +41,11 @@ export async function openSession(
 
 /** Whose customer session a token is; undefined for what is no such token. */
 export async function identifyCustomer({ db, clock, config }: Deps, token: string): Promise<Identity | undefined> {
-  if (!token.startsWith(token_prefix)) return undefined;
+  if (!token.startsWith(token_prefix) && !token.startsWith(member_prefix)) return undefined;
   const found = await store.findHolder(db, hashesOf(config.secrets, token), serverClock(clock).now());
-  return found ? { kind: "customer", ...found } : { kind: "invalid" };
+  if (!found) return { kind: "invalid" };
+  const { member_id, role, ...session } = found;
+  return { kind: "customer", ...session, member: member_id === null || role === null ? null : { id: member_id, role } };
 }
 
 /** Where the portal of a session is (CUP-04). */
@@ -61,10 +67,18 @@ export const customerSessionService: Service<typeof customerSessions, Ctx> = {
         const field = body.customer_id ? "customer_id" : "external_customer_id";
         throw invalid(fault([field], "Customer does not exist.", "value_error", body.customer_id ?? external_id));
       }
-      const { row, token } = await openSession(ctx, tx, customer, body.return_url ?? null);
-      const { id, created_at, modified_at, expires_at, return_url, customer_id } = row;
-      const customer_portal_url = portalUrl(ctx.config.url, seller.slug, token, customer.email);
-      const shown = { id, created_at, modified_at, expires_at, return_url, customer_id };
+      const { member_id: id, external_member_id } = body;
+      const named = id ? { id } : external_member_id ? { external_id: external_member_id } : null;
+      const member = named && (await findMember(tx, customer, named));
+      if (named && !member) {
+        const field = id ? "member_id" : "external_member_id";
+        throw invalid(fault([field], "Member does not exist.", "value_error", id ?? external_member_id));
+      }
+      const how = { return_url: body.return_url ?? null, member_id: member?.id ?? null };
+      const { row, token } = await openSession(ctx, tx, customer, how);
+      const { created_at, modified_at, expires_at, return_url, customer_id } = row;
+      const customer_portal_url = portalUrl(ctx.config.url, seller.slug, token, member?.email ?? customer.email);
+      const shown = { id: row.id, created_at, modified_at, expires_at, return_url, customer_id };
       return { ...shown, token, customer_portal_url, customer: customerOut(customer) };
     }),
 };

@@ -2,6 +2,7 @@ import { and, eq, gt, inArray, isNull } from "drizzle-orm";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import { members } from "../members/tables.ts";
 import { organization } from "../organizations/tables.ts";
 import { customerSessions } from "./tables.ts";
 
@@ -29,6 +30,8 @@ export async function findHolder(db: Database, hashes: string[], now: Date) {
     .select({
       session_id: customerSessions.id,
       customer_id: customerSessions.customer_id,
+      member_id: customerSessions.member_id,
+      role: members.role,
       organization_id: customerSessions.organization_id,
       clock_offset_ms: organization.clock_offset_ms,
       sandbox: organization.sandbox,
@@ -36,11 +39,13 @@ export async function findHolder(db: Database, hashes: string[], now: Date) {
     .from(customerSessions)
     .innerJoin(customers, followKey(customerSessions.customer_id, customers))
     .innerJoin(organization, eq(organization.id, customerSessions.organization_id))
+    .leftJoin(members, followKey(customerSessions.member_id, members))
     .where(
       and(
         inArray(customerSessions.token_hash, hashes),
         gt(customerSessions.expires_at, now),
         isNull(customers.deleted_at),
+        isNull(members.deleted_at),
         isNull(organization.blocked_at),
       ),
     );

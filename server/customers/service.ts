@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { Customer, CustomerState, CustomerUpdate, customers } from "../../shared/api/customers.ts";
+import type { MemberOwnerCreate } from "../../shared/api/members.ts";
 import type { Service } from "../../shared/contract.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
 import { amountOfUse, balanceOf, unitsOf } from "../../shared/usage.ts";
@@ -29,6 +30,10 @@ import * as store from "./store.ts";
 export const customerDeleted = defineSignal<CustomerRow>("customer.deleted");
 /** A customer was made unreadable in their own row: how they were, and are. What is held of them elsewhere is to follow. */
 export const customerAnonymized = defineSignal<{ before: CustomerRow; after: CustomerRow }>("customer.anonymized");
+/** A customer is a team from now on; `owner` is its first member where the seller has said who. */
+export const customerTeamed = defineSignal<{ team: CustomerRow; owner: z.output<typeof MemberOwnerCreate> | null }>(
+  "customer.teamed",
+);
 /** A customer has got an external id, which others may have used before there was anybody who has it. */
 export const customerNamed = defineSignal<CustomerRow & { external_id: string }>("customer.named");
 
@@ -136,6 +141,8 @@ export const changeCustomer = (ctx: Ctx, key: store.CustomerKey, body: Changes):
     const changed = same ? row : await store.updateCustomer(tx, row, { ...patch, modified_at: ctx.clock.now() });
     await emitCustomer(tx, ctx, "customer.updated", changed);
     if (patch.external_id) await tellNamed(tx, ctx, changed);
+    if (patch.type === "team" && row.type !== "team")
+      await signal(tx, ctx, customerTeamed, { team: changed, owner: null });
     return customerOut(changed);
   });
 
@@ -190,7 +197,7 @@ export const customerService: Omit<Service<typeof customers, Ctx>, CardOperation
         name = null,
         locale = null,
         email = null,
-        owner: __,
+        owner = null,
         ...given
       } = body;
       const wanted = { email, external_id };
@@ -214,6 +221,7 @@ export const customerService: Omit<Service<typeof customers, Ctx>, CardOperation
       if (!row) throw new store.Taken();
       await emitCustomer(tx, ctx, "customer.created", row);
       await tellNamed(tx, ctx, row);
+      if (row.type === "team") await signal(tx, ctx, customerTeamed, { team: row, owner });
       return customerOut(row);
     }),
   async export(ctx) {

@@ -13,7 +13,7 @@ import { productBenefits } from "../products/tables.ts";
 import { refunds } from "../refunds/tables.ts";
 import { customerSeats } from "../seats/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
-import type { Grant, GrantRow, Ground, Source } from "./rules.ts";
+import type { Grant, GrantRow, Ground, Holder, Source } from "./rules.ts";
 import { benefitGrants, grantChecks, grantRuns } from "./tables.ts";
 
 /** What a product gives, in its order, in the row of who has it. */
@@ -50,17 +50,22 @@ const isTakenBack = (order: SQL) =>
 const grace = sql<number>`coalesce((${organization}.subscription_settings ->> 'benefit_revocation_grace_period')::int, 0)`;
 
 /** Whoever bought holds what it gives; of what has seats, only who has one of them. */
-const holdersOf = (customer: CustomerRow, seats: number | null, seated: CustomerRow[]): Ground["holders"] =>
-  (seats === null ? [customer] : seated).map((holder) => ({ customer: holder, member_id: null }));
+const holdersOf = (customer: CustomerRow, seats: number | null, seated: Holder[]): Ground["holders"] =>
+  seats === null ? [{ customer, member_id: null }] : seated;
 
 /** Those who have taken a seat of a source. */
 const seatedAt = (source: typeof subscriptions | typeof orders) =>
-  sql<CustomerRow[]>`(
-    select coalesce(json_agg(to_jsonb(c) order by c.id), '[]')
+  sql<Holder[]>`(
+    select coalesce(json_agg(to_jsonb(c) || jsonb_build_object('seat_member_id', s.member_id) order by c.id, s.member_id), '[]')
     from ${customerSeats} s join ${customers} c on c.organization_id = s.organization_id and c.id = s.customer_id
     where s.organization_id = ${source}.organization_id and s.status = 'claimed' and c.deleted_at is null
       and ${source === subscriptions ? sql`s.subscription_id` : sql`s.order_id`} = ${source}.id
-  )`.mapWith((list: unknown) => rowsFromJson(customers, list));
+  )`.mapWith((list: unknown) =>
+    (list as { seat_member_id: string | null }[]).map(({ seat_member_id, ...customer }) => ({
+      customer: rowFromJson(customers, customer),
+      member_id: seat_member_id,
+    })),
+  );
 
 type OfSubscription = Source & { subscription_id: string };
 

@@ -6,6 +6,7 @@ import type { Platform } from "../../shared/api/portal-accounts.ts";
 import { benefits } from "../benefits/tables.ts";
 import { customers } from "../customers/tables.ts";
 import { instant, ownedKey, references } from "../lib/columns.ts";
+import { members } from "../members/tables.ts";
 import { orders } from "../orders/tables.ts";
 import { owned } from "../organizations/tables.ts";
 import { products } from "../products/tables.ts";
@@ -82,6 +83,7 @@ export const benefitGrants = pgTable(
   (table) => [
     ownedKey(table.id),
     references(table.customer_id, customers),
+    references(table.member_id, members),
     references(table.benefit_id, benefits),
     references(table.subscription_id, subscriptions),
     references(table.order_id, orders),
@@ -163,13 +165,16 @@ export const grantRuns = pgTable(
     cursor: uuid(),
     /** How many were noted so far. */
     noted: integer().notNull().default(0),
-    /** When to go on; null once it is done. */
+    /** When to go on; null once it is done, or while it is stopped. */
     due_at: instant(),
+    /** Since when it waits because the seller has stopped it. */
+    stopped_at: instant(),
   },
   (table) => [
     ownedKey(table.id),
     references(table.product_id, products),
     references(table.benefit_id, benefits),
+    index("grant_runs_by_creation").on(table.organization_id, table.created_at, table.id),
     index("grant_runs_due").on(table.organization_id, table.due_at).where(sql`${table.due_at} is not null`),
     check("grant_runs_one_reason", sql`num_nonnulls(${table.product_id}, ${table.benefit_id}) <= 1`),
   ],

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import type { Operation } from "../../shared/contract.ts";
 import { ApiError, fault, invalid, notFound } from "../../shared/errors.ts";
-import { customerScopes, expandScopes, type Scope } from "../../shared/scopes.ts";
+import { customerScopes, expandScopes, memberScopes, type Scope } from "../../shared/scopes.ts";
 import { type Actor, anonymous, type Identity, type Membership, type SellerTerms } from "../lib/context.ts";
 
 /** Says who makes a request, or refuses who asks too often. */
@@ -79,8 +79,16 @@ function actorOfKey(identity: Extract<Identity, { kind: "key" }>, asked: Asked, 
 }
 
 /** A customer session: it speaks for its customer alone. */
-function actorOfCustomer({ kind, customer_id, session_id, ...owned }: Extract<Identity, { kind: "customer" }>): Actor {
-  return { ...anonymous, kind, ...owned, scopes: new Set(customerScopes), customer: { customer_id, session_id } };
+function actorOfCustomer(identity: Extract<Identity, { kind: "customer" }>): Actor {
+  const { kind, customer_id, session_id, member, token, ...owned } = identity;
+  const scopes = new Set<Scope>(member?.role === "member" ? memberScopes : customerScopes);
+  return {
+    ...anonymous,
+    kind,
+    ...owned,
+    scopes,
+    customer: { customer_id, session_id, member, ...(token && { token }) },
+  };
 }
 
 function namedIn({ headers, body, query }: Asked) {

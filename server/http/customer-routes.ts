@@ -74,7 +74,7 @@ export function customerRoutes(app: FastifyInstance, options: CustomerRouteOptio
       sandbox,
       scopes: new Set(customerScopes),
       user_id: identity.user_id,
-      customer: { customer_id, session_id: "" },
+      customer: { customer_id, session_id: "", member: null },
     };
     return { ctx: contextOf(deps, request, actor), customer_id };
   }

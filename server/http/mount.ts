@@ -69,6 +69,7 @@ export function mount(
   provider: Provider,
   { deps, identify, findOwners }: { deps: Deps; identify: Identify; findOwners: FindOwners },
 ): void {
+  const findCustomer = provider.customers?.getExternal;
   for (const [name, operations] of Object.entries(contract)) {
     const resource = provider[name] ?? {};
     for (const [key, op] of Object.entries(operations)) {
@@ -86,7 +87,7 @@ export function mount(
           request.identity = identity;
         },
         handler: (request, reply) =>
-          answer({ resource: name, key, op }, handler, { resource, findOwners, deps }, request, reply),
+          answer({ resource: name, key, op }, handler, { findCustomer, findOwners, deps }, request, reply),
       });
     }
   }
@@ -95,7 +96,7 @@ export function mount(
 async function answer(
   named: Named,
   handler: Handler,
-  { resource, findOwners, deps }: { resource: Record<string, Handler>; findOwners: FindOwners; deps: Deps },
+  { findCustomer, findOwners, deps }: { findCustomer: Handler | undefined; findOwners: FindOwners; deps: Deps },
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
@@ -106,9 +107,8 @@ async function answer(
     const organizations = actors.map(({ organization_id }) => organization_id ?? "");
     actors = pickOwner(actors, await findOwners(deps.db, organizations, input.body as object));
   }
-  const { getExternal } = resource;
-  if (actors.length > 1 && getExternal && op.params && "external_id" in op.params.shape)
-    actors = await findHolder(actors, (actor) => getExternal(contextOf(deps, request, actor), input as never));
+  if (actors.length > 1 && findCustomer && op.params && "external_id" in op.params.shape)
+    actors = await findHolder(actors, (actor) => findCustomer(contextOf(deps, request, actor), input as never));
   return tryAs(actors, (actor) => answerAs(actor, named, handler, input, deps, request, reply));
 }
 

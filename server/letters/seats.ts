@@ -20,12 +20,14 @@ export async function inviteDue(deps: Deps, key: RowKey): Promise<void> {
     const seller = await findOrganization(tx, organization_id);
     const container = await findContainer(tx, [organization_id], seat);
     const product = container && (await findProduct(tx, organization_id, container.product_id));
-    if (!customer?.email || !seller || !product) return;
+    // Of a team, its member is written to.
+    const to = seat.member_id === null ? customer?.email : seat.email;
+    if (!customer || !to || !seller || !product) return;
     const { words, letter } = speechFor(customer);
     const query = new URLSearchParams({ token: unseal(deps.config.secrets, seat.token) });
     await queueMail(tx, deps, {
       ...letter,
-      to: customer.email,
+      to,
       organization_id,
       customer_id: customer.id,
       valid_hours: invitation_hours,

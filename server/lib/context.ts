@@ -1,3 +1,4 @@
+import type { Member } from "../../shared/api/members.ts";
 import type { Permissions } from "../../shared/permissions.ts";
 import type { Scope } from "../../shared/scopes.ts";
 import type { Config } from "../config.ts";
@@ -25,7 +26,7 @@ export type Actor = SellerTerms & {
   /** The platform admin who acts in the user's name. */
   impersonated_by?: string | null;
   /** The customer of the organization who asks for themselves, and by which session. */
-  customer?: { customer_id: string; session_id: string };
+  customer?: { customer_id: string; session_id: string; member: AskingMember | null; token?: string };
   /** Of a person, and of their key: every organization that they are in, with what they may do in each. */
   memberships?: readonly Membership[];
 };
@@ -39,6 +40,9 @@ export const anonymous: Actor = {
   key_id: null,
 };
 
+/** Whom of a team a session is for; null where it is for the customer as such, who may do everything. */
+export type AskingMember = { id: string; role: Member["role"] };
+
 /** Who a request says it is, before it is known for which organization it speaks. */
 export type Identity =
   | { kind: "anonymous" }
@@ -48,7 +52,15 @@ export type Identity =
   /** An organization's key, or what was made by one to read its metrics alone, which has no id. */
   | ({ kind: "key"; key_id: string | null; organization_id: string; scopes: ReadonlySet<Scope> } & SellerTerms)
   /** A customer of an organization, who asks for themselves alone. */
-  | ({ kind: "customer"; session_id: string; customer_id: string; organization_id: string } & SellerTerms)
+  | ({
+      kind: "customer";
+      session_id: string;
+      customer_id: string;
+      organization_id: string;
+      member: AskingMember | null;
+      /** The token itself, where it is another service that knows whose it is. */
+      token?: string;
+    } & SellerTerms)
   /** A person's own key: it acts on /v1 as they may, and nowhere else. */
   | { kind: "personal_key"; key_id: string; user_id: string; active_organization_id: null; memberships: Membership[] }
   | {

@@ -30,6 +30,7 @@ type Filter = Paging & {
   benefit_id?: string[] | undefined;
   status?: string[] | undefined;
   customer_id?: string;
+  member_id?: string | undefined;
 };
 
 /** One page of keys, the newest first, and how many there are; of one customer where that is said. */
@@ -43,6 +44,7 @@ export async function listKeys(
     among(licenseKeys.benefit_id, filter.benefit_id),
     among(licenseKeys.status, filter.status),
     filter.customer_id === undefined ? undefined : eq(licenseKeys.customer_id, filter.customer_id),
+    filter.member_id === undefined ? undefined : eq(licenseKeys.member_id, filter.member_id),
   );
   const items = await findKeys(db, where)
     .orderBy(...orderBy(["-created_at"], { created_at: licenseKeys.created_at }, licenseKeys.id))

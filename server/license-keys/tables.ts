@@ -6,6 +6,7 @@ import { benefits } from "../benefits/tables.ts";
 import { customers } from "../customers/tables.ts";
 import { benefitGrants } from "../grants/tables.ts";
 import { instant, metadata, ownedKey, references, stamps } from "../lib/columns.ts";
+import { members } from "../members/tables.ts";
 import { organization, owned } from "../organizations/tables.ts";
 
 /** License keys, one for each grant (BEN-33). A key is found by its digest, and sealed, as its owner is shown it again. */
@@ -31,6 +32,7 @@ export const licenseKeys = pgTable(
   (table) => [
     ownedKey(table.id),
     references(table.customer_id, customers),
+    references(table.member_id, members),
     references(table.benefit_id, benefits),
     references(table.grant_id, benefitGrants),
     uniqueIndex("license_keys_once").on(table.organization_id, table.key_hash),

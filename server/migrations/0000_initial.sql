@@ -333,6 +333,7 @@ CREATE TABLE "customer_sessions" (
 	"modified_at" timestamp with time zone,
 	"token_hash" text NOT NULL,
 	"customer_id" uuid NOT NULL,
+	"member_id" uuid,
 	"expires_at" timestamp with time zone NOT NULL,
 	"return_url" text,
 	CONSTRAINT "customer_sessions_pkey" PRIMARY KEY("organization_id","id")
@@ -587,6 +588,7 @@ CREATE TABLE "grant_runs" (
 	"cursor" uuid,
 	"noted" integer DEFAULT 0 NOT NULL,
 	"due_at" timestamp with time zone,
+	"stopped_at" timestamp with time zone,
 	CONSTRAINT "grant_runs_pkey" PRIMARY KEY("organization_id","id"),
 	CONSTRAINT "grant_runs_one_reason" CHECK (num_nonnulls("grant_runs"."product_id", "grant_runs"."benefit_id") <= 1)
 );
@@ -741,6 +743,20 @@ CREATE TABLE "license_keys" (
 	"expires_at" timestamp with time zone,
 	CONSTRAINT "license_keys_pkey" PRIMARY KEY("organization_id","id"),
 	CONSTRAINT "license_keys_usage" CHECK ("license_keys"."usage" >= 0)
+);
+--> statement-breakpoint
+CREATE TABLE "members" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"deleted_at" timestamp with time zone,
+	"customer_id" uuid NOT NULL,
+	"email" text NOT NULL,
+	"name" text,
+	"external_id" text,
+	"role" text NOT NULL,
+	CONSTRAINT "members_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "customer_meter_lots" (
@@ -1338,6 +1354,7 @@ CREATE TABLE "customer_seats" (
 	"order_id" uuid,
 	"status" text NOT NULL,
 	"customer_id" uuid,
+	"member_id" uuid,
 	"email" text,
 	"token_hash" text,
 	"token" text,
@@ -1558,6 +1575,7 @@ ALTER TABLE "customer_accounts" ADD CONSTRAINT "customer_accounts_organization_i
 ALTER TABLE "customer_accounts" ADD CONSTRAINT "customer_accounts_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_sessions" ADD CONSTRAINT "customer_sessions_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_sessions" ADD CONSTRAINT "customer_sessions_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_sessions" ADD CONSTRAINT "customer_sessions_member_id_fkey" FOREIGN KEY ("organization_id","member_id") REFERENCES "public"."members"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_tallies" ADD CONSTRAINT "customer_tallies_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customers" ADD CONSTRAINT "customers_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "discount_products" ADD CONSTRAINT "discount_products_discount_id_fkey" FOREIGN KEY ("organization_id","discount_id") REFERENCES "public"."discounts"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1578,6 +1596,7 @@ ALTER TABLE "usage_names" ADD CONSTRAINT "usage_names_organization_id_organizati
 ALTER TABLE "usage_waiting" ADD CONSTRAINT "usage_waiting_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "benefit_grants" ADD CONSTRAINT "benefit_grants_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "benefit_grants" ADD CONSTRAINT "benefit_grants_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "benefit_grants" ADD CONSTRAINT "benefit_grants_member_id_fkey" FOREIGN KEY ("organization_id","member_id") REFERENCES "public"."members"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "benefit_grants" ADD CONSTRAINT "benefit_grants_benefit_id_fkey" FOREIGN KEY ("organization_id","benefit_id") REFERENCES "public"."benefits"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "benefit_grants" ADD CONSTRAINT "benefit_grants_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "benefit_grants" ADD CONSTRAINT "benefit_grants_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -1607,8 +1626,11 @@ ALTER TABLE "license_key_activations" ADD CONSTRAINT "license_key_activations_or
 ALTER TABLE "license_key_activations" ADD CONSTRAINT "license_key_activations_license_key_id_fkey" FOREIGN KEY ("organization_id","license_key_id") REFERENCES "public"."license_keys"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "license_keys" ADD CONSTRAINT "license_keys_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "license_keys" ADD CONSTRAINT "license_keys_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "license_keys" ADD CONSTRAINT "license_keys_member_id_fkey" FOREIGN KEY ("organization_id","member_id") REFERENCES "public"."members"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "license_keys" ADD CONSTRAINT "license_keys_benefit_id_fkey" FOREIGN KEY ("organization_id","benefit_id") REFERENCES "public"."benefits"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "license_keys" ADD CONSTRAINT "license_keys_grant_id_fkey" FOREIGN KEY ("organization_id","grant_id") REFERENCES "public"."benefit_grants"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "members" ADD CONSTRAINT "members_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "members" ADD CONSTRAINT "members_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_meter_lots" ADD CONSTRAINT "customer_meter_lots_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_meter_lots" ADD CONSTRAINT "customer_meter_lots_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_meter_lots" ADD CONSTRAINT "customer_meter_lots_meter_id_fkey" FOREIGN KEY ("organization_id","meter_id") REFERENCES "public"."meters"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -1671,6 +1693,7 @@ ALTER TABLE "customer_seats" ADD CONSTRAINT "customer_seats_organization_id_orga
 ALTER TABLE "customer_seats" ADD CONSTRAINT "customer_seats_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_seats" ADD CONSTRAINT "customer_seats_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_seats" ADD CONSTRAINT "customer_seats_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_seats" ADD CONSTRAINT "customer_seats_member_id_fkey" FOREIGN KEY ("organization_id","member_id") REFERENCES "public"."members"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "subscription_entries" ADD CONSTRAINT "subscription_entries_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "subscription_entries" ADD CONSTRAINT "subscription_entries_subscription_id_fkey" FOREIGN KEY ("organization_id","subscription_id") REFERENCES "public"."subscriptions"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "subscription_letters" ADD CONSTRAINT "subscription_letters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1796,6 +1819,7 @@ CREATE INDEX "grant_accesses_due" ON "grant_accesses" USING btree ("organization
 CREATE UNIQUE INDEX "grant_checks_of_subscription" ON "grant_checks" USING btree ("organization_id","subscription_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "grant_checks_of_order" ON "grant_checks" USING btree ("organization_id","order_id");--> statement-breakpoint
 CREATE INDEX "grant_checks_due" ON "grant_checks" USING btree ("organization_id","due_at");--> statement-breakpoint
+CREATE INDEX "grant_runs_by_creation" ON "grant_runs" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "grant_runs_due" ON "grant_runs" USING btree ("organization_id","due_at") WHERE "grant_runs"."due_at" is not null;--> statement-breakpoint
 CREATE INDEX "invoice_exports_due" ON "invoice_exports" USING btree ("organization_id","due_at") WHERE "invoice_exports"."due_at" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "invoices_number" ON "invoices" USING btree ("organization_id","number","kind");--> statement-breakpoint
@@ -1821,6 +1845,12 @@ CREATE UNIQUE INDEX "license_keys_of_grant" ON "license_keys" USING btree ("orga
 CREATE INDEX "license_keys_by_creation" ON "license_keys" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "license_keys_by_customer" ON "license_keys" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "license_keys_by_benefit" ON "license_keys" USING btree ("organization_id","benefit_id");--> statement-breakpoint
+CREATE UNIQUE INDEX "members_email" ON "members" USING btree ("organization_id","customer_id",lower("email")) WHERE "members"."deleted_at" is null;--> statement-breakpoint
+CREATE UNIQUE INDEX "members_external_id" ON "members" USING btree ("organization_id","customer_id","external_id") WHERE "members"."deleted_at" is null;--> statement-breakpoint
+CREATE UNIQUE INDEX "members_one_owner" ON "members" USING btree ("organization_id","customer_id") WHERE "members"."role" = 'owner' and "members"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "members_by_creation" ON "members" USING btree ("organization_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "members_of_customer" ON "members" USING btree ("organization_id","customer_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "members_by_email" ON "members" USING btree ("organization_id",lower("email"));--> statement-breakpoint
 CREATE INDEX "customer_meter_lots_open" ON "customer_meter_lots" USING btree ("organization_id","customer_id","meter_id") WHERE "customer_meter_lots"."closed_at" is null;--> statement-breakpoint
 CREATE INDEX "customer_meter_windows_of_customer" ON "customer_meter_windows" USING btree ("organization_id","customer_id","meter_id","ended_at");--> statement-breakpoint
 CREATE INDEX "customer_meter_windows_open" ON "customer_meter_windows" USING btree ("organization_id","payer_id","ended_at") WHERE "customer_meter_windows"."is_open";--> statement-breakpoint
@@ -1895,8 +1925,9 @@ CREATE INDEX "refunds_by_customer" ON "refunds" USING btree ("organization_id","
 CREATE INDEX "refunds_due" ON "refunds" USING btree ("organization_id","due_at") WHERE "refunds"."due_at" is not null;--> statement-breakpoint
 CREATE INDEX "snapshot_files_path" ON "snapshot_files" USING btree ("organization_id","path");--> statement-breakpoint
 CREATE UNIQUE INDEX "snapshots_name" ON "snapshots" USING btree ("organization_id","name");--> statement-breakpoint
-CREATE UNIQUE INDEX "customer_seats_once_of_subscription" ON "customer_seats" USING btree ("organization_id","subscription_id","customer_id") WHERE "customer_seats"."status" <> 'revoked' and "customer_seats"."subscription_id" is not null;--> statement-breakpoint
-CREATE UNIQUE INDEX "customer_seats_once_of_order" ON "customer_seats" USING btree ("organization_id","order_id","customer_id") WHERE "customer_seats"."status" <> 'revoked' and "customer_seats"."order_id" is not null;--> statement-breakpoint
+CREATE UNIQUE INDEX "customer_seats_once_of_subscription" ON "customer_seats" USING btree ("organization_id","subscription_id",coalesce("member_id", "customer_id")) WHERE "customer_seats"."status" <> 'revoked' and "customer_seats"."subscription_id" is not null;--> statement-breakpoint
+CREATE UNIQUE INDEX "customer_seats_once_of_order" ON "customer_seats" USING btree ("organization_id","order_id",coalesce("member_id", "customer_id")) WHERE "customer_seats"."status" <> 'revoked' and "customer_seats"."order_id" is not null;--> statement-breakpoint
+CREATE INDEX "customer_seats_by_member" ON "customer_seats" USING btree ("organization_id","member_id");--> statement-breakpoint
 CREATE INDEX "customer_seats_by_customer" ON "customer_seats" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "customer_seats_by_subscription" ON "customer_seats" USING btree ("organization_id","subscription_id");--> statement-breakpoint
 CREATE INDEX "customer_seats_by_order" ON "customer_seats" USING btree ("organization_id","order_id");--> statement-breakpoint

@@ -1,7 +1,7 @@
-import { sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
 import { gathered } from "../lib/gather.ts";
-import { isAmong, sellerOf } from "../lib/rows.ts";
+import { isAmong, type RowKey, sellerOf } from "../lib/rows.ts";
 import type { OrderRow } from "./rules.ts";
 import { customerBalances } from "./tables.ts";
 
@@ -46,3 +46,14 @@ export async function addToBalance(tx: Tx, order: OrderRow, change: number, now:
       set: { amount: sql`${customerBalances.amount} + ${change}::int`, modified_at: now },
     });
 }
+
+/** The balances of a customer, by currency. */
+export const listBalances = (
+  db: Database,
+  { organization_id, id }: RowKey,
+): Promise<(typeof customerBalances.$inferSelect)[]> =>
+  db
+    .select()
+    .from(customerBalances)
+    .where(and(eq(customerBalances.organization_id, organization_id), eq(customerBalances.customer_id, id)))
+    .orderBy(customerBalances.currency);

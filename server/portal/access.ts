@@ -3,11 +3,12 @@ import { findAccounts } from "../customer-accounts/store.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import { findCustomer } from "../customers/store.ts";
 import { type Ctx, type Database, organizationOf } from "../lib/context.ts";
+import { isManager } from "../members/rules.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 
 /** Whom a request with a customer session speaks for. */
-export function askerOf({ actor }: Ctx): { organization_id: string; customer_id: string; session_id: string } {
+export function askerOf({ actor }: Ctx): { organization_id: string } & NonNullable<Ctx["actor"]["customer"]> {
   if (!actor.customer) throw new Error("A customer's operation without a customer was reached.");
   return { organization_id: organizationOf({ actor }), ...actor.customer };
 }
@@ -37,4 +38,10 @@ export async function findSellerOf(ctx: Ctx, db: Database = ctx.db): Promise<Org
 export function checkOwn<T extends { customer_id: string }>(ctx: Ctx, found: T | undefined): T {
   if (found?.customer_id !== askerOf(ctx).customer_id) throw notFound();
   return found;
+}
+
+/** Of the people of a team, whose things alone are shown to who asks; null where they see all of the customer's. */
+export function ownOnly(ctx: Ctx): string | null {
+  const { member } = askerOf(ctx);
+  return member && !isManager(member.role) ? member.id : null;
 }

@@ -14,7 +14,7 @@ import { findGrant, lockHolders } from "../grants/store.ts";
 import type { Ctx, Database, Tx } from "../lib/context.ts";
 import { pageOf } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { askerOf, findOwnAccounts, findSellerOf } from "./access.ts";
+import { askerOf, findOwnAccounts, findSellerOf, ownOnly } from "./access.ts";
 import { portalCustomerOut, portalOrganizationOut } from "./rules.ts";
 import { listOwnGrants } from "./store.ts";
 
@@ -44,7 +44,8 @@ function show(
 async function findOwn(ctx: Ctx, id: string, db: Database = ctx.db): Promise<Grant> {
   const { organization_id, customer_id } = askerOf(ctx);
   const found = await findGrant(db, { organization_id, id });
-  if (found?.row.customer_id !== customer_id) throw notFound();
+  const own = ownOnly(ctx);
+  if (found?.row.customer_id !== customer_id || (own !== null && found.row.member_id !== own)) throw notFound();
   return found;
 }
 
@@ -81,7 +82,7 @@ type Choice = z.output<typeof portalGrants.update.body>;
 /** What customers do with what they were given (CUP-21). */
 export const portalGrantService: Service<typeof portalGrants, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await listOwnGrants(ctx.db, askerOf(ctx), query);
+    const { items, total } = await listOwnGrants(ctx.db, askerOf(ctx), { ...query, own_only: ownOnly(ctx) });
     const [organization, accounts] = [await organizationOf(ctx), await findOwnAccounts(ctx)];
     return pageOf(
       items.map((grant) => show(grant, organization, accounts)),

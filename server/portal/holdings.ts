@@ -6,13 +6,18 @@ import type { Ctx } from "../lib/context.ts";
 import { pageOf } from "../lib/page.ts";
 import { activationOut, keyOut } from "../license-keys/rules.ts";
 import { findActivations, findKey, listKeys } from "../license-keys/store.ts";
-import { askerOf } from "./access.ts";
+import { askerOf, ownOnly } from "./access.ts";
+import { findBenefitsOfMember } from "./store.ts";
 
 /** What customers see of their license keys. */
 export const portalKeyService: Service<typeof portalKeys, Ctx> = {
   async list(ctx, { query }) {
     const { organization_id, customer_id } = askerOf(ctx);
-    const { items, total } = await listKeys(ctx.db, [organization_id], { ...query, customer_id });
+    const { items, total } = await listKeys(ctx.db, [organization_id], {
+      ...query,
+      customer_id,
+      member_id: ownOnly(ctx) ?? undefined,
+    });
     return pageOf(
       items.map((key) => keyOut(key, ctx.config.secrets)),
       total,
@@ -22,7 +27,8 @@ export const portalKeyService: Service<typeof portalKeys, Ctx> = {
   async get(ctx, { params }) {
     const { organization_id, customer_id } = askerOf(ctx);
     const found = await findKey(ctx.db, { organization_id, id: params.id });
-    if (found?.row.customer_id !== customer_id) throw notFound();
+    const own = ownOnly(ctx);
+    if (found?.row.customer_id !== customer_id || (own !== null && found.row.member_id !== own)) throw notFound();
     const activations = (await findActivations(ctx.db, found.row)).map(activationOut);
     return { ...keyOut(found, ctx.config.secrets), activations };
   },
@@ -30,5 +36,13 @@ export const portalKeyService: Service<typeof portalKeys, Ctx> = {
 
 /** What customers may download. */
 export const portalDownloadService: Service<typeof portalDownloads, Ctx> = {
-  list: (ctx, { query }) => listFilesOfCustomer(ctx, askerOf(ctx), query),
+  async list(ctx, { query }) {
+    const own = ownOnly(ctx);
+    if (own === null) return listFilesOfCustomer(ctx, askerOf(ctx), query);
+    const theirs = await findBenefitsOfMember(ctx.db, askerOf(ctx).organization_id, own);
+    const asked = query.benefit_id ? theirs.filter((id) => query.benefit_id?.includes(id)) : theirs;
+    // A list that is empty would be no filter.
+    if (asked.length === 0) return pageOf([], 0, query);
+    return listFilesOfCustomer(ctx, askerOf(ctx), { ...query, benefit_id: asked });
+  },
 };

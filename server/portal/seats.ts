@@ -36,8 +36,8 @@ export const portalSeatService: Service<typeof portalSeats, Ctx> = {
     return transact(ctx, async (tx) => assignSeat(tx, ctx, await findOwn(ctx, tx, body), body));
   },
   async listClaimed(ctx, { query }) {
-    const { organization_id, customer_id } = askerOf(ctx);
-    const { items, total } = await listHeld(ctx.db, { organization_id, id: customer_id }, query);
+    const { organization_id, customer_id: id, member } = askerOf(ctx);
+    const { items, total } = await listHeld(ctx.db, { organization_id, id, member_id: member?.id ?? null }, query);
     const found = await Promise.all(items.map((id) => findSubscription(ctx.db, organization_id, id)));
     const shown = found.flatMap((one) => (one ? [serializeSubscription(one, ctx.config)] : []));
     return pageOf(await showSubscriptions(ctx, shown), total, query);

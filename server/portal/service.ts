@@ -9,6 +9,7 @@ import { quantityService } from "../events/service.ts";
 import { atClockOf } from "../lib/clock.ts";
 import type { Ctx } from "../lib/context.ts";
 import { pageOf } from "../lib/page.ts";
+import { findMember } from "../members/store.ts";
 import { customerMeterOut, customerMeterService } from "../meters/service.ts";
 import { listUses } from "../meters/store.ts";
 import { findChargeable } from "../payments/methods.ts";
@@ -49,7 +50,13 @@ export const customerPortalService: Service<typeof customerPortal, Ctx> = {
     return { id, created_at, modified_at, expires_at, return_url };
   },
   async getUser(ctx) {
-    const { id: customer_id, name, email } = await findAsker(ctx);
+    const { id: customer_id, organization_id, name, email } = await findAsker(ctx);
+    const { member } = askerOf(ctx);
+    if (member) {
+      const row = await findMember(ctx.db, { organization_id, id: customer_id }, member);
+      if (!row) throw ended();
+      return { type: "member", name: row.name, email: row.email, customer_id, member_id: row.id, role: row.role };
+    }
     return { type: "customer", name, email: email ?? "", customer_id, member_id: null, role: null };
   },
   getMe: showMe,

@@ -167,6 +167,8 @@ type GrantFilter = Paging & {
   order_id?: string[] | undefined;
   subscription_id?: string[] | undefined;
   member_id?: string[] | undefined;
+  /** The member of the team who sees no more than what is theirs. */
+  own_only: string | null;
 };
 
 /** One page of what a customer was given, and how much there is. */
@@ -192,6 +194,7 @@ export async function listOwnGrants(
     among(benefitGrants.order_id, filter.order_id),
     among(benefitGrants.subscription_id, filter.subscription_id),
     among(benefitGrants.member_id, filter.member_id),
+    filter.own_only === null ? undefined : eq(benefitGrants.member_id, filter.own_only),
     filter.checkout_id === undefined
       ? undefined
       : or(inArray(benefitGrants.order_id, bought), inArray(benefitGrants.subscription_id, begun)),
@@ -232,4 +235,23 @@ export const findCustomersOf = (db: Database, user_id: string) =>
 export async function eraseCodes(tx: Tx, { organization_id, id, emails }: Erased): Promise<void> {
   const theirs = or(eq(portalCodes.customer_id, id), isOneOf(portalCodes.email, emails));
   await tx.delete(portalCodes).where(and(eq(portalCodes.organization_id, organization_id), theirs));
+}
+
+/** The benefits that a member of a team has been given. */
+export async function findBenefitsOfMember(
+  db: Database,
+  organization_id: string,
+  member_id: string,
+): Promise<string[]> {
+  const rows = await db
+    .selectDistinct({ id: benefitGrants.benefit_id })
+    .from(benefitGrants)
+    .where(
+      and(
+        eq(benefitGrants.organization_id, organization_id),
+        eq(benefitGrants.member_id, member_id),
+        isNotNull(benefitGrants.granted_at),
+      ),
+    );
+  return rows.map(({ id }) => id);
 }

@@ -15,6 +15,7 @@ import { tryUnseal } from "../lib/secrets.ts";
 import type { RowSweep } from "../lib/sweeps.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { eraseActivations } from "../license-keys/store.ts";
+import { eraseTeam } from "../members/store.ts";
 import { propertiesRead } from "../meters/matching.ts";
 import { findCounting } from "../meters/store.ts";
 import { eraseBuyer as eraseOrders } from "../orders/store.ts";
@@ -59,6 +60,7 @@ const forgetting: ((tx: Tx, person: Erased) => Promise<void>)[] = [
   (tx, { id }) => dropMailsTo(tx, id),
   eraseActivations,
   eraseHolder,
+  eraseTeam,
   eraseTaker,
   eraseOrders,
   eraseSubscriber,

@@ -9,9 +9,11 @@ import { discountService } from "../discounts/service.ts";
 import { disputeService } from "../disputes/service.ts";
 import { eventService, quantityService } from "../events/service.ts";
 import { fileService } from "../files/service.ts";
+import { grantRunService } from "../grants/runs.ts";
 import { benefitGrantService, benefitGrantsOfBenefit } from "../grants/service.ts";
 import { invoiceService } from "../invoices/service.ts";
 import { licenseKeyService, licenseKeyUseService } from "../license-keys/service.ts";
+import { memberService } from "../members/service.ts";
 import { customerMeterService, meterService } from "../meters/service.ts";
 import { metricService } from "../metrics/service.ts";
 import { orderService } from "../orders/service.ts";
@@ -21,10 +23,12 @@ import { portalAccountService } from "../portal/accounts.ts";
 import { portalCardService } from "../portal/cards.ts";
 import { portalGrantService } from "../portal/grants.ts";
 import { portalDownloadService, portalKeyService } from "../portal/holdings.ts";
+import { portalMemberService } from "../portal/members.ts";
 import { portalOrderService } from "../portal/orders.ts";
 import { portalSeatService } from "../portal/seats.ts";
 import { customerPortalService, portalMeterService } from "../portal/service.ts";
 import { portalSubscriptionService } from "../portal/subscriptions.ts";
+import { portalWalletService } from "../portal/wallets.ts";
 import { privacyService } from "../privacy/service.ts";
 import { productService } from "../products/service.ts";
 import { refundService } from "../refunds/service.ts";
@@ -43,6 +47,7 @@ export const embedded: Provider = {
   products: productService,
   benefits: { ...benefitService, ...benefitGrantsOfBenefit },
   benefitGrants: benefitGrantService,
+  grantRuns: grantRunService,
   licenseKeys: licenseKeyService,
   licenseKeyUses: licenseKeyUseService,
   files: fileService,
@@ -62,6 +67,8 @@ export const embedded: Provider = {
   portalMeters: portalMeterService,
   portalSeats: portalSeatService,
   portalAccounts: portalAccountService,
+  portalMembers: portalMemberService,
+  portalWallets: portalWalletService,
   portalGrants: portalGrantService,
   portalKeys: portalKeyService,
   portalDownloads: portalDownloadService,
@@ -70,6 +77,7 @@ export const embedded: Provider = {
   orders: orderService,
   subscriptions: subscriptionService,
   cardLinks: cardLinkService,
+  customerMembers: memberService,
   customerSeats: seatService,
   seatClaims: seatClaimService,
   invoices: invoiceService,

@@ -4,7 +4,10 @@ import { ApiError, notFound } from "../../shared/errors.ts";
 import type { Config } from "../config.ts";
 import type { Ctx } from "../lib/context.ts";
 import { Relayed } from "../lib/relayed.ts";
+import { relayResource } from "./polar-relay.ts";
 import type { Provider } from "./provider.ts";
+
+export { identifyHosted } from "./polar-relay.ts";
 
 const timeout_seconds = 30;
 
@@ -23,6 +26,12 @@ export function polarProvider(config: Config): Provider {
     const { kind, organization_id, organization_ids = [organization_id] } = ctx.actor;
     if (kind !== "anonymous" && !organization_ids.includes(config.POLAR_ORGANIZATION ?? "")) throw notFound();
     return answered(ask) as Promise<never>;
+  };
+  const asCustomer = ({ actor }: Ctx): string | null => actor.customer?.token ?? null;
+  const asSeller = ({ actor }: Ctx): string => {
+    const ids = actor.organization_ids ?? [actor.organization_id];
+    if (!ids.some((id) => id === config.POLAR_ORGANIZATION)) throw notFound();
+    return config.POLAR_ACCESS_TOKEN ?? "";
   };
   return {
     organizations: {
@@ -50,6 +59,7 @@ export function polarProvider(config: Config): Provider {
       list: (ctx, { query }) => relay(ctx, () => polar.benefitGrants.list(query as never)),
       retry: notHosted("Hosted Polar tries again by itself."),
     },
+    grantRuns: { list: notRun, get: notRun, stop: notRun, resume: notRun },
     licenseKeys: {
       list: (ctx, { query }) => relay(ctx, () => polar.licenseKeys.list(query as never)),
       get: (ctx, { params }) => relay(ctx, () => polar.licenseKeys.get(params.id)),
@@ -62,7 +72,7 @@ export function polarProvider(config: Config): Provider {
       deactivate: (ctx, { body }) => relay(ctx, () => polar.licenseKeys.deactivate(body as never)),
       lease: notHosted("Leases are given by floe's own engine, not by hosted Polar."),
     },
-    licenseKeyUses: { validate: notOpened, activate: notOpened, deactivate: notOpened, lease: notOpened },
+    licenseKeyUses: relayResource(config, "licenseKeyUses", asCustomer, ["lease"]),
     files: {
       list: (ctx, { query }) => relay(ctx, () => polar.files.list(query as never)),
       create: (ctx, { body }) => relay(ctx, () => polar.files.create(body as never)),
@@ -134,50 +144,20 @@ export function polarProvider(config: Config): Provider {
     customerSessions: {
       create: (ctx, { body }) => relay(ctx, () => polar.customerSessions.create(body as never)),
     },
-    // Its sessions are sent to hosted Polar itself.
-    customerPortal: {
-      requestCode: notOpened,
-      authenticate: notOpened,
-      introspect: notOpened,
-      getUser: notOpened,
-      getMe: notOpened,
-      updateMe: notOpened,
-      requestEmailUpdate: notOpened,
-      checkEmailUpdate: notOpened,
-      verifyEmailUpdate: notOpened,
-      getOrganization: (ctx, { params }) => relay(ctx, () => polar.customerPortal.organizations.get(params.slug)),
-    },
-    portalCards: { list: notOpened, create: notOpened, confirm: notOpened, delete: notOpened },
-    portalOrders: {
-      list: notOpened,
-      get: notOpened,
-      update: notOpened,
-      generateInvoice: notOpened,
-      invoice: notOpened,
-      receipt: notOpened,
-      paymentStatus: notOpened,
-      confirmPayment: notOpened,
-    },
-    portalSubscriptions: {
-      list: notOpened,
-      get: notOpened,
-      update: notOpened,
-      cancel: notOpened,
-      preview: notOpened,
-      forecast: notOpened,
-    },
-    portalMeters: { list: notOpened, get: notOpened, quantities: notOpened },
-    portalKeys: { list: notOpened, get: notOpened },
-    portalDownloads: { list: notOpened },
-    portalAccounts: { authorize: notOpened, delete: notOpened },
-    portalGrants: { list: notOpened, get: notOpened, update: notOpened },
-    portalSeats: {
-      list: notOpened,
-      assign: notOpened,
-      listClaimed: notOpened,
-      revoke: notOpened,
-      resend: notOpened,
-    },
+    customerMembers: relayResource(config, "customerMembers", asSeller),
+    // What customers ask goes there with their own tokens.
+    customerPortal: relayResource(config, "customerPortal", asCustomer),
+    portalCards: relayResource(config, "portalCards", asCustomer),
+    portalOrders: relayResource(config, "portalOrders", asCustomer),
+    portalSubscriptions: relayResource(config, "portalSubscriptions", asCustomer, ["preview", "forecast"]),
+    portalMeters: relayResource(config, "portalMeters", asCustomer, ["quantities"]),
+    portalKeys: relayResource(config, "portalKeys", asCustomer),
+    portalDownloads: relayResource(config, "portalDownloads", asCustomer),
+    portalGrants: relayResource(config, "portalGrants", asCustomer),
+    portalSeats: relayResource(config, "portalSeats", asCustomer),
+    portalMembers: relayResource(config, "portalMembers", asCustomer),
+    portalWallets: relayResource(config, "portalWallets", asCustomer),
+    portalAccounts: relayResource(config, "portalAccounts", asCustomer),
     checkouts: {
       list: (ctx, { query }) => relay(ctx, () => polar.checkouts.list(query as never)),
       get: (ctx, { params }) => relay(ctx, () => polar.checkouts.get(params.id)),
@@ -289,8 +269,6 @@ export function polarProvider(config: Config): Provider {
 const notHosted = (msg: string) => (): never => {
   throw new ApiError("NotPermitted", msg);
 };
-/** Sessions are of hosted Polar's own, which nobody here knows. */
-const notOpened = notHosted("Ask hosted Polar itself with this customer session.");
 /** Keys are kept beside floe's own tables, and a change in one transaction is floe's own too. */
 const notFiled = notHosted("Catalogue files work with floe's own engine, not with hosted Polar.");
 /** There Polar is the merchant. */
@@ -304,6 +282,8 @@ const noCards = notHosted("Hosted Polar writes to its customers itself, with lin
 const noBought = (): never => {
   throw notFound();
 };
+
+const notRun = notHosted("Hosted Polar does not say how far it is with a change of benefits.");
 
 /** Time goes its own way there. */
 const notMoved = notHosted("Hosted Polar has a sandbox of its own, whose clock is not for sellers to move.");

@@ -1,5 +1,6 @@
 import type { CustomerSeat, SeatAssign } from "../../shared/api/seats.ts";
 import { ApiError } from "../../shared/errors.ts";
+import { type MemberRow, memberOut } from "../members/rules.ts";
 import type { customerSeats } from "./tables.ts";
 
 export type SeatRow = typeof customerSeats.$inferSelect;
@@ -26,12 +27,8 @@ export const invitation_ms = invitation_hours * hour_ms;
 export const seatOut = (
   { token_hash: _, token: __, mail_due_at: ___, ...row }: SeatRow,
   email: string | null,
-): CustomerSeat => ({
-  ...row,
-  member_id: null,
-  member: null,
-  customer_email: email,
-});
+  member: MemberRow | null = null,
+): CustomerSeat => ({ ...row, member: member && memberOut(member), customer_email: email });
 
 /** How many seats are left (SEAT-06). */
 export const seatsLeft = ({ seats }: Pick<Container, "seats">, taken: number): number =>
@@ -44,8 +41,9 @@ const named = (...values: (string | null | undefined)[]): number => values.filte
 export function checkAssign(body: SeatAssign): void {
   if (named(body.subscription_id, body.order_id, body.checkout_id) !== 1)
     throw bad("Name what the seat is of: subscription_id, order_id or checkout_id.");
-  if (named(body.email, body.customer_id, body.external_customer_id) !== 1)
-    throw bad("Name whom the seat is for: email, customer_id or external_customer_id.");
+  const { email, customer_id, external_customer_id, member_id, external_member_id } = body;
+  if (named(email, customer_id, external_customer_id, member_id, external_member_id) !== 1)
+    throw bad("Name whom the seat is for: email, customer_id, external_customer_id, member_id or external_member_id.");
 }
 
 /** Refuse to give a seat of what has none, is not paid, or has none left. */
@@ -59,6 +57,7 @@ export function checkRoom(container: Container, taken: number): void {
 export const planRevoked = (now: Date): Partial<SeatRow> => ({
   status: "revoked",
   customer_id: null,
+  member_id: null,
   email: null,
   seat_metadata: null,
   token_hash: null,

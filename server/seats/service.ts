@@ -15,6 +15,8 @@ import { defineSignal, signal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { hashesOf, hashToken, seal } from "../lib/secrets.ts";
 import { transact, within } from "../lib/unit-of-work.ts";
+import type { MemberRow } from "../members/rules.ts";
+import { findMember } from "../members/store.ts";
 import { organizationOut } from "../organizations/rules.ts";
 import { findClockOf, findOrganization } from "../organizations/store.ts";
 import { findProduct } from "../products/store.ts";
@@ -38,14 +40,28 @@ export const seatsChanged = defineSignal<SeatRow>("seats.changed");
 export const invitations = "seats.invite";
 
 type Told = "customer_seat.assigned" | "customer_seat.claimed" | "customer_seat.revoked";
-const tell = (tx: Tx, ctx: Deps | Ctx, type: Told, { row, email }: store.Seat): Promise<void> =>
-  emit(tx, ctx, row.organization_id, type, seatOut(row, email));
+const tell = (tx: Tx, ctx: Deps | Ctx, type: Told, { row, email, member }: store.Seat): Promise<void> =>
+  emit(tx, ctx, row.organization_id, type, seatOut(row, email, member));
 
 const invalidToken = () =>
   new ApiError("InvalidInvitationToken", "This invitation is wrong, was used already, was taken back, or has expired.");
 
 /** Whom a seat is for; by an address that nobody has, somebody new (SEAT-07). */
-async function findHolder(tx: Tx, ctx: Ctx, organization_id: string, body: SeatAssign): Promise<CustomerRow> {
+async function findHolder(tx: Tx, ctx: Ctx, container: Container, body: SeatAssign): Promise<Holder> {
+  const { organization_id, customer_id: id } = container;
+  const { member_id, external_member_id } = body;
+  if (!member_id && !external_member_id)
+    return { customer: await findOrMake(tx, ctx, organization_id, body), member: null };
+  // Of the people of the team that has bought, and of no other.
+  const customer = await findCustomer(tx, organization_id, { id });
+  const named = member_id ? { id: member_id } : { external_id: external_member_id ?? "" };
+  const member = customer && (await findMember(tx, customer, named));
+  if (!member) throw notFound();
+  return { customer, member };
+}
+type Holder = { customer: CustomerRow; member: MemberRow | null };
+
+async function findOrMake(tx: Tx, ctx: Ctx, organization_id: string, body: SeatAssign): Promise<CustomerRow> {
   const { email, customer_id, external_customer_id } = body;
   if (!email) {
     const key = customer_id ? { id: customer_id } : { external_id: external_customer_id ?? "" };
@@ -58,7 +74,7 @@ async function findHolder(tx: Tx, ctx: Ctx, organization_id: string, body: SeatA
   const now = ctx.clock.now();
   const made = await insertCustomer(tx, { id: newId(now), organization_id, created_at: now, email });
   // Somebody else was faster.
-  if (!made) return findHolder(tx, ctx, organization_id, body);
+  if (!made) return findOrMake(tx, ctx, organization_id, body);
   await emitCustomer(tx, ctx, "customer.created", made);
   return made;
 }
@@ -80,15 +96,17 @@ export async function assignSeat(
     );
   const container = await store.lockContainer(tx, found);
   if (!container) throw notFound();
-  const holder = await findHolder(tx, ctx, organization_id, body);
-  if (await store.isSeated(tx, container, holder.id))
+  const { customer, member } = await findHolder(tx, ctx, container, body);
+  const member_id = member?.id ?? null;
+  if (await store.isSeated(tx, container, { customer_id: customer.id, member_id }))
     throw new ApiError("SeatAlreadyAssigned", "This customer has a seat already.");
   checkRoom(container, await store.countTaken(tx, container));
   const now = ctx.clock.now();
   const at_once = { status: "claimed" as const, claimed_at: now };
   const given = {
-    customer_id: holder.id,
-    email: holder.email,
+    customer_id: customer.id,
+    member_id,
+    email: member?.email ?? customer.email,
     seat_metadata: body.metadata ?? null,
     revoked_at: null,
     ...(body.immediate_claim ? at_once : planInvitation(ctx)),
@@ -105,14 +123,14 @@ export async function assignSeat(
         subscription_id,
         order_id,
       });
-  const seat = { row, email: holder.email };
+  const seat = { row, email: customer.email, member };
   await tell(tx, ctx, "customer_seat.assigned", seat);
   if (!body.immediate_claim) ctx.jobs.wake(tx, invitations);
   else {
     await tell(tx, ctx, "customer_seat.claimed", seat);
     await signal(tx, ctx, seatsChanged, row);
   }
-  return seatOut(row, holder.email);
+  return seatOut(row, customer.email, member);
 }
 
 /** An invitation: its token is mailed, and lasts for a day (SEAT-09). */
@@ -133,7 +151,7 @@ export async function describeSeats(ctx: Ctx, container: Container | undefined):
   const seats = await store.listSeats(ctx.db, container);
   const taken = seats.filter(({ row }) => row.status !== "revoked").length;
   return {
-    seats: seats.map(({ row, email }) => seatOut(row, email)),
+    seats: seats.map(({ row, email, member }) => seatOut(row, email, member)),
     available_seats: seatsLeft(container, taken),
     total_seats: container.seats ?? 0,
   };
@@ -145,7 +163,7 @@ export async function revokeSeat(tx: Tx, ctx: Deps | Ctx, key: RowKey): Promise<
   if (!found) throw notFound();
   if (found.row.status === "revoked") return seatOut(found.row, null);
   const row = await store.updateSeat(tx, key, planRevoked(ctx.clock.now()));
-  await tell(tx, ctx, "customer_seat.revoked", { row, email: null });
+  await tell(tx, ctx, "customer_seat.revoked", { row, email: null, member: null });
   if (found.row.status === "claimed") await signal(tx, ctx, seatsChanged, row);
   return seatOut(row, null);
 }
@@ -158,7 +176,7 @@ export async function resendInvitation(tx: Tx, ctx: Ctx, key: RowKey): Promise<C
     throw new ApiError("BadRequest", "Only an invitation that waits can be sent again.");
   const row = await store.updateSeat(tx, key, { mail_due_at: ctx.clock.now() });
   ctx.jobs.wake(tx, invitations);
-  return seatOut(row, found.email);
+  return seatOut(row, found.email, found.member);
 }
 
 /** A seat in one of the organizations that are asked for. */
@@ -234,15 +252,21 @@ async function claimSeat(tx: Tx, ctx: Ctx, token: string) {
     mail_due_at: null,
     invitation_token_expires_at: null,
   });
-  await tell(tx, at, "customer_seat.claimed", { row, email: customer.email });
+  const { member } = found;
+  await tell(tx, at, "customer_seat.claimed", { row, email: customer.email, member });
   await signal(tx, at, seatsChanged, row);
-  const session = await openSession(ctx, tx, customer);
-  return { seat: seatOut(row, customer.email), customer_session_token: session.token };
+  const session = await openSession(ctx, tx, customer, { member_id: member?.id ?? null });
+  return { seat: seatOut(row, customer.email, member), customer_session_token: session.token };
 }
 
 /** A customer is gone, and with them the seats that they were given (CUS-17). */
 export async function revokeSeatsOf(tx: Tx, ctx: Deps | Ctx, customer: RowKey): Promise<void> {
   for (const row of await store.findSeatsOf(tx, customer)) await revokeSeat(tx, ctx, row);
+}
+
+/** Somebody has left their team, and with it the seats that they held of it. */
+export async function revokeSeatsOfMember(tx: Tx, ctx: Deps | Ctx, member: RowKey): Promise<void> {
+  for (const row of await store.findSeatsOfMember(tx, member)) await revokeSeat(tx, ctx, row);
 }
 
 /** A subscription has ended: its seats are taken back (SEAT-14). While a payment is missing they wait, as it may come. */

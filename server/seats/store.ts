@@ -5,6 +5,8 @@ import type { Database, Tx } from "../lib/context.ts";
 import { isOneOf } from "../lib/forget.ts";
 import { listRows, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import type { MemberRow } from "../members/rules.ts";
+import { members } from "../members/tables.ts";
 import { isPaid } from "../orders/rules.ts";
 import { orders } from "../orders/tables.ts";
 import { active } from "../subscriptions/rules.ts";
@@ -13,7 +15,7 @@ import type { Container, SeatRow } from "./rules.ts";
 import { customerSeats } from "./tables.ts";
 
 type Named = { subscription_id?: string | null | undefined; order_id?: string | null | undefined };
-export type Seat = { row: SeatRow; email: string | null };
+export type Seat = { row: SeatRow; email: string | null; member: MemberRow | null };
 
 /** That seats are of one subscription or order. */
 const ofContainer = ({ organization_id, subscription_id, order_id }: Pick<Container, "organization_id"> & Named) =>
@@ -98,9 +100,10 @@ export const countTaken = (db: Database, container: Pick<Container, "organizatio
 
 const seatsFrom = (db: Database) =>
   db
-    .select({ row: customerSeats, email: customers.email })
+    .select({ row: customerSeats, email: customers.email, member: members })
     .from(customerSeats)
-    .leftJoin(customers, followKey(customerSeats.customer_id, customers));
+    .leftJoin(customers, followKey(customerSeats.customer_id, customers))
+    .leftJoin(members, followKey(customerSeats.member_id, members));
 
 /** The seats of a subscription or an order, the oldest first; those that were taken back too. */
 export const listSeats = (db: Database, container: Container): Promise<Seat[]> =>
@@ -138,11 +141,15 @@ export async function lockInvited(tx: Tx, hashes: readonly string[], now: Date):
 }
 
 /** Whether somebody has a seat of it already. */
-export const isSeated = async (db: Database, container: Container, customer_id: string): Promise<boolean> =>
-  (await db.$count(
-    customerSeats,
-    and(ofContainer(container), eq(customerSeats.customer_id, customer_id), ne(customerSeats.status, "revoked")),
-  )) > 0;
+export const isSeated = async (
+  db: Database,
+  container: Container,
+  { customer_id, member_id }: { customer_id: string; member_id: string | null },
+): Promise<boolean> => {
+  const theirs = member_id === null ? isNull(customerSeats.member_id) : eq(customerSeats.member_id, member_id);
+  const where = and(ofContainer(container), eq(customerSeats.customer_id, customer_id), theirs);
+  return (await db.$count(customerSeats, and(where, ne(customerSeats.status, "revoked")))) > 0;
+};
 
 /** A seat that was taken back, to be given again. */
 export async function findRevoked(tx: Tx, container: Container): Promise<SeatRow | undefined> {
@@ -171,6 +178,14 @@ export const findSeatsOf = (db: Database, { organization_id, id }: RowKey): Prom
     .where(and(eq(customerSeats.organization_id, organization_id), eq(customerSeats.customer_id, id)))
     .orderBy(asc(customerSeats.id));
 
+/** The seats that a member of a team has been given. */
+export const findSeatsOfMember = (db: Database, { organization_id, id }: RowKey): Promise<SeatRow[]> =>
+  db
+    .select()
+    .from(customerSeats)
+    .where(and(eq(customerSeats.organization_id, organization_id), eq(customerSeats.member_id, id)))
+    .orderBy(asc(customerSeats.id));
+
 /** Add a seat. */
 export async function insertSeat(tx: Tx, values: typeof customerSeats.$inferInsert): Promise<SeatRow> {
   const [row] = await tx.insert(customerSeats).values(values).returning();
@@ -196,10 +211,15 @@ export async function takeInvitation(tx: Tx, key: RowKey, now: Date): Promise<Se
 }
 
 /** The subscriptions of which somebody has taken a seat, the newest first, and how many there are. */
-export async function listHeld(db: Database, { organization_id, id }: RowKey, paging: Paging) {
+export async function listHeld(
+  db: Database,
+  { organization_id, id, member_id }: RowKey & { member_id: string | null },
+  paging: Paging,
+) {
   const where = and(
     eq(customerSeats.organization_id, organization_id),
     eq(customerSeats.customer_id, id),
+    member_id === null ? undefined : eq(customerSeats.member_id, member_id),
     eq(customerSeats.status, "claimed"),
     isNotNull(customerSeats.subscription_id),
   );

@@ -3,6 +3,7 @@ import { check, index, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-o
 import type { CustomerSeat } from "../../shared/api/seats.ts";
 import { customers } from "../customers/tables.ts";
 import { instant, ownedKey, references } from "../lib/columns.ts";
+import { members } from "../members/tables.ts";
 import { orders } from "../orders/tables.ts";
 import { owned } from "../organizations/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
@@ -16,6 +17,8 @@ export const customerSeats = pgTable(
     order_id: uuid(),
     status: text().$type<CustomerSeat["status"]>().notNull(),
     customer_id: uuid(),
+    /** Whom of the team that has bought it is for; null where it is another customer's. */
+    member_id: uuid(),
     /** Where the invitation went. */
     email: text(),
     /** Of the token of an invitation a keyed hash, and the token sealed, as it is sent again. */
@@ -34,13 +37,15 @@ export const customerSeats = pgTable(
     references(table.subscription_id, subscriptions),
     references(table.order_id, orders),
     references(table.customer_id, customers),
+    references(table.member_id, members),
     check("customer_seats_of_one", sql`num_nonnulls(${table.subscription_id}, ${table.order_id}) <= 1`),
     uniqueIndex("customer_seats_once_of_subscription")
-      .on(table.organization_id, table.subscription_id, table.customer_id)
+      .on(table.organization_id, table.subscription_id, sql`coalesce(${table.member_id}, ${table.customer_id})`)
       .where(sql`${table.status} <> 'revoked' and ${table.subscription_id} is not null`),
     uniqueIndex("customer_seats_once_of_order")
-      .on(table.organization_id, table.order_id, table.customer_id)
+      .on(table.organization_id, table.order_id, sql`coalesce(${table.member_id}, ${table.customer_id})`)
       .where(sql`${table.status} <> 'revoked' and ${table.order_id} is not null`),
+    index("customer_seats_by_member").on(table.organization_id, table.member_id),
     index("customer_seats_by_customer").on(table.organization_id, table.customer_id),
     index("customer_seats_by_subscription").on(table.organization_id, table.subscription_id),
     index("customer_seats_by_order").on(table.organization_id, table.order_id),

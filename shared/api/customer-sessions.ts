@@ -21,6 +21,8 @@ export const CustomerSessionCreate = z
     customer_id: z.uuid().nullish().describe("The customer whom it is for."),
     external_customer_id: z.string().max(512).nullish().describe("Your own id of the customer whom it is for."),
     customer_external_id: z.string().max(512).nullish().describe("Older name of external_customer_id."),
+    member_id: z.uuid().nullish().describe("Whom of the team it is for; the customer as such where nobody is named."),
+    external_member_id: z.string().max(512).nullish().describe("The same by your own id of them."),
     return_url: webUrl.nullish().describe("Where the back button of the portal leads."),
   })
   .superRefine(({ customer_id, external_customer_id, customer_external_id }, issues) => {

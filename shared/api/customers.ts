@@ -14,17 +14,8 @@ import {
   sorting,
 } from "../contract.ts";
 import { BenefitGrantProperties, benefitTypes } from "./benefits.ts";
-import {
-  customFieldData,
-  email,
-  interval,
-  notYet,
-  organizationOf,
-  stored,
-  TaxId,
-  TaxIdInput,
-  unlessNull,
-} from "./fields.ts";
+import { customFieldData, email, interval, organizationOf, stored, TaxId, TaxIdInput, unlessNull } from "./fields.ts";
+import { MemberOwnerCreate } from "./members.ts";
 import { PaymentMethod } from "./payment-methods.ts";
 
 export const Customer = z.object({
@@ -115,13 +106,17 @@ export const CustomerCreate = z
     locale,
     type: z.enum(["individual", "team"]).default("individual").describe("One person, or a team."),
     metadata: metadata.default(() => ({})).describe("Your own keys and values."),
-    owner: notYet("Teams have no members yet.").describe("The first member of a team. Not available yet."),
+    owner: MemberOwnerCreate.nullish().describe("The first member of a team, who owns it; else whose address it has."),
     organization_id: organizationOf,
   })
   .refine(({ type, email }) => type === "team" || Boolean(email), {
     path: ["email"],
     message: "Field required",
     params: { type: "missing" },
+  })
+  .refine(({ type, owner }) => type === "team" || !owner, {
+    path: ["owner"],
+    message: "Only a team has an owner.",
   });
 
 const writable = {

@@ -14,8 +14,10 @@ import { discounts } from "./discounts.ts";
 import { disputes } from "./disputes.ts";
 import { events } from "./events.ts";
 import { files } from "./files.ts";
+import { grantRuns } from "./grant-runs.ts";
 import { invoices } from "./invoices.ts";
 import { licenseKeys, licenseKeyUses } from "./license-keys.ts";
+import { customerMembers, portalMembers } from "./members.ts";
 import { meters } from "./meters.ts";
 import { metrics } from "./metrics.ts";
 import { orders } from "./orders.ts";
@@ -29,6 +31,7 @@ import { portalOrders } from "./portal-orders.ts";
 import { portalSeats } from "./portal-seats.ts";
 import { portalSubscriptions } from "./portal-subscriptions.ts";
 import { portalMeters } from "./portal-usage.ts";
+import { portalWallets } from "./portal-wallets.ts";
 import { products } from "./products.ts";
 import { refunds } from "./refunds.ts";
 import { sandbox } from "./sandbox.ts";
@@ -43,6 +46,7 @@ export const api = {
   products,
   benefits: { ...benefits, grants: listGrants },
   benefitGrants,
+  grantRuns,
   licenseKeys,
   licenseKeyUses,
   files,
@@ -60,6 +64,7 @@ export const api = {
   orders,
   subscriptions,
   cardLinks,
+  customerMembers,
   customerSeats,
   seatClaims,
   invoices,
@@ -73,6 +78,8 @@ export const api = {
   portalMeters,
   portalSeats,
   portalAccounts,
+  portalMembers,
+  portalWallets,
   portalGrants,
   portalKeys,
   portalDownloads,

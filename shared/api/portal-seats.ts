@@ -30,7 +30,7 @@ export const portalSeats = {
     id: "customer_portal:seats:list_claimed_subscriptions",
     path: "/v1/customer-portal/seats/subscriptions",
     summary: "List the subscriptions of which one has a seat",
-    scopes: ["customer_portal:read"],
+    scopes: ["customer_portal:own:read"],
     query: paging,
     response: page(CustomerSubscription),
   },

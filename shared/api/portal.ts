@@ -106,7 +106,7 @@ export const customerPortal = {
     id: "customer_portal:customer-session:introspect",
     path: "/v1/customer-portal/customer-session/introspect",
     summary: "Get the customer session that is used",
-    scopes: ["customer_portal:read"],
+    scopes: ["customer_portal:own:read"],
     response: CustomerCustomerSession,
   },
   getUser: {
@@ -114,7 +114,7 @@ export const customerPortal = {
     id: "customer_portal:customer-session:get_authenticated_user",
     path: "/v1/customer-portal/customer-session/user",
     summary: "Get who is signed in",
-    scopes: ["customer_portal:read"],
+    scopes: ["customer_portal:own:read"],
     response: PortalAuthenticatedUser,
   },
   getMe: {

@@ -1,18 +1,9 @@
 import { z } from "zod";
 import { ids, instant, type Resource } from "../contract.ts";
 import { email, id, organizationOf, stored } from "./fields.ts";
+import { Member } from "./members.ts";
 
 export const seatStatuses = ["pending", "claimed", "revoked"] as const;
-
-/** One of the people of a team. */
-export const Member = z.object({
-  ...stored,
-  customer_id: z.uuid(),
-  email: z.string(),
-  name: z.string().nullable(),
-  external_id: z.string().nullable(),
-  role: z.enum(["owner", "billing_manager", "member"]),
-});
 
 /** A seat of what was bought for several people: whom it is for, and whether they have taken it. */
 export const CustomerSeat = z.object({
@@ -57,6 +48,8 @@ const assign = {
   email: email.nullish().describe("Whom it is for, by their e-mail address; they need not be a customer yet."),
   customer_id: id.nullish().describe("Whom it is for, by their id as a customer."),
   external_customer_id: z.string().min(1).max(512).nullish().describe("Whom it is for, by your own id of them."),
+  member_id: id.nullish().describe("Whom it is for, of the people of the team that has bought."),
+  external_member_id: z.string().min(1).max(512).nullish().describe("The same by your own id of them."),
   metadata: seatMetadata.nullish().describe("Your own keys and values: ten keys, and 1 kB."),
   immediate_claim: z.boolean().default(false).describe("Whether they have it at once, and get no mail."),
 };

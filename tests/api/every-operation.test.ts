@@ -352,7 +352,8 @@ describe("the answers that have a reason of their own", () => {
       expect((await call(named("customers.create"), { as: owner.session, body, headers })).status).toBe(201);
     }
     for (const { title } of operations.filter(({ op }) => op.path.includes(":external_id"))) {
-      const answer = await call(named(title), { as: owner.session, params: { external_id: "same" } });
+      const params = { external_id: "same", member_external_id: "same" };
+      const answer = await call(named(title), { as: owner.session, params });
       expect([title, answer.json.error]).toEqual([title, "AmbiguousExternalCustomerID"]);
     }
   });

@@ -59,8 +59,6 @@ const unheld: Record<string, string> = {
   "customer_meters.payer_id": "the subscription is made by a domain to the right, and tables make no circle",
   "customer_meter_windows.payer_id": "the subscription is made by a domain to the right, and tables make no circle",
   "customer_meter_values.customer_id": "stands under a row that points to both, locked while they are written",
-  "benefit_grants.member_id": "members of teams are not kept yet",
-  "license_keys.member_id": "members of teams are not kept yet",
   "customer_meter_values.meter_id": "stands under a row that points to both, locked while they are written",
   "trial_claims.checkout_id": "the checkout is made by a domain to the right, and points to subscriptions",
   "subscriptions.checkout_id": "the checkout is made first, and may itself name a subscription",

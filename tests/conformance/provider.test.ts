@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { legacyProfile } from "../../server/lib/profiles.ts";
-import { polarProvider } from "../../server/providers/polar.ts";
+import { identifyHosted, polarProvider } from "../../server/providers/polar.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 /** The switch to hosted Polar, with a second floe in Polar's place: both speak the same contract. */
@@ -15,6 +15,8 @@ beforeAll(async () => {
   hosted = await start({ listen: true });
   hostedSeller = await hosted.seller("hosted");
   floe = await start({
+    identifyCustomer: (deps, token) =>
+      identifyHosted({ config: { ...deps.config, POLAR_ORGANIZATION: allowed } }, token),
     provider: (config) =>
       polarProvider({
         ...config,
@@ -91,6 +93,48 @@ describe("hosted Polar behind the same API", () => {
       (await floe.request("POST", "/v1/products/", { token: outside.key, body: { name: "Nothing", prices: [fixed] } }))
         .status,
     ).toBe(404);
+  });
+
+  test("customers ask with their own tokens: what they are told, and what they are refused, is theirs there", async () => {
+    const product = await seller.client.products.create({ body: { name: "For them", prices: [fixed] } });
+    const checkout = await seller.client.checkouts.create({
+      body: { products: [product.id], customer_email: "own@example.com" },
+    });
+    await seller.client.checkoutClient.confirm({
+      params: { client_secret: checkout.client_secret },
+      body: { customer_billing_address: { country: "FR" }, confirmation_token_id: "pm_card_visa" },
+    });
+    const [order] = (await seller.client.orders.list({ query: { checkout_id: checkout.id } })).items;
+    const customer_id = order?.customer_id ?? "";
+    const { token } = await seller.client.customerSessions.create({ body: { customer_id } });
+    const own = floe.client(token);
+    expect(await own.customerPortal.getMe({})).toMatchObject({ id: customer_id, email: "own@example.com" });
+    const orders = await own.portalOrders.list({ query: { product_id: [product.id] } });
+    expect(orders.items.map(({ id }) => id)).toEqual([order?.id]);
+    const changed = await own.customerPortal.updateMe({ body: { billing_name: "Own" } });
+    expect(changed).toMatchObject({ billing_name: "Own" });
+    expect((await hostedSeller.client.customers.get({ params: { id: customer_id } })).billing_name).toBe("Own");
+    const ask = async (path: string, as?: string, method = "GET", body?: object) => {
+      const { status, json } = await floe.request(method, path, { ...(as && { token: as }), ...(body && { body }) });
+      return `${status} ${(json as { error?: string } | undefined)?.error ?? ""}`.trim();
+    };
+    const { id: other } = await seller.client.customers.create({ body: { email: "another@example.com" } });
+    const foreign = await seller.client.customerSessions.create({ body: { customer_id: other } });
+    expect(await ask(`/v1/customer-portal/orders/${order?.id}`, foreign.token)).toBe("404 ResourceNotFound");
+    expect(await ask(`/v1/customer-portal/orders/${order?.id}`, `${token.slice(0, -1)}x`)).toBe("401 invalid_token");
+    // Neither a stranger nor a seller is a customer, and a customer is no seller.
+    expect(await ask("/v1/customer-portal/orders/")).toBe("401 Unauthorized");
+    expect(await ask("/v1/customer-portal/orders/", seller.key)).toBe("403 insufficient_scope");
+    expect(await ask("/v1/orders/", token)).toBe("403 insufficient_scope");
+    const asked = { email: "own@example.com", organization_id: hostedSeller.organization_id };
+    expect(await ask("/v1/customer-portal/customer-session/request", undefined, "POST", asked)).toBe("202");
+    expect(await ask(`/v1/customer-portal/subscriptions/${other}/forecast`, token)).toBe("403 NotPermitted");
+    const team = await seller.client.customers.create({
+      body: { type: "team", owner: { email: "owner@example.com" } },
+    });
+    const members = await seller.client.customerMembers.listOfCustomer({ params: { id: team.id }, query: {} });
+    expect(members.items).toMatchObject([{ role: "owner", email: "owner@example.com" }]);
+    expect(await ask(`/v1/customers/${team.id}/members`, outside.key)).toBe("404 ResourceNotFound");
   });
 
   test("out of reach, it says so, and a wrong token is not the caller's fault", async () => {

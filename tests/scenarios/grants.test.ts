@@ -1,8 +1,11 @@
-import { asc, eq, isNotNull } from "drizzle-orm";
+import { asc, eq, isNotNull, like, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { customers } from "../../server/customers/tables.ts";
 import { grantRuns } from "../../server/grants/tables.ts";
 import { events } from "../../server/lib/tables.ts";
+import { subscriptions } from "../../server/subscriptions/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { payment } from "../support/rows.ts";
 import { cards, openShop } from "../support/story.ts";
 
@@ -264,4 +267,60 @@ test("BEN-51 to BEN-54: credits come with each period, roll over where that is s
   });
   expect(await shop.changes(id, { revoke: true })).toBe("done");
   expect(await credited()).toEqual([0, 70, 70]);
+});
+
+test("a change for hundreds is told of, stopped and taken up again, in slices; sales go on meanwhile, and everybody has it once", async () => {
+  const shop = await openShop(floe, "2026-07-01");
+  const { client, organization_id } = shop.seller;
+  const prices = [{ amount_type: "free" as const }];
+  const { id: product } = await client.products.create({ body: { name: "News", recurring_interval: "month", prices } });
+  const customer = await comes(shop);
+  const first = await client.subscriptions.create({ body: { product_id: product, customer_id: customer } });
+  // Six hundred more, as the first one is.
+  await floe.deps.db.execute(sql`insert into customers (organization_id, id, created_at, email)
+    select ${organization_id}, gen_random_uuid(), now(), 'many-' || n || '-' || ${organization_id} || '@example.com' from generate_series(1, 600) n`);
+  const [row] = await floe.deps.db.select().from(subscriptions).where(eq(subscriptions.id, first.id));
+  const people = await floe.deps.db
+    .select()
+    .from(customers)
+    .where(like(customers.email, `many-%-${organization_id}@%`));
+  if (!row) throw new Error("There is no subscription.");
+  for (let from = 0; from < people.length; from += 200)
+    await floe.deps.db
+      .insert(subscriptions)
+      .values(
+        people.slice(from, from + 200).map(({ id }) => ({ ...row, id: newId(), customer_id: id, checkout_id: null })),
+      );
+  const { id: benefit } = await client.benefits.create({
+    body: { type: "custom", description: "All", properties: {} },
+  });
+  await shop.accepted("POST", `/v1/products/${product}/benefits`, { benefits: [benefit] });
+  const newest = async () => (await client.grantRuns.list({ query: {} })).items[0];
+  const run = await newest();
+  const params = { id: run?.id ?? "" };
+  expect(run).toMatchObject({ product_id: product, status: "running", noted: 0 });
+  expect(await client.grantRuns.stop({ params })).toMatchObject({ status: "stopped" });
+  await floe.runJobs();
+  expect(await held(shop, customer)).toEqual([]);
+  // A sale has what the product gives now, at once.
+  const buyer = await comes(shop);
+  await buys(shop, product, buyer);
+  // Nothing is to be paid: it is settled by itself.
+  await floe.runJobs();
+  expect(await held(shop, buyer)).toEqual([benefit]);
+  expect(await client.grantRuns.get({ params })).toMatchObject({ status: "stopped", noted: 0 });
+  await client.grantRuns.resume({ params });
+  expect((await client.grantRuns.list({ query: { status: ["running"] } })).items).toMatchObject([params]);
+  await floe.runJobs();
+  expect(await client.grantRuns.get({ params })).toMatchObject({ status: "done", noted: 602, waiting: 0 });
+  expect(
+    (await client.benefits.grants({ params: { id: benefit }, query: { is_granted: true } })).pagination.total_count,
+  ).toBe(602);
+  // What is done stays so.
+  expect(await client.grantRuns.stop({ params })).toMatchObject({ status: "done" });
+  const other = await floe.seller();
+  for (const what of ["stop", "resume"])
+    expect(
+      (await floe.request("POST", `/v1/benefit-grants/runs/${params.id}/${what}`, { token: other.key })).status,
+    ).toBe(404);
 });

@@ -10,7 +10,7 @@ import { type Auth, createAuth } from "../../server/auth/auth.ts";
 import { keepsBooks } from "../../server/books.ts";
 import { type Config, completeConfig, readSettings } from "../../server/config.ts";
 import { identifyCustomer } from "../../server/customer-sessions/service.ts";
-import type { Deps } from "../../server/lib/context.ts";
+import type { Deps, Identity } from "../../server/lib/context.ts";
 import { openPostgres } from "../../server/lib/database.ts";
 import { openJobs } from "../../server/lib/jobs.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
@@ -98,6 +98,8 @@ export type FloeOptions = {
   development?: boolean;
   /** Another provider than floe's own engine. */
   provider?: (config: Config) => Provider;
+  /** Who says whose a customer's token is, where that is not floe's own engine. */
+  identifyCustomer?: (deps: Deps, token: string) => Promise<Identity | undefined>;
   /** Replace shared parts, such as the processor. */
   replace?: (deps: Deps) => Partial<Deps>;
 };
@@ -160,7 +162,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
   const deps: Deps = { ...base, ...options.replace?.(base) };
   const { processor: own } = deps;
   deps.processors = { own, tax: deps.taxCalculator, test: own.test ? own : processors.test };
-  const auth = createAuth(deps, { keepsBooks, identifyCustomer });
+  const auth = createAuth(deps, { keepsBooks, identifyCustomer: options.identifyCustomer ?? identifyCustomer });
   const app = await buildApp({
     deps,
     auth,

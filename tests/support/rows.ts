@@ -12,6 +12,7 @@ import { begin, put, upload } from "./files.ts";
 import type { Floe, Seller } from "./floe.ts";
 import { deactivation, failedGrant, grant, keyBody, soldKey } from "./grant-rows.ts";
 import { newId } from "./ids.ts";
+import { peopleRows, someoneErased } from "./people-rows.ts";
 import {
   allowMany,
   buyerOf,
@@ -237,6 +238,7 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     await allowMany(seller);
     return { params: { id: await subscribe(floe, seller, { customer_id: await buyerOf(seller) }) } };
   },
+  ...peopleRows,
   customerSeats: async (floe, seller) => ({
     params: { seat_id: (await inviteTo(floe, seller, await seatedOf(floe, seller))).seat.id },
   }),
@@ -506,13 +508,6 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
   }),
   "webhooks.createEndpoint": () => ({ url: nobody, events: ["order.paid"], name: "Sample" }),
 };
-
-/** A customer who is erased. */
-async function someoneErased({ client }: Pick<Seller, "client">) {
-  const { id } = await client.customers.create({ body: { email: `erased-${newId()}@example.com` } });
-  await client.customers.erase({ params: { id } });
-  return { id };
-}
 
 const january = { start_date: "2026-01-01", end_date: "2026-01-31", interval: "day" };
 /** The query without which an operation is refused. */
