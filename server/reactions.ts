@@ -6,6 +6,7 @@ import { moveToUser } from "./checkouts/store.ts";
 import { customFieldDeleted } from "./custom-fields/service.ts";
 import { accountChanged, forgetAccounts } from "./customer-accounts/service.ts";
 import {
+  cardChosen,
   customerAnonymized,
   customerDeleted,
   customerNamed,
@@ -45,6 +46,7 @@ import {
   endOfCustomer,
   hearFailure,
   settleForSubscription,
+  takeChosenCard,
   takeLeftCard,
   tellHolder,
 } from "./subscriptions/reactions.ts";
@@ -63,6 +65,7 @@ export const reactions: Reactions = new Map([
   answer(paymentWaiting, showIntent),
   answer(paymentFailed, reopenCheckout, hearFailure),
   answer(cardLeft, takeLeftCard),
+  answer(cardChosen, takeChosenCard),
   answer(paymentSurplus, openSurplusRefund),
   answer(
     customerDeleted,

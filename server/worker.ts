@@ -1,8 +1,8 @@
 import { guestCleaning } from "./auth/guests.ts";
 import { accountCleaning } from "./auth/sweep.ts";
 import { checkoutExpiry } from "./checkouts/jobs.ts";
-import { renameAnswers as renameCheckoutAnswers } from "./checkouts/store.ts";
-import { answerMoves } from "./custom-fields/jobs.ts";
+import { checkouts } from "./checkouts/tables.ts";
+import { answerMoves, moveAnswersOf } from "./custom-fields/jobs.ts";
 import { accountRequestCleaning } from "./customer-accounts/jobs.ts";
 import { customerSessionCleaning } from "./customer-sessions/jobs.ts";
 import { tallySweep } from "./customers/jobs.ts";
@@ -28,7 +28,7 @@ import { failureCleaning, type RowSweep, type Sweep, startSweep } from "./lib/sw
 import { recounting, useSettling } from "./meters/jobs.ts";
 import { metricSums } from "./metrics/jobs.ts";
 import { freeSettlement } from "./orders/jobs.ts";
-import { renameAnswers as renameOrderAnswers } from "./orders/store.ts";
+import { orders } from "./orders/tables.ts";
 import { paymentReconciliation, setupReconciliation } from "./payments/jobs.ts";
 import { recordProcessorEvent } from "./payments/notices.ts";
 import { codeCleaning, codeMailing } from "./portal/jobs.ts";
@@ -38,6 +38,7 @@ import { testNotices } from "./processors/test-notices.ts";
 import { refundExecution } from "./refunds/jobs.ts";
 import { snapshotRelease } from "./sandbox/jobs.ts";
 import { subscriptionAdvance, useTelling } from "./subscriptions/jobs.ts";
+import { subscriptions } from "./subscriptions/tables.ts";
 import { taxReporting } from "./tax-reports/jobs.ts";
 import { deliveries, dispatches, resealEndpoints, webhookArchive } from "./webhooks/jobs.ts";
 
@@ -72,7 +73,7 @@ export const dueWork: readonly Sweep[] = [
   useTelling,
   attaching,
   erasing,
-  answerMoves([renameOrderAnswers, renameCheckoutAnswers]),
+  answerMoves([orders, checkouts, subscriptions].map(moveAnswersOf)),
 ];
 
 /** What happens to a seller as its time passes: when a sandbox is moved, it is done in the order in which it falls due. */

@@ -73,6 +73,7 @@ const reads: Record<string, string> = {
   "server/meters/verifying.ts → server/events/tables.ts": "what is counted is recounted from the events",
   "server/meters/store.ts → server/products/tables.ts": "a meter that is used is not archived",
   "server/discounts/store.ts → server/orders/tables.ts": "what was given back in full is not taken any more",
+  "server/discounts/store.ts → server/refunds/tables.ts": "but where it was to prevent a dispute",
   "server/payments/store.ts → server/subscriptions/tables.ts":
     "a payment settles an order with all that it is answered with",
   "server/customers/store.ts → server/subscriptions/tables.ts": "what a customer holds",

@@ -206,33 +206,6 @@ export async function findBySlug(
   return row && (await findProducts(db, organization_id, [row.id]))[0];
 }
 
-/** Move the answers of a custom field to its new name, at most so many checkouts at once (CUF-04); answers of how many. */
-export async function renameAnswers(
-  tx: Tx,
-  organization_id: string,
-  { from, to }: { from: string; to: string },
-  now: Date,
-  limit: number,
-): Promise<number> {
-  const data = checkouts.custom_field_data;
-  const mine = eq(checkouts.organization_id, organization_id);
-  const some = tx
-    .select({ id: checkouts.id })
-    .from(checkouts)
-    .where(and(mine, sql`jsonb_exists(${data}, ${from})`))
-    .limit(limit)
-    .for("update");
-  const changed = await tx
-    .update(checkouts)
-    .set({
-      custom_field_data: sql`(${data} - ${from}) || jsonb_build_object(${to}::text, ${data} -> ${from})`,
-      modified_at: now,
-    })
-    .where(and(mine, inArray(checkouts.id, some)))
-    .returning({ id: checkouts.id });
-  return changed.length;
-}
-
 /** Move what a user is buying to another user, of all sellers. */
 export async function moveToUser(tx: Tx, from: string, to: string, now: Date): Promise<void> {
   await tx

@@ -1,4 +1,5 @@
-import { sql } from "drizzle-orm";
+import { and, eq, inArray, sql } from "drizzle-orm";
+import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { Deps, Tx } from "../lib/context.ts";
 import type { RowKey } from "../lib/rows.ts";
 import type { RowSweep } from "../lib/sweeps.ts";
@@ -14,6 +15,30 @@ export type MoveAnswers = (
   now: Date,
   limit: number,
 ) => Promise<number>;
+
+/** Where answers are kept. */
+type AnswerTable = PgTable & Record<"id" | "organization_id" | "custom_field_data" | "modified_at", AnyPgColumn>;
+
+/** Moves the answers of one table. */
+export const moveAnswersOf =
+  (table: AnswerTable): MoveAnswers =>
+  async (tx, organization_id, { from, to }, now, limit) => {
+    const data = table.custom_field_data;
+    const mine = eq(table.organization_id, organization_id);
+    const some = tx
+      .select({ id: table.id })
+      .from(table)
+      .where(and(mine, sql`jsonb_exists(${data}, ${from})`))
+      .limit(limit)
+      .for("no key update");
+    const moved = sql`(${data} - ${from}) || jsonb_build_object(${to}::text, ${data} -> ${from})`;
+    const changed = await tx
+      .update(table)
+      .set({ custom_field_data: moved, modified_at: now })
+      .where(and(mine, inArray(table.id, some)))
+      .returning({ id: table.id });
+    return changed.length;
+  };
 
 const moved_max = 500;
 /** So many transactions, then other fields have their turn. */

@@ -34,6 +34,8 @@ export const customerAnonymized = defineSignal<{ before: CustomerRow; after: Cus
 export const customerTeamed = defineSignal<{ team: CustomerRow; owner: z.output<typeof MemberOwnerCreate> | null }>(
   "customer.teamed",
 );
+/** A customer has chosen the card that is charged from now on. */
+export const cardChosen = defineSignal<CustomerRow & { default_payment_method_id: string }>("customer.card_chosen");
 /** A customer has got an external id, which others may have used before there was anybody who has it. */
 export const customerNamed = defineSignal<CustomerRow & { external_id: string }>("customer.named");
 
@@ -141,6 +143,7 @@ export const changeCustomer = (ctx: Ctx, key: store.CustomerKey, body: Changes):
     const changed = same ? row : await store.updateCustomer(tx, row, { ...patch, modified_at: ctx.clock.now() });
     await emitCustomer(tx, ctx, "customer.updated", changed);
     if (patch.external_id) await tellNamed(tx, ctx, changed);
+    if (patch.default_payment_method_id) await tellChosen(tx, ctx, changed);
     if (patch.type === "team" && row.type !== "team")
       await signal(tx, ctx, customerTeamed, { team: changed, owner: null });
     return customerOut(changed);
@@ -261,7 +264,14 @@ export async function chooseMethod(
   const row = await store.lockCustomer(tx, customer.organization_id, customer);
   if (!row || row.deleted_at !== null || row.default_payment_method_id === default_payment_method_id) return;
   const changed = { default_payment_method_id, modified_at: ctx.clock.now() };
-  await emitCustomer(tx, ctx, "customer.updated", await store.updateCustomer(tx, row, changed));
+  const chosen = await store.updateCustomer(tx, row, changed);
+  await emitCustomer(tx, ctx, "customer.updated", chosen);
+  await tellChosen(tx, ctx, chosen);
+}
+
+async function tellChosen(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Promise<void> {
+  const { default_payment_method_id } = row;
+  if (default_payment_method_id !== null) await signal(tx, ctx, cardChosen, { ...row, default_payment_method_id });
 }
 
 /** Note that a customer has shown to read the mail of their address, and say so (CUP-11). */

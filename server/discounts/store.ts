@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, ilike, inArray, isNull, ne, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, exists, getTableColumns, ilike, inArray, isNull, ne, or, type SQL, sql } from "drizzle-orm";
 import type { Erased } from "../customers/rules.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { contains, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
@@ -6,6 +6,7 @@ import { followKey, matchKey, type RowKey, rowsFromJson } from "../lib/rows.ts";
 import { orders } from "../orders/tables.ts";
 import type { ProductRow } from "../products/rules.ts";
 import { products } from "../products/tables.ts";
+import { refunds } from "../refunds/tables.ts";
 import type { DiscountRow, LimitedDiscount } from "./rules.ts";
 import { discountProducts, discountRedemptions, discounts } from "./tables.ts";
 
@@ -137,7 +138,10 @@ const count = async (tx: Tx, key: RowKey, by: number): Promise<void> => {
     .where(matchKey(discounts, key));
 };
 
-/** How often a buyer has taken a discount: they, their address or their card; not what was given back in full (DSC-15). */
+/**
+ * How often a buyer has taken a discount: they, their address or their card; not what was given back in full, unless that was
+ * to prevent a dispute (DSC-15).
+ */
 export async function countTaken(
   tx: Tx,
   { organization_id, id }: RowKey,
@@ -149,6 +153,17 @@ export async function countTaken(
     eq(r.email_key, email_key),
     card === null ? undefined : eq(r.card, card),
   );
+  const preventing = tx
+    .select({ id: refunds.id })
+    .from(refunds)
+    .where(
+      and(
+        eq(refunds.organization_id, organization_id),
+        eq(refunds.order_id, r.order_id),
+        eq(refunds.reason, "dispute_prevention"),
+        eq(refunds.status, "succeeded"),
+      ),
+    );
   const [row] = await tx
     .select({ taken: sql<number>`count(*)::int`.mapWith(Number) })
     .from(r)
@@ -158,7 +173,7 @@ export async function countTaken(
         eq(r.organization_id, organization_id),
         eq(r.discount_id, id),
         theirs,
-        or(isNull(orders.status), ne(orders.status, "refunded")),
+        or(isNull(orders.status), ne(orders.status, "refunded"), exists(preventing)),
       ),
     );
   return row?.taken ?? 0;

@@ -286,33 +286,6 @@ export async function voidPending(tx: Tx, organization_id: string, id: string, n
     .where(and(eq(orders.organization_id, organization_id), inArray(orders.id, waiting)));
 }
 
-/** Move the answers of a custom field to its new name, at most so many orders at once (CUF-04); answers of how many. */
-export async function renameAnswers(
-  tx: Tx,
-  organization_id: string,
-  names: { from: string; to: string },
-  now: Date,
-  limit: number,
-): Promise<number> {
-  const { from, to } = names;
-  const data = orders.custom_field_data;
-  const some = tx
-    .select({ id: orders.id })
-    .from(orders)
-    .where(and(eq(orders.organization_id, organization_id), sql`jsonb_exists(${data}, ${from})`))
-    .limit(limit)
-    .for("no key update");
-  const changed = await tx
-    .update(orders)
-    .set({
-      custom_field_data: sql`(${data} - ${from}) || jsonb_build_object(${to}::text, ${data} -> ${from})`,
-      modified_at: now,
-    })
-    .where(and(eq(orders.organization_id, organization_id), inArray(orders.id, some)))
-    .returning({ id: orders.id });
-  return changed.length;
-}
-
 /** Forget a buyer, but for what an invoice says of them, which stays for the tax office. */
 export async function eraseBuyer(tx: Tx, person: Erased): Promise<void> {
   const isBilled = isNotNull(orders.invoice_number);

@@ -187,6 +187,23 @@ export async function takeLeftCard(
   }
 }
 
+/** A customer has chosen another card: whatever of theirs is behind is charged to it from now on, and at once (SUB-53). */
+export async function takeChosenCard(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  customer: RowKey & { default_payment_method_id: string },
+): Promise<void> {
+  const { organization_id, default_payment_method_id: payment_method_id } = customer;
+  for (const id of await store.findLiving(tx, customer)) {
+    const found = await store.lockWithOrders(tx, organization_id, id);
+    // Who is leaving is not charged again (SUB-54).
+    if (found?.row.status !== "past_due" || found.row.cancel_at_period_end) continue;
+    const ground = { aggregate: found, entries: [], pending: null };
+    const patch = { payment_method_id, card_due_at: ctx.clock.now() };
+    await writePlan(tx, ctx, ground, { ...none, patch, events: ["subscription.updated"] });
+  }
+}
+
 /** A customer is gone: what they subscribed to ends (SUB-32). */
 export async function endOfCustomer(tx: Tx, ctx: Deps | Ctx, customer: CustomerRow): Promise<void> {
   for (const id of await store.findLiving(tx, customer)) {

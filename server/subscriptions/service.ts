@@ -15,6 +15,7 @@ import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from ".
 import { csvLine } from "../lib/csv.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
+import { signal } from "../lib/reactions.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { findBalance } from "../orders/balances.ts";
 import { isFree, planLines } from "../products/lines.ts";
@@ -29,7 +30,7 @@ import { meterPeriodOf } from "./meter-clock.ts";
 import { followMeters } from "./metering.ts";
 import { payPrices, termsIn } from "./plan.ts";
 import { findReminderTime, planStart, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
-import { emitSubscription, serializeSubscription, tellState } from "./serialize.ts";
+import { emitSubscription, serializeSubscription, subscriptionGivesOtherwise, tellState } from "./serialize.ts";
 import * as store from "./store.ts";
 import { foreseeTax } from "./tax.ts";
 
@@ -191,6 +192,7 @@ async function giveSubscription(tx: Tx, ctx: Ctx, body: Create): Promise<Subscri
     custom_field_data: {},
     upgrades: null,
   });
+  await signal(tx, ctx, subscriptionGivesOtherwise, row);
   tellState(tx, ctx, { customer });
   return { row, customer, product, discount: null, prices: payPrices(prices, { product, seats }), retries: [] };
 }

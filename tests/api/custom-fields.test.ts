@@ -1,8 +1,7 @@
 import { getTableColumns, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { answerMoves } from "../../server/custom-fields/jobs.ts";
+import { answerMoves, moveAnswersOf } from "../../server/custom-fields/jobs.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
-import { renameAnswers } from "../../server/orders/store.ts";
 import { orders } from "../../server/orders/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
@@ -317,7 +316,7 @@ describe("answering custom fields", () => {
       async (...given) => {
         rounds += 1;
         if (rounds > 1) throw new Error("broken off");
-        return renameAnswers(...given);
+        return moveAnswersOf(orders)(...given);
       },
     ]);
     await runSweeps(floe.deps, [breaking]);
@@ -335,6 +334,27 @@ describe("answering custom fields", () => {
     const [order] = (await seller.client.orders.list({ query: { checkout_id: json.id } })).items;
     expect(order).toMatchObject({ custom_field_data: { licence: "A 1" }, modified_at: expect.any(Date) });
     expect((await send("POST", fields, again)).status).toBe(201);
+  });
+
+  test("CUF-04: what a subscription answered goes on under the new slug, and so into the orders of its renewals", async () => {
+    const field = await define("text", "team");
+    const plan = await send("POST", "/v1/products/", {
+      name: "Team",
+      recurring_interval: "month",
+      prices: [{ amount_type: "free" }],
+      attached_custom_fields: [{ custom_field_id: field.id, required: false }],
+    });
+    const { json } = await open([plan.json.id], { team: "Owls" });
+    expect((await confirm(json)).status).toBe(200);
+    await floe.runJobs();
+    const find = async () => {
+      const { items } = await seller.client.subscriptions.list({ query: { product_id: [plan.json.id] } });
+      return items.map(({ custom_field_data }) => custom_field_data);
+    };
+    expect(await find()).toEqual([{ team: "Owls" }]);
+    expect((await change(field.id, { slug: "crew" })).status).toBe(200);
+    await floe.runJobs();
+    expect(await find()).toEqual([{ crew: "Owls" }]);
   });
 
   test("CUF-04: a new slug leaves the answers of other organizations alone", async () => {

@@ -1,6 +1,8 @@
+import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { redemptionCount } from "../../server/discounts/jobs.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
+import { refunds } from "../../server/refunds/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
 import { atOnce, tally } from "../support/races.ts";
@@ -58,6 +60,29 @@ test("of a hundred who want the last redemption one gets it, and the others keep
   const { json } = await floes[1].request("GET", `/v1/checkouts/client/${lost}`);
   expect(json).toMatchObject({ status: "open" });
 }, 120_000);
+
+test("given back in full it can be taken again, but not where that was to prevent a dispute (DSC-15)", async () => {
+  const customer_email = "again@example.com";
+  const { paid } = await rush(1, { max_redemptions_per_customer: 1 }, () => ({ customer_email }));
+  const [order] = paid;
+  if (!order?.product_id || !order.discount_id) throw new Error("Nothing was sold.");
+  const { product_id, discount_id } = order;
+  const { id: refund_id } = await seller.client.refunds.create({
+    body: { order_id: order.id, reason: "customer_request", amount: order.net_amount },
+  });
+  await floes[0].runJobs();
+  const takeAgain = async () => {
+    const { client_secret } = await seller.client.checkouts.create({ body: { products: [product_id], discount_id } });
+    const body = { ...payment, customer_email };
+    return (await floes[0].request("POST", `/v1/checkouts/client/${client_secret}/confirm`, { body })).status;
+  };
+  const isFor = (reason: "dispute_prevention" | "customer_request") =>
+    floes[0].deps.db.update(refunds).set({ reason }).where(eq(refunds.id, refund_id));
+  await isFor("dispute_prevention");
+  expect(await takeAgain()).toBe(403);
+  await isFor("customer_request");
+  expect(await takeAgain()).toBe(200);
+});
 
 test("without a limit everybody gets it, and each is counted once", async () => {
   const { answers, taken, paid } = await rush(20, {});

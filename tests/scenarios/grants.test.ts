@@ -55,6 +55,18 @@ const held = async (shop: Shop, customer_id: string): Promise<string[]> =>
     ({ benefit_id }) => benefit_id,
   );
 const book = (shop: Shop) => shop.sells("Book", 1900, { recurring_interval: null });
+test("a subscription that its seller gives away comes with what its product gives, and ends with it", async () => {
+  const shop = await openShop(floe, "2026-06-01");
+  const { id: plan } = await shop.seller.client.products.create({
+    body: { name: "Friends", recurring_interval: "month", prices: [{ amount_type: "free" }] },
+  });
+  const [given, customer] = [await note(shop, plan), await comes(shop)];
+  const { id } = await shop.seller.client.subscriptions.create({ body: { product_id: plan, customer_id: customer } });
+  expect(await held(shop, customer)).toEqual([given]);
+  await shop.accepted("DELETE", `/v1/subscriptions/${id}`);
+  expect(await held(shop, customer)).toEqual([]);
+});
+
 /** Every event since the last look, and of whom it says what they hold. */
 async function story(shop: Shop): Promise<string[]> {
   const rows = await floe.deps.db

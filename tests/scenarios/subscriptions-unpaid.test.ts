@@ -108,6 +108,23 @@ test("SUB-52, SUB-53: another card is charged at once with what is missing, and 
   ]);
 });
 
+test("SUB-53, SUB-54: a card that its customer prefers from now on is charged at once too, but not for who is leaving", async () => {
+  for (const leaves of [false, true]) {
+    const { shop, id } = await failing();
+    await shop.on("2026-07-01");
+    await shop.set("2026-07-02");
+    const { customer_id } = await shop.get(id);
+    if (leaves) await shop.changes(id, { cancel_at_period_end: true });
+    const good = await shop.leaves(customer_id, cards.good);
+    const { token } = await shop.seller.client.customerSessions.create({ body: { customer_id } });
+    const chosen = { token, body: { default_payment_method_id: good } };
+    expect((await floe.request("PATCH", "/v1/customer-portal/customers/me", chosen)).status).toBe(200);
+    await shop.on("2026-07-02T00:01:00Z");
+    expect((await shop.get(id)).status).toBe(leaves ? "past_due" : "active");
+    expect(await shop.orders(id)).toContain(`2026-07-01 cycle 1000 ${leaves ? "pending" : "paid"}`);
+  }
+});
+
 test("SUB-51: where no other try will mend it, it is tried once more, at the last moment", async () => {
   const { shop, id } = await failing();
   refusal = "lost_card";
