@@ -1,7 +1,7 @@
 import { and, eq, gt, inArray, isNotNull, isNull, ne, type SQL, sql } from "drizzle-orm";
 import type { BenefitRow } from "../benefits/rules.ts";
 import { benefits } from "../benefits/tables.ts";
-import type { CustomerRow } from "../customers/rules.ts";
+import type { CustomerRow, Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { gathered } from "../lib/gather.ts";
@@ -348,4 +348,19 @@ export async function findConcerned(db: Database, run: RunRow, limit: number): P
     .orderBy(table.id)
     .limit(limit);
   return rows.map(({ id }) => id);
+}
+
+/** Forget to which accounts elsewhere something was given. What is still to be taken from them is (`grantAccesses`), and then forgotten. */
+export async function eraseAccounts(tx: Tx, { organization_id, id }: Erased): Promise<void> {
+  const { properties } = benefitGrants;
+  await tx
+    .update(benefitGrants)
+    .set({ properties: sql`${properties} - 'account_id' - 'granted_account_id'` })
+    .where(
+      and(
+        eq(benefitGrants.organization_id, organization_id),
+        eq(benefitGrants.customer_id, id),
+        sql`jsonb_exists_any(${properties}, array['account_id', 'granted_account_id'])`,
+      ),
+    );
 }

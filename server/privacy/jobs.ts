@@ -6,7 +6,7 @@ import { removeCustomer } from "../customers/service.ts";
 import { lockCustomer } from "../customers/store.ts";
 import { eraseTaker } from "../discounts/store.ts";
 import { eraseUse } from "../events/store.ts";
-import { findOpen } from "../grants/store.ts";
+import { eraseAccounts, findOpen } from "../grants/store.ts";
 import type { Deps, Tx } from "../lib/context.ts";
 import { findToldOf, rewriteTold } from "../lib/events.ts";
 import { dropMailsTo } from "../lib/mail.ts";
@@ -59,6 +59,7 @@ const forgetting: ((tx: Tx, person: Erased) => Promise<void>)[] = [
   eraseCodes,
   (tx, { id }) => dropMailsTo(tx, id),
   eraseActivations,
+  eraseAccounts,
   eraseHolder,
   eraseTeam,
   eraseTaker,

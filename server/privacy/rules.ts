@@ -56,10 +56,14 @@ function forget(row: CustomerRow): Record<string, (value: unknown) => unknown> {
   };
 }
 
+/** The account elsewhere that something was given to, as grants tell it, and states with them. */
+const tellsAccount = (key: string): boolean => key === "account_id" || key === "granted_account_id";
+
 /** Fields of the customer's own object alone: other things have names, too. */
 const ofThemselves = (row: CustomerRow): Record<string, (value: unknown) => unknown> => ({
   name: () => row.name,
   metadata: () => ({}),
+  oauth_accounts: () => ({}),
 });
 
 /**
@@ -78,8 +82,9 @@ export function scrub(value: unknown, row: CustomerRow, words: Words): unknown {
     const object = one as Record<string, unknown>;
     const isThemselves = object.id === row.id && "email" in object;
     const known = isThemselves ? { ...fields, ...own } : isTheirs(object) ? fields : {};
+    const kept = Object.entries(object).filter(([key]) => !tellsAccount(key));
     return Object.fromEntries(
-      Object.entries(object).map(([key, inner]) => {
+      kept.map(([key, inner]) => {
         const change = Object.hasOwn(known, key) ? known[key] : undefined;
         return [key, change ? change(inner) : walk(inner)];
       }),

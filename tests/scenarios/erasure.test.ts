@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { customers } from "../../server/customers/tables.ts";
+import { benefitGrants } from "../../server/grants/tables.ts";
 import { events as usage } from "../../server/lib/tables.ts";
 import { replayLog } from "../../server/privacy/log.ts";
 import { customerErasures } from "../../server/privacy/tables.ts";
@@ -33,10 +34,12 @@ const newPerson = () => {
     name: `Grace Erasmus ${people}`,
     line1: `${people} Oblivion Street`,
     ip: `203.0.113.${people}`,
+    account: `elsewhere-${people}-`,
   };
 };
 type Person = ReturnType<typeof newPerson>;
-const wordsOf = ({ email, name, line1 }: Person) => [email.toLowerCase(), name.toLowerCase(), line1.toLowerCase()];
+const wordsOf = ({ email, name, line1, account }: Person) =>
+  [email, name, line1, account].map((word) => word.toLowerCase());
 
 /** In which tables a text stands, whichever column it is in. */
 async function findIn(at: Floe, words: readonly string[]): Promise<string[]> {
@@ -171,6 +174,12 @@ async function liveAsCustomer(seller: Seller, person: Person) {
   await floe.client().customerPortal.requestCode({ body: { email: person.email, organization_id } });
   await client.invoices.generate({ params: { id: order.id } });
   await floe.runJobs();
+  // As if it were given to an account elsewhere.
+  const accounts = JSON.stringify({ account_id: person.account, granted_account_id: person.account });
+  await floe.deps.db
+    .update(benefitGrants)
+    .set({ properties: sql`${benefitGrants.properties} || ${accounts}::jsonb` })
+    .where(eq(benefitGrants.customer_id, customer_id));
   return { customer_id, order, subscription_id, token, held };
 }
 
@@ -226,6 +235,7 @@ describe("erasing a customer", () => {
     expect(before).toEqual(
       [
         ...[
+          "benefit_grants",
           "checkouts",
           "customer_seats",
           "customers",
