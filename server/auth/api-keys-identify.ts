@@ -2,7 +2,6 @@ import { and, eq, gt, inArray, isNotNull, isNull, lte, ne, or, sql } from "drizz
 import { expandScopes } from "../../shared/scopes.ts";
 import type { Deps, Identity } from "../lib/context.ts";
 import { hashesOf } from "../lib/secrets.ts";
-import { shareAsks } from "../lib/share.ts";
 import { organization } from "../organizations/tables.ts";
 import { limitedTo, memberships, membershipsIn } from "./memberships.ts";
 import { apikey, member, user } from "./tables.ts";
@@ -86,18 +85,12 @@ export function createKeyIdentifier(deps: Deps): KeyIdentifier {
     ...Object.fromEntries(known.map((hash, index) => [`key${index}`, hash])),
     now: deps.clock.now().toISOString(),
   });
-  /** An organization's key may come with many requests at once: whose it is, is asked for them together. */
-  const findOrganization = shareAsks(async (token) => {
-    const [row] = await ofOrganization.execute(askedOf(hashesOf(secrets, token)));
-    return row && { row, scopes: expandScopes(scopesIn(row.permissions)) };
-  });
-
   async function byKey(token: string, kind: keyof typeof key_prefixes): Promise<Identity> {
     const known = hashesOf(secrets, token);
     if (kind === "organization") {
-      const found = await findOrganization(token);
-      if (!found) return { kind: "invalid" };
-      const { row, scopes } = found;
+      const [row] = await ofOrganization.execute(askedOf(known));
+      if (!row) return { kind: "invalid" };
+      const scopes = expandScopes(scopesIn(row.permissions));
       const { key_id, organization_id, clock_offset_ms, sandbox } = row;
       return (await use(row, known)) ?? { kind: "key", key_id, organization_id, clock_offset_ms, sandbox, scopes };
     }

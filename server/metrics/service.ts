@@ -56,7 +56,12 @@ export const metricService: Service<typeof operations, Ctx> = {
     if (key_id === null && user_id === null)
       throw new ApiError("NotPermitted", "An address is made by a key or a person, and not by another address.");
     const expires_at = new Date(serverClock(ctx.clock).now().getTime() + link_ms);
-    const viewer = { organization_id: organizationOf(ctx), key_id, user_id };
-    return { url: `${ctx.config.url}/metrics#token=${sealViewer(ctx.config, viewer, expires_at)}`, expires_at };
+    const organization_id = organizationOf(ctx);
+    const viewer = { organization_id, key_id, user_id };
+    return {
+      organization_id,
+      url: `${ctx.config.url}/metrics#token=${sealViewer(ctx.config, viewer, expires_at)}`,
+      expires_at,
+    };
   },
 };

@@ -135,6 +135,7 @@ export type MetricsQuery = z.output<typeof query>;
 
 /** An address that shows the metrics as a page, to whoever has it, until it runs out. */
 export const MetricsLink = z.object({
+  organization_id: z.uuid(),
   /** What it is good by stands behind its #, which browsers send to nobody. */
   url: z.string(),
   expires_at: instant,

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { doTogether, gathered } from "../../server/lib/gather.ts";
-import { shareAsks } from "../../server/lib/share.ts";
 import type { Database } from "../../server/lib/transaction.ts";
 
 /** What is asked side by side is asked once, in the order of who asks; what is last is asked when nobody asks anything else. */
@@ -51,29 +50,4 @@ test("where one fails the others come to their end first, and its error is told"
   });
   await expect(doTogether(work)).rejects.toThrow("refused");
   expect(ended).toEqual([1, 3]);
-});
-
-test("what several want to know is asked once for all who came since the last question, and never answered by an older one", async () => {
-  const asked: string[] = [];
-  const answers: PromiseWithResolvers<number>[] = [];
-  const ask = shareAsks((key) => {
-    const answer = Promise.withResolvers<number>();
-    asked.push(key);
-    answers.push(answer);
-    return answer.promise;
-  });
-  const first = ask("one");
-  const later = [ask("one"), ask("one")];
-  const other = ask("other");
-  expect(asked).toEqual(["one", "other"]);
-  answers[0]?.resolve(1);
-  answers[1]?.resolve(10);
-  expect([await first, await other]).toEqual([1, 10]);
-  expect(asked).toEqual(["one", "other", "one"]);
-  answers[2]?.reject(new Error("away"));
-  for (const one of later) await expect(one).rejects.toThrow("away");
-  const last = ask("one");
-  expect(asked).toHaveLength(4);
-  answers[3]?.resolve(2);
-  expect(await last).toBe(2);
 });
