@@ -81,7 +81,14 @@ export async function findPayment(
 
 /** A payment and its order with all that it is answered with; payment and order are kept until the transaction ends. */
 export const lockPayment = gathered(async (tx: Tx, keys: RowKey[]) => {
-  const found = await tx
+  let found = await lockPayments(tx, keys);
+  // Where the order got another buyer or product while its lock was waited for, the row is passed over; asked again it is there.
+  if (found.length < keys.length) found = await lockPayments(tx, keys);
+  return keys.map(({ id }) => found.find(({ payment }) => payment.id === id));
+});
+
+const lockPayments = (tx: Tx, keys: RowKey[]) =>
+  tx
     .select({ payment: payments, ...aggregate })
     .from(payments)
     .innerJoin(orders, ofOrder)
@@ -98,8 +105,6 @@ export const lockPayment = gathered(async (tx: Tx, keys: RowKey[]) => {
     )
     .orderBy(orders.id)
     .for("no key update", { of: [payments, orders] });
-  return keys.map(({ id }) => found.find(({ payment }) => payment.id === id));
-});
 
 /** The order that an attempt is for; of a card that is left for none there is none. */
 export async function findOrderOf(
