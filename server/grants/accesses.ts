@@ -1,10 +1,10 @@
 import { and, eq, exists, inArray, isNotNull, isNull, like, ne, or, sql } from "drizzle-orm";
 import type { BenefitRow } from "../benefits/rules.ts";
 import { benefits } from "../benefits/tables.ts";
-import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import type { Grant } from "./rules.ts";
+import { selectGrants } from "./store.ts";
 import { benefitGrants, grantAccesses } from "./tables.ts";
 
 export type AccessRow = typeof grantAccesses.$inferSelect;
@@ -75,11 +75,7 @@ export const deleteAccess = (tx: Tx, key: RowKey): Promise<unknown> =>
 
 /** The grants that let an account in, the oldest first. */
 export const findGrantsBy = (db: Database, { organization_id, id }: RowKey): Promise<Grant[]> =>
-  db
-    .select({ row: benefitGrants, benefit: benefits, customer: customers })
-    .from(benefitGrants)
-    .innerJoin(benefits, followKey(benefitGrants.benefit_id, benefits))
-    .innerJoin(customers, followKey(benefitGrants.customer_id, customers))
+  selectGrants(db)
     .where(and(eq(benefitGrants.organization_id, organization_id), eq(benefitGrants.access_id, id)))
     .orderBy(benefitGrants.created_at, benefitGrants.id);
 
@@ -155,11 +151,7 @@ export const findGrantsOn = (
   { organization_id, customer_id }: { organization_id: string; customer_id: string },
   types: BenefitRow["type"][],
 ): Promise<Grant[]> =>
-  db
-    .select({ row: benefitGrants, benefit: benefits, customer: customers })
-    .from(benefitGrants)
-    .innerJoin(benefits, followKey(benefitGrants.benefit_id, benefits))
-    .innerJoin(customers, followKey(benefitGrants.customer_id, customers))
+  selectGrants(db)
     .where(
       and(
         eq(benefitGrants.organization_id, organization_id),

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { Deps } from "../lib/context.ts";
+import { checkFence, fence_pause_ms } from "../lib/fence.ts";
 import { newId } from "../lib/ids.ts";
 import type { RowKey } from "../lib/rows.ts";
 import type { RowSweep } from "../lib/sweeps.ts";
@@ -32,7 +33,6 @@ export const grantChecking: RowSweep = {
 
 /** So many are looked up at once. */
 const slice = 500;
-const fence_pause_ms = 1000;
 
 /** Who has what has changed is looked up, slice after slice: what is broken off goes on where it was. */
 export const grantRunning: RowSweep = {
@@ -56,13 +56,12 @@ const takeSlice = (deps: Deps, key: RowKey): Promise<boolean> =>
     const now = deps.clock.now();
     const run = await store.lockRun(tx, key, now);
     if (!run) return false;
-    const open = await store.findOpen(tx);
+    const { fence, isPassed } = await checkFence(tx, run.fence);
     if (run.fence === null) {
-      await store.updateRun(tx, key, { fence: String(open.to) });
+      await store.updateRun(tx, key, { fence });
       return true;
     }
-    // Its own transaction is open, too, and has begun after the fence was set.
-    if (open.from < BigInt(run.fence)) {
+    if (!isPassed) {
       await store.updateRun(tx, key, { due_at: new Date(now.getTime() + fence_pause_ms) });
       return false;
     }

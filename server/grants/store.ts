@@ -190,7 +190,13 @@ const sortable = {
   granted_at: benefitGrants.granted_at,
   revoked_at: benefitGrants.revoked_at,
 };
-const whole = { row: benefitGrants, benefit: benefits, customer: customers };
+/** Grants with all that they are answered with. */
+export const selectGrants = (db: Database) =>
+  db
+    .select({ row: benefitGrants, benefit: benefits, customer: customers })
+    .from(benefitGrants)
+    .innerJoin(benefits, followKey(benefitGrants.benefit_id, benefits))
+    .innerJoin(customers, followKey(benefitGrants.customer_id, customers));
 
 /** One page of grants, and how many there are (BEN-16). */
 export async function listGrants(
@@ -221,11 +227,7 @@ export async function listGrants(
         ? isNotNull(benefitGrants.granted_at)
         : isNull(benefitGrants.granted_at),
   );
-  const items = await db
-    .select(whole)
-    .from(benefitGrants)
-    .innerJoin(benefits, followKey(benefitGrants.benefit_id, benefits))
-    .innerJoin(customers, followKey(benefitGrants.customer_id, customers))
+  const items = await selectGrants(db)
     .where(where)
     .orderBy(...orderBy(filter.sorting, sortable, benefitGrants.id))
     .limit(filter.limit)
@@ -235,12 +237,7 @@ export async function listGrants(
 
 /** One grant. */
 export async function findGrant(db: Database, key: RowKey): Promise<Grant | undefined> {
-  const [found] = await db
-    .select(whole)
-    .from(benefitGrants)
-    .innerJoin(benefits, followKey(benefitGrants.benefit_id, benefits))
-    .innerJoin(customers, followKey(benefitGrants.customer_id, customers))
-    .where(matchKey(benefitGrants, key));
+  const [found] = await selectGrants(db).where(matchKey(benefitGrants, key));
   return found;
 }
 
@@ -298,17 +295,6 @@ export async function lockRun(tx: Tx, key: RowKey, now: Date): Promise<RunRow | 
 
 export const updateRun = (tx: Tx, key: RowKey, patch: Partial<RunRow>): Promise<unknown> =>
   tx.update(grantRuns).set(patch).where(matchKey(grantRuns, key));
-
-/** The transactions that are open now: below the first number all are over, from the second on none has begun. */
-export async function findOpen(db: Database): Promise<{ from: bigint; to: bigint }> {
-  const [row] = await db
-    .select({
-      from: sql<string>`pg_snapshot_xmin(pg_current_snapshot())::text`,
-      to: sql<string>`pg_snapshot_xmax(pg_current_snapshot())::text`,
-    })
-    .from(sql`(select 1) as one`);
-  return { from: BigInt(row?.from ?? 0), to: BigInt(row?.to ?? 0) };
-}
 
 /** Of a run, the next ones that may have to be given or lose something, in the order of their ids. */
 export async function findConcerned(db: Database, run: RunRow, limit: number): Promise<string[]> {

@@ -3,6 +3,7 @@ import { benefits } from "../benefits/tables.ts";
 import type { Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import type { Grant } from "../grants/rules.ts";
+import { selectGrants } from "../grants/store.ts";
 import { benefitGrants } from "../grants/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { isOneOf } from "../lib/forget.ts";
@@ -199,11 +200,7 @@ export async function listOwnGrants(
       ? undefined
       : or(inArray(benefitGrants.order_id, bought), inArray(benefitGrants.subscription_id, begun)),
   );
-  const items = await db
-    .select({ row: benefitGrants, benefit: benefits, customer: customers })
-    .from(benefitGrants)
-    .innerJoin(benefits, followKey(benefitGrants.benefit_id, benefits))
-    .innerJoin(customers, followKey(benefitGrants.customer_id, customers))
+  const items = await selectGrants(db)
     .where(where)
     .orderBy(...orderBy(filter.sorting, sortableGrants, benefitGrants.id))
     .limit(filter.limit)

@@ -6,9 +6,10 @@ import { removeCustomer } from "../customers/service.ts";
 import { lockCustomer } from "../customers/store.ts";
 import { eraseTaker } from "../discounts/store.ts";
 import { eraseUse } from "../events/store.ts";
-import { eraseAccounts, findOpen } from "../grants/store.ts";
+import { eraseAccounts } from "../grants/store.ts";
 import type { Deps, Tx } from "../lib/context.ts";
 import { findToldOf, rewriteTold } from "../lib/events.ts";
+import { checkFence, fence_pause_ms } from "../lib/fence.ts";
 import { dropMailsTo } from "../lib/mail.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { tryUnseal } from "../lib/secrets.ts";
@@ -69,7 +70,6 @@ const forgetting: ((tx: Tx, person: Erased) => Promise<void>)[] = [
   erasePayee,
   eraseCheckouts,
 ];
-const pause_ms = 1000;
 
 /** Answers whether there is more to do at once. */
 async function takeStep(deps: Deps, key: RowKey): Promise<boolean> {
@@ -82,13 +82,14 @@ async function takeStep(deps: Deps, key: RowKey): Promise<boolean> {
       await removeCustomer(tx, deps, customer, true);
       return true;
     }
+    const { fence, isPassed } = await checkFence(tx, erasure.fence);
     if (erasure.fence === null) {
-      await store.updateErasure(tx, key, { fence: String((await findOpen(tx)).to) });
+      await store.updateErasure(tx, key, { fence });
       return true;
     }
     // Who has read the person before they were made unreadable may still write what they have read.
-    if ((await findOpen(tx)).from < BigInt(erasure.fence)) {
-      await store.updateErasure(tx, key, { due_at: new Date(deps.clock.now().getTime() + pause_ms) });
+    if (!isPassed) {
+      await store.updateErasure(tx, key, { due_at: new Date(deps.clock.now().getTime() + fence_pause_ms) });
       return false;
     }
     const words = readWords(deps, erasure);

@@ -98,13 +98,16 @@ test("without a connection to be had it is 503 with Retry-After, for those alone
   await admin.unsafe(`alter role ${role} nosuperuser connection limit 1`);
   await end();
   const answers = await Promise.all(Array.from({ length: 12 }, () => create(few, key)));
-  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201, 503]));
+  expect(answers.map(({ status }) => status)).toContain(503);
   for (const { status, headers, json } of answers)
     if (status === 503)
       expect([headers["retry-after"], json]).toEqual([
         "1",
         { error: "ServiceUnavailable", detail: unreachable.message },
       ]);
+    else expect(status).toBe(201);
+  // Those who came at once may all have kept each other out; who comes alone gets the one that there is.
+  await expect.poll(async () => (await create(few, key)).status).toBe(201);
   await admin.unsafe(`alter role ${role} connection limit 0`);
   await end();
   const account = await few.request("POST", "/api/auth/sign-in/email", {
