@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
+import { account_base, accountCalls } from "../server/auth/calls.ts";
 
 /** The domains of the server in their one order. A domain calls to its left; to its right it speaks by events. */
 const domains = [
@@ -257,6 +258,22 @@ test("the check saw the house, and each of its rules can fail", () => {
     const name = to.replace("server/", "../");
     expect(readFileSync(from, "utf8"), `${read} is not needed any more`).toContain(`from "${name}"`);
   }
+});
+
+test("a path that the account side spells is one of its calls, or begins some", () => {
+  const calls = Object.keys(accountCalls);
+  const isKnown = (path: string) => calls.some((call) => call === path || call.startsWith(path.replace(/\/?$/, "/")));
+  const unknown = sources
+    .filter((file) => file.startsWith("server/auth/") && file !== "server/auth/calls.ts")
+    .flatMap((file) => [...readFileSync(file, "utf8").matchAll(/"(\/[a-z][^"\s]*)"/g)].map(([, path = ""]) => path))
+    .filter((path) => path !== account_base && !isKnown(path));
+  expect(unknown).toEqual([]);
+  expect([isKnown("/sign-in"), isKnown("/callback/"), isKnown("/sign-i"), isKnown("/sign-in/e-mail")]).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
 });
 
 test("the lock file names no download address", () => {

@@ -4,11 +4,8 @@ import { eq } from "drizzle-orm";
 import { record } from "../lib/audit.ts";
 import type { Deps } from "../lib/context.ts";
 import { loggable } from "../lib/loggable.ts";
+import { findCall, matchRule } from "./calls.ts";
 import { user } from "./tables.ts";
-
-/** Where a password is tried, and the field that names whose. */
-const tried = { "/sign-in/email": "email", "/sign-in/username": "username" } as const;
-const isTried = (path: string | undefined): path is keyof typeof tried => path !== undefined && path in tried;
 
 /**
  * Writes down sign-ins that were refused, for the person whose account was tried. After the answer, so that its time does
@@ -28,12 +25,11 @@ export function refusedSignIns(deps: Deps) {
     hooks: {
       after: [
         {
-          matcher: ({ path }) => isTried(path),
+          matcher: matchRule("signs_in"),
           handler: createAuthMiddleware(async ({ path, body, context, headers }) => {
             const refusal: unknown = context.returned;
-            if (!isTried(path) || !isAPIError(refusal) || (refusal.statusCode !== 401 && refusal.statusCode !== 403))
-              return;
-            const field = tried[path];
+            const { signs_in: field } = findCall(path);
+            if (!field || !isAPIError(refusal) || (refusal.statusCode !== 401 && refusal.statusCode !== 403)) return;
             const named: unknown = body?.[field];
             if (typeof named !== "string") return;
             later(async () => {

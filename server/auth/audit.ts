@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Deps } from "../lib/context.ts";
 import { auditLog } from "../lib/tables.ts";
+import { account_base } from "./calls.ts";
 import { guarded, type Identify, membershipFor, personOf, queryOf } from "./own-routes.ts";
 import { apikey, user } from "./tables.ts";
 
@@ -29,7 +30,7 @@ const List = z.object({
 /** `GET /api/auth/audit/list`: an organization's log for those who may read it, or the log of one's own account. */
 export function auditRoutes(scope: FastifyInstance, deps: Deps, identify: Identify): void {
   scope.get(
-    "/api/auth/audit/list",
+    `${account_base}/audit/list`,
     guarded(async (request) => {
       const person = await personOf(identify, request);
       const { organizationId, action, actor, before, limit } = queryOf(request, List);

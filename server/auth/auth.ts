@@ -10,6 +10,7 @@ import { apiKeyRoutes } from "./api-keys.ts";
 import { auditRoutes } from "./audit.ts";
 import { refusedSignIns } from "./audit-sign-in.ts";
 import { auditedStorage } from "./audit-storage.ts";
+import { account_base, findUnlisted } from "./calls.ts";
 import { changeLink } from "./compat-accounts.ts";
 import { deletePerson } from "./deletion.ts";
 import { answerUnexpected, relayLog } from "./faults.ts";
@@ -97,7 +98,7 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
   const auth = betterAuth({
     appName: "floe",
     baseURL: config.url,
-    basePath: "/api/auth",
+    basePath: account_base,
     // What was encrypted before secrets had versions opens with the oldest.
     secret: config.secrets.at(-1),
     secrets: config.secrets.map((value) => ({ version: versionOf(value), value })),
@@ -169,6 +170,9 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
     rateLimit: { enabled: false },
     plugins: [...pluginsOf(deps, options, work), refused.plugin, renewedSessions(deps)],
   });
+  const unlisted = findUnlisted(Object.values(auth.api));
+  // It would be neither limited nor guarded.
+  if (unlisted.length > 0) throw new Error(`These calls have no row in server/auth/calls.ts: ${unlisted.join(", ")}.`);
   const identifier = createIdentifier(deps, options.identifyCustomer);
 
   return {

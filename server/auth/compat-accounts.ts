@@ -9,14 +9,11 @@ import { deleteSessionCookie, expireCookie } from "better-auth/cookies";
 import { parseUserOutput } from "better-auth/db";
 import type { Clock } from "../lib/clock.ts";
 import { signedText } from "../lib/secrets.ts";
+import { findCall, matchPath, matchRule } from "./calls.ts";
 
-/** Paths that published clients call with a provider's name and its id of the account, where a row's id is wanted now. */
-const byProvider = new Set(["/unlink-account", "/get-access-token", "/refresh-token", "/account-info"]);
-
-const forTokens = new Set(["/get-access-token", "/refresh-token"]);
-
+/** Of calls that published clients make with a provider's name and its id of the account, where a row's id is wanted now. */
 export const translateAccount = {
-  matcher: ({ path }: { path?: string }) => byProvider.has(path ?? ""),
+  matcher: matchRule("by_provider"),
   handler: createAuthMiddleware(async (ctx) => {
     const given: unknown = ctx.path === "/account-info" ? ctx.query : ctx.body;
     if (typeof given !== "object" || given === null) return;
@@ -26,7 +23,7 @@ export const translateAccount = {
     const session = await getSessionFromCtx(ctx);
     if (!session) {
       // Naming a user is for calls within the server; from outside only the session counts.
-      if (!forTokens.has(ctx.path) || userId !== undefined) throw new APIError("UNAUTHORIZED");
+      if (!findCall(ctx.path).gives_tokens || userId !== undefined) throw new APIError("UNAUTHORIZED");
       throw new APIError("BAD_REQUEST", { message: "Either userId or session is required" });
     }
     if (providerId === undefined && accountId === undefined) return;
@@ -53,7 +50,7 @@ export const translateAccount = {
  * and again afterwards: of one that was taken in between better-auth says that all went well.
  */
 export const refuseTakenAddress = {
-  matcher: ({ path }: { path?: string }) => path === "/change-email",
+  matcher: matchPath("/change-email"),
   handler: createAuthMiddleware(async (ctx) => {
     const wanted: unknown = ctx.body?.newEmail;
     const session = await getSessionFromCtx(ctx);
@@ -73,7 +70,7 @@ function claimsOf(token: unknown, secret: string): { email?: string; updateTo?: 
 
 /** A link that changes an address to one that somebody has taken since does not work any more, as one that is no link. */
 export const refuseTakenLink = {
-  matcher: ({ path }: { path?: string }) => path === "/verify-email",
+  matcher: matchPath("/verify-email"),
   handler: createAuthMiddleware(async (ctx) => {
     const { email, updateTo } = claimsOf(ctx.query?.token, ctx.context.secret) ?? {};
     if (updateTo === undefined || updateTo === email) return;
@@ -85,7 +82,7 @@ export const refuseTakenLink = {
 
 /** A deletion's token is used up by its owner alone: whoever else tries it leaves it as it was. */
 export const refuseOthersToken = {
-  matcher: ({ path }: { path?: string }) => path === "/delete-user" || path === "/delete-user/callback",
+  matcher: matchPath("/delete-user", "/delete-user/callback"),
   handler: createAuthMiddleware(async (ctx) => {
     const token: unknown = ctx.path === "/delete-user" ? ctx.body?.token : ctx.query?.token;
     const session = typeof token === "string" ? await getSessionFromCtx(ctx, { disableCookieCache: true }) : null;
@@ -98,7 +95,7 @@ export const refuseOthersToken = {
 
 /** With the password an account is deleted at once, without it a mail asks first; both only from a fresh session. */
 export const deleteAtOnce = (clock: Clock) => ({
-  matcher: ({ path }: { path?: string }) => path === "/delete-user",
+  matcher: matchPath("/delete-user"),
   handler: createAuthMiddleware(async (ctx) => {
     const password: unknown = ctx.body?.password;
     if (ctx.context.options.user?.deleteUser?.enabled !== true)
@@ -131,7 +128,7 @@ export const deleteAtOnce = (clock: Clock) => ({
 
 /** Scopes are answered as a list, wherever a set of tokens is. */
 export const listScopes = {
-  matcher: ({ path }: { path?: string }) => path === "/refresh-token",
+  matcher: matchPath("/refresh-token"),
   handler: createAuthMiddleware(async (ctx) => {
     const tokens: unknown = ctx.context.returned;
     if (typeof tokens !== "object" || tokens === null || !("scope" in tokens)) return;
@@ -142,7 +139,7 @@ export const listScopes = {
 
 /** Whether linking began well is said also when the browser is to go elsewhere for the rest of it. */
 export const tellLinking = {
-  matcher: ({ path }: { path?: string }) => path === "/link-social",
+  matcher: matchPath("/link-social"),
   handler: createAuthMiddleware(async (ctx) => {
     const answer: unknown = ctx.context.returned;
     if (typeof answer === "object" && answer !== null && "redirect" in answer)
@@ -152,7 +149,7 @@ export const tellLinking = {
 
 /** What a provider knows of a person is answered with its id of them. */
 export const nameAccount = {
-  matcher: ({ path }: { path?: string }) => path === "/account-info",
+  matcher: matchPath("/account-info"),
   handler: createAuthMiddleware(async (ctx) => {
     const info: unknown = ctx.context.returned;
     if (typeof info !== "object" || info === null || !("user" in info) || !("account" in info)) return;
@@ -163,7 +160,7 @@ export const nameAccount = {
 
 /** Who has confirmed an address is to be seen so at once: the browser's copy of the session knows nothing of it. */
 export const forgetCopy = {
-  matcher: ({ path }: { path?: string }) => path === "/verify-email",
+  matcher: matchPath("/verify-email"),
   handler: createAuthMiddleware(async (ctx) => {
     expireCookie(ctx, ctx.context.authCookies.sessionData);
     // Without a page to go to, the answer says who was confirmed (product.md 2); the token was checked before.
@@ -177,7 +174,7 @@ export const forgetCopy = {
 
 /** What is not for people to set of themselves is refused, where better-auth would leave it out without a word. */
 export const refuseClosedFields = {
-  matcher: ({ path }: { path?: string }) => path === "/sign-up/email" || path === "/update-user",
+  matcher: matchPath("/sign-up/email", "/update-user"),
   handler: createAuthMiddleware(async (ctx) => {
     const body: unknown = ctx.body;
     const fields = ctx.context.tables.user?.fields ?? {};
@@ -191,7 +188,7 @@ export const refuseClosedFields = {
 
 /** Flags in a query are text, and every text counts as true: those that say no are taken out. */
 export const readFlags = {
-  matcher: ({ path }: { path?: string }) => path === "/get-session",
+  matcher: matchPath("/get-session"),
   handler: createAuthMiddleware(async (ctx) => {
     const query: unknown = ctx.query;
     if (typeof query !== "object" || query === null) return;
@@ -206,7 +203,7 @@ export const readFlags = {
  * helps. A state that is kept, and not this browser's, is a mismatch.
  */
 export const refuseForgottenState = (clock: Clock) => ({
-  matcher: ({ path }: { path?: string }) => path?.startsWith("/callback/") ?? false,
+  matcher: matchPath("/callback/:id"),
   handler: createAuthMiddleware(async (ctx) => {
     const state: unknown = ctx.query?.state;
     // Anything given twice is no answer of a provider's, and refused as such.

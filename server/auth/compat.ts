@@ -3,6 +3,7 @@ import { APIError, createAuthMiddleware } from "better-auth/api";
 import { reservedSlugs, Slug } from "../../shared/api/organizations.ts";
 import { webPageOf } from "../../shared/destinations.ts";
 import type { Clock } from "../lib/clock.ts";
+import { matchPath, matchRule } from "./calls.ts";
 import {
   deleteAtOnce,
   forgetCopy,
@@ -20,15 +21,6 @@ import {
 import { invalidBody } from "./mapper.ts";
 import { sessionEndpoints } from "./sessions.ts";
 
-const bodied = new Set([
-  "/sign-up/email",
-  "/sign-in/email",
-  "/update-user",
-  "/change-email",
-  "/delete-user",
-  "/request-password-reset",
-  "/admin/create-user",
-]);
 const text_length_max = 255;
 /** How long texts may be. A browser's copy of its session carries them, and must fit into few cookies. */
 const lengths_max = new Map([
@@ -46,7 +38,7 @@ export const compat = (clock: Clock) =>
       before: [
         {
           // A request without a body would make a later plugin fail with a 500; names and addresses have no end otherwise.
-          matcher: ({ path }) => bodied.has(path ?? ""),
+          matcher: matchRule("body"),
           handler: createAuthMiddleware(async (ctx) => {
             const body: unknown = ctx.body;
             const fields = typeof body === "object" && body !== null ? Object.entries(body) : undefined;
@@ -70,7 +62,7 @@ export const compat = (clock: Clock) =>
         },
         {
           // Names may be blank or without end, and slugs anything; nobody can find or address such a thing again.
-          matcher: ({ path }) => path === "/organization/create" || path === "/organization/update",
+          matcher: matchPath("/organization/create", "/organization/update"),
           handler: createAuthMiddleware(async (ctx) => {
             const given: unknown = ctx.path === "/organization/create" ? ctx.body : ctx.body?.data;
             const detail = organizationFault(given);

@@ -10,13 +10,9 @@ import { z } from "zod";
 import { record } from "../lib/audit.ts";
 import type { Deps } from "../lib/context.ts";
 import { transact } from "../lib/unit-of-work.ts";
+import { findCall } from "./calls.ts";
 import { clientName } from "./device.ts";
 import { session } from "./tables.ts";
-
-/** Calls that no guard has to look at a session for. */
-const without_guard = new Set(["/get-session", "/sign-out", "/ok", "/error"]);
-/** What a session that is limited to scopes may still do with the account besides: say whose it is, and where. */
-const open_to_limited = new Set(["/organization/list"]);
 
 /** The answer to a limited session that asks for more. */
 export const limitedSession = {
@@ -83,10 +79,11 @@ export function deviceSessionEndpoints(deps: Deps) {
 
 /** Keeps a session that is limited to scopes away from the account. The others find the session that it has read. */
 export const limitedSessionsGuard = {
-  matcher: ({ path }: { path?: string | undefined }) => !without_guard.has(path ?? ""),
+  matcher: ({ path }: { path?: string | undefined }) => findCall(path).limited !== "unseen",
   handler: createAuthMiddleware(async (ctx) => {
     if (!ctx.headers?.has("cookie") && !ctx.headers?.has("authorization")) return;
     const signedIn = await getSessionFromCtx(ctx);
-    if (signedIn?.session.scope && !open_to_limited.has(ctx.path)) throw new APIError("FORBIDDEN", limitedSession);
+    if (signedIn?.session.scope && findCall(ctx.path).limited !== "open")
+      throw new APIError("FORBIDDEN", limitedSession);
   }),
 };

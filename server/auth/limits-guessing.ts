@@ -7,6 +7,7 @@ import { cookiesIn } from "../lib/cookies.ts";
 import { newToken } from "../lib/ids.ts";
 import type { Limit } from "../lib/limits.ts";
 import { signedText } from "../lib/secrets.ts";
+import { findCall, matchRule } from "./calls.ts";
 import { type Backoff, limiter } from "./limits.ts";
 import { tooMany } from "./limits-rules.ts";
 import { user } from "./tables.ts";
@@ -19,20 +20,6 @@ const mailing: Limit = { max: 20, window_seconds: 60 * 60 };
 /** A browser is known to an account it has signed in to for a year, to eight accounts at most. */
 const known_seconds = 365 * 24 * 60 * 60;
 const known_max = 8;
-
-const isSignIn = (path: string) => path === "/sign-in/email" || path === "/sign-in/username";
-/** Calls of a signed-in person that check the password. */
-const confirming = new Set(["/change-password", "/verify-password", "/delete-user"]);
-/** Calls that have a mail sent, and the field that says to whom. */
-const mailed: Readonly<Record<string, string>> = {
-  "/sign-up/email": "email",
-  "/request-password-reset": "email",
-  "/send-verification-email": "email",
-  "/change-email": "newEmail",
-  "/organization/invite-member": "email",
-};
-/** Calls after which a browser is known to the account. */
-const isEntrance = (path: string) => /^\/(sign-in|sign-up|callback)\//.test(path);
 
 /** What counts the wrong passwords of an account; start anew when its password has been reset. */
 export const passwordKey = (user_id: string): string => `password:${user_id}`;
@@ -52,8 +39,7 @@ export function guessingLimits(deps: Deps) {
   const { secret, secrets } = deps.config;
 
   /** What the account is called, whether it exists or not: an address, a name. */
-  async function accountOf(path: string, body: Record<string, unknown>): Promise<string | undefined> {
-    const field = path === "/sign-in/username" ? "username" : "email";
+  async function accountOf(field: "email" | "username", body: Record<string, unknown>): Promise<string | undefined> {
     const given = body[field];
     if (typeof given !== "string" || given === "") return undefined;
     const name = given.toLowerCase();
@@ -66,6 +52,7 @@ export function guessingLimits(deps: Deps) {
 
   const before = createAuthMiddleware(async (ctx) => {
     const { path } = ctx;
+    const { mails, signs_in, confirms } = findCall(path);
     const body: unknown = ctx.body;
     if (!ctx.request || typeof body !== "object" || body === null) return;
     const fields = body as Record<string, unknown>;
@@ -74,55 +61,57 @@ export function guessingLimits(deps: Deps) {
       const known = parseKnown(await ctx.getSignedCookie(ctx.context.createAuthCookie("known").name, secret));
       return known?.accounts.includes(accountHash(account)) ? known.device : undefined;
     };
-    const receiver = fields[mailed[path] ?? ""];
+    const receiver = mails && fields[mails];
     if (typeof receiver === "string") {
       const to = receiver.toLowerCase();
-      const account = await accountOf(path, { email: to });
+      const account = await accountOf("email", { email: to });
       // Each kind by itself: by how many of one are left nobody learns that there was one of another.
       wait(await hit(`mail-to:${path} ${to}`, mailing, account && (await deviceOf(account))));
     }
-    if (isSignIn(path)) {
-      const account = await accountOf(path, fields);
+    if (signs_in) {
+      const account = await accountOf(signs_in, fields);
       if (account === undefined) return;
       wait(await guess(passwordKey(account), guessing, await deviceOf(account)));
     }
-    if (confirming.has(path) && (typeof fields.password === "string" || typeof fields.currentPassword === "string")) {
+    if (confirms && (typeof fields.password === "string" || typeof fields.currentPassword === "string")) {
       const session = sessionToken(ctx.request.headers, ctx.context.authCookies.sessionToken.name, secrets);
       if (session !== undefined) wait(await guess(`password-of-session:${session}`, guessing));
     }
   });
 
   const after = createAuthMiddleware(async (ctx) => {
-    const { path } = ctx;
+    const { signs_in, confirms, enters } = findCall(ctx.path);
     if (!ctx.request) return;
-    if (confirming.has(path) && !(ctx.context.returned instanceof Error)) {
+    if (confirms && !(ctx.context.returned instanceof Error)) {
       const session = sessionToken(ctx.request.headers, ctx.context.authCookies.sessionToken.name, secrets);
       if (session !== undefined) await forget(`password-of-session:${session}`);
     }
     // The password was right, and only then is it said that the address waits to be confirmed.
-    if (isSignIn(path) && codeOf(ctx.context.returned) === "EMAIL_NOT_VERIFIED") {
-      const account = await accountOf(path, (ctx.body ?? {}) as Record<string, unknown>);
+    if (signs_in && codeOf(ctx.context.returned) === "EMAIL_NOT_VERIFIED") {
+      const account = await accountOf(signs_in, (ctx.body ?? {}) as Record<string, unknown>);
       if (account !== undefined) await forget(passwordKey(account));
     }
     const entered = ctx.context.newSession?.user.id;
-    if (entered === undefined || !isEntrance(path)) return;
+    if (entered === undefined || !enters) return;
     const { name, attributes } = ctx.context.createAuthCookie("known");
     const known = parseKnown(await ctx.getSignedCookie(name, secret));
     const account = accountHash(entered);
     const isKnown = known?.accounts.includes(account) ?? false;
-    if (isSignIn(path)) await forget(passwordKey(entered), isKnown ? known?.device : undefined);
+    if (signs_in) await forget(passwordKey(entered), isKnown ? known?.device : undefined);
     const accounts = [account, ...(known?.accounts ?? []).filter((one) => one !== account)].slice(0, known_max);
     const value = [known?.device ?? newToken(""), ...accounts].join("~");
     await ctx.setSignedCookie(name, value, secret, { ...attributes, maxAge: known_seconds });
   });
 
-  const concerned = (path: string | undefined) =>
-    path !== undefined && (isSignIn(path) || confirming.has(path) || path in mailed);
+  const concerns = (...rules: Parameters<typeof matchRule>[0][]) => {
+    const fits = rules.map(matchRule);
+    return (asked: { path?: string }) => fits.some((one) => one(asked));
+  };
   return {
     id: "floe-guessing",
     hooks: {
-      before: [{ matcher: ({ path }) => concerned(path), handler: before }],
-      after: [{ matcher: ({ path }) => concerned(path) || isEntrance(path ?? ""), handler: after }],
+      before: [{ matcher: concerns("signs_in", "confirms", "mails"), handler: before }],
+      after: [{ matcher: concerns("confirms", "enters"), handler: after }],
     },
   } satisfies BetterAuthPlugin;
 }

@@ -3,29 +3,19 @@ import { bucketOf } from "../lib/addresses.ts";
 import type { Deps } from "../lib/context.ts";
 import { decodeText } from "../lib/cookies.ts";
 import { countInMemory, type Limit } from "../lib/limits.ts";
+import { type AccountCall, account_base, findCall } from "./calls.ts";
 import { limiter } from "./limits.ts";
 
 const minute_seconds = 60;
-const base = "/api/auth";
 
-/** Calls that guess, write to strangers or make accounts: counted in the database, by address. The first that fits. */
-const sensitive: readonly (Limit & { name: string; paths: RegExp })[] = [
-  { name: "sign-in", paths: /^\/sign-in\/|^\/verify-password$/, max: 30, window_seconds: minute_seconds },
-  { name: "sign-up", paths: /^\/sign-up\//, max: 30, window_seconds: minute_seconds },
-  {
-    name: "mail",
-    paths: /^\/(request-password-reset|forget-password|send-verification-email|change-email)$/,
-    max: 30,
-    window_seconds: 10 * minute_seconds,
-  },
-  {
-    name: "account",
-    paths: /^\/(change-password|set-password|reset-password|delete-user|is-username-available)/,
-    max: 30,
-    window_seconds: minute_seconds,
-  },
-  { name: "device", paths: /^\/device\/code$/, max: 60, window_seconds: minute_seconds },
-];
+/** Of calls that guess, write to strangers or make accounts: counted in the database, by address. */
+const sensitive: Readonly<Record<NonNullable<AccountCall["limit"]>, Limit>> = {
+  "sign-in": { max: 30, window_seconds: minute_seconds },
+  "sign-up": { max: 30, window_seconds: minute_seconds },
+  mail: { max: 30, window_seconds: 10 * minute_seconds },
+  account: { max: 30, window_seconds: minute_seconds },
+  device: { max: 60, window_seconds: minute_seconds },
+};
 /** Everything else together. */
 const general: Limit = { max: 300, window_seconds: minute_seconds };
 
@@ -40,10 +30,9 @@ export function limitAddresses(scope: FastifyInstance, deps: Deps): void {
   const { hit } = limiter(deps);
   const calls = countInMemory(deps.clock);
   scope.addHook("onRequest", async (request, reply) => {
-    const path = pathOf(request);
     const address = bucketOf(request.ip);
-    const rule = request.method === "GET" ? undefined : sensitive.find(({ paths }) => paths.test(path));
-    const wait = calls(address, general) || (rule ? await hit(`${rule.name}:${address}`, rule) : 0);
+    const { limit } = request.method === "GET" ? {} : findCall(pathOf(request));
+    const wait = calls(address, general) || (limit ? await hit(`${limit}:${address}`, sensitive[limit]) : 0);
     return wait > 0 ? refuseTooMany(reply, wait) : undefined;
   });
 }
@@ -57,4 +46,4 @@ const pathOf = (request: FastifyRequest): string =>
     .toLowerCase()
     .replace(/\/+/g, "/")
     .replace(/\/$/, "")
-    .slice(base.length);
+    .slice(account_base.length);

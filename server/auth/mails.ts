@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Mail } from "../lib/mail.ts";
+import { account_base, findCall } from "./calls.ts";
 
 const name_length_max = 60;
 
@@ -72,7 +73,7 @@ const even_ms = 500;
 export const evenly =
   (handle: (request: Request) => Promise<Response>) =>
   async (request: Request): Promise<Response> => {
-    if (!new URL(request.url).pathname.endsWith("/request-password-reset")) return handle(request);
+    if (!findCall(new URL(request.url).pathname.slice(account_base.length)).even) return handle(request);
     const [response] = await Promise.all([handle(request), pause(even_ms)]);
     return response;
   };

@@ -3,32 +3,13 @@ import { APIError, createAuthMiddleware, getSessionFromCtx, isAPIError } from "b
 import { and, eq, gt, inArray, isNotNull, notInArray, or, sql } from "drizzle-orm";
 import { rolesIn, statements } from "../../shared/permissions.ts";
 import type { Deps } from "../lib/context.ts";
+import { type AccountPath, findCall, matchPath, matchRule } from "./calls.ts";
 import { leaveActive } from "./deletion.ts";
 import { invalidBody } from "./mapper.ts";
 import { checkInvitation } from "./organizations.ts";
 import { activeIn, membershipOf, rolesHere } from "./organizations-access.ts";
 import { denial, missingFrom } from "./permissions-guard.ts";
 import { invitation, member, organizationRole, session, team } from "./tables.ts";
-
-/** What calls do with an organization's things, as permissions name it. */
-const needs: Readonly<Record<string, readonly [resource: string, action: string]>> = {
-  "/update": ["organization", "update"],
-  "/delete": ["organization", "delete"],
-  "/invite-member": ["invitation", "create"],
-  "/cancel-invitation": ["invitation", "cancel"],
-  "/update-member-role": ["member", "update"],
-  "/remove-member": ["member", "delete"],
-  "/create-team": ["team", "create"],
-  "/update-team": ["team", "update"],
-  "/remove-team": ["team", "delete"],
-  "/add-team-member": ["member", "update"],
-  "/remove-team-member": ["member", "delete"],
-  "/create-role": ["ac", "create"],
-  "/list-roles": ["ac", "read"],
-  "/get-role": ["ac", "read"],
-  "/update-role": ["ac", "update"],
-  "/delete-role": ["ac", "delete"],
-};
 
 type Context = Parameters<typeof getSessionFromCtx>[0];
 type Fields = Record<string, unknown>;
@@ -63,9 +44,9 @@ function oneSpelling(role: unknown): string | undefined {
 
 /** What better-auth's organization plugin leaves open: names, and who may give which role. */
 export const organizationGuards = ({ db, clock, config }: Deps) => {
-  const on = (paths: string[], work: (ctx: Context, path: string) => Promise<unknown>) => ({
-    matcher: ({ path }: { path?: string }) => paths.includes(path?.replace("/organization", "") ?? ""),
-    handler: createAuthMiddleware(async (ctx) => void (await work(ctx, ctx.path.replace("/organization", "")))),
+  const on = (paths: AccountPath[], work: (ctx: Context, path: string) => Promise<unknown>) => ({
+    matcher: matchPath(...paths),
+    handler: createAuthMiddleware(async (ctx) => void (await work(ctx, ctx.path))),
   });
 
   /** Refuse roles that the organization does not have, and those that permit what the giver may not do. */
@@ -105,27 +86,31 @@ export const organizationGuards = ({ db, clock, config }: Deps) => {
     id: "floe-organizations",
     hooks: {
       before: [
-        on(Object.keys(needs), async (ctx, path) => {
+        {
+          matcher: matchRule("needs"),
+          handler: createAuthMiddleware(async (ctx) => {
+            const asked = await askedBy(ctx);
+            if (!asked) return;
+            const { body, user, organizationId } = asked;
+            const isCancelling = ctx.path === "/organization/cancel-invitation";
+            const about = isCancelling ? await organizationOf(text(body.invitationId)) : organizationId;
+            const membership = about === undefined ? undefined : await membershipOf(db, about, user.id);
+            const [resource, action] = findCall(ctx.path).needs ?? ["", ""];
+            const error = membership && denial(membership.permissions, { [resource]: [action] });
+            if (error !== undefined) throw new APIError("FORBIDDEN", { message: error });
+          }),
+        },
+        on(["/organization/create-team", "/organization/update-team"], async (ctx, path) => {
           const asked = await askedBy(ctx);
-          if (!asked) return;
-          const { body, user, organizationId } = asked;
-          const about = path === "/cancel-invitation" ? await organizationOf(text(body.invitationId)) : organizationId;
-          const membership = about === undefined ? undefined : await membershipOf(db, about, user.id);
-          const [resource, action] = needs[path] ?? ["", ""];
-          const error = membership && denial(membership.permissions, { [resource]: [action] });
-          if (error !== undefined) throw new APIError("FORBIDDEN", { message: error });
-        }),
-        on(["/create-team", "/update-team"], async (ctx, path) => {
-          const asked = await askedBy(ctx);
-          const name = text(path === "/create-team" ? asked?.body.name : fieldsOf(asked?.body.data).name);
+          const name = text(path === "/organization/create-team" ? asked?.body.name : fieldsOf(asked?.body.data).name);
           if (name !== undefined && (name.trim() === "" || name.length > text_length_max))
             throw invalid(`name: between 1 and ${text_length_max} characters`);
         }),
-        on(["/create-role", "/update-role"], async (ctx, path) => {
+        on(["/organization/create-role", "/organization/update-role"], async (ctx, path) => {
           const asked = await askedBy(ctx);
           if (!asked) return;
-          const data = path === "/create-role" ? asked.body : fieldsOf(asked.body.data);
-          const name = text(path === "/create-role" ? data.role : data.roleName);
+          const data = path === "/organization/create-role" ? asked.body : fieldsOf(asked.body.data);
+          const name = text(path === "/organization/create-role" ? data.role : data.roleName);
           // The second half: what every JavaScript object has a property of that name is no name for a role.
           if (name !== undefined && (!roleName.test(name.toLowerCase()) || name.toLowerCase() in {}))
             throw invalid("role: a letter first, then letters, digits, - or _, at most 63");
@@ -141,12 +126,12 @@ export const organizationGuards = ({ db, clock, config }: Deps) => {
             });
         }),
         // A role that is taken away or renamed under its holders leaves them with a name that anybody may fill anew.
-        on(["/delete-role", "/update-role"], async (ctx, path) => {
+        on(["/organization/delete-role", "/organization/update-role"], async (ctx, path) => {
           const asked = await askedBy(ctx);
           if (!asked?.organizationId) return;
           const { body, user, organizationId } = asked;
           const renamed = text(fieldsOf(body.data).roleName)?.toLowerCase();
-          if (path === "/update-role" && renamed === undefined) return;
+          if (path === "/organization/update-role" && renamed === undefined) return;
           if (!(await membershipOf(db, organizationId, user.id))) return;
           const named = or(
             eq(organizationRole.role, text(body.roleName) ?? ""),
@@ -162,7 +147,7 @@ export const organizationGuards = ({ db, clock, config }: Deps) => {
             message: `Members or open invitations have the role ${row.role}. Give them another one first.`,
           });
         }),
-        on(["/invite-member"], async (ctx) => {
+        on(["/organization/invite-member"], async (ctx) => {
           const asked = await askedBy(ctx);
           const role = oneSpelling(asked?.body.role);
           if (!asked?.organizationId || role === undefined) return;
@@ -178,7 +163,7 @@ export const organizationGuards = ({ db, clock, config }: Deps) => {
             missingPermissions,
           });
         }),
-        on(["/update-member-role"], async (ctx) => {
+        on(["/organization/update-member-role"], async (ctx) => {
           const asked = await askedBy(ctx);
           const role = oneSpelling(asked?.body.role);
           if (!asked?.organizationId || role === undefined) return;
@@ -203,7 +188,7 @@ export const organizationGuards = ({ db, clock, config }: Deps) => {
           });
         }),
         // better-auth answers as if they were leaving.
-        on(["/remove-member"], async (ctx) => {
+        on(["/organization/remove-member"], async (ctx) => {
           const asked = await askedBy(ctx);
           if (!asked?.organizationId) return;
           const { body, user, organizationId } = asked;
@@ -223,12 +208,12 @@ export const organizationGuards = ({ db, clock, config }: Deps) => {
         // To a stranger a team of another organization does not exist.
         on(
           [
-            "/invite-member",
-            "/update-team",
-            "/remove-team",
-            "/set-active-team",
-            "/add-team-member",
-            "/remove-team-member",
+            "/organization/invite-member",
+            "/organization/update-team",
+            "/organization/remove-team",
+            "/organization/set-active-team",
+            "/organization/add-team-member",
+            "/organization/remove-team-member",
           ],
           async (ctx) => {
             const asked = await askedBy(ctx);
@@ -244,24 +229,27 @@ export const organizationGuards = ({ db, clock, config }: Deps) => {
               throw new APIError("NOT_FOUND", { code: "TEAM_NOT_FOUND", message: "Team not found" });
           },
         ),
-        on(["/accept-invitation", "/reject-invitation", "/get-invitation"], async (ctx) => {
-          const signedIn = await getSessionFromCtx(ctx);
-          const id = text(fieldsOf(ctx.body).invitationId) ?? text(fieldsOf(ctx.query).id);
-          if (!signedIn || id === undefined) return;
-          if (!signedIn.user.emailVerified && config.FLOE_EMAIL_VERIFICATION !== "off") return;
-          const [row] = await db.select().from(invitation).where(eq(invitation.id, id));
-          // Its state is the invited person's to know.
-          if (row && row.email.toLowerCase() === signedIn.user.email.toLowerCase()) checkInvitation(row, clock.now());
-        }),
+        on(
+          ["/organization/accept-invitation", "/organization/reject-invitation", "/organization/get-invitation"],
+          async (ctx) => {
+            const signedIn = await getSessionFromCtx(ctx);
+            const id = text(fieldsOf(ctx.body).invitationId) ?? text(fieldsOf(ctx.query).id);
+            if (!signedIn || id === undefined) return;
+            if (!signedIn.user.emailVerified && config.FLOE_EMAIL_VERIFICATION !== "off") return;
+            const [row] = await db.select().from(invitation).where(eq(invitation.id, id));
+            // Its state is the invited person's to know.
+            if (row && row.email.toLowerCase() === signedIn.user.email.toLowerCase()) checkInvitation(row, clock.now());
+          },
+        ),
       ],
       after: [
-        on(["/leave"], async (ctx) => {
+        on(["/organization/leave"], async (ctx) => {
           const { organizationId, userId } = fieldsOf(returnedBy(ctx));
           if (typeof organizationId === "string" && typeof userId === "string")
             await leaveActive(db, organizationId, userId);
         }),
         // A team of the organization before is not active in the next one.
-        on(["/set-active"], async (ctx) => {
+        on(["/organization/set-active"], async (ctx) => {
           const signedIn = await getSessionFromCtx(ctx);
           if (!signedIn || isAPIError(returnedBy(ctx))) return;
           const organizationId = text(fieldsOf(returnedBy(ctx)).id) ?? "";

@@ -1,19 +1,9 @@
 import type { BetterAuthPlugin, GenericEndpointContext } from "better-auth";
 import { APIError, createAuthMiddleware, getSessionFromCtx } from "better-auth/api";
+import { findCall } from "./calls.ts";
 
 export const password_length_min = 8;
 export const password_length_max = 128;
-
-/** Calls that set a password, and the field that it comes in. */
-const fields: Readonly<Record<string, string>> = {
-  "/sign-up/email": "password",
-  "/reset-password": "newPassword",
-  "/change-password": "newPassword",
-  "/admin/create-user": "password",
-  "/admin/set-user-password": "newPassword",
-};
-/** For these the address and the name come with the call. */
-const making = new Set(["/sign-up/email", "/admin/create-user"]);
 
 type Person = { email?: unknown; name?: unknown; username?: unknown };
 
@@ -53,7 +43,7 @@ async function personOf(ctx: GenericEndpointContext): Promise<Person | undefined
   }
   const session = await getSessionFromCtx(ctx);
   if (!session) return undefined;
-  if (making.has(path)) return body;
+  if (findCall(path).makes_person) return body;
   if (path !== "/admin/set-user-password") return session.user;
   return (typeof body.userId === "string" && (await context.internalAdapter.findUserById(body.userId))) || undefined;
 }
@@ -66,9 +56,9 @@ export const passwordGuard = () =>
       before: [
         {
           // Setting a first password is a call for this process alone: it has no path.
-          matcher: ({ path }) => path === undefined || fields[path] !== undefined,
+          matcher: ({ path }) => path === undefined || findCall(path).sets !== undefined,
           handler: createAuthMiddleware(async (ctx) => {
-            const password: unknown = ctx.body?.[fields[ctx.path] ?? "newPassword"];
+            const password: unknown = ctx.body?.[findCall(ctx.path).sets ?? "newPassword"];
             if (typeof password !== "string") return;
             const tooShort = password.length < password_length_min;
             if (tooShort || password.length > password_length_max) {

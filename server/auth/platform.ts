@@ -7,6 +7,7 @@ import { eq } from "drizzle-orm";
 import { rolesIn } from "../../shared/permissions.ts";
 import type { Config } from "../config.ts";
 import type { Deps } from "../lib/context.ts";
+import { matchPath, matchRule } from "./calls.ts";
 import { deletePerson, type KeepsBooks, refuseDeletion } from "./deletion.ts";
 import { session } from "./tables.ts";
 
@@ -29,20 +30,6 @@ export function administration({ admin_user_ids }: Config) {
   return { ...plugin, schema: { ...plugin.schema, user: { fields: { ...fields, role } } } };
 }
 
-/** What would outlast an impersonation, or cannot be undone by the person afterwards. */
-const personal = new Set([
-  "/delete-user",
-  "/delete-user/callback",
-  "/delete-anonymous-user",
-  "/change-email",
-  "/change-password",
-  "/set-password",
-  "/link-social",
-  "/unlink-account",
-  "/device/approve",
-  "/organization/delete",
-]);
-
 /** Why this cannot be done in somebody else's name. */
 export const notWhileImpersonating = {
   code: "NOT_WHILE_IMPERSONATING",
@@ -62,7 +49,7 @@ export const platformGuards = (deps: Deps, keepsBooks: KeepsBooks) => {
     hooks: {
       before: [
         {
-          matcher: ({ path }) => personal.has(path ?? ""),
+          matcher: matchRule("personal"),
           handler: createAuthMiddleware(async (ctx) => {
             const signedIn = await getSessionFromCtx(ctx);
             if (signedIn?.session.impersonatedBy) throw new APIError("FORBIDDEN", notWhileImpersonating);
@@ -70,7 +57,7 @@ export const platformGuards = (deps: Deps, keepsBooks: KeepsBooks) => {
         },
         {
           // Before a mail asks whether to delete what will not be deleted.
-          matcher: ({ path }) => path === "/delete-user",
+          matcher: matchPath("/delete-user"),
           handler: createAuthMiddleware(async (ctx) => {
             if (ctx.body?.password !== undefined || ctx.body?.token !== undefined) return;
             const signedIn = await getSessionFromCtx(ctx);
@@ -78,7 +65,7 @@ export const platformGuards = (deps: Deps, keepsBooks: KeepsBooks) => {
           }),
         },
         {
-          matcher: ({ path }) => path === "/delete-anonymous-user",
+          matcher: matchPath("/delete-anonymous-user"),
           handler: createAuthMiddleware(async (ctx) => {
             const signedIn = await getSessionFromCtx(ctx);
             const isAnonymous = (signedIn?.user as { isAnonymous?: unknown } | undefined)?.isAnonymous === true;
@@ -89,7 +76,7 @@ export const platformGuards = (deps: Deps, keepsBooks: KeepsBooks) => {
           }),
         },
         {
-          matcher: ({ path }) => path === "/admin/remove-user",
+          matcher: matchPath("/admin/remove-user"),
           handler: createAuthMiddleware(async (ctx) => {
             const signedIn = await getSessionFromCtx(ctx);
             const userId: unknown = ctx.body?.userId;
@@ -105,8 +92,7 @@ export const platformGuards = (deps: Deps, keepsBooks: KeepsBooks) => {
       after: [
         {
           // An admin's visits in others' names end with the power to make them.
-          matcher: ({ path }) =>
-            path === "/admin/ban-user" || path === "/admin/set-role" || path === "/admin/update-user",
+          matcher: matchPath("/admin/ban-user", "/admin/set-role", "/admin/update-user"),
           handler: createAuthMiddleware(async (ctx) => {
             const userId: unknown = ctx.body?.userId;
             if (typeof userId === "string" && !isAPIError(ctx.context.returned))

@@ -1,6 +1,7 @@
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
 import { username } from "better-auth/plugins";
+import { matchPath } from "./calls.ts";
 
 /**
  * Signing in by a name, where passwords are on at all. Of somebody who has a name and no password better-auth says so at once, without the time that
@@ -14,7 +15,7 @@ export function usernames() {
       before: [
         ...plugin.hooks.before,
         {
-          matcher: ({ path }: { path?: string }) => path === "/sign-in/username",
+          matcher: matchPath("/sign-in/username"),
           handler: createAuthMiddleware(async (ctx) => {
             const { username: name, password }: { username?: unknown; password?: unknown } = ctx.body ?? {};
             if (typeof name !== "string" || typeof password !== "string" || password === "") return;

@@ -6,17 +6,12 @@ import { isStorable, readJson } from "../lib/body.ts";
 import type { Deps } from "../lib/context.ts";
 import { loggable } from "../lib/loggable.ts";
 import { findOutage } from "../lib/unreachable.ts";
+import { account_base as base, findCall, resolvePath } from "./calls.ts";
 import { deviceRoutes, refuseMalformed } from "./device-routes.ts";
 import { invalidBody, invalidQuery, mapError, mapLocation, mapStatus } from "./mapper.ts";
 import { originsOf } from "./origins.ts";
 import { headersOf, queryOf, renewedCookie } from "./requests.ts";
 
-const base = "/api/auth";
-const aliases: Record<string, string> = { "/forget-password": "/request-password-reset" };
-/** Calls that are also made by POST; their body becomes the query of the GET. */
-const postedGets = new Set(["/verify-email", "/account-info"]);
-/** Calls that take an address: who lost it to somebody at the same moment asks again, and is told as if it were later. */
-const contested = new Set(["/verify-email", "/change-email"]);
 type Handler = (request: Request) => Promise<Response>;
 type Fields = Record<string, unknown>;
 
@@ -91,7 +86,7 @@ export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): 
     url: `${base}/*`,
     handler: async (request, reply) => {
       const asked = request.url.slice(base.length).split("?")[0]?.replace(/\/+$/, "") ?? "";
-      const path = aliases[asked] ?? asked;
+      const path = resolvePath(asked);
       const refused = refusedDestination(request, config);
       if (refused !== undefined) return reply.code(403).send(mapError(403, refused));
       const ask = () =>
@@ -99,7 +94,7 @@ export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): 
       if (request.method === "GET" && path.startsWith("/callback/") && !saysAnything(request))
         return reply.redirect(`${url}/error?error=invalid_callback_request`);
       const first = await ask();
-      const response = first.status === 409 && contested.has(path) ? await ask() : first;
+      const response = first.status === 409 && findCall(path).contested ? await ask() : first;
       const renewed = path === "/get-session" ? await renewedCookie(request, response, config) : undefined;
       if (renewed !== undefined) reply.header("set-cookie", renewed);
       if (path.startsWith("/callback/")) return answer(reply, config, path, onErrorPage(response, url));
@@ -187,7 +182,8 @@ function toRequest(request: FastifyRequest, config: Config, path: string, json?:
   });
 }
 
-const isPostedGet = ({ method }: FastifyRequest, path: string): boolean => method === "POST" && postedGets.has(path);
+const isPostedGet = ({ method }: FastifyRequest, path: string): boolean =>
+  method === "POST" && findCall(path).posted === true;
 
 function toGet(request: FastifyRequest, config: Config, path: string): Request {
   const fields = Object.entries(fieldsOf(request) ?? {}).map(([key, value]) => [key, String(value)]);

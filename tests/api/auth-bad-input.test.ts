@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { accountCalls, findCall, findUnlisted, matchPath, matchRule } from "../../server/auth/calls.ts";
 import { type Accounts, newAddress, startAccounts } from "../support/accounts.ts";
 import type { Seller } from "../support/floe.ts";
 
@@ -238,5 +239,35 @@ describe("bad input never makes a 500, and every fault has a documented shape", 
 
   test("nothing of it was logged as a failure of the server", () => {
     expect(floe.logged.filter((line) => line.startsWith("error")).map((line) => line.slice(0, 300))).toEqual([]);
+  });
+});
+
+describe("the table of calls", () => {
+  test("has no row of a call that nobody answers", async () => {
+    const missing: string[] = [];
+    for (const path of Object.keys(accountCalls)) {
+      const url = path.slice(1).replace(/:\w+/, "x");
+      const answers = [await ask("GET", url, undefined), await ask("POST", url, {})];
+      if (answers.every(({ status, json }) => status === 404 && (json as { code?: string }).code === "NOT_FOUND"))
+        missing.push(path);
+    }
+    expect(missing).toEqual([]);
+    expect((await ask("POST", "nowhere", {})).json).toMatchObject({ code: "NOT_FOUND" });
+  });
+
+  test("names the endpoints that it lacks, with which the server does not start", () => {
+    const endpoints = [{ path: "/sign-out" }, { path: "/sign-in/by-name-alone" }, {}, { path: "/constructor" }];
+    expect(findUnlisted(endpoints)).toEqual(["/sign-in/by-name-alone", "/constructor"]);
+  });
+
+  test("gives the rules of a call, also under its older name, and none to what is no call", () => {
+    expect(findCall("/forget-password")).toBe(findCall("/request-password-reset"));
+    expect(findCall("/request-password-reset").limit).toBe("mail");
+    for (const path of ["/nowhere", "/__proto__", "/constructor", "", undefined]) expect(findCall(path)).toEqual({});
+    expect([matchRule("limit")({ path: "/sign-in/email" }), matchRule("limit")({ path: "/methods" })]).toEqual([
+      true,
+      false,
+    ]);
+    expect([matchPath("/ok")({ path: "/ok" }), matchPath("/ok")({})]).toEqual([true, false]);
   });
 });
