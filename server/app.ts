@@ -5,55 +5,39 @@ import { notFound } from "../shared/errors.ts";
 import type { Auth } from "./auth/auth.ts";
 import { refuseForeignPages } from "./auth/origins.ts";
 import { sendRenewed } from "./auth/sessions-renewal.ts";
-import { openLink, previewLink } from "./checkout-links/service.ts";
-import { createForUser } from "./checkouts/service.ts";
-import { finishConnecting } from "./customer-accounts/service.ts";
+import { routeDiscordBot } from "./benefits/routes.ts";
+import { routeLinks } from "./checkout-links/routes.ts";
+import { routeOwnCheckouts } from "./checkouts/routes.ts";
+import { routeCheckoutStream } from "./checkouts/stream.ts";
+import { routeConnecting } from "./customer-accounts/routes.ts";
 import type { DemoStore } from "./demo.ts";
-import { followLink } from "./downloads/service.ts";
-import { receiptKeys } from "./events/receipts.ts";
-import { findPublic } from "./files/store.ts";
+import { routeDownloads } from "./downloads/routes.ts";
+import { routeReceiptKeys } from "./events/routes.ts";
+import { routeMedia, routeStorage } from "./files/routes.ts";
 import { limitArrival } from "./http/arrival.ts";
-import { buyRoute } from "./http/buy.ts";
-import { checkoutSession } from "./http/checkout-session.ts";
-import { customerAccountRoutes } from "./http/customer-accounts.ts";
-import { customerRoutes } from "./http/customer-routes.ts";
 import { development as developmentRoutes } from "./http/development.ts";
-import { discordBot } from "./http/discord.ts";
-import { documentsRoute } from "./http/documents.ts";
-import { downloadRoute } from "./http/downloads.ts";
 import { answerError } from "./http/errors.ts";
-import { mediaRoute, storageRoutes } from "./http/files.ts";
 import { health } from "./http/health.ts";
 import { limitRequests } from "./http/limits.ts";
-import { listenStream } from "./http/listen.ts";
 import { mount } from "./http/mount.ts";
 import { openapiOf } from "./http/openapi.ts";
 import { openapiRoute } from "./http/openapi-route.ts";
 import { limitOpening } from "./http/opening.ts";
 import { servePages } from "./http/pages.ts";
 import { parseRequests } from "./http/parsing.ts";
-import { portalStreams } from "./http/portal-stream.ts";
 import { parseQuery } from "./http/query.ts";
-import { receiptKeysRoute } from "./http/receipts.ts";
 import { reference } from "./http/reference.ts";
-import { checkoutStream } from "./http/stream.ts";
-import { stripeWebhook } from "./http/stripe-webhook.ts";
-import { testCheckoutForm } from "./http/test-checkout-form.ts";
-import { openDocument } from "./invoices/service.ts";
+import { routeDocuments } from "./invoices/routes.ts";
 import { open_bytes_max } from "./lib/body.ts";
 import type { Deps } from "./lib/context.ts";
 import { newId } from "./lib/ids.ts";
 import { openTail } from "./lib/tail.ts";
-import { findClockOf } from "./organizations/store.ts";
-import { recordProcessorEvent } from "./payments/notices.ts";
-import { settlePayment } from "./payments/settlement.ts";
-import { settleSetup } from "./payments/setups.ts";
-import { findCustomersOf } from "./portal/store.ts";
+import { routeStripeEvents, routeTestCards } from "./payments/routes.ts";
+import { routeOwnPurchases } from "./portal/routes.ts";
+import { routePortalStreams } from "./portal/stream.ts";
 import { findOwners } from "./products/store.ts";
 import type { Provider } from "./providers/provider.ts";
-import { findInvitation } from "./seats/service.ts";
-import { rawBody, sign, unixSeconds } from "./webhooks/rules.ts";
-import { findTold } from "./webhooks/store.ts";
+import { routeListening } from "./webhooks/routes.ts";
 
 /** What requests under way have to finish when the server stops. */
 const close_grace_ms = 3000;
@@ -108,27 +92,26 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     parseRequests(scope);
     const identify = sendRenewed(scope, limitRequests(scope, deps, auth));
     const opening = limitOpening(deps);
-    checkoutSession(scope, deps, identify, createForUser, opening);
+    routeOwnCheckouts(scope, deps, identify, opening);
     // Calls of the account side, with its rule of whose pages may make them.
     void scope.register(async (own) => {
       refuseForeignPages(own, deps.config);
-      customerRoutes(own, { deps, identify, provider, findCustomers: (user_id) => findCustomersOf(deps.db, user_id) });
+      routeOwnPurchases(own, { deps, identify, provider });
     });
     // Before the operations, of one of which it sends a cookie along.
-    customerAccountRoutes(scope, deps, (given) => finishConnecting(deps, given));
+    routeConnecting(scope, deps);
     mount(scope, api, provider, { deps, identify, findOwners });
-    buyRoute(scope, deps, { open: openLink, preview: previewLink }, opening);
-    documentsRoute(scope, deps, openDocument);
-    discordBot(scope, deps, identify);
-    downloadRoute(scope, (token, isRest) => followLink(deps, token, isRest));
+    routeLinks(scope, deps, opening);
+    routeDocuments(scope, deps);
+    routeDiscordBot(scope, deps, identify);
+    routeDownloads(scope, deps);
     const streams = { deps, tail, identify };
-    checkoutStream(scope, {
+    routeCheckoutStream(scope, {
       ...streams,
       find: (ctx, client_secret) => provider.checkoutClient.get(ctx, { params: { client_secret } }),
-      told: (organization_id, event_ids) => findTold(deps.db, organization_id, event_ids),
     });
-    portalStreams(scope, { ...streams, findSeat: findInvitation });
-    listenStream(scope, { ...streams, bodyOf: rawBody, sign, unixSeconds });
+    routePortalStreams(scope, streams);
+    routeListening(scope, streams);
     openapiRoute(scope, () => openapiOf(api, deps.config.url));
   });
   const controls = deps.processors.test.test;
@@ -136,21 +119,15 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     // Card forms are our own pages' alone, so that no other page may call it.
     await app.register(async (scope) => {
       parseRequests(scope);
-      testCheckoutForm(scope, deps, controls, async (given, { kind, outcome }) => {
-        const { organization_id } = outcome;
-        const ctx = await findClockOf(given, organization_id);
-        return kind === "payment"
-          ? settlePayment(ctx, { organization_id, id: outcome.payment_id }, outcome)
-          : settleSetup(ctx, { organization_id, id: outcome.setup_id }, outcome);
-      });
+      routeTestCards(scope, deps, controls);
     });
   }
-  if (deps.processor.readEvent) await app.register(async (scope) => stripeWebhook(scope, deps, recordProcessorEvent));
-  mediaRoute(app, deps, (path) => findPublic(deps.db, path));
+  if (deps.processor.readEvent) await app.register(async (scope) => routeStripeEvents(scope, deps));
+  routeMedia(app, deps);
   const { local } = deps.storage;
-  if (local) await app.register(async (scope) => storageRoutes(scope, deps, local));
+  if (local) await app.register(async (scope) => routeStorage(scope, deps, local));
   reference(app, deps);
-  receiptKeysRoute(app, deps, receiptKeys);
+  routeReceiptKeys(app, deps);
   if (development) {
     await app.register(async (scope) => {
       parseRequests(scope);

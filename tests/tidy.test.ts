@@ -41,7 +41,7 @@ const domains = [
   "sandbox",
 ];
 /** The rooms that a domain may have, besides those that only one of them has. */
-const rooms = /^(tables|rules|store|service|jobs|serialize|reactions)$/;
+const rooms = /^(tables|rules|store|service|jobs|serialize|reactions|routes)$/;
 const own_rooms: Record<string, RegExp> = {
   webhooks: /^messages$/,
   customers: /^tax-ids$/,
@@ -53,13 +53,13 @@ const own_rooms: Record<string, RegExp> = {
   tax: /^(computed|rates|registrations|territories)$/,
   payments: /^(settlement|setups|methods|notices)$/,
   discounts: /^redemption$/,
-  checkouts: /^(access|choose|confirm|customer|plan-update|quote|signed-quote|tax)$/,
+  checkouts: /^(access|choose|confirm|customer|plan-update|quote|signed-quote|stream|tax)$/,
   subscriptions:
     /^(card-link|meter-clock|metering|plan|proration|update|change|billing|dunning|forecast|lists|preview|tax|trials)$/,
   invoices: /^(document|electronic|fonts|links|page|pdf|printer|sums|words|worker)$/,
   grants: /^(accesses|engine|outside|runs)$/,
   letters: /^(life|order|seats|words)$/,
-  portal: /^(access|accounts|cards|grants|holdings|members|orders|seats|sign-in|subscriptions|wallets|words)$/,
+  portal: /^(access|accounts|cards|grants|holdings|members|orders|seats|sign-in|stream|subscriptions|wallets|words)$/,
   catalog: /^(current|changes|rehearsal)$/,
   metrics: /^periods$/,
   privacy: /^log$/,
@@ -175,6 +175,7 @@ function mayImport(from: string, to: string): boolean {
     const other = domains.indexOf(b.replace("server/", ""));
     // Of the root of the server, only the settings' type.
     if (b === "server") return to === "server/config.ts";
+    if (/\/(routes|stream)\.ts$/.test(from) && (b === "server/http" || arrows["server/http"]?.test(b))) return true;
     return (
       b === "shared" ||
       b === "server/lib" ||
@@ -236,6 +237,9 @@ test("the check saw the house, and each of its rules can fail", () => {
   expect(mayImport("web/main.tsx", "server/app.ts")).toBe(false);
   expect(mayImport("cli/commands/login.ts", "server/main.ts")).toBe(false);
   expect(mayImport("server/http/mount.ts", "server/products/service.ts")).toBe(false);
+  expect(mayImport("server/files/routes.ts", "server/http/limits.ts")).toBe(true);
+  expect(mayImport("server/files/routes.ts", "server/checkouts/service.ts")).toBe(false);
+  expect(mayImport("server/files/service.ts", "server/http/limits.ts")).toBe(false);
   expect(mayImport("server/lib/page.ts", "server/products/store.ts")).toBe(false);
   for (const [text, home] of [
     ["const db = Object.create(ctx.db)", "server/lib/database.ts"],

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
-import { ApiError } from "../../shared/errors.ts";
+import { ApiError, codeOf } from "../../shared/errors.ts";
 import type { Log } from "../lib/context.ts";
 import { findOutage } from "../lib/unreachable.ts";
 
@@ -49,3 +49,23 @@ function fromFastify(thrown: FastifyError): ApiError | undefined {
   if (thrown.statusCode === undefined || thrown.statusCode >= 500 || thrown.statusCode < 400) return undefined;
   return new ApiError("RequestValidationError", [{ loc: ["body"], msg: thrown.message, type: "json_invalid" }]);
 }
+
+/** An error as the account side answers it: a body of the wrong shape in fixed words, anything else in its own. */
+function refusalOf({ error, detail, message }: ApiError): { code: string; message: string; detail?: string } {
+  if (error === "RequestValidationError")
+    return { code: "VALIDATION_ERROR", message: "Invalid body parameters", detail: message };
+  if (error === "TooManyRequests") return { code: "TOO_MANY_REQUESTS", message: "Too many requests", detail: message };
+  const said = typeof detail === "string" ? detail : (detail[0]?.msg ?? message);
+  return { code: codeOf(said), message: said };
+}
+
+/** Answers an error as the account side does. */
+export const answerAccountError =
+  (log: Log) => (thrown: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
+    const error = readError(thrown);
+    if (!error) return answerError(log)(thrown, request, reply);
+    return reply
+      .code(error.status === 422 ? 400 : error.status)
+      .headers(error.headers)
+      .send(refusalOf(error));
+  };

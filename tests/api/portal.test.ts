@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newsOf } from "../../server/http/portal-stream.ts";
 import { listMails } from "../../server/lib/mail.ts";
+import { newsOf } from "../../server/portal/stream.ts";
 import { portalCodes } from "../../server/portal/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";

@@ -1,7 +1,7 @@
 import Fastify from "fastify";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { routeCheckoutStream } from "../../server/checkouts/stream.ts";
 import { parseRequests } from "../../server/http/parsing.ts";
-import { checkoutStream } from "../../server/http/stream.ts";
 import { openTail } from "../../server/lib/tail.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
@@ -143,12 +143,11 @@ describe("a stream", () => {
     let left = 0;
     app.addHook("onRequest", async (request) => void request.raw.socket.once("close", () => (left += 1)));
     parseRequests(app);
-    checkoutStream(app, {
+    routeCheckoutStream(app, {
       deps: floe.deps,
       tail,
       identify: async () => ({ kind: "anonymous" }),
       find: async () => ({ id: newId(), status: "open", organization_id: seller.organization_id }),
-      told: async () => [],
       lifetime_ms,
     });
     app.addHook("preClose", async () => tail.close());

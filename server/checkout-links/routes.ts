@@ -1,20 +1,11 @@
 import type { FastifyInstance } from "fastify";
 import { isbot } from "isbot";
 import { ApiError } from "../../shared/errors.ts";
-import { anonymous, type Ctx, type Deps } from "../lib/context.ts";
-import { describeOffer, escapeHtml, headOf } from "./checkout-page.ts";
-import { contextOf } from "./mount.ts";
-import type { CountOpening } from "./opening.ts";
-
-/** Opens a checkout; `rest` is what the address carried that means nothing here, and may mean something there. */
-type Open = (
-  ctx: Ctx,
-  client_secret: string,
-  query: Record<string, string>,
-) => Promise<{ url: string; rest: Record<string, string> }>;
-
-/** What a link sells, or a refusal as opening it would be. */
-type Preview = (ctx: Ctx, client_secret: string) => Promise<Omit<Parameters<typeof describeOffer>[0], "price">>;
+import { describeOffer, escapeHtml, headOf } from "../http/checkout-page.ts";
+import { contextOf } from "../http/mount.ts";
+import type { CountOpening } from "../http/opening.ts";
+import { anonymous, type Deps } from "../lib/context.ts";
+import { openLink, previewLink } from "./service.ts";
 
 /** Programs that fetch an address to show what is behind it, in a chat or a search: they buy nothing. */
 const previewers = /bot\b|crawler|spider|externalhit|whatsapp|embedly|preview|unfurl/i;
@@ -22,12 +13,7 @@ const previewers = /bot\b|crawler|spider|externalhit|whatsapp|embedly|preview|un
 const isPreviewer = (agent: string): boolean => previewers.test(agent) && isbot(agent);
 
 /** The address of a checkout link: a checkout is made for whoever opens it, and they are sent there (CHK-62). */
-export function buyRoute(
-  app: FastifyInstance,
-  deps: Deps,
-  { open, preview }: { open: Open; preview: Preview },
-  count: CountOpening,
-): void {
+export function routeLinks(app: FastifyInstance, deps: Deps, count: CountOpening): void {
   app.get<{ Params: { client_secret: string } }>("/buy/:client_secret", async (request, reply) => {
     reply.header("Cache-Control", "no-store");
     // Who only looks whether the address is alive, as mail scanners do, opens nothing.
@@ -39,7 +25,7 @@ export function buyRoute(
     try {
       count(request);
       if (isPreviewer(request.headers["user-agent"] ?? "")) {
-        const offer = await preview(contextOf(deps, request, anonymous), request.params.client_secret);
+        const offer = await previewLink(contextOf(deps, request, anonymous), request.params.client_secret);
         const { title, meta } = describeOffer({ ...offer, price: null });
         const url = `${deps.config.url}/buy/${encodeURIComponent(request.params.client_secret)}`;
         return reply
@@ -50,7 +36,7 @@ export function buyRoute(
             `<!doctype html><html><head><meta charset="utf-8">${headOf(title, { ...meta, "og:url": url })}</head><body><h1>${escapeHtml(title)}</h1></body></html>`,
           );
       }
-      const { url, rest } = await open(contextOf(deps, request, anonymous), request.params.client_secret, query);
+      const { url, rest } = await openLink(contextOf(deps, request, anonymous), request.params.client_secret, query);
       const target = new URL(url);
       for (const [key, value] of Object.entries(rest)) target.searchParams.set(key, value);
       return reply.redirect(target.href, 307);

@@ -1,12 +1,12 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError, notFound } from "../../shared/errors.ts";
+import { limitOpen } from "../http/limits.ts";
 import type { Deps } from "../lib/context.ts";
 import { attachment, type PartRefusal, type Span, type StoredFile } from "../storage/storage.ts";
-import { limitOpen } from "./limits.ts";
+import { findPublic } from "./store.ts";
 
 type Local = NonNullable<Deps["storage"]["local"]>;
-type Shown = StoredFile & { checksum_etag: string | null };
 
 /** Whatever a file says of itself, a browser that opens it runs nothing of it: it would run under our address. */
 const harmless = {
@@ -18,10 +18,10 @@ const harmless = {
 const pictures = 10;
 
 /** `GET /media/…`: what everybody may see. The bytes under a path never change. */
-export function mediaRoute(app: FastifyInstance, deps: Deps, find: (path: string) => Promise<Shown | undefined>): void {
+export function routeMedia(app: FastifyInstance, deps: Deps): void {
   app.get<{ Params: { "*": string } }>("/media/*", { onRequest: limitOpen(deps, pictures) }, async (request, reply) => {
     const path = request.params["*"];
-    const file = path.includes("\0") ? undefined : await find(path);
+    const file = path.includes("\0") ? undefined : await findPublic(deps.db, path);
     if (!file) throw notFound();
     reply.headers({
       ...harmless,
@@ -43,7 +43,7 @@ const refusedBody = (msg: string) =>
   new ApiError("PolarRequestValidationError", [{ loc: ["body"], msg, type: "value_error" }]);
 
 /** Where parts are sent and files are fetched when they are kept on our own disk. The address itself is the permission. */
-export function storageRoutes(app: FastifyInstance, { storage }: Deps, local: Local): void {
+export function routeStorage(app: FastifyInstance, { storage }: Deps, local: Local): void {
   // A page of a seller may send the parts, and needs their ETags.
   app.addHook("onRequest", async (_request, reply) => {
     reply.headers({ "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "ETag" });

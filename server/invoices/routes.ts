@@ -1,18 +1,13 @@
 import type { FastifyInstance } from "fastify";
-import { anonymous, type Ctx, type Deps } from "../lib/context.ts";
-import { limitOpen } from "./limits.ts";
-import { contextOf } from "./mount.ts";
-
-/** What an address leads to: a file, or what to say while it is being made. */
-type Open = (
-  ctx: Ctx,
-  token: string,
-) => Promise<{ url: string } | { language: string; waiting: { title: string; text: string } }>;
+import { limitOpen } from "../http/limits.ts";
+import { contextOf } from "../http/mount.ts";
+import { anonymous, type Deps } from "../lib/context.ts";
+import { openDocument } from "./service.ts";
 
 const again_seconds = 2;
 
 /** The address of a document in a mail. A person opens it in a browser, so while it is being made a page says so and goes on. */
-export function documentsRoute(app: FastifyInstance, deps: Deps, open: Open): void {
+export function routeDocuments(app: FastifyInstance, deps: Deps): void {
   app.get<{ Params: { token: string } }>(
     "/documents/:token",
     { onRequest: limitOpen(deps) },
@@ -20,7 +15,7 @@ export function documentsRoute(app: FastifyInstance, deps: Deps, open: Open): vo
       reply.headers({ "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex" });
       // Who only looks whether the address is alive, as mail scanners do, has nothing printed.
       if (request.method === "HEAD") return reply.code(200).send();
-      const opened = await open(contextOf(deps, request, anonymous), request.params.token);
+      const opened = await openDocument(contextOf(deps, request, anonymous), request.params.token);
       if ("url" in opened) return reply.redirect(opened.url, 303);
       const { language, waiting } = opened;
       return reply

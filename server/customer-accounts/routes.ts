@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { portalAccounts, showing_max_s } from "../../shared/api/portal-accounts.ts";
 import type { Deps } from "../lib/context.ts";
 import { cookiesIn } from "../lib/cookies.ts";
+import { finishConnecting } from "./service.ts";
 
 const callback = "/v1/customer-portal/oauth-accounts/callback";
 /** One for each platform: who begins again has the cookie of what they began last. */
@@ -18,11 +19,8 @@ function cookieOf({ config }: Deps, asked: URL, answered: unknown): string | und
     : undefined;
 }
 
-/** Keeps the account that somebody comes back with; answers the address on this server where they go on. */
-type Finish = (given: Partial<Record<"state" | "code" | "error", string>> & { cookies: string[] }) => Promise<string>;
-
 /** Where customers come back to with an account that they have shown to be theirs (CUP-23). */
-export function customerAccountRoutes(app: FastifyInstance, deps: Deps, finish: Finish): void {
+export function routeConnecting(app: FastifyInstance, deps: Deps): void {
   app.addHook("onSend", async (request, reply, payload) => {
     if (request.routeOptions.url !== portalAccounts.authorize.path || reply.statusCode !== 200) return;
     const cookie = cookieOf(deps, new URL(request.url, deps.config.url), payload);
@@ -36,7 +34,7 @@ export function customerAccountRoutes(app: FastifyInstance, deps: Deps, finish: 
     const given = Object.fromEntries(
       ["state", "code", "error"].flatMap((name) => (text(name) === undefined ? [] : [[name, text(name)]])),
     );
-    const to = await finish({ ...given, cookies });
+    const to = await finishConnecting(deps, { ...given, cookies });
     return reply
       .header("Cache-Control", "no-store")
       .header("Referrer-Policy", "no-referrer")

@@ -3,21 +3,18 @@ import { z } from "zod";
 import { api } from "../../shared/api/index.ts";
 import { ApiError } from "../../shared/errors.ts";
 import { customerScopes } from "../../shared/scopes.ts";
-import { type Actor, anonymous, type Ctx, type Deps, type SellerTerms } from "../lib/context.ts";
+import { checkIdentity, type Identify } from "../http/actor.ts";
+import { answerAccountError } from "../http/errors.ts";
+import { contextOf } from "../http/mount.ts";
+import { type Actor, anonymous, type Ctx, type Deps } from "../lib/context.ts";
 import { faultsOf } from "../lib/faults.ts";
 import type { Provider } from "../providers/provider.ts";
-import { checkIdentity, type Identify } from "./actor.ts";
-import { answerAccountError } from "./checkout-session.ts";
-import { contextOf } from "./mount.ts";
-
-/** A customer whom the signed-in user is, with one seller. */
-export type CustomerOfUser = SellerTerms & { organization_id: string; slug: string; customer_id: string };
+import { findCustomersOf } from "./store.ts";
 
 export type CustomerRouteOptions = {
   deps: Deps;
   identify: Identify;
   provider: Provider;
-  findCustomers(user_id: string): Promise<CustomerOfUser[]>;
 };
 
 const Ingestion = z.object({
@@ -46,8 +43,8 @@ const wire = (schema: z.ZodType, value: unknown): unknown => camel(z.encode(sche
  * `/api/auth/customer/…` and `/api/auth/usage/…`: what the signed-in user has as a customer, for pages that know them by their
  * account. Who is a customer of several sellers names one, by `slug` or `organizationId`.
  */
-export function customerRoutes(app: FastifyInstance, options: CustomerRouteOptions): void {
-  const { deps, identify, provider, findCustomers } = options;
+export function routeOwnPurchases(app: FastifyInstance, options: CustomerRouteOptions): void {
+  const { deps, identify, provider } = options;
   const errorHandler = answerAccountError(deps.log);
 
   /** The context of the customer whom the user is. */
@@ -56,7 +53,7 @@ export function customerRoutes(app: FastifyInstance, options: CustomerRouteOptio
     checkIdentity(identity);
     if (identity.kind !== "user") throw new ApiError("Unauthorized", "You are not signed in.");
     const { slug, organizationId } = request.query as { slug?: unknown; organizationId?: unknown };
-    const all = await findCustomers(identity.user_id);
+    const all = await findCustomersOf(deps.db, identity.user_id);
     const meant = all.filter(
       (one) =>
         (slug === undefined || one.slug === slug) &&

@@ -1,14 +1,14 @@
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { interval } from "../../shared/api/fields.ts";
-import { ApiError, codeOf } from "../../shared/errors.ts";
-import type { Ctx, Deps, Log } from "../lib/context.ts";
-import { anonymous } from "../lib/context.ts";
+import { ApiError } from "../../shared/errors.ts";
+import { checkIdentity, type Identify } from "../http/actor.ts";
+import { answerAccountError } from "../http/errors.ts";
+import { contextOf } from "../http/mount.ts";
+import type { CountOpening } from "../http/opening.ts";
+import { anonymous, type Deps } from "../lib/context.ts";
 import { faultsOf } from "../lib/faults.ts";
-import { checkIdentity, type Identify } from "./actor.ts";
-import { answerError, readError } from "./errors.ts";
-import { contextOf } from "./mount.ts";
-import type { CountOpening } from "./opening.ts";
+import { createForUser } from "./service.ts";
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 
@@ -23,7 +23,7 @@ const address = z
   .optional();
 
 /** What a product's own page sends to start a paid checkout for the person who is signed in there. */
-export const CheckoutRequest = z
+const CheckoutRequest = z
   .object({
     products: z.union([z.uuid(), z.array(z.uuid()).min(1).max(100)]).optional(),
     slug: z.string().min(1).optional(),
@@ -44,39 +44,8 @@ export const CheckoutRequest = z
     path: ["products"],
     message: "Name products or a slug.",
   });
-export type CheckoutRequest = z.output<typeof CheckoutRequest>;
-
-/** An error as the account side answers it: a body of the wrong shape in fixed words, anything else in its own. */
-function refusalOf({ error, detail, message }: ApiError): { code: string; message: string; detail?: string } {
-  if (error === "RequestValidationError")
-    return { code: "VALIDATION_ERROR", message: "Invalid body parameters", detail: message };
-  if (error === "TooManyRequests") return { code: "TOO_MANY_REQUESTS", message: "Too many requests", detail: message };
-  const said = typeof detail === "string" ? detail : (detail[0]?.msg ?? message);
-  return { code: codeOf(said), message: said };
-}
-
-/** Answers an error as the account side does. */
-export const answerAccountError =
-  (log: Log) => (thrown: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
-    const error = readError(thrown);
-    if (!error) return answerError(log)(thrown, request, reply);
-    return reply
-      .code(error.status === 422 ? 400 : error.status)
-      .headers(error.headers)
-      .send(refusalOf(error));
-  };
-
-/** Makes the checkout of a request, its customer linked to the user by `external_id`. */
-export type CreateForUser = (ctx: Ctx, request: CheckoutRequest, user_id: string | null) => Promise<{ url: string }>;
-
 /** `POST /api/auth/checkout`: answers `{ url, redirect }`, or the account side's error shape, `{ code, message }`. */
-export function checkoutSession(
-  app: FastifyInstance,
-  deps: Deps,
-  identify: Identify,
-  create: CreateForUser,
-  count: CountOpening,
-): void {
+export function routeOwnCheckouts(app: FastifyInstance, deps: Deps, identify: Identify, count: CountOpening): void {
   // Also what is refused before the handler runs, such as a body that is too large.
   const errorHandler = answerAccountError(deps.log);
   app.post("/api/auth/checkout", { errorHandler }, async (request, reply) => {
@@ -89,7 +58,7 @@ export function checkoutSession(
       throw new ApiError("RequestValidationError", faultsOf(["body"], body.error.issues, request.body));
     const organization_id = user?.active_organization_id ?? null;
     const actor = user ? { ...anonymous, kind: "user" as const, user_id: user.user_id, organization_id } : anonymous;
-    const { url } = await create(contextOf(deps, request, actor), body.data, user?.user_id ?? null);
+    const { url } = await createForUser(contextOf(deps, request, actor), body.data, user?.user_id ?? null);
     return reply.send({ url, redirect: body.data.redirect });
   });
 }

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { and, desc, eq, sql } from "drizzle-orm";
 import type { FastifyInstance } from "fastify";
+import { checkIdentity, type Identify } from "../http/actor.ts";
+import { contextOf } from "../http/mount.ts";
+import { type Send, sendEvents, sseMessage } from "../http/sse.ts";
 import { anonymous, type Ctx, type Deps } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { events } from "../lib/tables.ts";
 import type { Tail, TailedEvent } from "../lib/tail.ts";
-import { checkIdentity, type Identify } from "./actor.ts";
-import { contextOf } from "./mount.ts";
-import { type Send, sendEvents, sseMessage } from "./sse.ts";
+import { findTold } from "../webhooks/store.ts";
 
 const lifetime_ms_standard = 10 * 60 * 1000;
 const told_poll_ms = 250;
@@ -21,8 +22,6 @@ export type StreamOptions = {
   identify: Identify;
   /** The checkout of a client secret, or 404, or 410 when it has expired: as the buyer's own read answers. */
   find(ctx: Ctx, client_secret: string): Promise<{ id: string; status: string; organization_id: string }>;
-  /** Of these events, the ones the seller has been told of (WHK-19). */
-  told(organization_id: string, event_ids: string[]): Promise<string[]>;
   lifetime_ms?: number;
 };
 
@@ -41,7 +40,7 @@ function keyOf(event: TailedEvent, checkout_id: string): string | undefined {
 const message = (id: string, key: string, payload: object): string => sseMessage({ id, key, payload });
 
 /** `GET /v1/checkouts/client/{client_secret}/stream`: what becomes of a checkout, as server-sent events (CHK-60, CHK-61). */
-export function checkoutStream(app: FastifyInstance, options: StreamOptions): void {
+export function routeCheckoutStream(app: FastifyInstance, options: StreamOptions): void {
   const { deps, tail, identify } = options;
   app.get<{ Params: { client_secret: string } }>(
     "/v1/checkouts/client/:client_secret/stream",
@@ -79,7 +78,7 @@ export function checkoutStream(app: FastifyInstance, options: StreamOptions): vo
 
 /** Watch the rows until the seller was told, whichever process does the telling. */
 async function tellDelivered(
-  { told, deps }: StreamOptions,
+  { deps }: StreamOptions,
   organization_id: string,
   untold: Map<string, string>,
   send: Send,
@@ -87,7 +86,8 @@ async function tellDelivered(
 ): Promise<void> {
   for (let polls = 0; !signal.aborted; polls = untold.size === 0 ? 0 : polls + 1) {
     try {
-      const done = untold.size === 0 ? [] : await told(organization_id, [...untold.values()]);
+      // Of these events, the ones the seller has been told of (WHK-19).
+      const done = await findTold(deps.db, organization_id, [...untold.values()]);
       for (const [status, id] of [...untold]) {
         if (!done.includes(id)) continue;
         untold.delete(status);

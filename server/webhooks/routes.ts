@@ -4,14 +4,15 @@ import { z } from "zod";
 import { instant, many } from "../../shared/contract.ts";
 import { ApiError } from "../../shared/errors.ts";
 import { type EventType, eventTypes, eventTypesOf } from "../../shared/event-types.ts";
+import type { Identify } from "../http/actor.ts";
+import { authenticate } from "../http/mount.ts";
+import { sendEvents, sseMessage } from "../http/sse.ts";
 import { type Deps, organizationOf } from "../lib/context.ts";
 import { faultsOf } from "../lib/faults.ts";
 import { apiVersions, type ClientProfile, versionedProfile } from "../lib/profiles.ts";
 import { openTokens } from "../lib/secrets.ts";
 import { type Cursor, cursorText, parseCursor, type Tail } from "../lib/tail.ts";
-import type { Identify } from "./actor.ts";
-import { authenticate } from "./mount.ts";
-import { sendEvents, sseMessage } from "./sse.ts";
+import { rawBody, sign, unixSeconds } from "./rules.ts";
 
 /** How often a stream makes sure that its listener may still listen. */
 const check_ms = 60_000;
@@ -20,10 +21,6 @@ export type ListenOptions = {
   deps: Deps;
   tail: Tail;
   identify: Identify;
-  /** The body of an event for this client, as an endpoint of the raw format would get it. */
-  bodyOf(client: ClientProfile, event: { type: string; created_at: Date; data: unknown }): string;
-  sign(secret: string, id: string, timestamp: number, body: string): string;
-  unixSeconds(time: Date): number;
 };
 
 const operation = { path: "/v1/webhooks/listen", scopes: ["webhooks:read"] as const };
@@ -56,8 +53,7 @@ export const listenSecret = (secret: string, organization_id: string): string =>
  * `GET /v1/webhooks/listen`: every event of the organization as an endpoint of the raw format would get it, signed.
  * Each message carries its place; `Last-Event-ID` or `cursor` goes on after it and misses nothing.
  */
-export function listenStream(app: FastifyInstance, options: ListenOptions): void {
-  const { deps, tail, identify } = options;
+export function routeListening(app: FastifyInstance, { deps, tail, identify }: ListenOptions): void {
   app.get(operation.path, async (request, reply) => {
     const organization_id = organizationOf({ actor: await authenticate(request, identify, operation) });
     const last = request.headers["last-event-id"];
@@ -84,9 +80,9 @@ export function listenStream(app: FastifyInstance, options: ListenOptions): void
         await send(sseMessage({ secret, organization_id }, { id: cursorText(from), event: "hello" }));
         for await (const event of tail.follow(organization_id, from, AbortSignal.any([gone, refused.signal]))) {
           if (!wanted(event.type)) continue;
-          const body = openTokens(deps.config.secrets, options.bodyOf(client, event));
-          const timestamp = options.unixSeconds(deps.clock.now());
-          const signature = options.sign(secret, event.id, timestamp, body);
+          const body = openTokens(deps.config.secrets, rawBody(client, event));
+          const timestamp = unixSeconds(deps.clock.now());
+          const signature = sign(secret, event.id, timestamp, body);
           const data = { id: event.id, type: event.type, created_at: event.created_at, timestamp, body, signature };
           await send(sseMessage(data, { id: cursorText(event), event: "delivery" }));
         }

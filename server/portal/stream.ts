@@ -1,10 +1,11 @@
 import type { FastifyInstance } from "fastify";
 import { ApiError } from "../../shared/errors.ts";
-import { anonymous, type Ctx, type Deps } from "../lib/context.ts";
+import { checkIdentity, type Identify } from "../http/actor.ts";
+import { authenticate, contextOf } from "../http/mount.ts";
+import { sendEvents, sseMessage } from "../http/sse.ts";
+import { anonymous, type Deps } from "../lib/context.ts";
 import type { Tail, TailedEvent } from "../lib/tail.ts";
-import { checkIdentity, type Identify } from "./actor.ts";
-import { authenticate, contextOf } from "./mount.ts";
-import { sendEvents, sseMessage } from "./sse.ts";
+import { findInvitation } from "../seats/service.ts";
 
 /** How often it is asked whether a session is still good. */
 const check_ms_standard = 15_000;
@@ -14,11 +15,6 @@ export type PortalStreamOptions = {
   deps: Deps;
   tail: Tail;
   identify: Identify;
-  /** The seat of an invitation and whom it is for, or 404. */
-  findSeat(
-    ctx: Ctx,
-    invitation_token: string,
-  ): Promise<{ id: string; customer_id: string | null; organization_id: string }>;
   check_ms?: number;
 };
 
@@ -45,7 +41,7 @@ export function newsOf({ type, data }: Pick<TailedEvent, "type" | "data">, custo
  * `GET /v1/customer-portal/customers/stream`: what becomes of what a customer has, as server-sent events, while their session
  * lasts; and `GET /v1/customer-seats/claim/{token}/stream`: when an invited person has what the seat gives (SEAT-11).
  */
-export function portalStreams(app: FastifyInstance, options: PortalStreamOptions): void {
+export function routePortalStreams(app: FastifyInstance, options: PortalStreamOptions): void {
   const { deps, tail, identify, check_ms = check_ms_standard } = options;
   app.get(operation.path, async (request, reply) => {
     const { organization_id, customer } = await authenticate(request, identify, operation);
@@ -73,7 +69,7 @@ export function portalStreams(app: FastifyInstance, options: PortalStreamOptions
     async (request, reply) => {
       checkIdentity(await identify(request));
       const from = await tail.now();
-      const seat = await options.findSeat(contextOf(deps, request, anonymous), request.params.invitation_token);
+      const seat = await findInvitation(contextOf(deps, request, anonymous), request.params.invitation_token);
       return sendEvents({ request, reply, log: deps.log }, async (send, gone) => {
         const signal = AbortSignal.any([gone, AbortSignal.timeout(lifetime_ms)]);
         await send(sseMessage({ key: "connected", payload: {} }));

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { z } from "zod";
 import { ApiError, notPermitted } from "../../shared/errors.ts";
+import type { Identify } from "../http/actor.ts";
+import { authenticate } from "../http/mount.ts";
 import type { Deps } from "../lib/context.ts";
 import { guildOf, invitationOf, missingSetting, sealGuild } from "../lib/discord.ts";
 import { seal, unseal } from "../lib/secrets.ts";
-import type { Identify } from "./actor.ts";
-import { authenticate } from "./mount.ts";
 
 /** How long somebody may take at Discord. */
 const patience_ms = 10 * 60_000;
@@ -45,7 +45,7 @@ const page = (reply: FastifyReply, title: string, body: string) =>
  * How a seller lets the bot into their guild, and gets the token that benefits of the type discord are made with: to
  * Discord and back, as a person who is signed in, because only a person has guilds (BEN-60).
  */
-export function discordBot(app: FastifyInstance, deps: Deps, identify: Identify): void {
+export function routeDiscordBot(app: FastifyInstance, deps: Deps, identify: Identify): void {
   const { config, clock } = deps;
   const person = async (request: Parameters<typeof authenticate>[0]) => {
     const missing = missingSetting(config);
