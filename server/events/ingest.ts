@@ -161,20 +161,41 @@ async function findParents(tx: Tx, organization_id: string, events: readonly Eve
 }
 
 /** The faults of a batch that only the database shows. */
-function checkBatch({ events }: Batch, { customerOf }: Customers, { depths }: Parents): Fault[] {
-  const inBatch = new Map(events.map(({ external_id }, index) => [external_id, index]));
+function checkBatch({ events }: Batch, { customerOf }: Customers, parents: Parents): Fault[] {
+  const circling = findCircling(events, parents);
+  const inBatch = new Set(events.map(({ external_id }) => external_id));
   return events.flatMap((event, index): Fault[] => {
     const { customer_id, parent_id } = event;
     const at = (field: string, msg: string, input: unknown) => [
       fault(["events", index, field], msg, "value_error", input),
     ];
     if (customer_id !== undefined && !customerOf(event)) return at("customer_id", "Customer not found.", customer_id);
-    if (!parent_id || depths.has(parent_id)) return [];
-    const parent = inBatch.get(parent_id);
-    // A part comes after the event that it is a part of, so that none is a part of itself.
-    if (parent !== undefined && parent < index) return [];
-    return at("parent_id", "There is no such event, nor one before it in this batch.", parent_id);
+    if (!parent_id || parents.depths.has(parent_id)) return [];
+    if (circling.has(index)) return at("parent_id", "An event is no part of itself.", parent_id);
+    return inBatch.has(parent_id) ? [] : at("parent_id", "There is no such event, nor one in this batch.", parent_id);
   });
+}
+
+/** The events of a batch that would be parts of themselves, by their places. */
+function findCircling(events: readonly EventCreate[], { depths }: Parents): Set<number> {
+  const places = new Map<string, number>();
+  for (const [index, { external_id }] of events.entries())
+    if (external_id && !places.has(external_id)) places.set(external_id, index);
+  const circling = new Set<number>();
+  const seen = new Set<number>();
+  for (const start of events.keys()) {
+    const way: number[] = [];
+    let at: number | undefined = start;
+    while (at !== undefined && !seen.has(at)) {
+      seen.add(at);
+      way.push(at);
+      const parent_id: string | null | undefined = events[at]?.parent_id;
+      at = parent_id && !depths.has(parent_id) ? places.get(parent_id) : undefined;
+    }
+    const begins = at === undefined ? -1 : way.indexOf(at);
+    if (begins >= 0) for (const place of way.slice(begins)) circling.add(place);
+  }
+  return circling;
 }
 
 const rowOf = (event: EventCreate, organization_id: string, customer_id: string | null, now: Date): EventRow => ({
@@ -213,7 +234,10 @@ async function takeKeys(tx: Tx, organization_id: string, coming: readonly Coming
   return known;
 }
 
-/** Say of which events the new ones are parts: of such as were there, or of those before them in their batch. */
+/** Levels beyond this are one: nobody asks for them apart. */
+const depth_max = 1000;
+
+/** Say of which events the new ones are parts: of such as were there, or of others of their batch, whichever of them comes first. */
 function giveParents(
   coming: readonly Coming[],
   fresh: readonly Coming[],
@@ -221,17 +245,25 @@ function giveParents(
   known: ReadonlyMap<Coming, store.Key>,
 ): void {
   const inBatch = new Map<string, Coming>();
-  const isFresh = new Set(fresh);
-  for (const one of coming) {
-    const { event, row } = one;
-    const before = depths.get(event.parent_id ?? "");
-    const parent = before ? undefined : inBatch.get(event.parent_id ?? "");
-    if (isFresh.has(one) && before) Object.assign(row, { parent_id: before.id, depth: before.depth + 1 });
-    if (isFresh.has(one) && parent) {
-      const parent_id = known.get(parent)?.event_id ?? parent.row.id;
-      Object.assign(row, { parent_id, depth: parent.row.depth + 1 });
+  for (const one of coming)
+    if (one.event.external_id && !inBatch.has(one.event.external_id)) inBatch.set(one.event.external_id, one);
+  const left = new Set(fresh.filter(({ event }) => event.parent_id));
+  for (const one of left) {
+    const way: Coming[] = [];
+    for (let at: Coming | undefined = one; at && left.delete(at); ) {
+      way.push(at);
+      at = depths.has(at.event.parent_id ?? "") ? undefined : inBatch.get(at.event.parent_id ?? "");
     }
-    if (event.external_id && !inBatch.has(event.external_id)) inBatch.set(event.external_id, one);
+    // From the top down, as each lies a level below its own.
+    for (const { event, row } of way.reverse()) {
+      const name = event.parent_id ?? "";
+      const before = depths.get(name);
+      const parent = inBatch.get(name);
+      const parent_id = before?.id ?? (parent && (known.get(parent)?.event_id ?? parent.row.id));
+      if (parent_id === undefined) continue;
+      const depth = Math.min(depth_max, (before ?? parent?.row ?? row).depth + 1);
+      Object.assign(row, { parent_id, depth });
+    }
   }
 }
 

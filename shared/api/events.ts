@@ -15,7 +15,7 @@ const tokens = z.int().min(0);
 const prompt = z.string().max(100_000).nullish();
 const own = {
   _cost: z
-    .object({ amount: cents, currency: z.literal("usd") })
+    .object({ amount: cents, currency: z.string().toLowerCase().pipe(z.literal("usd")) })
     .optional()
     .describe("What it cost you, in cents."),
   _llm: z
@@ -58,7 +58,12 @@ const EventCreate = z
       .nullish()
       .describe("Your own id of the event: it is counted once, however often it is sent."),
     timestamp: instant.optional().describe("When it happened, not in the future; now where nothing is said."),
-    parent_id: z.string().min(1).max(512).nullish().describe("The event of which it is a part, by its id or your own."),
+    parent_id: z
+      .string()
+      .min(1)
+      .max(512)
+      .nullish()
+      .describe("The event of which it is a part, by its id or your own, there already or in this batch."),
     member_id: id.nullish().describe("Who of the customer's people did it."),
     external_member_id: externalId.nullish().describe("The same by your own id."),
     metadata: eventMetadata.default(() => ({})).describe("What meters filter by and add up."),

@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
@@ -171,17 +172,62 @@ describe("a batch", () => {
     expect(items.map(({ id }) => id)).toEqual([parent?.id]);
   });
 
+  test("parts may come before what they are parts of, in one batch; none is a part of itself", async () => {
+    const { event } = await open();
+    const part = (n: number, external_id: string, parent_id: string) => event(n, { external_id, parent_id });
+    const places = (events: object[]) => send(events).then(faultsOf);
+    // As tracers tell: what ends first comes first.
+    const { json } = await send(
+      [
+        part(3, "part-3", "part-2"),
+        part(2, "part-2", "part-1"),
+        event(1, { external_id: "part-1" }),
+        part(3, "part-4", "part-2"),
+      ],
+      seller,
+      prefer,
+    );
+    const [leaf, inner, root] = (json.events ?? []).map(({ id }) => id);
+    const parts = await seller.client.events.list({ query: { parent_id: root, depth: 5, sorting: "timestamp" } });
+    expect(parts.items.map(({ id, parent_id, child_count }) => [id, parent_id, child_count]).toSorted()).toEqual(
+      [
+        [leaf, inner, 0],
+        [inner, root, 2],
+        [root, null, 1],
+        [json.events?.[3]?.id, inner, 0],
+      ].toSorted(),
+    );
+    // Those that were there come again with another that is a part of one of them.
+    await send([part(5, "part-5", "part-3"), part(3, "part-3", "part-2")]);
+    expect((await seller.client.events.get({ params: { id: leaf ?? "" } })).child_count).toBe(1);
+
+    expect(await places([part(1, "circle", "circle")])).toEqual(["body.events.0.parent_id"]);
+    expect(
+      await places([
+        part(1, "ring-0", "ring-1"),
+        part(1, "ring-1", "ring-2"),
+        event(1),
+        part(1, "ring-2", "ring-3"),
+        part(1, "ring-3", "ring-1"),
+      ]),
+    ).toEqual(["body.events.1.parent_id", "body.events.3.parent_id", "body.events.4.parent_id"]);
+    // However deep it lies, it is taken.
+    await floe.deps.db.execute(sql`update usage_events set depth = 32767 where id = ${leaf}`);
+    expect((await send([part(1, "part-6", "part-3")])).status).toBe(200);
+  });
+
   test("MTR-04: what it cost is a number to add up, and answered in digits", async () => {
     const { event, used } = await open([{ aggregation: { func: "sum", property: "_cost.amount" } }]);
     const _llm = { vendor: "v", model: "m", input_tokens: 1, output_tokens: 2, total_tokens: 3 };
-    const cost = (amount: unknown) => event(1, { metadata: { _cost: { amount, currency: "usd" }, _llm } });
-    const { json } = await send([cost("0.1"), cost(0.2)], seller, prefer);
+    const cost = (amount: unknown, currency = "usd") => event(1, { metadata: { _cost: { amount, currency }, _llm } });
+    const { json } = await send([cost("0.1", "USD"), cost(0.2)], seller, prefer);
     expect(await used()).toEqual([0.3]);
     const { metadata } = await seller.client.events.get({ params: { id: json.events?.[0]?.id ?? "" } });
     expect(metadata).toEqual({ _cost: { amount: "0.1", currency: "usd" }, _llm });
-    expect((await send([cost("123456"), cost("much")])).json.detail.map(({ loc }) => loc.join("."))).toEqual([
+    expect(faultsOf(await send([cost("123456"), cost("much"), cost(1, "eur")]))).toEqual([
       "body.events.0.metadata._cost.amount",
       "body.events.1.metadata._cost.amount",
+      "body.events.2.metadata._cost.currency",
     ]);
   });
 });
