@@ -33,6 +33,9 @@ export const usageLooks = {
     name: "customer-meters",
     summary: "What each customer has used",
     noun: "customer meter",
-    columns: ["customer.email:name", "meter.name", "consumed_units", "balance", "modified_at:date", "id:key"],
+    columns: [
+      ...["customer.email:name", "meter.name", "consumed_units:units", "credited_units:units", "balance:units"],
+      ...["modified_at:date", "id:id"],
+    ],
   },
 };

@@ -1,5 +1,6 @@
 /** `floe events tail`: what customers use, as it comes. */
 import { type Command, InvalidArgumentError } from "commander";
+import { clockOf } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { pause } from "../pause.ts";
@@ -8,7 +9,9 @@ import { idOrName } from "../resource/shorthand.ts";
 import { cut } from "../ui/table.ts";
 import { plain } from "../ui/theme.ts";
 
-type Options = { name?: string[]; customer?: string[]; externalCustomer?: string[]; source?: string; since?: Date };
+type Options = { name?: string[]; customer?: string[]; externalCustomer?: string[]; source?: string; since?: Since };
+/** A time, or how long before now. */
+type Since = { at: number } | { ago_ms: number };
 type Event = {
   id: string;
   timestamp: string;
@@ -26,11 +29,12 @@ const [page_size, pages_max] = [100, 20];
 const late_ms = 10 * 60_000;
 const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-function instant(text: string): Date {
+function instant(text: string): Since {
   const [, count, unit = ""] = /^(\d+)([smhd])$/.exec(text) ?? [];
-  const at = count === undefined ? new Date(text) : new Date(Date.now() - Number(count) * (units[unit] ?? 0));
-  if (Number.isNaN(at.getTime())) throw new InvalidArgumentError("is a length as 10m, 2h or 1d, or a time.");
-  return at;
+  if (count !== undefined) return { ago_ms: Number(count) * (units[unit] ?? 0) };
+  const at = new Date(text).getTime();
+  if (Number.isNaN(at)) throw new InvalidArgumentError("is a length as 10m, 2h or 1d, or a time.");
+  return { at };
 }
 const several = (text: string, before: string[] = []): string[] => [...before, ...text.split(",").filter(Boolean)];
 
@@ -54,15 +58,16 @@ async function tail(context: Context, options: Options): Promise<void> {
   const { source } = options;
   if (source !== undefined && !["user", "system"].includes(source))
     throw new Fault("usage", `there is no source ${source}`, { hint: "There are: user, system" });
-  const began = Date.now();
   const asked = await resolveNames(context, {
     ...(options.name && { name: options.name }),
     ...(options.customer && { customer_id: options.customer.map((name) => idOrName("customers", name)) }),
     ...(options.externalCustomer && { external_customer_id: options.externalCustomer }),
     ...(source && { source }),
   } as Record<string, unknown>);
-  const since = options.since?.getTime() ?? began;
-  /** What was told, as far back as is asked. */
+  const clock = await clockOf(context);
+  const { since: begin = { ago_ms: 0 } } = options;
+  const since = "at" in begin ? begin.at : clock() - begin.ago_ms;
+  /** What was told, by its time, as far back as is asked. */
   const told = new Map<string, number>();
   const { signal } = context.io;
   let start = since;
@@ -70,8 +75,8 @@ async function tail(context: Context, options: Options): Promise<void> {
   while (!signal.aborted) {
     const news = await read(context, { ...asked, start_timestamp: new Date(start).toISOString() }, told);
     for (const event of news.reverse()) context.print(lineOf(context, event));
-    for (const [id, at] of told) if (at < Date.now() - 2 * late_ms) told.delete(id);
-    start = Math.max(since, Date.now() - late_ms);
+    start = Math.max(since, clock() - late_ms);
+    for (const [id, at] of told) if (at < start) told.delete(id);
     await pause(poll_ms, signal);
   }
   throw new Fault(signal.reason === "SIGTERM" ? "terminated" : "interrupted", "stopped");
@@ -87,7 +92,7 @@ async function read(context: Context, query: Record<string, unknown>, told: Map<
       query: { ...query, sorting: "-timestamp", limit: page_size, page },
     })) as Page;
     const fresh = items.filter(({ id }) => !told.has(id));
-    for (const { id } of fresh) told.set(id, Date.now());
+    for (const { id, timestamp } of fresh) told.set(id, new Date(timestamp).getTime());
     news.push(...fresh);
     if (fresh.length === 0 || items.length < page_size) break;
   }

@@ -1,5 +1,6 @@
 /** `floe meters watch`, and how `floe meters quantities` is drawn. */
 import { type Command, InvalidArgumentError } from "commander";
+import { clockOf } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { pause } from "../pause.ts";
@@ -40,14 +41,15 @@ async function watch(context: Context, named: string, options: Options): Promise
   const found = idOrName("meters", named);
   const id = typeof found === "string" ? found : await idOf(context, found);
   const meter = (await context.call({ method: "GET", path: "/v1/meters/:id", params: { id } })) as { name: string };
+  const now = await clockOf(context);
   const read = async () =>
     (await context.call({
       method: "GET",
       path: "/v1/meters/:id/quantities",
       params: { id },
       query: {
-        start_timestamp: new Date(Date.now() - options.hours * hour_ms).toISOString(),
-        end_timestamp: new Date(Date.now() + 60_000).toISOString(),
+        start_timestamp: new Date(now() - options.hours * hour_ms).toISOString(),
+        end_timestamp: new Date(now() + 60_000).toISOString(),
         interval: "hour",
         timezone,
       },
@@ -64,7 +66,7 @@ async function watch(context: Context, named: string, options: Options): Promise
   const wait_ms = options.every * 1000;
   if (!context.interactive || context.json) {
     while (!signal.aborted) {
-      context.print(`${JSON.stringify({ at: new Date().toISOString(), ...(await read()) })}\n`);
+      context.print(`${JSON.stringify({ at: new Date(now()).toISOString(), ...(await read()) })}\n`);
       await pause(wait_ms, signal);
     }
     throw new Fault(signal.reason === "SIGTERM" ? "terminated" : "interrupted", "stopped watching");

@@ -3,7 +3,7 @@ import { formatMoney } from "../../shared/money.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { inPlaceNamed } from "../hints.ts";
-import { renderDetail, renderFields, renderTable } from "../ui/table.ts";
+import { renderDetail, renderFields, renderTable, wrap } from "../ui/table.ts";
 import { plain } from "../ui/theme.ts";
 
 type Row = Record<string, unknown>;
@@ -72,7 +72,9 @@ function renderTree({ steps, currency }: Tree, width: number): string {
     .map(({ depth, name, money, because }) => {
       const figure = `${name.padEnd(names)}  ${money.padStart(amounts)}`;
       const fits = [...figure].length + because.length + 2 <= width;
-      return fits ? `${figure}  ${because}\n` : `${figure}\n${"  ".repeat(depth + 1)}${because}\n`;
+      const indent = `\n${"  ".repeat(depth + 1)}`;
+      const why = wrap(because, Math.max(20, width - indent.length)).join(indent);
+      return fits ? `${figure}  ${because}\n` : `${figure}${indent}${why}\n`;
     })
     .join("");
 }

@@ -5,21 +5,26 @@ import { inkColors } from "./theme.ts";
 
 /** One line of a timeline. `tone` says whether it is good news. */
 export type Moment = { id: string; at: string; text: string; tone: "good" | "bad" | "warn" | "none" };
-/** Hands over what happened, and where time stands by then. */
-export type Feed = (add: (moments: Moment[], now: string) => void) => void;
+/** Hands over what happened, and where time stands by then, and says what it ended with. */
+export type Feed<T> = (add: (moments: Moment[], now: string) => void) => Promise<T>;
 
-type Props = { feed: Feed; stop(): void };
+type Props<T> = { feed: Feed<T>; done(end: T): void; stop(): void };
 
 /** What happens while time passes, line by line, over a wheel that says where it stands. */
-export function Timeline({ feed, stop }: Props) {
+export function Timeline<T>({ feed, done, stop }: Props<T>) {
   const [moments, setMoments] = useState<Moment[]>([]);
   const [now, setNow] = useState("");
+  const [end, setEnd] = useState<{ value: T }>();
   useEffect(() => {
-    feed((more, time) => {
+    void feed((more, time) => {
       setMoments((before) => [...before, ...more]);
       setNow(time);
-    });
+    }).then((value) => setEnd({ value }));
   }, [feed]);
+  // It ends when what came last has been drawn.
+  useEffect(() => {
+    if (end) done(end.value);
+  }, [end, done]);
   return (
     <>
       <Static items={moments}>

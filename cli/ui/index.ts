@@ -65,13 +65,12 @@ export const drawTimeline = (
   work: (add: (moments: Moment[], now: string) => void) => Promise<string>,
 ): Promise<Outcome<{ now: string } | { error: unknown }>> =>
   show(io, (done) => {
-    const feed = (add: (moments: Moment[], now: string) => void): void => {
+    const feed = (add: (moments: Moment[], now: string) => void) =>
       work(add).then(
-        (now) => done({ value: { now } }),
-        (error: unknown) => done({ value: { error } }),
+        (now) => ({ value: { now } }),
+        (error: unknown) => ({ value: { error } }),
       );
-    };
-    return createElement(Timeline, { feed, stop: () => done("interrupted") });
+    return createElement(Timeline<Awaited<ReturnType<typeof feed>>>, { feed, done, stop: () => done("interrupted") });
   });
 
 /** Draw lines anew as `work` hands them over, until it ends, or whoever looks has seen enough. */

@@ -1,6 +1,6 @@
 /** What a meter has counted, as lines of text: in all, how it went, and the last stretches of time as bars. */
 import { formatPeriod, sparkline } from "./metrics.ts";
-import { cut } from "./table.ts";
+import { cut, formatUnits } from "./table.ts";
 import { type Paint, plain } from "./theme.ts";
 
 export type Quantities = { quantities: { timestamp: string; quantity: number }[]; total: number };
@@ -15,9 +15,6 @@ export type Drawn = {
 };
 
 const [gap, bars_max] = [2, 14];
-
-/** A number of units as people read it. */
-export const formatUnits = (units: number): string => units.toLocaleString("en-US", { maximumFractionDigits: 2 });
 
 /** The lines, none wider than the terminal. */
 export function drawQuantities(drawn: Drawn, columns: number, paint: Paint): string[] {

@@ -44,6 +44,9 @@ function relativeTime(text: string): string {
   return localTime(text).slice(0, day_width);
 }
 
+/** A number of units as people read it. */
+export const formatUnits = (units: number): string => units.toLocaleString("en-US", { maximumFractionDigits: 2 });
+
 const money = (amount: unknown, currency: unknown): string => {
   if (typeof amount !== "number" || !Number.isSafeInteger(amount)) return "";
   if (typeof currency !== "string" || !/^[a-z]{3}$/i.test(currency)) return String(amount);
@@ -83,6 +86,7 @@ function humanize(value: unknown, kind: string | undefined, row: unknown): strin
   if (kind === "off") return takenOff(value, row);
   if (value === null || value === undefined) return "";
   if (kind === "money") return money(value, at(row, "currency") ?? at(row, "price_currency"));
+  if (kind === "units" && typeof value === "number") return formatUnits(value);
   if (kind === "price")
     return (Array.isArray(value) ? value : [value])
       .filter((one) => !isRow(one) || one.is_archived !== true)
@@ -162,7 +166,7 @@ const title = (path: string): string =>
         .replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before}_${after.toLowerCase()}`)
         .replace(/^is_/, "")
         .replace(/^basis_points$/, "off")
-        .replace(/_(amount|at)$/, "")
+        .replace(/_(amount|at|units)$/, "")
         .replaceAll(/[._]/g, " ")
         .toUpperCase();
 
@@ -185,7 +189,7 @@ const least_width = 8;
 export function renderTable(rows: unknown[], columns: string[], paint: Paint, terminal: number): string {
   const parsed = columns.map((column) => {
     const [path = "", kind] = column.split(":");
-    return { path, kind, title: title(path), right: kind === "money" };
+    return { path, kind, title: title(path), right: kind === "money" || kind === "units" };
   });
   const cells = rows.map((row) => parsed.map(({ path, kind }) => humanize(at(row, path), kind, row)));
   // A column in which no row has anything would only take room.
@@ -235,7 +239,7 @@ function toned(text: string, kind: string | undefined, paint: Paint): string {
 }
 
 /** A text in lines of at most `width` columns, broken between words where there are some. */
-function wrap(text: string, width: number): string[] {
+export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(/(?<=\s)/)) {

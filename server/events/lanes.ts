@@ -54,7 +54,8 @@ function takeNext(waiting: Waiting[]): Waiting[] {
   return waiting.splice(0, end < 0 ? waiting.length : end);
 }
 
-const tries_max = 5;
+/** More resets than this in a row, of the same customers, do not come while one batch is written. */
+const tries_max = 20;
 
 /** Whether others who count, and who bill what was counted, stood in the way, and this one was chosen to give way. */
 const isCrossed = (error: unknown): boolean =>

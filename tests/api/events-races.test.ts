@@ -7,6 +7,7 @@ import { haltCounting } from "../../server/meters/store.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
 import { awaitLock } from "../support/races.ts";
+import { openShop } from "../support/story.ts";
 
 let floe: Floe;
 let seller: Seller;
@@ -150,5 +151,57 @@ test("who counts for many customers, in whatever order, and who resets what they
   for (const after of ["b", "p"]) {
     const verified = await seller.client.customerMeters.verify({ query: { after, limit: 1000 } });
     expect(verified.differences).toEqual([]);
+  }
+});
+
+test("renewals of many by two servers at once, beside events that come: each period is billed what was used in it, once", async () => {
+  const beside = await start({ databaseUrl });
+  beside.clock.time = floe.clock.now();
+  try {
+    const shop = await openShop(floe, "2027-01-01");
+    const meter = await shop.accepted("POST", "/v1/meters/", {
+      name: "Tokens",
+      filter: { conjunction: "and", clauses: [] },
+      aggregation: { func: "sum", property: "n" },
+    });
+    const product = await shop.sells("API", [
+      { amount_type: "metered_unit", meter_id: meter.id, unit_amount: "1", cap_amount: null },
+    ]);
+    const ids: string[] = [];
+    for (let n = 0; n < 6; n += 1) ids.push(await shop.subscribes(product));
+    const customers = await Promise.all(ids.map(async (id) => (await shop.get(id)).customer_id));
+    const sends = (n: number, order = customers) =>
+      shop.accepted("POST", "/v1/events/ingest", {
+        events: order.map((customer_id) => ({ name: "use", customer_id, metadata: { n } })),
+      });
+    await sends(100);
+    await shop.set("2027-02-01");
+    await Promise.all([
+      floe.runJobs(),
+      beside.runJobs(),
+      ...Array.from({ length: 12 }, (_, turn) => sends(1, turn % 2 ? customers : customers.toReversed())),
+      floe.runJobs(),
+      beside.runJobs(),
+    ]);
+    // Whoever had to give way to another is taken up again a while later.
+    await shop.on("2027-02-02");
+    const billed = async () =>
+      (await Promise.all(ids.map((id) => shop.orders(id)))).map((orders) =>
+        orders.map((order) => order.replace(/^\S+ /, "")).join(),
+      );
+    expect((await billed()).join("\n")).toBe(ids.map(() => "create 0 paid,cycle 100 paid").join("\n"));
+    expect((await Promise.all(ids.map((id) => shop.get(id)))).map(({ meters }) => meters[0]?.consumed_units)).toEqual(
+      ids.map(() => 12),
+    );
+    await shop.on("2027-03-01");
+    expect((await billed()).join("\n")).toBe(
+      ids.map(() => "create 0 paid,cycle 100 paid,cycle 12 due 0 paid").join("\n"),
+    );
+    for (const after of ["b", "p"]) {
+      const verified = await shop.seller.client.customerMeters.verify({ query: { after, limit: 1000 } });
+      expect([verified.differences, verified.skipped]).toEqual([[], 0]);
+    }
+  } finally {
+    await beside.close();
   }
 });

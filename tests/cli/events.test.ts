@@ -19,6 +19,8 @@ let refuse: (
 let asked = 0;
 let listed: unknown[] = [];
 let recounted: object[] = [];
+/** How far ahead the clock of a sandbox is; without it the key may not ask. */
+let ahead_ms: number | undefined;
 const server = await standIn(({ path, body }) => {
   if (path === "/v1/organizations/") return { json: { items: [{ id: organization, slug: "o", name: "o" }] } };
   if (path === "/v1/events/")
@@ -31,6 +33,8 @@ const server = await standIn(({ path, body }) => {
       },
     };
   if (path === `/v1/meters/${meter}`) return { json: { id: meter, name: "Tokens" } };
+  if (path === "/v1/sandbox/clock")
+    return ahead_ms === undefined ? { status: 403 } : { json: { now: new Date(Date.now() + ahead_ms).toISOString() } };
   if (path === "/v1/customer-meters/verify") return { json: recounted.shift() };
   const { events } = body as { events: Sent[] };
   asked += 1;
@@ -48,6 +52,7 @@ beforeEach(() => {
   taken.clear();
   refuse = () => undefined;
   asked = 0;
+  ahead_ms = undefined;
 });
 
 /** What a server says of an event; of some, that they are late. */
@@ -202,7 +207,7 @@ describe("floe events ingest --from-file", () => {
 
 describe("floe events tail", () => {
   const event = (n: number) => ({
-    ...{ id: `id-${n}`, timestamp: "2026-11-22T10:00:00Z", name: "use", source: "user", customer: null },
+    ...{ id: `id-${n}`, timestamp: new Date().toISOString(), name: "use", source: "user", customer: null },
     ...{ external_customer_id: "user-1", metadata: { n, text: "\u001b[2J" } },
   });
   test("tells each event once, the older first, a line of JSON each", async () => {
@@ -266,6 +271,33 @@ describe("a meter", () => {
     await until(() => here.stdout.text.split("\n").length > 2);
     ending.abort("SIGINT");
     expect([await here.ended, JSON.parse(here.stdout.text.split("\n")[0] ?? "").total]).toEqual([130, 12]);
+  });
+
+  test.each([
+    ["now", undefined],
+    ["a sandbox's time", 90 * 86_400_000],
+  ])("is watched, and events are tailed, by %s", async (_, ahead) => {
+    ahead_ms = ahead;
+    const asked_at = async (argv: string[], path: string) => {
+      server.received.length = 0;
+      const ending = new AbortController();
+      const here = begin(argv, { env, signal: ending.signal });
+      await until(() => server.received.filter((one) => one.path === path).length > 1);
+      ending.abort("SIGINT");
+      await here.ended;
+      return server.received
+        .filter((one) => one.path === path)
+        .map(({ query }) => new Date(query.get("start_timestamp") ?? "").getTime() - Date.now() - (ahead ?? 0));
+    };
+    const watched = await asked_at(
+      ["meters", "watch", meter, "--every", "1", "--hours", "2"],
+      `/v1/meters/${meter}/quantities`,
+    );
+    expect(watched.every((ms) => ms <= -7_200_000 && ms > -7_500_000)).toBe(true);
+    const tailed = await asked_at(["events", "tail", "--since", "1h"], "/v1/events/");
+    expect(tailed[0]).toBeLessThanOrEqual(-3_600_000);
+    // Then only what may still come late is looked for.
+    expect(tailed[1]).toBeGreaterThan(-900_000);
   });
 
   test("what customers are called cannot steer the terminal, however narrow it is", () => {

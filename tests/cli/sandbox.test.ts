@@ -78,3 +78,11 @@ test("sandbox save says what it has, and diff what is different, with the money"
   const same = await floe(["sandbox", "diff", "start"], { env, tty: true });
   expect(same.err).toBe("They are the same.\n");
 });
+
+test("what happened last is drawn before time stands still, also where one answer has all of it", async () => {
+  answers = [whole];
+  const { code, err } = await floe(["advance", "--to", "2027-02-01"], { env, tty: true });
+  expect(code).toBe(0);
+  expect(err).toContain("Order paid: Pro 3");
+  expect(err).toContain("It is 2027-02-01 00:00:00 UTC.");
+});

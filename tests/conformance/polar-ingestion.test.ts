@@ -18,12 +18,14 @@ let floe: Floe;
 let seller: Seller;
 let ingestion: ReturnType<typeof Ingestion>;
 const polar = () => ({ accessToken: seller.key, serverURL: floe.url });
+let customerId: string;
 const ada = { externalCustomerId: "user-1" };
 beforeAll(async () => {
   floe = await start({ listen: true });
   seller = await floe.seller();
   ingestion = Ingestion(polar());
-  await seller.client.customers.create({ body: { email: "ada@example.com", external_id: "user-1" } });
+  const { id } = await seller.client.customers.create({ body: { email: "ada@example.com", external_id: "user-1" } });
+  customerId = id;
 });
 afterAll(() => floe?.close());
 
@@ -47,9 +49,9 @@ const list = async (name: string) =>
 
 test("events as they are", async () => {
   const { used } = await meter("plain", "n");
-  const events = [
-    { name: "plain", ...ada, metadata: { n: 2, text: "a", flag: true } },
-    { name: "plain", ...ada, externalId: "once", metadata: { n: 3, _cost: { amount: 1.5, currency: "usd" } } },
+  const events: Parameters<typeof ingestion.ingest>[0] = [
+    { name: "plain", customerId, metadata: { n: 2, text: "a", flag: true } },
+    { name: "plain", customerId, externalId: "once", metadata: { n: 3, _cost: { amount: 1.5, currency: "usd" } } },
   ];
   expect(await ingestion.ingest(events)).toEqual({ inserted: 2, duplicates: 0 });
   expect(await ingestion.ingest(events.slice(1))).toEqual({ inserted: 0, duplicates: 1 });
@@ -81,8 +83,7 @@ test("the tokens and the cost of a language model, asked at once and as a stream
     .ingest("openai-usage")
     .client(ada);
   expect((await generateText({ model: client, prompt: "Good morning?" })).text).toBe(said);
-  const { textStream } = streamText({ model: client, prompt: "Good morning?" });
-  expect((await Array.fromAsync(textStream)).join("")).toBe(said);
+  expect(await streamText({ model: client, prompt: "Good morning?" }).text).toBe(said);
   expect(await used()).toBe(600);
   const [event] = await metadata();
   expect(event).toEqual({

@@ -17,10 +17,19 @@ afterEach(() => {
 });
 
 let opened = 0;
+const shops: Awaited<ReturnType<typeof openShop>>[] = [];
+// Whatever a test has done, what is kept is what the events and credits come to.
+afterEach(async () => {
+  for (const { seller } of shops.splice(0))
+    for (const query of [{ limit: 1000 }, { limit: 1000, after: "p" }]) {
+      expect((await seller.client.customerMeters.verify({ query })).differences).toEqual([]);
+    }
+});
 /** A shop with a meter, a product that is paid by it, and somebody who has it. */
 async function open({ func = "sum", unit_amount = "0.3", cap_amount = null as number | null, more = {} } = {}) {
   opened += 1;
   const shop = await openShop(floe, "2027-01-01");
+  shops.push(shop);
   const name = `token-${opened}`;
   const meter = (await shop.accepted("POST", "/v1/meters/", {
     name: "Tokens",
@@ -346,4 +355,119 @@ test("what was used until a pause is billed when it goes on, and nothing of the 
   await shop.accepted("DELETE", `/v1/subscriptions/${id}`);
   expect(await shop.lines(id)).toEqual([["Tokens — (1000 consumed units) × $0.003", 300]]);
   expect(charge?.due_amount).toBe(300);
+});
+
+describe("the clock of use", () => {
+  const open_weekly = () => open({ more: { meter_interval: "week" } });
+  /** Charged to another card from now on; what is missing is charged to it at once. */
+  const charges = async (shop: Awaited<ReturnType<typeof openShop>>, id: string, card: string) => {
+    const payment_method_id = await shop.leaves((await shop.get(id)).customer_id, card);
+    expect(await shop.changes(id, { payment_method_id })).toBe("done");
+    await floe.runJobs();
+  };
+  const orders = async (shop: Awaited<ReturnType<typeof openShop>>, id: string) =>
+    (await shop.orders(id)).map((order) => order.replace("2027-", ""));
+
+  test("SUB-26: is frozen while a payment is missing; what was used then is billed when it has come", async () => {
+    const { shop, id, use } = await open_weekly();
+    await shop.on("2027-01-31");
+    await charges(shop, id, cards.failing);
+    await shop.on("2027-02-01");
+    expect((await shop.get(id)).status).toBe("past_due");
+    await shop.set("2027-02-03");
+    await use(1000);
+    await shop.set("2027-02-09");
+    await use(500);
+    await shop.on("2027-02-12");
+    expect(await orders(shop, id)).toEqual(["01-01 create 1000 paid", "02-01 cycle 1000 pending"]);
+    await charges(shop, id, cards.good);
+    expect((await shop.get(id)).status).toBe("active");
+    expect((await orders(shop, id)).slice(1)).toEqual(["02-01 cycle 1000 paid", "02-12 cycle 300 paid"]);
+    await shop.on("2027-02-15");
+    expect((await orders(shop, id)).at(-1)).toBe("02-15 cycle 150 paid");
+  });
+
+  test("SUB-26: stands still in a pause, and begins anew with its end", async () => {
+    const { shop, id, use } = await open_weekly();
+    await shop.set("2027-01-30");
+    await use(100);
+    expect(await shop.changes(id, { pause_at_period_end: true })).toBe("done");
+    await shop.on("2027-02-01");
+    expect(await shop.get(id)).toMatchObject({ status: "paused", current_meter_period_end: null });
+    await shop.set("2027-02-10");
+    await use(5000);
+    await shop.on("2027-02-20");
+    expect(await orders(shop, id)).toEqual(["01-01 create 1000 paid"]);
+    expect(await shop.changes(id, { resume: true })).toBe("done");
+    await floe.runJobs();
+    expect((await orders(shop, id)).slice(1)).toEqual(["02-20 cycle 1030 paid"]);
+    await use(1000);
+    await shop.on("2027-02-27");
+    expect((await orders(shop, id)).slice(2)).toEqual(["02-27 cycle 300 paid"]);
+  });
+
+  test("SUB-26, SUB-50: its order is charged again after 2, 5, 7 and 7 days, and nobody loses anything by it", async () => {
+    const { shop, id, use } = await open_weekly();
+    await charges(shop, id, cards.failing);
+    await use(1000);
+    await shop.on("2027-01-08");
+    const [order] = (await shop.seller.client.orders.list({ query: { status: ["pending"] } as never })).items;
+    const next = async () =>
+      (await shop.seller.client.orders.get({ params: { id: order?.id ?? "" } })).next_payment_attempt_at
+        ?.toISOString()
+        .slice(5, 10);
+    const days: unknown[] = [await next()];
+    for (const day of ["2027-01-10", "2027-01-15", "2027-01-22", "2027-01-29"]) {
+      await shop.on(day);
+      days.push(await next());
+    }
+    expect(days).toEqual(["01-10", "01-15", "01-22", "01-29", undefined]);
+    expect(await shop.get(id)).toMatchObject({ status: "active", past_due_at: null });
+    expect((await orders(shop, id)).at(-1)).toBe("01-08 cycle 300 pending");
+    await charges(shop, id, cards.good);
+    expect((await orders(shop, id)).at(-1)).toBe("01-08 cycle 300 paid");
+  });
+
+  test("its order says how each line came about, as any other", async () => {
+    const { shop, id, use, credit } = await open({ cap_amount: 250, more: { meter_interval: "week" } });
+    await credit(100);
+    await use(905);
+    await shop.on("2027-01-08");
+    const [order] = (await shop.seller.client.orders.list({ query: { subscription_id: [id], limit: 1 } as never }))
+      .items;
+    const { steps, derivation } = await shop.seller.client.orders.explain({ params: { id: order?.id ?? "" } });
+    expect(derivation.lines).toMatchObject([
+      {
+        amount: 242,
+        source: { rule: "metered", consumed_units: "905", credited_units: 100, unit_amount: "0.3", amount: 242 },
+      },
+    ]);
+    expect(steps.filter(({ rule }) => rule === "metered")).toMatchObject([
+      {
+        amount: 242,
+        because: "905 units of Tokens, less 100 of credit, × $0.003, at most $2.50, rounded half away from zero",
+      },
+    ]);
+  });
+});
+
+test("an event of the very instant at which a period ends is of the next one, whoever has looked", async () => {
+  const { shop, id, use, lands, event } = await open();
+  await shop.set("2027-01-31T23:59:59.999Z");
+  await use(100);
+  await shop.set("2027-02-01");
+  // Nobody has renewed anything yet.
+  expect(await lands(event(1000))).toEqual(["counted 2027-02-01 2027-03-01"]);
+  // What is told to be of the last instant comes after it.
+  expect(await lands(event(10, "2027-01-31T23:59:59.999Z"), event(20, "2027-02-01T00:00:00Z"))).toEqual([
+    "late late 2027-02-01 2027-03-01",
+    "counted 2027-02-01 2027-03-01",
+  ]);
+  await floe.runJobs();
+  expect(await shop.lines(id)).toContainEqual(["Tokens — (100 consumed units) × $0.003", 30]);
+  await shop.on("2027-03-01");
+  expect((await shop.lines(id)).slice(1)).toEqual([
+    ["Tokens — (1020 consumed units) × $0.003", 306],
+    ["Tokens — (10 consumed units) × $0.003 — late, used 2027-01-31", 3],
+  ]);
 });
