@@ -123,7 +123,7 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
       requireEmailVerification: config.FLOE_EMAIL_VERIFICATION === "required",
       minPasswordLength: password_length_min,
       maxPasswordLength: password_length_max,
-      password: passwordHashing(here, deps.log),
+      password: passwordHashing(here, deps.log, options.passwordRecipe),
       revokeSessionsOnPasswordReset: true,
       onPasswordReset: ({ user: { id } }) => limits.forgetAll(passwordKey(id)),
       ...(config.FLOE_PASSWORD_RESET

@@ -5,16 +5,16 @@ import { loggable } from "../lib/loggable.ts";
 import { account } from "./tables.ts";
 
 /** How a key is made of a password. */
-type Recipe =
+export type PasswordRecipe =
   | { kind: "argon2id"; memory: number; passes: number; parallelism: number }
   | { kind: "scrypt"; ln: number; r: number; p: number };
-type Kept = { recipe: Recipe; salt: Buffer; key: Buffer };
+type Kept = { recipe: PasswordRecipe; salt: Buffer; key: Buffer };
 
 /**
  * What OWASP asks for (Password Storage, 2025): argon2id with 19 MiB. Node has it since 24.7; before that, scrypt with
  * 16 MiB, which takes five times as long.
  */
-const current: Recipe =
+const standard: PasswordRecipe =
   typeof crypto.argon2 === "function"
     ? { kind: "argon2id", memory: 19_456, passes: 2, parallelism: 1 }
     : { kind: "scrypt", ln: 14, r: 8, p: 5 };
@@ -22,7 +22,7 @@ const salt_bytes = 16;
 const key_bytes = 32;
 
 /** In the thread pool: the server answers others meanwhile. A text gives the same key however its accents were typed. */
-function derive(password: string, { recipe, salt, length }: { recipe: Recipe; salt: Buffer; length: number }) {
+function derive(password: string, { recipe, salt, length }: { recipe: PasswordRecipe; salt: Buffer; length: number }) {
   const text = password.normalize("NFKC");
   return new Promise<Buffer>((resolve, reject) => {
     const done = (error: Error | null, key: Buffer) => (error ? reject(error) : resolve(key));
@@ -51,7 +51,7 @@ const argon2Notation = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$
 const scryptNotation = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([\w+/]+)\$([\w+/]+)$/;
 
 function read(hash: string): Kept | undefined {
-  const kept = (recipe: Recipe, salt = "", key = ""): Kept => ({
+  const kept = (recipe: PasswordRecipe, salt = "", key = ""): Kept => ({
     recipe,
     salt: Buffer.from(salt, "base64"),
     key: Buffer.from(key, "base64"),
@@ -69,17 +69,16 @@ function read(hash: string): Kept | undefined {
   return { recipe: { kind: "scrypt", ln: 14, r: 16, p: 1 }, salt: Buffer.from(salt), key: Buffer.from(key, "hex") };
 }
 
-async function hash(password: string): Promise<string> {
-  const salt = crypto.randomBytes(salt_bytes);
-  const key = await derive(password, { recipe: current, salt, length: key_bytes });
-  return write({ recipe: current, salt, key });
-}
-
 /**
  * How passwords are kept. A hash says how it was made; one that is not made as of today is made anew when its password is
  * next given. `here` is the database, or the transaction that is open.
  */
-export function passwordHashing(here: () => Pick<Database, "update">, log: Log) {
+export function passwordHashing(here: () => Pick<Database, "update">, log: Log, current = standard) {
+  async function hash(password: string): Promise<string> {
+    const salt = crypto.randomBytes(salt_bytes);
+    const key = await derive(password, { recipe: current, salt, length: key_bytes });
+    return write({ recipe: current, salt, key });
+  }
   return {
     hash,
     async verify({ hash: text, password }: { hash: string; password: string }): Promise<boolean> {

@@ -9,7 +9,7 @@ const connect_seconds_max = 10;
 const close_seconds_max = 5;
 /** What a connection keeps prepared, here and in the database: as many statements, none longer than this. */
 const prepared_max = 1_000;
-const prepared_characters_max = 10_000;
+const prepared_characters_max = 16_000;
 
 /** One statement. A connection that fails otherwise than by the database's word, or by its last word, is not used again. */
 async function run<T>(connection: Connection, query: (connection: Connection) => PromiseLike<T>): Promise<T> {

@@ -10,7 +10,7 @@ let floe: Accounts;
 let seller: Seller;
 let page: Accounts["page"];
 beforeAll(async () => {
-  floe = await startAccounts({ TRUST_PROXY: "127.0.0.1" });
+  floe = await startAccounts({ TRUST_PROXY: "127.0.0.1" }, {}, { productionPasswords: true });
   ({ page } = floe);
   seller = await floe.seller();
 });

@@ -15,7 +15,7 @@ const known: { id: string; email: string; username: string }[] = [];
 const unknown = Array.from({ length: runs }, () => `nobody-${newId().slice(-12)}@example.com`);
 
 beforeAll(async () => {
-  floe = await startAccounts({ TRUST_PROXY: "127.0.0.1" });
+  floe = await startAccounts({ TRUST_PROXY: "127.0.0.1" }, {}, { productionPasswords: true });
   for (let run = 0; run < runs; run += 1) {
     const email = `somebody-${newId().slice(-12)}@example.com`;
     const username = `user_${newId().slice(-12)}`;

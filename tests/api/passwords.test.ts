@@ -12,7 +12,7 @@ import { type Visit, type Visitor, visitor } from "../support/visitor.ts";
 const password = "correct horse battery";
 let floe: Accounts;
 beforeAll(async () => {
-  floe = await startAccounts({ TRUST_PROXY: "127.0.0.1" });
+  floe = await startAccounts({ TRUST_PROXY: "127.0.0.1" }, {}, { productionPasswords: true });
 });
 afterAll(() => floe.close());
 

@@ -2,7 +2,7 @@
 import type { Deps } from "../../server/lib/context.ts";
 import { mailDelivery, sendMail } from "../../server/lib/mail.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
-import { type Seller, start } from "./floe.ts";
+import { type FloeOptions, type Seller, start } from "./floe.ts";
 import { checkRefusal } from "./refusals.ts";
 import { logStatements } from "./statements.ts";
 
@@ -25,11 +25,16 @@ export const cookiesOf = (answer: Answer): string =>
     .join("; ");
 
 /** Start it. `settings` are environment variables; `more` replaces shared parts, such as the clock. */
-export async function startAccounts(settings: Record<string, string> = {}, more: Partial<Deps> = {}) {
+export async function startAccounts(
+  settings: Record<string, string> = {},
+  more: Partial<Deps> = {},
+  options: Pick<FloeOptions, "productionPasswords"> = {},
+) {
   const queries: string[] = [];
   const floe = await start({
     listen: true,
     realTime: true,
+    ...options,
     settings,
     replace: ({ db }) => ({ db: logStatements(db, (statement) => void queries.push(statement)), ...more }),
   });

@@ -7,6 +7,7 @@ import type { FastifyInstance } from "fastify";
 import { findDifferences } from "../../bench/recompute.ts";
 import { buildApp } from "../../server/app.ts";
 import { type Auth, createAuth } from "../../server/auth/auth.ts";
+import type { PasswordRecipe } from "../../server/auth/passwords.ts";
 import { keepsBooks } from "../../server/books.ts";
 import { type Config, completeConfig, readSettings } from "../../server/config.ts";
 import { identifyCustomer } from "../../server/customer-sessions/service.ts";
@@ -100,6 +101,8 @@ export type FloeOptions = {
   provider?: (config: Config) => Provider;
   /** Who says whose a customer's token is, where that is not floe's own engine. */
   identifyCustomer?: (deps: Deps, token: string) => Promise<Identity | undefined>;
+  /** Keep passwords as in production, which takes 30 ms of the processor for each, where others are as quick as can be. */
+  productionPasswords?: boolean;
   /** Replace shared parts, such as the processor. */
   replace?: (deps: Deps) => Partial<Deps>;
 };
@@ -110,6 +113,8 @@ async function recomputeOrders(db: Deps["db"]): Promise<void> {
   const differences = sold.flatMap((order) => findDifferences({ ...order, ...computeTotals(order) }));
   if (differences.length > 0) throw new Error(`Orders cannot be explained:\n${differences.join("\n")}`);
 }
+
+const quick: PasswordRecipe = { kind: "scrypt", ln: 4, r: 8, p: 1 };
 
 /** A whole floe in this process, its outside world replaced by nothing but the test processor and a movable clock. */
 export async function start(options: FloeOptions = {}): Promise<Floe> {
@@ -162,7 +167,11 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
   const deps: Deps = { ...base, ...options.replace?.(base) };
   const { processor: own } = deps;
   deps.processors = { own, tax: deps.taxCalculator, test: own.test ? own : processors.test };
-  const auth = createAuth(deps, { keepsBooks, identifyCustomer: options.identifyCustomer ?? identifyCustomer });
+  const auth = createAuth(deps, {
+    keepsBooks,
+    identifyCustomer: options.identifyCustomer ?? identifyCustomer,
+    ...(options.productionPasswords ? {} : { passwordRecipe: quick }),
+  });
   const app = await buildApp({
     deps,
     auth,

@@ -22,6 +22,8 @@ export type StripeStandIn = Awaited<ReturnType<typeof startStripe>>;
 
 const day_s = 86_400;
 const stripe = new Stripe("sk_test_stand_in");
+// What Stripe's package repeats it repeats after half a second and more, for which no test needs to wait.
+Object.assign(Stripe.prototype, { getInitialNetworkRetryDelay: () => 0.01 });
 const refusals: Record<string, Answer> = {
   rate_limit: {
     status: 429,
