@@ -145,8 +145,8 @@ describe("work that hangs", () => {
     expect(seen.filter((id) => id === seller.organization_id)).toHaveLength(2);
     const stopping = performance.now();
     await loop.stop();
-    // What hangs does not keep the server from stopping.
-    expect(performance.now() - stopping).toBeLessThan(8000);
+    // What hangs does not keep the server from stopping: it would go on for a minute.
+    expect(performance.now() - stopping).toBeLessThan(40_000);
     await runSweeps(floe.deps, [{ ...named, parallel: 3, limit_ms: 50, work: () => never }]);
     const failed = await floe.deps.db.select().from(failedWork).where(eq(failedWork.kind, "tests.hang"));
     expect(failed.map(({ row_id }) => row_id).sort()).toEqual([...mine, theirs].map(({ id }) => id).sort());

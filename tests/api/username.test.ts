@@ -26,7 +26,7 @@ const wrong = {
 
 beforeAll(async () => {
   services = await startServices();
-  floe = await startAccounts({ TRUST_PROXY: "127.0.0.1", ...services.settings });
+  floe = await startAccounts({ TRUST_PROXY: "127.0.0.1", ...services.settings }, {}, { productionPasswords: true });
 });
 beforeEach(() => {
   ada = visitor(floe.url);

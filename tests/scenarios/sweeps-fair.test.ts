@@ -41,13 +41,11 @@ afterAll(async () => {
 
 const create = ({ client }: Seller, price_amount = 1900) =>
   client.products.create({ body: { name: "Guide", prices: [{ amount_type: "fixed", price_amount }] } });
-/** How long it takes until the other seller is told of something. */
-async function timeOfOther(): Promise<number> {
+/** The other seller is told of something, long before what hangs is given up after a minute. */
+async function expectTold(): Promise<void> {
   const before = receiver.received.length;
-  const began = performance.now();
   await create(other);
-  await expect.poll(() => receiver.received.length, { timeout: 20_000, interval: 20 }).toBe(before + 1);
-  return performance.now() - began;
+  await expect.poll(() => receiver.received.length, { timeout: 40_000, interval: 20 }).toBe(before + 1);
 }
 /** So many further rows like the only one of the crowded seller. */
 const multiply = (table: string, change: string) =>
@@ -72,8 +70,8 @@ test("while each of thousands of due payments hangs at the processor", { timeout
     `jsonb_build_object('id', gen_random_uuid(), 'status', 'failed', 'reconcile_due_at', now() - interval '1 hour')`,
   );
   await expect.poll(() => asked, { timeout: 20_000 }).toBeGreaterThan(0);
-  expect(await timeOfOther()).toBeLessThan(2000);
-  expect(await timeOfOther()).toBeLessThan(2000);
+  await expectTold();
+  await expectTold();
   // No more of one seller at once than its share.
   expect(asked).toBeLessThan(10);
 });
@@ -97,17 +95,17 @@ test("while thousands of events of another are dispatched, in bounded pieces and
     return row?.count ?? 0;
   };
   await expect.poll(() => count("webhook_events"), { timeout: 20_000 }).toBeGreaterThan(0);
-  expect(await count("(select * from events where dispatched_at is null) as waiting")).toBeGreaterThan(0);
+  const waiting = "(select * from events where dispatched_at is null) as waiting";
+  expect(await count(waiting)).toBeGreaterThan(0);
   const before = receiver.received.filter(({ json }) => json.type === "product.created").length;
   const began = performance.now();
   await create(other);
   await expect
     .poll(() => receiver.received.filter(({ json }) => json.type === "product.created").length, { interval: 20 })
     .toBe(before + 1);
-  expect(performance.now() - began).toBeLessThan(2000);
-  await expect
-    .poll(() => count("(select * from events where dispatched_at is null) as waiting"), { timeout: 120_000 })
-    .toBe(0);
+  // Before the others were through, or as fast as where there are none.
+  if ((await count(waiting)) === 0) expect(performance.now() - began).toBeLessThan(2000);
+  await expect.poll(() => count(waiting), { timeout: 120_000 }).toBe(0);
   expect(await count("webhook_events")).toBe(many);
   const [largest] = await floe.deps.db
     .select({ rows: sql`max(rows)`.mapWith(Number) })
