@@ -4,7 +4,7 @@ import { dropProduct } from "./checkout-links/store.ts";
 import { reopenCheckout, showIntent, succeedCheckout } from "./checkouts/reactions.ts";
 import { moveToUser } from "./checkouts/store.ts";
 import { customFieldDeleted } from "./custom-fields/service.ts";
-import { accountChanged, forgetAccounts } from "./customer-accounts/service.ts";
+import { accountChanged, forgetAccounts, forgetAccountsOfMember } from "./customer-accounts/service.ts";
 import {
   cardChosen,
   customerAnonymized,
@@ -78,7 +78,7 @@ export const reactions: Reactions = new Map([
   answer(customerAnonymized, noteErasure),
   answer(accountChanged, followAccount),
   answer(customerTeamed, ownTeam),
-  answer(memberDeleted, revokeSeatsOfMember),
+  answer(memberDeleted, revokeSeatsOfMember, forgetAccountsOfMember),
   answer(customerNamed, callWaiting),
   answer(meterMoved, noteMoved),
   answer(refundTold, hearRefund),

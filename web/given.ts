@@ -1,11 +1,19 @@
 import type { Checkout } from "./api.ts";
+import type { Seller } from "./portal/calls.ts";
 
-/** What the server wrote into the page, so that it need not be asked for: the checkout, and where its reader seems to be. */
-type Given = { checkout: Checkout; country: string | null };
+/** What the server wrote into a page, so that it need not be asked for. */
+type Given = {
+  /** Of a checkout's page: it, and where its reader seems to be. */
+  sale?: { checkout: Checkout; country: string | null };
+  /** Of a customer's own place: whose customer they are. */
+  seller?: Seller;
+};
 
-function readGiven(): Given | undefined {
+function readGiven(): Given {
   const text = document.getElementById("given")?.textContent;
-  return text ? (JSON.parse(text) as Given) : undefined;
+  if (!text) return {};
+  const { seller, ...sale } = JSON.parse(text) as NonNullable<Given["sale"]> & Given;
+  return seller ? { seller } : { sale };
 }
 
-export const given: Given | undefined = readGiven();
+export const { sale: given, seller: given_seller } = readGiven();

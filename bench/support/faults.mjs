@@ -23,6 +23,10 @@ const tampering = ["tests/api/tampering.test.ts"];
 const expiring = ["tests/scenarios/card-expiring.test.ts"];
 const rehearsing = ["tests/cli/rehearsal.test.ts"];
 const viewing = ["tests/api/metrics.test.ts"];
+const outside = ["tests/scenarios/grants-outside.test.ts"];
+const team = ["tests/scenarios/tour-team.test.ts"];
+const people = ["tests/api/customer-members.test.ts"];
+const seating = ["tests/api/seats.test.ts"];
 const killed = ["tests/scenarios/kept-cards-stripe-killed.test.ts"];
 
 // biome-ignore format: a table, one fault in a line
@@ -214,6 +218,29 @@ export const faults = {
     ["found-charge", "server/processors/stripe.ts", "if (intent.metadata.payment_id === payment_id) return intent;", "void [intent, payment_id];", ...killed],
     ["found-setup", "server/processors/stripe.ts", "if (setup.metadata?.setup_id === setup_id) return setup;", "void [setup, setup_id];", ...killed],
     ["one-customer", "server/processors/stripe.ts", "{ idempotencyKey: `customer_${id}_${words}` },", "{},", ...killed],
+  ],
+  holdings: [
+    ["shared", "server/grants/outside.ts", "if (wanted !== null || access.asked === null) return void", "if (access.asked === null) return void", ...outside],
+    ["others-in", "server/grants/outside.ts", "const isKicked = access.kicks && !(await isInOtherwise(tx, access, kind.wholeOf(access.place)));", "const isKicked = access.kicks;", ...outside],
+    ["strongest", "server/grants/outside.ts", "Math.max(-1, ...forms)", "Math.min(...forms)", ...outside],
+    ["written-before", "server/grants/outside.ts", "asked: wanted, given: null });", "given: null });", ...outside],
+    ["token-kept", "server/grants/kinds/github-repository.ts", "if (known === undefined || known.until <= now.getTime())", "if (known === undefined)", ...outside],
+    ["token-dead", "server/grants/kinds/github-repository.ts", "if (!(error instanceof Refused) || error.status !== 401) throw error;", "throw error;", ...outside],
+    ["own-account", "server/customer-accounts/store.ts", ".where(and(ofCustomer(owner), or(own, common)))", ".where(ofCustomer(owner))", ...team],
+    ["left-account", "server/reactions.ts", "answer(memberDeleted, revokeSeatsOfMember, forgetAccountsOfMember)", "answer(memberDeleted, revokeSeatsOfMember)", ...team],
+    ["end-seats", "server/reactions.ts", "answer(subscriptionGivesOtherwise, endSeats, followSubscription)", "answer(subscriptionGivesOtherwise, followSubscription)", ...team],
+    ["others-grant", "server/portal/grants.ts", "if (account?.account_number !== account_id)", "if (!account)", ...outside],
+    ["member-code", "server/portal/sign-in.ts", "openSession(ctx, tx, customer, { member_id: member.id })", "openSession(ctx, tx, customer)", ...people],
+    ["code-each", "server/portal/sign-in.ts", "else await store.insertCode(", "else void (", ...people],
+    ["owner-stays", "server/members/service.ts", 'if (row.role === "owner") throw notPermitted(', 'if (row.id === "") throw notPermitted(', ...people],
+    ["self-removed", "server/portal/members.ts", 'if (row.id === askerOf(ctx).member?.id) throw notPermitted("Nobody removes themselves.");', "", ...people],
+    ["handed-over", "server/portal/members.ts", 'if (role === "owner" && !isOwner(ctx)) throw', "if (role === undefined) throw", ...people],
+    ["seat-lock", "server/seats/service.ts", "const container = await store.lockContainer(tx, found);", "const container = found;", ...seating],
+    ["seat-room", "server/seats/rules.ts", "if (seatsLeft(container, taken) === 0)", "if (seatsLeft(container, taken) < 0)", ...seating],
+    ["seat-live", "server/seats/rules.ts", "if (!container.is_live) throw", "if (container.seats < 0) throw", ...seating],
+    ["seat-expiry", "server/seats/store.ts", "    gt(customerSeats.invitation_token_expires_at, now),\n", "", ...seating],
+    ["seat-used", "server/seats/service.ts", "    token_hash: null,\n    token: null,\n    mail_due_at: null,\n    invitation_token_expires_at: null,", "    mail_due_at: null,", ...seating],
+    ["wallet-debt", "server/portal/wallets.ts", ".filter(({ amount }) => amount > 0)", "", "tests/api/portal.test.ts"],
   ],
   usage: [
     ["key-twice", "server/events/ingest.ts", "if (key && key.event_id !== one.row.id)", "if (key && key.event_id === one.row.id)", "tests/api/events.test.ts"],

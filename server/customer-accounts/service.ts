@@ -28,10 +28,8 @@ const margin_ms = 60 * 1000;
 /** Nobody takes longer to give new tokens. */
 const renewal_ms = 30 * 1000;
 
-/** Which account of a customer's is theirs at a platform has changed, or there is none any more. */
-export const accountChanged = defineSignal<{ organization_id: string; customer_id: string; platform: Platform }>(
-  "customer_account.changed",
-);
+/** Which account is somebody's at a platform has changed, or there is none any more. */
+export const accountChanged = defineSignal<store.Owner & { platform: Platform }>("customer_account.changed");
 
 /** What the service's challenge is solved with: nobody knows it who does not know our secret. */
 const verifierOf = (secret: string, state: string): string => hashToken(secret, `verifier ${state}`);
@@ -91,7 +89,8 @@ export async function finishConnecting(deps: Deps, { state, code, error, cookies
     url.searchParams.set(name, value);
     return url.pathname + url.search;
   };
-  if (!(await store.isOpen(deps.db, taken, now))) return back("error", "session_over");
+  const beginner = await store.findBeginner(deps.db, taken, now);
+  if (!beginner) return back("error", "session_over");
   if (error !== undefined || !code) return back("error", error === "access_denied" ? error : "refused");
   let found: { tokens: Tokens; person: NonNullable<Awaited<ReturnType<typeof findPerson>>> } | undefined;
   try {
@@ -109,7 +108,7 @@ export async function finishConnecting(deps: Deps, { state, code, error, cookies
   await transact(seller, async (tx) => {
     // A customer is let into a guild in their own name; of a repository only their number has to be known.
     const kept = platform === "discord" ? keptTokens(deps, tokens, now) : {};
-    const owner = { organization_id, customer_id, platform };
+    const owner = { organization_id, customer_id, member_id: beginner.member_id, platform };
     await store.saveAccount(tx, { id: newId(created_at), created_at, ...owner, ...person, ...kept });
     await signal(tx, seller, accountChanged, owner);
   });
@@ -121,15 +120,22 @@ const keptTokens = ({ config }: Pick<Deps, "config">, tokens: Tokens, now: Date)
   expires_at: tokens.expires_in === undefined ? null : new Date(now.getTime() + tokens.expires_in * 1000),
 });
 
-/** Take an account away from a customer, and with it what was given to it. */
-export async function disconnect(
+/** Take an account away from its owner, and with it what was given to it. */
+export async function disconnect(tx: Tx, ctx: Deps | Ctx, owner: store.Owner, platform: Platform): Promise<void> {
+  const found = await store.findAccount(tx, owner, platform);
+  if (!found) throw notFound();
+  await store.deleteAccount(tx, found);
+  await signal(tx, ctx, accountChanged, found);
+}
+
+/** Somebody has left their team: nothing is given to their accounts any more. */
+export async function forgetAccountsOfMember(
   tx: Tx,
   ctx: Deps | Ctx,
-  owner: { organization_id: string; customer_id: string },
-  platform: Platform,
+  { organization_id, customer_id, id }: { organization_id: string; customer_id: string; id: string },
 ): Promise<void> {
-  if (!(await store.deleteAccounts(tx, owner, platform))) throw notFound();
-  await signal(tx, ctx, accountChanged, { ...owner, platform });
+  for (const platform of await store.deleteAccountsOfMember(tx, { organization_id, id }))
+    await signal(tx, ctx, accountChanged, { organization_id, customer_id, member_id: id, platform });
 }
 
 /** Of who is gone no account is kept. */
@@ -138,7 +144,7 @@ export async function forgetAccounts(
   _: Deps | Ctx,
   { organization_id, id: customer_id }: { organization_id: string; id: string },
 ): Promise<void> {
-  await store.deleteAccounts(tx, { organization_id, customer_id });
+  await store.deleteAllAccounts(tx, { organization_id, customer_id });
 }
 
 /**
@@ -151,8 +157,8 @@ export async function findFreshToken(
   platform: Platform,
 ): Promise<string | null> {
   const { config, db } = deps;
-  const row = await store.findAccount(db, owner, platform);
-  if (row?.account_number !== owner.account_number || row.tokens_sealed === null) return null;
+  const row = await store.findAccountNumbered(db, owner, platform);
+  if (!row?.tokens_sealed) return null;
   const text = tryUnseal(config.secrets, row.tokens_sealed);
   if (text === null) return null;
   const tokens = readTokens(text);

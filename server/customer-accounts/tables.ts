@@ -1,16 +1,23 @@
+import { sql } from "drizzle-orm";
 import { index, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { Platform } from "../../shared/api/portal-accounts.ts";
 import { customerSessions } from "../customer-sessions/tables.ts";
 import { customers } from "../customers/tables.ts";
 import { instant, ownedKey, references } from "../lib/columns.ts";
+import { members } from "../members/tables.ts";
 import { owned } from "../organizations/tables.ts";
 
-/** The account elsewhere that a customer has shown to be theirs, for what is given there; one of each platform (BEN-80). */
+/**
+ * The account elsewhere that a customer has shown to be theirs, for what is given there; one of each platform, and of a team one for
+ * each of its people (BEN-80).
+ */
 export const customerAccounts = pgTable(
   "customer_accounts",
   {
     ...owned(),
     customer_id: uuid().notNull(),
+    /** Whose of a team it is; null: the customer's as such. */
+    member_id: uuid(),
     platform: text().$type<Platform>().notNull(),
     /** As the platform numbers them: names are given up and taken by others. */
     account_number: text().notNull(),
@@ -24,7 +31,13 @@ export const customerAccounts = pgTable(
   (table) => [
     ownedKey(table.id),
     references(table.customer_id, customers),
-    uniqueIndex("customer_accounts_of_customer").on(table.organization_id, table.customer_id, table.platform),
+    references(table.member_id, members),
+    uniqueIndex("customer_accounts_of_customer").on(
+      table.organization_id,
+      table.customer_id,
+      table.platform,
+      sql`coalesce(${table.member_id}, ${table.customer_id})`,
+    ),
   ],
 );
 

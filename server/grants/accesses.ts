@@ -1,8 +1,10 @@
 import { and, eq, exists, inArray, isNotNull, isNull, like, ne, or, sql } from "drizzle-orm";
 import type { BenefitRow } from "../benefits/rules.ts";
 import { benefits } from "../benefits/tables.ts";
+import type { Owner } from "../customer-accounts/store.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import { members } from "../members/tables.ts";
 import type { Grant } from "./rules.ts";
 import { selectGrants } from "./store.ts";
 import { benefitGrants, grantAccesses } from "./tables.ts";
@@ -145,10 +147,10 @@ export const postpone = (
       ),
     );
 
-/** What a customer has, or waits for, of kinds that a platform gives, the oldest first. */
+/** What somebody has or waits for, of kinds that a platform gives, the oldest first; and what their team's owner has. */
 export const findGrantsOn = (
   db: Database,
-  { organization_id, customer_id }: { organization_id: string; customer_id: string },
+  { organization_id, customer_id, member_id }: Owner,
   types: BenefitRow["type"][],
 ): Promise<Grant[]> =>
   selectGrants(db)
@@ -156,6 +158,14 @@ export const findGrantsOn = (
       and(
         eq(benefitGrants.organization_id, organization_id),
         eq(benefitGrants.customer_id, customer_id),
+        or(
+          isNull(benefitGrants.member_id),
+          member_id === null ? undefined : eq(benefitGrants.member_id, member_id),
+          exists(
+            sql`(select 1 from ${members} m where m.organization_id = ${benefitGrants.organization_id}
+              and m.id = ${benefitGrants.member_id} and m.role = 'owner')`,
+          ),
+        ),
         inArray(benefits.type, types),
         isNull(benefitGrants.revoked_at),
       ),

@@ -65,13 +65,13 @@ async function carryOut(tx: Tx, ctx: Deps | Ctx, source: Source, plan: Plan): Pr
   for (const grant of plan.cycle) await cycle(tx, ctx, grant);
   for (const { benefit, holder, row } of plan.grant) {
     const made = row ?? (await store.insertGrant(tx, newGrant(ctx, source, holder, benefit.id)));
-    await give(tx, ctx, { row: made, benefit, customer: holder.customer });
+    await give(tx, ctx, { row: made, benefit, ...holder });
     changed.set(holder.customer.id, holder.customer);
   }
   for (const customer of changed.values()) if (customer.deleted_at === null) await emitState(tx, ctx, customer);
 }
 
-function newGrant({ clock }: Deps | Ctx, source: Source, { customer, member_id }: Holder, benefit_id: string) {
+function newGrant({ clock }: Deps | Ctx, source: Source, { customer, member }: Holder, benefit_id: string) {
   const created_at = clock.now();
   const { organization_id, subscription_id, order_id } = source;
   const id = newId(created_at);
@@ -82,7 +82,7 @@ function newGrant({ clock }: Deps | Ctx, source: Source, { customer, member_id }
     subscription_id,
     order_id,
     customer_id: customer.id,
-    member_id,
+    member_id: member?.id ?? null,
     benefit_id,
   };
 }

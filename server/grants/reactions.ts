@@ -1,6 +1,6 @@
 import type { Platform } from "../../shared/api/portal-accounts.ts";
 import type { BenefitRow } from "../benefits/rules.ts";
-import { findAccount } from "../customer-accounts/store.ts";
+import { findAccount, type Owner } from "../customer-accounts/store.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
@@ -73,19 +73,22 @@ export const followBenefit = (tx: Tx, ctx: Deps | Ctx, benefit: RowKey | Benefit
   run(tx, ctx, { benefit });
 
 /**
- * A customer has another account at a platform, or none any more: what waits for it is given, what was given to another goes along,
+ * Somebody has another account at a platform, or none any more: what waits for it is given, what was given to another goes along,
  * and without one it is taken (BEN-80).
  */
 export async function followAccount(
   tx: Tx,
   ctx: Deps | Ctx,
-  { platform, ...owner }: { organization_id: string; customer_id: string; platform: Platform },
+  { platform, ...owner }: Owner & { platform: Platform },
 ): Promise<void> {
   await lockHolders(tx, owner.organization_id, [owner.customer_id]);
-  const account = await findAccount(tx, owner, platform);
   const grants = await findGrantsOn(tx, owner, [outsideOf[platform].type]);
+  const accounts = new Map<string | null, Awaited<ReturnType<typeof findAccount>>>();
   for (const grant of grants) {
-    const { error, properties, access_id } = grant.row;
+    const { error, properties, access_id, member_id } = grant.row;
+    // What a team has as such, its owner may have shown the account for, and the other way round.
+    if (!accounts.has(member_id)) accounts.set(member_id, await findAccount(tx, { ...owner, member_id }, platform));
+    const account = accounts.get(member_id);
     if (!account && access_id !== null) await takeForNow(tx, ctx, grant, missingAccount(platform));
     else if (account && (error !== null || properties.account_id !== account.account_number))
       await giveAgain(tx, ctx, grant);

@@ -3,13 +3,14 @@ import type { BenefitGrant } from "../../shared/api/benefit-grants.ts";
 import type { BenefitGrantProperties } from "../../shared/api/benefits.ts";
 import { type BenefitRow, benefitOut } from "../benefits/rules.ts";
 import { type CustomerRow, customerOut } from "../customers/rules.ts";
+import { type MemberRow, memberOut } from "../members/rules.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import { active, type SubscriptionRow } from "../subscriptions/rules.ts";
 import type { benefitGrants } from "./tables.ts";
 
 export type GrantRow = typeof benefitGrants.$inferSelect;
 /** A grant with all that it is answered with. */
-export type Grant = { row: GrantRow; benefit: BenefitRow; customer: CustomerRow };
+export type Grant = { row: GrantRow; benefit: BenefitRow; customer: CustomerRow; member: MemberRow | null };
 
 /** What gives: a subscription or an order, never both. */
 export type Source =
@@ -23,7 +24,7 @@ export const sourceOf = ({ organization_id, id, subscription_id }: OrderRow): So
     : { organization_id, subscription_id, order_id: null };
 
 /** Whom a source gives to. */
-export type Holder = { customer: CustomerRow; member_id: string | null };
+export type Holder = { customer: CustomerRow; member: MemberRow | null };
 
 /** What is known of a source and of what it gave. */
 export type Ground = {
@@ -88,7 +89,7 @@ export function planGrants(
           holder.customer.deleted_at !== null
             ? []
             : benefits.map((benefit) => {
-                const key = keyOf(holder.customer.id, holder.member_id, benefit.id);
+                const key = keyOf(holder.customer.id, holder.member?.id ?? null, benefit.id);
                 return [key, { benefit, holder }] as const;
               }),
         )
@@ -113,14 +114,14 @@ export const digestTerms = (terms: unknown): string | null =>
   terms === null ? null : createHash("sha256").update(JSON.stringify(terms)).digest("base64url").slice(0, 22);
 
 /** A grant as it is answered. */
-export function grantOut({ row, benefit, customer }: Grant): BenefitGrant {
+export function grantOut({ row, benefit, customer, member }: Grant): BenefitGrant {
   const { organization_id: _, terms: __, access_id: ___, telling: ____, ...shown } = row;
   return {
     ...shown,
     is_granted: row.granted_at !== null,
     is_revoked: row.revoked_at !== null,
     customer: customerOut(customer),
-    member: null,
+    member: member && memberOut(member),
     benefit: benefitOut(benefit),
   };
 }

@@ -7,6 +7,7 @@ import type { Database, Tx } from "../lib/context.ts";
 import { gathered } from "../lib/gather.ts";
 import { among, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, isAmong, matchKey, type RowKey, rowFromJson, rowsFromJson, sellerOf } from "../lib/rows.ts";
+import { members } from "../members/tables.ts";
 import { orders } from "../orders/tables.ts";
 import { organization } from "../organizations/tables.ts";
 import { productBenefits } from "../products/tables.ts";
@@ -24,21 +25,24 @@ const givenBy = (owner: typeof orders | typeof subscriptions) =>
     where pb.organization_id = ${owner}.organization_id and pb.product_id = ${owner}.product_id and b.deleted_at is null
   )`.mapWith((list: unknown) => rowsFromJson(benefits, list));
 
-type Joined = { row: object; benefit: object; customer: object };
+type Joined = { row: object; benefit: object; customer: object; member: object | null };
+const memberFrom = (json: object | null) => json && rowFromJson(members, json);
 /** What a source gave, the oldest first. */
 const grantsWhere = (where: SQL) =>
   sql<Grant[]>`(
-    select coalesce(json_agg(json_build_object('row', to_jsonb(g), 'benefit', to_jsonb(b), 'customer', to_jsonb(c))
+    select coalesce(json_agg(json_build_object('row', to_jsonb(g), 'benefit', to_jsonb(b), 'customer', to_jsonb(c), 'member', to_jsonb(m))
       order by g.created_at, g.id), '[]')
     from ${benefitGrants} g
       join ${benefits} b on b.organization_id = g.organization_id and b.id = g.benefit_id
       join ${customers} c on c.organization_id = g.organization_id and c.id = g.customer_id
+      left join ${members} m on m.organization_id = g.organization_id and m.id = g.member_id
     where ${where}
   )`.mapWith((list: unknown) =>
-    (list as Joined[]).map(({ row, benefit, customer }) => ({
+    (list as Joined[]).map(({ row, benefit, customer, member }) => ({
       row: rowFromJson(benefitGrants, row),
       benefit: rowFromJson(benefits, benefit),
       customer: rowFromJson(customers, customer),
+      member: memberFrom(member),
     })),
   );
 
@@ -51,19 +55,20 @@ const grace = sql<number>`coalesce((${organization}.subscription_settings ->> 'b
 
 /** Whoever bought holds what it gives; of what has seats, only who has one of them. */
 const holdersOf = (customer: CustomerRow, seats: number | null, seated: Holder[]): Ground["holders"] =>
-  seats === null ? [{ customer, member_id: null }] : seated;
+  seats === null ? [{ customer, member: null }] : seated;
 
 /** Those who have taken a seat of a source. */
 const seatedAt = (source: typeof subscriptions | typeof orders) =>
   sql<Holder[]>`(
-    select coalesce(json_agg(to_jsonb(c) || jsonb_build_object('seat_member_id', s.member_id) order by c.id, s.member_id), '[]')
+    select coalesce(json_agg(json_build_object('customer', to_jsonb(c), 'member', to_jsonb(m)) order by c.id, s.member_id), '[]')
     from ${customerSeats} s join ${customers} c on c.organization_id = s.organization_id and c.id = s.customer_id
+      left join ${members} m on m.organization_id = s.organization_id and m.id = s.member_id
     where s.organization_id = ${source}.organization_id and s.status = 'claimed' and c.deleted_at is null
       and ${source === subscriptions ? sql`s.subscription_id` : sql`s.order_id`} = ${source}.id
   )`.mapWith((list: unknown) =>
-    (list as { seat_member_id: string | null }[]).map(({ seat_member_id, ...customer }) => ({
+    (list as { customer: object; member: object | null }[]).map(({ customer, member }) => ({
       customer: rowFromJson(customers, customer),
-      member_id: seat_member_id,
+      member: memberFrom(member),
     })),
   );
 
@@ -193,10 +198,11 @@ const sortable = {
 /** Grants with all that they are answered with. */
 export const selectGrants = (db: Database) =>
   db
-    .select({ row: benefitGrants, benefit: benefits, customer: customers })
+    .select({ row: benefitGrants, benefit: benefits, customer: customers, member: members })
     .from(benefitGrants)
     .innerJoin(benefits, followKey(benefitGrants.benefit_id, benefits))
-    .innerJoin(customers, followKey(benefitGrants.customer_id, customers));
+    .innerJoin(customers, followKey(benefitGrants.customer_id, customers))
+    .leftJoin(members, followKey(benefitGrants.member_id, members));
 
 /** One page of grants, and how many there are (BEN-16). */
 export async function listGrants(

@@ -71,24 +71,44 @@ export const headOf = (title: string, meta: Record<string, string>): string =>
   `<title>${escapeHtml(title)}</title>${Object.entries(meta).map(metaTag).join("")}`;
 
 /** The reader's own first language, of what a browser says. */
-const languageOf = ({ headers }: FastifyRequest): string | undefined =>
+export const languageOf = ({ headers }: FastifyRequest): string | undefined =>
   headers["accept-language"]?.split(",")[0]?.split(";")[0]?.trim();
 
-const ghost = (name: string): string => `<span class="ghost ${name}"></span>`;
+export const ghost = (name: string): string => `<span class="ghost ${name}"></span>`;
+
+/** Whose page it is: their logo, or how their name begins, and the name. */
+export function drawSeller({ name, branding, avatar_url }: Checkout["organization"]): string {
+  const logo = webPageOf(branding.logo_url ?? avatar_url)?.href;
+  const mark = logo
+    ? `<img src="${escapeHtml(logo)}" alt="">`
+    : `<span class="initial" aria-hidden="true">${escapeHtml(name.slice(0, 1).toUpperCase())}</span>`;
+  return `<p class="seller">${mark}<span class="seller-name">${escapeHtml(name)}</span></p>`;
+}
+
+/** What a page would ask for first, by the very request, so that it is let through, limited and answered the same. */
+export function askForPage(app: FastifyInstance, request: FastifyRequest, url: string) {
+  const { cookie, "user-agent": agent = "", "x-forwarded-for": forwarded } = request.headers;
+  return app.inject({
+    method: "GET",
+    url,
+    headers: {
+      "user-agent": agent,
+      ...(forwarded === undefined ? {} : { "x-forwarded-for": forwarded }),
+      ...(cookie === undefined ? {} : { cookie }),
+    },
+    remoteAddress: request.socket.remoteAddress ?? "",
+  });
+}
 
 /** The checkout's frame with what it is about, in the very places where the page will put it. */
 function drawShell({ organization, product, ...checkout }: Checkout, locale: string): string {
-  const logo = webPageOf(organization.branding.logo_url ?? organization.avatar_url)?.href;
   const picture = product.medias.find(({ mime_type }) => mime_type.startsWith("image/"))?.public_url;
   const due = checkout.is_payment_required ? checkout.total_amount : 0;
-  const seller = logo
-    ? `<img src="${escapeHtml(logo)}" alt="">`
-    : `<span class="initial" aria-hidden="true">${escapeHtml(organization.name.slice(0, 1).toUpperCase())}</span>`;
   const what = `${picture ? `<img class="picture" src="${escapeHtml(picture)}" alt="">` : ""}<h1>${escapeHtml(product.name)}</h1>`;
   // What is free says so in words, which are the page's.
   const isFree = due === 0 && product.recurring_interval === null;
   const total = isFree ? "\u00a0" : escapeHtml(formatMoney(due, checkout.currency, locale));
-  return `<div class="checkout" aria-busy="true"><section class="water"><p class="seller">${seller}<span class="seller-name">${escapeHtml(organization.name)}</span></p><div class="bought"><div class="what">${what}</div><p class="total"><span class="money">${total}</span></p></div></section><main class="ice"><div class="stack" aria-hidden="true">${ghost("title")}${ghost("input").repeat(3)}</div></main></div>`;
+  return `<div class="checkout" aria-busy="true"><section class="water">${drawSeller(organization)}<div class="bought"><div class="what">${what}</div><p class="total"><span class="money">${total}</span></p></div></section><main class="ice"><div class="stack" aria-hidden="true">${ghost("title")}${ghost("input").repeat(3)}</div></main></div>`;
 }
 
 /** The origin that may show a checkout in a frame: the one that it was made for (CHK-25). */
@@ -97,10 +117,7 @@ function ancestorsOf({ embed_origin }: Checkout): string {
   return origin && plainOrigin.test(origin) ? origin : "'none'";
 }
 
-/**
- * Read the checkout of a page the way that the page itself would, by the very request, so that it is let through, limited and
- * answered the same. Where that fails, the page asks again, and says what is wrong.
- */
+/** Read the checkout of a page as the page itself would. Where that fails, the page asks again, and says what is wrong. */
 export async function readCheckoutPage(
   app: FastifyInstance,
   request: FastifyRequest<{ Params: { client_secret: string } }>,
@@ -111,17 +128,8 @@ export async function readCheckoutPage(
     embedded: embed === "true",
     theme: theme === "light" || theme === "dark" ? (theme as "light" | "dark") : undefined,
   };
-  const forwarded = request.headers["x-forwarded-for"];
-  const answer = await app.inject({
-    method: "GET",
-    url: `/v1/checkouts/client/${encodeURIComponent(request.params.client_secret)}`,
-    headers: {
-      "user-agent": request.headers["user-agent"] ?? "",
-      ...(forwarded === undefined ? {} : { "x-forwarded-for": forwarded }),
-      ...(request.headers.cookie === undefined ? {} : { cookie: request.headers.cookie }),
-    },
-    remoteAddress: request.socket.remoteAddress ?? "",
-  });
+  const path = `/v1/checkouts/client/${encodeURIComponent(request.params.client_secret)}`;
+  const answer = await askForPage(app, request, path);
   const json: unknown = answer.statusCode === 200 ? answer.json() : null;
   // Another provider's answer may lack what is drawn here.
   if (!CheckoutPublic.safeDecode(json as Checkout).success) {

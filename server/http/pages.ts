@@ -4,6 +4,7 @@ import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { type Content, headOf, readCheckoutPage } from "./checkout-page.ts";
 import { isFromHere } from "./development.ts";
+import { readPortalPage } from "./portal-page.ts";
 
 export type PagesOptions = {
   /** Folder of the built web app. */
@@ -28,7 +29,6 @@ const pages = [
   "/device",
   "/metrics",
   "/error",
-  "/:slug/portal",
   "/:slug/portal/claim",
   "/:slug/portal/email",
 ];
@@ -56,28 +56,41 @@ const policy = (ancestors: string, styles = "") =>
     `frame-ancestors ${ancestors}`,
   ].join("; ");
 
-type Built = { html: string; languages: string[]; preloads: (language: string) => string };
+/** A page that is filled, by the name of its source. */
+type Filled = "checkout" | "portal";
+type Built = { html: string; languages: string[]; preloads: (page: Filled, language: string) => string };
 
-/** The document of the web app, and which of its files a checkout in a language goes on to load. */
+/** The document of the web app, and which of its files a page in a language goes on to load. */
 async function readBuilt(root: string): Promise<Built> {
   const html = await readFile(join(root, "index.html"), "utf8");
   // Without it a page is only slower.
   const listed = await readFile(join(root, manifest_path), "utf8").catch(() => "{}");
-  const chunks = Object.entries(JSON.parse(listed) as Record<string, { file: string; name?: string }>);
-  const languages = chunks.flatMap(([source]) => /^words\/(\w+)\.ts$/.exec(source)?.[1] ?? []);
+  const chunks = JSON.parse(listed) as Record<string, { file: string; name?: string; imports?: string[] }>;
+  const sources = Object.keys(chunks);
+  const languages = sources.flatMap((source) => /^words\/(\w+)\.ts$/.exec(source)?.[1] ?? []);
+  /** What files load as soon as they are there: each would be one more way to and fro. */
+  const withImports = (some: readonly string[], known = new Set<string>()): Set<string> => {
+    for (const source of some) if (!known.has(source)) withImports(chunks[source]?.imports ?? [], known.add(source));
+    return known;
+  };
+  // The document's own script names these already.
+  const common = withImports(sources.filter((source) => chunks[source]?.name === "app"));
   return {
     html,
     languages,
-    preloads: (language) =>
-      chunks
-        .filter(([source, { name }]) => name === "sale" || source === `words/${language}.ts`)
-        .map(([, { file }]) => `<link rel="modulepreload" crossorigin href="/${file}">`)
-        .join(""),
+    preloads: (page, language) => {
+      const own = page === "portal" ? ["pages/portal.tsx", `portal/words/${language}.ts`] : [];
+      const first = [...sources.filter((source) => chunks[source]?.name === "sale"), `words/${language}.ts`, ...own];
+      return [...withImports(first.filter((source) => source in chunks))]
+        .filter((source) => !common.has(source))
+        .map((source) => `<link rel="modulepreload" crossorigin href="/${chunks[source]?.file}">`)
+        .join("");
+    },
   };
 }
 
 /** The document with what one page says in it. JSON in a block of data is no script, whatever the policy allows. */
-function fillDocument({ html, preloads }: Built, content: Content): string {
+function fillDocument({ html, preloads }: Built, page: Filled, content: Content): string {
   const { lang, title, meta, shell, given, embedded, theme } = content;
   const root = `<html lang="${lang}"${theme ? ` data-theme="${theme}"` : ""}${embedded ? " data-embed" : ""}>`;
   const data = given
@@ -85,7 +98,7 @@ function fillDocument({ html, preloads }: Built, content: Content): string {
     : "";
   return html
     .replace(/<html[^>]*>/, () => root)
-    .replace(/<title>.*<\/title>/, () => `${headOf(title, meta)}${preloads(lang)}`)
+    .replace(/<title>.*<\/title>/, () => `${headOf(title, meta)}${preloads(page, lang)}`)
     .replace('<div id="root"></div>', () => `<div id="root">${shell}</div>${data}`);
 }
 
@@ -139,9 +152,14 @@ export async function servePages(app: FastifyInstance, { root, development }: Pa
       const read = await readDocument();
       const content = await readCheckoutPage(app, request, read.languages);
       const { status, ancestors } = content;
-      return document(reply, status, { ancestors, filled: fillDocument(read, content) });
+      return document(reply, status, { ancestors, filled: fillDocument(read, "checkout", content) });
     });
   }
+  app.get<{ Params: { slug: string } }>("/:slug/portal", async (request, reply) => {
+    const read = await readDocument();
+    const content = await readPortalPage(app, request, read.languages);
+    return document(reply, 200, { filled: content && fillDocument(read, "portal", content) });
+  });
   for (const path of development ? developmentPages : []) {
     // Mails bring their styles along, and the inbox's frame inherits what its page may do.
     const styles = path === "/mail" ? " 'unsafe-inline'" : "";

@@ -7,6 +7,7 @@ import type { Metadata } from "../../shared/contract.ts";
 import { ApiError, notPermitted } from "../../shared/errors.ts";
 import { type CustomerRow, customerOut } from "../customers/rules.ts";
 import { hashesOf, hashToken, seal, tryUnseal } from "../lib/secrets.ts";
+import { type MemberRow, memberOut } from "../members/rules.ts";
 import type { licenseKeyActivations, licenseKeys } from "./tables.ts";
 
 export type KeyRow = typeof licenseKeys.$inferSelect;
@@ -15,6 +16,8 @@ export type ActivationRow = typeof licenseKeyActivations.$inferSelect;
 export type Key = {
   row: KeyRow;
   customer: CustomerRow;
+  /** Whose of a team it is. */
+  member: MemberRow | null;
   source: { subscription_id: string | null; order_id: string | null };
 };
 export type KeyTerms = BenefitInput["license_keys"];
@@ -94,14 +97,14 @@ export function checkUse(row: KeyRow, activation: ActivationRow | undefined, ask
 }
 
 /** A key as it is answered. One whose secret is gone shows its end alone. */
-export function keyOut({ row, customer, source }: Key, secrets: readonly string[]): LicenseKey {
+export function keyOut({ row, customer, member, source }: Key, secrets: readonly string[]): LicenseKey {
   const { key_hash: _, key_sealed, grant_id: __, ...shown } = row;
   return {
     ...shown,
     ...source,
     key: tryUnseal(secrets, key_sealed) ?? row.display_key,
     customer: customerOut(customer),
-    member: null,
+    member: member && memberOut(member),
   };
 }
 

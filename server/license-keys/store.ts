@@ -6,6 +6,7 @@ import { benefitGrants } from "../grants/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import { members } from "../members/tables.ts";
 import { orders } from "../orders/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
 import type { ActivationRow, Key, KeyRow } from "./rules.ts";
@@ -14,6 +15,7 @@ import { leaseKeys, licenseKeyActivations, licenseKeys } from "./tables.ts";
 const whole = {
   row: licenseKeys,
   customer: customers,
+  member: members,
   source: { subscription_id: benefitGrants.subscription_id, order_id: benefitGrants.order_id },
 };
 
@@ -22,6 +24,7 @@ const findKeys = (db: Database, where: SQL | undefined) =>
     .select(whole)
     .from(licenseKeys)
     .innerJoin(customers, followKey(licenseKeys.customer_id, customers))
+    .leftJoin(members, followKey(licenseKeys.member_id, members))
     .innerJoin(benefitGrants, followKey(licenseKeys.grant_id, benefitGrants))
     .where(where)
     .$dynamic();

@@ -52,6 +52,16 @@ const ofTeam = ({ organization_id, id }: RowKey): SQL | undefined =>
 export const findTeam = (db: Database, team: RowKey): Promise<MemberRow[]> =>
   db.select().from(members).where(ofTeam(team)).orderBy(asc(members.created_at), asc(members.id));
 
+/** Those who have an address in living teams of a seller, with their teams, the oldest first. */
+export const findMembersByEmail = (db: Database, organization_id: string, email: string, limit: number) =>
+  db
+    .select({ member: members, team: customers })
+    .from(members)
+    .innerJoin(customers, followKey(members.customer_id, customers))
+    .where(and(eq(members.organization_id, organization_id), sql`lower(${members.email}) = lower(${email})`, living))
+    .orderBy(asc(members.created_at), asc(members.id))
+    .limit(limit);
+
 /** A member of a team. */
 export async function findMember(db: Database, team: RowKey, key: MemberKey): Promise<MemberRow | undefined> {
   const named = "id" in key ? eq(members.id, key.id) : eq(members.external_id, key.external_id);

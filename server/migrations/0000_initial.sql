@@ -317,6 +317,7 @@ CREATE TABLE "customer_accounts" (
 	"created_at" timestamp with time zone NOT NULL,
 	"modified_at" timestamp with time zone,
 	"customer_id" uuid NOT NULL,
+	"member_id" uuid,
 	"platform" text NOT NULL,
 	"account_number" text NOT NULL,
 	"username" text,
@@ -1110,6 +1111,7 @@ CREATE TABLE "portal_codes" (
 	"purpose" text NOT NULL,
 	"email" text NOT NULL,
 	"customer_id" uuid,
+	"member_id" uuid,
 	"code_hash" text,
 	"due_at" timestamp with time zone,
 	"expires_at" timestamp with time zone NOT NULL,
@@ -1573,6 +1575,7 @@ ALTER TABLE "customer_account_requests" ADD CONSTRAINT "customer_account_request
 ALTER TABLE "customer_account_requests" ADD CONSTRAINT "customer_account_requests_session_id_fkey" FOREIGN KEY ("organization_id","session_id") REFERENCES "public"."customer_sessions"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_accounts" ADD CONSTRAINT "customer_accounts_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_accounts" ADD CONSTRAINT "customer_accounts_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_accounts" ADD CONSTRAINT "customer_accounts_member_id_fkey" FOREIGN KEY ("organization_id","member_id") REFERENCES "public"."members"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_sessions" ADD CONSTRAINT "customer_sessions_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_sessions" ADD CONSTRAINT "customer_sessions_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_sessions" ADD CONSTRAINT "customer_sessions_member_id_fkey" FOREIGN KEY ("organization_id","member_id") REFERENCES "public"."members"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -1670,6 +1673,7 @@ ALTER TABLE "payments" ADD CONSTRAINT "payments_customer_id_fkey" FOREIGN KEY ("
 ALTER TABLE "payments" ADD CONSTRAINT "payments_payment_method_id_fkey" FOREIGN KEY ("organization_id","payment_method_id") REFERENCES "public"."payment_methods"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "portal_codes" ADD CONSTRAINT "portal_codes_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "portal_codes" ADD CONSTRAINT "portal_codes_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "portal_codes" ADD CONSTRAINT "portal_codes_member_id_fkey" FOREIGN KEY ("organization_id","member_id") REFERENCES "public"."members"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_erasures" ADD CONSTRAINT "customer_erasures_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_erasures" ADD CONSTRAINT "customer_erasures_id_fkey" FOREIGN KEY ("organization_id","id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "product_benefits" ADD CONSTRAINT "product_benefits_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1761,7 +1765,7 @@ CREATE UNIQUE INDEX "customer_account_requests_once" ON "customer_account_reques
 CREATE INDEX "customer_account_requests_by_customer" ON "customer_account_requests" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "customer_account_requests_by_state" ON "customer_account_requests" USING btree ("state_hash");--> statement-breakpoint
 CREATE INDEX "customer_account_requests_by_end" ON "customer_account_requests" USING btree ("expires_at");--> statement-breakpoint
-CREATE UNIQUE INDEX "customer_accounts_of_customer" ON "customer_accounts" USING btree ("organization_id","customer_id","platform");--> statement-breakpoint
+CREATE UNIQUE INDEX "customer_accounts_of_customer" ON "customer_accounts" USING btree ("organization_id","customer_id","platform",coalesce("member_id", "customer_id"));--> statement-breakpoint
 CREATE INDEX "customer_sessions_by_token" ON "customer_sessions" USING btree ("token_hash");--> statement-breakpoint
 CREATE INDEX "customer_sessions_by_customer" ON "customer_sessions" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "customer_sessions_by_end" ON "customer_sessions" USING btree ("expires_at");--> statement-breakpoint

@@ -195,3 +195,9 @@ export async function erasePayer(tx: Tx, { organization_id, id, masked_email: cu
       .set({ customer_email })
       .where(and(eq(table.organization_id, organization_id), eq(table.customer_id, id)));
 }
+
+/** Have the processor forget a customer, too. Asks it, so outside of transactions; what fails is asked for again. */
+export async function forgetAtProcessor({ db, processor }: Deps, { organization_id, id }: RowKey): Promise<void> {
+  const owner = { organization_id, customer_id: id, account: processor.account };
+  await processor.forgetCustomer({ id, processor_ids: await store.findProcessorIds(db, owner) });
+}

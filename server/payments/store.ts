@@ -281,6 +281,19 @@ export async function findProcessorCustomer(
   return row ?? { name: null, processor_id: null };
 }
 
+/** By which ids a processor's account has known a customer. */
+export async function findProcessorIds(db: Database, owner: Owner): Promise<string[]> {
+  const known = await db
+    .select({ id: paymentCustomers.processor_id })
+    .from(paymentCustomers)
+    .where(ofOwner(paymentCustomers, owner));
+  const paying = await db
+    .selectDistinct({ id: paymentMethods.customer_processor_id })
+    .from(paymentMethods)
+    .where(ofOwner(paymentMethods, owner));
+  return [...new Set([...known, ...paying].map(({ id }) => id))].sort();
+}
+
 /** Keep by which id the processor knows a customer; the first one stays. */
 export async function insertProcessorCustomer(tx: Tx, values: typeof paymentCustomers.$inferInsert): Promise<void> {
   await tx.insert(paymentCustomers).values(values).onConflictDoNothing();

@@ -25,7 +25,13 @@ export async function findAsker(ctx: Ctx, db: Database = ctx.db): Promise<Custom
 }
 
 /** The accounts elsewhere of the customer who asks. */
-export const findOwnAccounts = (ctx: Ctx, db: Database = ctx.db) => findAccounts(db, askerOf(ctx));
+export const findOwnAccounts = (ctx: Ctx, db: Database = ctx.db) => findAccounts(db, accountOwnerOf(ctx));
+
+/** Whose accounts elsewhere are the asker's: of a team each of its people has their own. */
+export function accountOwnerOf(ctx: Ctx) {
+  const { organization_id, customer_id, member } = askerOf(ctx);
+  return { organization_id, customer_id, member_id: member?.id ?? null };
+}
 
 /** The seller of the customer who asks. */
 export async function findSellerOf(ctx: Ctx, db: Database = ctx.db): Promise<OrganizationRow> {

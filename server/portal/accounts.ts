@@ -4,7 +4,7 @@ import { notFound } from "../../shared/errors.ts";
 import { beginConnecting, disconnect } from "../customer-accounts/service.ts";
 import type { Ctx } from "../lib/context.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { askerOf } from "./access.ts";
+import { accountOwnerOf, askerOf } from "./access.ts";
 
 /** What customers do with their accounts elsewhere (CUP-23). */
 export const portalAccountService: Service<typeof portalAccounts, Ctx> = {
@@ -12,6 +12,6 @@ export const portalAccountService: Service<typeof portalAccounts, Ctx> = {
   async delete(ctx, { params }) {
     const platform = platforms.find((one) => one === params.platform);
     if (!platform) throw notFound();
-    await transact(ctx, (tx) => disconnect(tx, ctx, askerOf(ctx), platform));
+    await transact(ctx, (tx) => disconnect(tx, ctx, accountOwnerOf(ctx), platform));
   },
 };

@@ -5,7 +5,7 @@ import type { CustomerBenefitGrant, portalGrants } from "../../shared/api/portal
 import type { Service } from "../../shared/contract.ts";
 import { fault, invalid, notFound, notPermitted } from "../../shared/errors.ts";
 import { benefitOut } from "../benefits/rules.ts";
-import type { AccountRow } from "../customer-accounts/store.ts";
+import { type AccountRow, findAccount } from "../customer-accounts/store.ts";
 import { giveAgain, takeForNow } from "../grants/engine.ts";
 import { outsideOf } from "../grants/kinds/index.ts";
 import { missingAccount } from "../grants/kinds/outside.ts";
@@ -28,12 +28,9 @@ function shownProperties(benefit: Benefit): unknown {
   return benefit.properties;
 }
 
-function show(
-  { row, benefit, customer }: Grant,
-  organization: CustomerOrganization,
-  accounts: readonly AccountRow[],
-): CustomerBenefitGrant {
-  const { member: _, ...grant } = grantOut({ row, benefit, customer });
+function show(given: Grant, organization: CustomerOrganization, accounts: readonly AccountRow[]): CustomerBenefitGrant {
+  const { benefit, customer } = given;
+  const { member: _, ...grant } = grantOut(given);
   const kind = benefitOut(benefit);
   const shown = { ...kind, organization, properties: shownProperties(kind) };
   // Each kind has the shape of its own, which its properties were checked by.
@@ -72,8 +69,8 @@ async function chooseAccount(tx: Tx, ctx: Ctx, id: string, body: Choice): Promis
     if (outside && access_id !== null) await takeForNow(tx, ctx, found, missingAccount(outside.platform));
     return;
   }
-  const accounts = await findOwnAccounts(ctx, tx);
-  if (!accounts.some(({ platform, account_number }) => platform === outside?.platform && account_number === account_id))
+  const account = outside && (await findAccount(tx, found.row, outside.platform));
+  if (account?.account_number !== account_id)
     throw invalid(fault(["properties", "account_id"], "This account is not connected.", "value_error"));
   if (error !== null || had.account_id !== account_id) await giveAgain(tx, ctx, found);
 }

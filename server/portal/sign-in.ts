@@ -12,6 +12,7 @@ import { queueMail } from "../lib/mail.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { hashesOf, hashToken } from "../lib/secrets.ts";
 import { transact, within } from "../lib/unit-of-work.ts";
+import { findMember, findMembersByEmail } from "../members/store.ts";
 import { organizationOut } from "../organizations/rules.ts";
 import { findClockOf, findOrganization } from "../organizations/store.ts";
 import { ended, findAsker, findSellerOf } from "./access.ts";
@@ -46,32 +47,50 @@ function newCode(): string {
   }
 }
 
-/** Mail a code to who asked for one, where they are a customer; of anybody else nothing is left. */
+/** Whom an address opens something for: a customer, and the people of teams who have it; of one's own team once. */
+async function findDoors(tx: Tx, organization_id: string, email: string) {
+  const customer = await findCustomerByEmail(tx, organization_id, email);
+  const people = await findMembersByEmail(tx, organization_id, email, codes_max);
+  return [
+    ...(customer ? [{ customer, member: null }] : []),
+    ...people.flatMap(({ member, team }) => (team.id === customer?.id ? [] : [{ customer: team, member }])),
+  ];
+}
+
+/** Mail a code for each that the address opens to who asked for one; of anybody else nothing is left. */
 export async function mailCode(deps: Deps, key: RowKey): Promise<void> {
   await transact(deps, async (tx) => {
     const asked = await store.lockAsked(tx, key);
     if (!asked) return;
     const now = serverClock(deps.clock).now();
     const seller = await findOrganization(tx, key.organization_id);
-    const customer = await findCustomerByEmail(tx, key.organization_id, asked.email);
-    const isOver = asked.expires_at <= now;
-    if (!customer?.email || !seller || isOver || (await store.countCodes(tx, customer, "sign_in", now)) >= codes_max)
-      return store.dropCode(tx, key);
-    const code = newCode();
-    await store.fillCode(tx, key, { customer_id: customer.id, code_hash: hashToken(deps.config.secret, code) });
-    const { language, letter } = speechFor(customer);
-    const words = portalWordsOf(language);
-    await queueMail(tx, deps, {
-      ...letter,
+    const isOver = !seller || asked.expires_at <= now;
+    let isFilled = false;
+    for (const { customer, member } of isOver ? [] : await findDoors(tx, key.organization_id, asked.email)) {
+      const member_id = member?.id ?? null;
       // Not as it was typed by whoever asked.
-      to: customer.email,
-      organization_id: key.organization_id,
-      customer_id: customer.id,
-      valid_hours: code_minutes / 60,
-      subject: words.code_subject(code, seller.name),
-      paragraphs: [words.code(code), words.code_minutes(code_minutes)],
-      note: words.code_unasked,
-    });
+      const to = member?.email ?? customer.email;
+      if (!to || (await store.countCodes(tx, customer, "sign_in", now, member_id)) >= codes_max) continue;
+      const code = newCode();
+      const filled = { customer_id: customer.id, member_id, code_hash: hashToken(deps.config.secret, code) };
+      if (!isFilled) await store.fillCode(tx, key, filled);
+      else await store.insertCode(tx, { ...asked, ...filled, id: newId(now), due_at: null });
+      isFilled = true;
+      const { language, letter } = speechFor(customer);
+      const words = portalWordsOf(language);
+      const of_team = member ? [words.code_team(customer.name ?? customer.email ?? seller?.name ?? "")] : [];
+      await queueMail(tx, deps, {
+        ...letter,
+        to,
+        organization_id: key.organization_id,
+        customer_id: customer.id,
+        valid_hours: code_minutes / 60,
+        subject: words.code_subject(code, seller?.name ?? ""),
+        paragraphs: [words.code(code), ...of_team, words.code_minutes(code_minutes)],
+        note: words.code_unasked,
+      });
+    }
+    if (!isFilled) await store.dropCode(tx, key);
   });
 }
 
@@ -91,6 +110,10 @@ export async function authenticate(ctx: Ctx, typed: string): Promise<{ token: st
     if (!taken?.customer_id) return undefined;
     const customer = await lockCustomer(tx, taken.organization_id, { id: taken.customer_id });
     if (!customer || customer.deleted_at !== null) return undefined;
+    if (taken.member_id !== null) {
+      const member = await findMember(tx, customer, { id: taken.member_id });
+      return member && openSession(ctx, tx, customer, { member_id: member.id });
+    }
     const seller = await findClockOf(within(ctx, tx), taken.organization_id);
     // It was sent to the address that they had then.
     if (isAddressOf(customer, taken.email)) await verifyEmail(tx, seller, customer);

@@ -45,12 +45,13 @@ export async function lockAsked(tx: Tx, key: RowKey): Promise<CodeRow | undefine
   return row;
 }
 
-/** How many codes of one kind a customer has that are good still. */
+/** How many codes of one kind a customer, or one of their people, has that are good still. */
 export async function countCodes(
   db: Database,
   { organization_id, id }: RowKey,
   purpose: CodeRow["purpose"],
   now: Date,
+  member_id: string | null = null,
 ) {
   const [row] = await db
     .select({ total: count() })
@@ -59,6 +60,7 @@ export async function countCodes(
       and(
         eq(portalCodes.organization_id, organization_id),
         eq(portalCodes.customer_id, id),
+        member_id === null ? isNull(portalCodes.member_id) : eq(portalCodes.member_id, member_id),
         eq(portalCodes.purpose, purpose),
         isNotNull(portalCodes.code_hash),
         gt(portalCodes.expires_at, now),
@@ -72,8 +74,9 @@ export async function insertCode(tx: Tx, values: typeof portalCodes.$inferInsert
   await tx.insert(portalCodes).values(values);
 }
 
+type Filled = Pick<CodeRow, "customer_id" | "member_id" | "code_hash">;
 /** Keep the hash of the code that is being mailed. */
-export async function fillCode(tx: Tx, key: RowKey, patch: Pick<CodeRow, "customer_id" | "code_hash">): Promise<void> {
+export async function fillCode(tx: Tx, key: RowKey, patch: Filled): Promise<void> {
   await tx
     .update(portalCodes)
     .set({ ...patch, due_at: null })
@@ -172,7 +175,7 @@ type GrantFilter = Paging & {
   own_only: string | null;
 };
 
-/** One page of what a customer was given, and how much there is. */
+/** One page of what a customer has or waits for, without what was taken back, and how much there is (BEN-17). */
 export async function listOwnGrants(
   db: Database,
   { organization_id, customer_id }: { organization_id: string; customer_id: string },
@@ -189,6 +192,7 @@ export async function listOwnGrants(
   const where = and(
     eq(benefitGrants.organization_id, organization_id),
     eq(benefitGrants.customer_id, customer_id),
+    isNull(benefitGrants.revoked_at),
     filter.query === undefined ? undefined : ilike(benefits.description, contains(filter.query)),
     among(benefits.type, filter.type),
     among(benefitGrants.benefit_id, filter.benefit_id),

@@ -21,16 +21,23 @@ export type PortalStreamOptions = {
 const operation = {
   method: "GET",
   path: "/v1/customer-portal/customers/stream",
-  scopes: ["customer_portal:read"],
+  scopes: ["customer_portal:own:read"],
 } as const;
 
 const fieldOf = (data: unknown, key: string): unknown =>
   typeof data === "object" && data !== null ? (data as Record<string, unknown>)[key] : undefined;
 
-/** The news of a customer as their own place hears it (CUP-25): what happened to what, and no more. */
-export function newsOf({ type, data }: Pick<TailedEvent, "type" | "data">, customer_id: string): string | undefined {
+/**
+ * The news of a customer as their own place hears it (CUP-25): what happened to what, and no more. A plain member of a team hears of
+ * their own alone.
+ */
+export function newsOf(
+  { type, data }: Pick<TailedEvent, "type" | "data">,
+  customer_id: string,
+  member_id: string | null = null,
+): string | undefined {
   const isTheirs = type.startsWith("customer.") ? fieldOf(data, "id") : fieldOf(data, "customer_id");
-  if (isTheirs !== customer_id) return undefined;
+  if (isTheirs !== customer_id || (member_id !== null && fieldOf(data, "member_id") !== member_id)) return undefined;
   if (type === "benefit_grant.created" && fieldOf(data, "is_granted") === true) return "benefit.granted";
   if (type === "benefit_grant.revoked") return "benefit.revoked";
   if (type === "order.updated" && fieldOf(data, "is_invoice_generated") === true) return "order.invoice_generated";
@@ -46,6 +53,7 @@ export function routePortalStreams(app: FastifyInstance, options: PortalStreamOp
   app.get(operation.path, async (request, reply) => {
     const { organization_id, customer } = await authenticate(request, identify, operation);
     if (!customer || organization_id === null) throw new Error("A customer's stream without a customer was reached.");
+    const own = customer.member?.role === "member" ? customer.member.id : null;
     const from = await tail.now();
     return sendEvents({ request, reply, log: deps.log }, async (send, gone) => {
       const refused = new AbortController();
@@ -55,7 +63,7 @@ export function routePortalStreams(app: FastifyInstance, options: PortalStreamOp
       try {
         await send(sseMessage({ key: "connected", payload: {} }));
         for await (const event of tail.follow(organization_id, from, AbortSignal.any([gone, refused.signal]))) {
-          const key = newsOf(event, customer.customer_id);
+          const key = newsOf(event, customer.customer_id, own);
           if (key !== undefined)
             await send(sseMessage({ id: event.id, key, payload: { id: fieldOf(event.data, "id") } }));
         }

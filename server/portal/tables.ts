@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import { index, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { customers } from "../customers/tables.ts";
 import { instant, ownedKey, references } from "../lib/columns.ts";
+import { members } from "../members/tables.ts";
 import { owned } from "../organizations/tables.ts";
 
 /**
@@ -18,6 +19,8 @@ export const portalCodes = pgTable(
     /** Where it is sent to, as it was typed. */
     email: text().notNull(),
     customer_id: uuid(),
+    /** Whom of a team it is for. */
+    member_id: uuid(),
     code_hash: text(),
     /** When the mail is to be written; null once it is. */
     due_at: instant(),
@@ -27,6 +30,7 @@ export const portalCodes = pgTable(
   (table) => [
     ownedKey(table.id),
     references(table.customer_id, customers),
+    references(table.member_id, members),
     index("portal_codes_due").on(table.organization_id, table.due_at).where(sql`${table.due_at} is not null`),
     index("portal_codes_by_hash").on(table.code_hash),
     index("portal_codes_by_customer").on(table.organization_id, table.customer_id),

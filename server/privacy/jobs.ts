@@ -20,7 +20,7 @@ import { eraseTeam } from "../members/store.ts";
 import { propertiesRead } from "../meters/matching.ts";
 import { findCounting } from "../meters/store.ts";
 import { eraseBuyer as eraseOrders } from "../orders/store.ts";
-import { erasePayer } from "../payments/methods.ts";
+import { erasePayer, forgetAtProcessor } from "../payments/methods.ts";
 import { eraseCodes } from "../portal/store.ts";
 import { erasePayee } from "../refunds/store.ts";
 import { eraseHolder } from "../seats/store.ts";
@@ -47,6 +47,7 @@ export const erasing: RowSweep = {
     while (await takeStep(deps, key));
     const erasure = await store.findErasure(deps.db, key);
     if (erasure?.stage !== null || erasure.due_at === null) return;
+    await forgetAtProcessor(deps, key);
     // The storage may be far away: what is in the log twice is in it once.
     await writeLog(deps);
     const now = deps.clock.now();

@@ -17,6 +17,11 @@ export type Processor = {
   retrieveSetup(attempt: SetupAttempt): Promise<SetupOutcome | null>;
   /** Give an unfinished set-up up, so that it can no longer succeed; answers what is true afterwards. */
   cancelSetup(attempt: SetupAttempt): Promise<SetupOutcome | null>;
+  /**
+   * Forget a customer of ours, known to the processor by these ids of its own if it said so, with their cards. Asked again, it
+   * changes nothing.
+   */
+  forgetCustomer(one: { id: string; processor_ids: readonly string[] }): Promise<void>;
   /** Charge a card that was kept, while its owner is away. The same `payment_id` again: the same intent. */
   chargeSaved(charge: SavedCharge): Promise<Intent>;
   /** Give money back. The same `refund_id` again, however much later: the same refund, as it stands by then. */

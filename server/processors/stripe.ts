@@ -242,6 +242,13 @@ export function stripeProcessor(options: StripeOptions): Processor {
           }),
         ({ setup_intent }) => setup_intent && setupOf(setup_intent),
       ),
+    async forgetCustomer({ id, processor_ids }) {
+      const { data } = await searchCustomers(stripe, id);
+      for (const known of new Set([...processor_ids, ...data.map((one) => one.id)]))
+        await stripe.customers.del(known).catch((error: unknown) => {
+          if (!isMissing(error)) throw error;
+        });
+    },
     async retrieveSetup(attempt) {
       const found = await findSetup(attempt);
       return found && setupOf(found);
@@ -302,21 +309,24 @@ async function asCustomer<T>(
   try {
     return await make(owner.processor_id ?? (await findOrCreateCustomer(stripe, owner)), key);
   } catch (error) {
-    const isGone =
-      error instanceof Stripe.errors.StripeInvalidRequestError &&
-      error.code === "resource_missing" &&
-      error.param === "customer";
-    if (!isGone) throw error;
+    if (!isMissing(error) || error.param !== "customer") throw error;
     return make(await findOrCreateCustomer(stripe, owner), `${key}_again`);
   }
 }
+
+const isMissing = (error: unknown): error is Stripe.errors.StripeInvalidRequestError =>
+  error instanceof Stripe.errors.StripeInvalidRequestError && error.code === "resource_missing";
+
+/** Those whom Stripe knows as our customer, but for the last minutes. */
+const searchCustomers = (stripe: Stripe, id: string) =>
+  stripe.customers.search({ query: `metadata['customer_id']:'${id}'`, limit: 10 });
 
 /**
  * Stripe's id of our customer, by which our own is kept there. A search finds what is some minutes old; what is newer is the
  * same by its idempotency key, which stands for the same words: who has another name by now has another.
  */
 async function findOrCreateCustomer(stripe: Stripe, { id, processor_id, email, name }: CardOwner): Promise<string> {
-  const { data } = await stripe.customers.search({ query: `metadata['customer_id']:'${id}'`, limit: 10 });
+  const { data } = await searchCustomers(stripe, id);
   const known = data.find((one) => one.id !== processor_id);
   if (known) return known.id;
   const words = createHash("sha256")

@@ -187,6 +187,8 @@ export function testProcessor(db: Database, clock: Clock): Processor {
       if (!kept) throw new ProcessorError("This customer has no such payment method.");
       return charge(one, kept, known(savedOutcome(kept.scenario)), null);
     },
+    // Nothing here says who somebody is.
+    async forgetCustomer() {},
     async saveMethod({ organization_id, setup_id, confirmation_token_id, customer }) {
       const { card, scenario } = await cardOf(confirmation_token_id);
       const id = `seti_test_${randomText(24)}`;

@@ -3,6 +3,7 @@ import { byId, flag, ids, instant, many, page, paging, type Resource, sorting } 
 import { Benefit, BenefitGrantProperties } from "./benefits.ts";
 import { Customer } from "./customers.ts";
 import { stored } from "./fields.ts";
+import { Member } from "./members.ts";
 
 /** What a customer was given of what they bought, by one subscription or one order. */
 export const BenefitGrant = z.object({
@@ -19,7 +20,8 @@ export const BenefitGrant = z.object({
   /** Why it could not be granted; null where nothing is wrong. */
   error: z.object({ message: z.string(), type: z.string(), timestamp: z.string() }).nullable(),
   customer: Customer,
-  member: z.null(),
+  /** Whom of a team it is for. */
+  member: Member.nullable(),
   benefit: Benefit,
   properties: BenefitGrantProperties,
 });

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { byId, ids, instant, many, metadata, metadataOut, page, paging, type Resource } from "../contract.ts";
 import { Customer } from "./customers.ts";
 import { organizationOf, stored, unlessNull } from "./fields.ts";
+import { Member } from "./members.ts";
 
 const int32_max = 2_147_483_647;
 
@@ -14,7 +15,8 @@ export const LicenseKey = z.object({
   customer_id: z.uuid(),
   member_id: z.uuid().nullable(),
   customer: Customer,
-  member: z.null(),
+  /** Whose of a team it is. */
+  member: Member.nullable(),
   benefit_id: z.uuid(),
   /** The key itself. */
   key: z.string(),

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { events } from "../../server/lib/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
+import { mailsTo } from "../support/mails.ts";
 import { lastMail, sellSeats } from "../support/portal-rows.ts";
 
 /** The people of customers that are teams: what sellers and the team itself do about them, and what each of them may. */
@@ -202,6 +203,52 @@ describe("the people of a team themselves", () => {
     const other = await makeTeam();
     expect((await call("PATCH", at(other.member), tokens.owner, { name: "x" })).status).toBe(404);
   });
+});
+
+test("CUP-08 to CUP-10: an address is mailed a code for each that it opens, which says of whom it is, and opens that alone", async () => {
+  const [one, other] = [await makeTeam(), await makeTeam()];
+  const { client, organization_id } = seller;
+  const { email } = one.member;
+  const { id: own } = await client.customers.create({ body: { email } });
+  const second = await client.customerMembers.create({
+    params: { id: other.id },
+    body: { email: email.toUpperCase() },
+  });
+  await client.customers.update({ params: { id: other.id }, body: { name: "Other Ltd" } });
+  const codes = async (typed: string) => {
+    await floe.client().customerPortal.requestCode({ body: { email: typed, organization_id } });
+    await floe.runJobs();
+    const sent = [...(await mailsTo(floe, email)), ...(await mailsTo(floe, email.toUpperCase()))];
+    return sent.map(({ subject, text }) => ({ code: subject.slice(0, 6), text }));
+  };
+  const sent = await codes(email);
+  expect(sent).toHaveLength(3);
+  expect(sent.filter(({ text }) => text.includes("a member of Acme"))).toHaveLength(1);
+  expect(sent.filter(({ text }) => text.includes("a member of Other Ltd"))).toHaveLength(1);
+  const opened: (string | null)[][] = [];
+  for (const { code } of sent) {
+    const { token } = await floe.client().customerPortal.authenticate({ body: { code } });
+    const user = await floe.client(token).customerPortal.getUser({});
+    opened.push([user.customer_id, "member_id" in user ? user.member_id : null, token.slice(0, 10)]);
+    expect((await call("POST", "/v1/customer-portal/customer-session/authenticate", "", { code })).status).toBe(401);
+  }
+  expect(opened.toSorted()).toEqual(
+    [
+      [own, null, "polar_cst_"],
+      [one.id, one.member.id, "polar_mst_"],
+      [other.id, second.id, "polar_mst_"],
+    ].toSorted(),
+  );
+  // Who has left gets none, and one that was on its way opens nothing.
+  const waiting = (await codes(other.owner.email))[0]?.code ?? "";
+  await client.customerMembers.update({ params: { id: other.id, member_id: second.id }, body: { role: "owner" } });
+  await client.customerMembers.delete({ params: { id: other.id, member_id: other.owner.id } });
+  const late = await call("POST", "/v1/customer-portal/customer-session/authenticate", "", { code: waiting });
+  expect(refusal(late)).toBe("401 CustomerSessionCodeInvalidOrExpired");
+  expect(waiting).toMatch(/^[A-Z0-9]{6}$/);
+  await floe.client().customerPortal.requestCode({ body: { email: other.owner.email, organization_id } });
+  await floe.runJobs();
+  expect(await mailsTo(floe, other.owner.email)).toHaveLength(1);
 });
 
 describe("seats of a team's own people", () => {

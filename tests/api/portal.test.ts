@@ -1,6 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listMails } from "../../server/lib/mail.ts";
+import { customerBalances } from "../../server/orders/tables.ts";
 import { newsOf } from "../../server/portal/stream.ts";
 import { portalCodes } from "../../server/portal/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -309,5 +310,32 @@ describe("news", () => {
     expect(newsOf({ type: "benefit_grant.revoked", data }, "me")).toBe("benefit.revoked");
     expect(newsOf({ type: "order.updated", data }, "me")).toBe("order.invoice_generated");
     expect(newsOf({ type: "order.paid", data }, "other")).toBeUndefined();
+    // A plain member of a team hears of their own.
+    const own = { ...data, member_id: "ada" };
+    expect([newsOf({ type: "benefit_grant.revoked", data: own }, "me", "ada")]).toEqual(["benefit.revoked"]);
+    for (const more of [own, { ...own, member_id: null }])
+      expect(newsOf({ type: "order.paid", data: more }, "me", "bob")).toBeUndefined();
   });
+});
+
+test("a wallet is what the seller owes, by currency; what is another's, or a debt, is none", async () => {
+  const { id, organization_id } = await person();
+  const [other, token] = [await person(), await sessionOf(id)];
+  const has = (customer_id: string, currency: string, amount: number) =>
+    floe.deps.db.insert(customerBalances).values({ organization_id, customer_id, currency, amount });
+  await has(id, "usd", 200);
+  await has(id, "eur", 500);
+  await has(id, "gbp", -100);
+  await has(other.id, "usd", 900);
+  const { portalWallets } = floe.client(token);
+  const all = await portalWallets.list({ query: { sorting: ["-balance"] } });
+  expect(all.items).toMatchObject([
+    { customer_id: id, currency: "eur", balance: 500 },
+    { customer_id: id, currency: "usd", balance: 200 },
+  ]);
+  expect(all.pagination.total_count).toBe(2);
+  const [second] = (await portalWallets.list({ query: { sorting: ["-balance"], limit: 1, page: 2 } })).items;
+  expect(await portalWallets.get({ params: { id: second?.id ?? "" } })).toEqual(all.items[1]);
+  const [theirs] = (await floe.client(await sessionOf(other.id)).portalWallets.list({ query: {} })).items;
+  expect([theirs?.balance, (await ask("GET", `/wallets/${theirs?.id}`, { token })).status]).toEqual([900, 404]);
 });

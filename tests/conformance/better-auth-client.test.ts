@@ -13,6 +13,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { deviceCode, user } from "../../server/auth/tables.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Catalogue, startCatalogue, unique } from "../support/catalogue.ts";
+import { payment } from "../support/rows.ts";
+import type { Wire } from "../support/sdks.ts";
 
 /** The published client with its plugins, unchanged, against a listening server: what a seller's own page would use. */
 let floe: Catalogue;
@@ -250,4 +252,66 @@ test("a device: its code, the wait, the approval and the token", async () => {
   expect(ok(await client.device.deny({ userCode: again.user_code })).success).toBe(true);
   const denied = await device.device.token({ grant_type, device_code: again.device_code, client_id: "floe-cli" });
   expect(denied.error).toMatchObject({ error: "access_denied" });
+});
+
+test("what somebody has as a customer: bought, held, used and looked after, as the published plugin for it asks", async () => {
+  // That plugin has one call of its own, which begins a sale; all others are the client's own way of asking by a path's names.
+  const plugin = {
+    id: "polar-client",
+    getActions: ($fetch: (path: string, how: object) => Promise<Wire>) => ({
+      begin: (body: object) => $fetch("/checkout", { method: "POST", body: { ...body, redirect: false } }),
+    }),
+  };
+  const fetchOptions = { customFetchImpl: browserFetch() };
+  const client: Wire = createAuthClient({ baseURL: floe.url, fetchOptions, plugins: [plugin as never] });
+  const account = newAccount();
+  const { user: made } = ok<Wire>(await client.signUp.email(account));
+  const { client: seller, organization_id } = await floe.seller();
+  const filter = {
+    conjunction: "and" as const,
+    clauses: [{ property: "name", operator: "eq" as const, value: "call" }],
+  };
+  const meter = await seller.meters.create({ body: { name: "Calls", filter, aggregation: { func: "count" } } });
+  const credit = await seller.benefits.create({
+    body: {
+      type: "meter_credit",
+      description: "Calls",
+      properties: { meter_id: meter.id, units: 10, rollover: false },
+    },
+  });
+  const { id: product } = await seller.products.create({
+    body: { name: "Pro", recurring_interval: "month", prices: [{ amount_type: "fixed", price_amount: 900 }] },
+  });
+  await seller.products.setBenefits({ params: { id: product }, body: { benefits: [credit.id] } });
+
+  const begun = ok<Wire>(await client.begin({ products: [product], metadata: { from: "page" } }));
+  const client_secret = new URL(begun.url).pathname.split("/").pop() ?? "";
+  await floe.client().checkoutClient.confirm({ params: { client_secret }, body: payment });
+
+  const state = ok<Wire>(await client.customer.state());
+  expect(state).toMatchObject({
+    ...{ externalId: made.id, email: account.email, organizationId: organization_id },
+    activeSubscriptions: [{ productId: product, metadata: { from: "page" } }],
+    grantedBenefits: [{ benefitId: credit.id, benefitType: "meter_credit" }],
+    activeMeters: [{ meterId: meter.id, creditedUnits: 10, balance: 10 }],
+  });
+  const orders = ok<Wire>(
+    await client.customer.orders.list({ query: { page: 1, limit: 10, productBillingType: "recurring" } }),
+  );
+  expect(orders.result).toMatchObject({ items: [{ totalAmount: 900, paid: true }], pagination: { totalCount: 1 } });
+  const subscriptions = ok<Wire>(
+    await client.customer.subscriptions.list({ query: { page: 1, limit: 10, active: true } }),
+  );
+  expect(subscriptions.result.items.map((one: Wire) => one.status)).toEqual(["active"]);
+  const benefits = ok<Wire>(await client.customer.benefits.list({ query: { page: 1, limit: 10 } }));
+  expect(benefits.result.items.map((one: Wire) => one.benefitId)).toEqual([credit.id]);
+  expect(ok<Wire>(await client.usage.ingest({ event: "call", metadata: { tokens: 5 } }))).toMatchObject({
+    inserted: 1,
+  });
+  const meters = ok<Wire>(await client.usage.meters.list({ query: { page: 1, limit: 10 } }));
+  expect(meters.result.items).toMatchObject([{ meterId: meter.id, consumedUnits: 1, balance: 9 }]);
+  const { url } = ok<Wire>(await client.customer.portal());
+  const token = new URL(url).searchParams.get("customer_session_token") ?? "";
+  expect((await floe.client(token).customerPortal.getMe({})).email).toBe(account.email);
+  expect((await clientOf().$fetch("/customer/state")).error).toMatchObject({ status: 401 });
 });

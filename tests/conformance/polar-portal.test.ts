@@ -5,8 +5,8 @@ import { Polar as Polar38 } from "polar-sdk-0.38";
 import { Polar as Polar49 } from "polar-sdk-0.49";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Floe, type Seller, start } from "../support/floe.ts";
-import { buyerOf, leaveCard, sellSeats, tokenOf } from "../support/portal-rows.ts";
-import { rowOf, sellOrder } from "../support/rows.ts";
+import { buyerOf, leaveCard, mailedLink, sellSeats, sellUnpaid, tokenOf } from "../support/portal-rows.ts";
+import { payment, rowOf, sellOrder } from "../support/rows.ts";
 import type { Wire } from "../support/sdks.ts";
 
 /** The published clients read customers' own place: each checks every answer against its own types. */
@@ -74,4 +74,153 @@ test.each([
   expect(idsOf(await portal.subscriptions.list({}))).toEqual([bought.subscription_id]);
   expect((await portal.seats.listSeats({ subscription_id: bought.subscription_id })).total_seats).toBe(3);
   expect((await portal.organizations.get(slug)).organization.slug).toBe(slug);
+});
+
+/** What a call sends, in wire names: what its path names, its query and its body. */
+type Sent = { id?: string; query?: object; body?: object };
+type Call = (group: string, method: string, sent?: Sent) => Promise<Wire>;
+
+const camel = (key: string): string => key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+const snake = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+function renamed(value: Wire, rename: (key: string) => string): Wire {
+  if (Array.isArray(value)) return value.map((item) => renamed(item, rename));
+  if (value === null || typeof value !== "object" || value instanceof Date) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [rename(key), renamed(inner, rename)]));
+}
+/** Under which name the 0.x clients take a body beside what the path names. */
+const bodies: Record<string, string> = {
+  benefitGrants: "customerBenefitGrantUpdate",
+  members: "customerPortalMemberUpdate",
+  orders: "customerOrderUpdate",
+  "orders.confirmRetryPayment": "customerOrderConfirmPayment",
+  subscriptions: "customerSubscriptionUpdate",
+};
+/** What those ask without a session. */
+const open = /^(organizations|licenseKeys\.(validate|activate|deactivate)|customers\.(check|verify)EmailUpdate)/;
+
+/** The 0.x clients: a session apart from what is asked, and all of that in one. */
+const older = (Polar: typeof Polar49, session: string): Call => {
+  const { customerPortal } = new Polar({ serverURL: floe.url }) as Wire;
+  // What people of teams do among themselves, they do with the client's own token.
+  const ofMember = (new Polar({ serverURL: floe.url, accessToken: session }) as Wire).customerPortal;
+  return async (group, method, { id, query, body } = {}) => {
+    const name = `${group}.${method}`;
+    const key = group === "seats" ? "seatId" : group === "organizations" ? "slug" : "id";
+    const named = bodies[name] ?? bodies[group] ?? "";
+    const input = renamed({ ...query, ...(id === undefined ? body : body && { [named]: body }) }, camel);
+    const request = { ...input, ...(id === undefined ? {} : { [key]: id }) };
+    const answer =
+      group === "members"
+        ? await ofMember[group][method](request)
+        : open.test(name)
+          ? await customerPortal[group][method](request)
+          : group === "customerSession" || name === "customers.get"
+            ? await customerPortal[group][method]({ customerSession: session })
+            : await customerPortal[group][method]({ customerSession: session }, request);
+    return renamed(answer?.result ?? answer, snake);
+  };
+};
+/** The 1.x clients: what the path names, then the rest. */
+const newer = (create: typeof createPolar04, accessToken: string): Call => {
+  const { customerPortal } = create({ baseUrl: floe.url, accessToken, timeout: 30 } as never) as Wire;
+  return (group, method, { id, query, body } = {}) =>
+    customerPortal[group][method](...[id, query, body].filter((one) => one !== undefined));
+};
+
+const since = { "0.38.1": 38, "0.49.0": 49 } as Record<string, number>;
+test.each<[string, (session: string) => Call]>([
+  ["0.38.1", (session) => older(Polar38 as never, session)],
+  ["0.49.0", (session) => older(Polar49, session)],
+  ["1.0.1 (2026-04)", (session) => newer(createPolar04, session)],
+  ["1.0.1 (2026-10)", (session) => newer(createPolar10 as never, session)],
+  ["1.0.1 (2027-01)", (session) => newer(createPolar27 as never, session)],
+])("%s does all of it, and reads what it is answered", async (name, openWith) => {
+  const at = since[name] ?? 100;
+  const own = await floe.seller();
+  const customer_id = await buyerOf(own);
+  const { order_id, subscription_id } = await sellSeats(floe, own, 3);
+  await rowOf.portalMeters(floe, own);
+  await rowOf.portalKeys(floe, own);
+  await rowOf.portalDownloads(floe, own);
+  await own.client.customers.update({ params: { id: customer_id }, body: { type: "team" } });
+  const email = () => `${crypto.randomUUID().slice(0, 8)}@example.com`;
+  const [owner] = (await own.client.customerMembers.list({ query: { customer_id, role: "owner" } })).items;
+  const session = await tokenOf(own);
+  const ask = openWith(session);
+
+  expect((await ask("customerSession", "introspect")).expires_at).toBeDefined();
+  if (at > 38) {
+    expect((await ask("customerSession", "getAuthenticatedUser")).customer_id).toBe(customer_id);
+    await ask("customers", "requestEmailUpdate", { body: { email: email() } }).catch(({ message }) =>
+      expect(String(message)).toMatch(/only on request/),
+    );
+    const token = await mailedLink(floe, own);
+    await ask("customers", "checkEmailUpdate", { query: { token } });
+    expect((await ask("customers", "verifyEmailUpdate", { body: { token } })).token).toMatch(/^polar_cst_/);
+    const link = await ask("members", "addMember", { body: { email: email(), role: "member" } });
+    expect((await ask("members", "updateMember", { id: link.id, body: { role: "billing_manager" } })).role).toBe(
+      "billing_manager",
+    );
+    expect(idsOf(await ask("members", "listMembers", { query: {} }))).toEqual([owner?.id, link.id]);
+    await ask("members", "removeMember", { id: link.id });
+    await ask("wallets", "list", { query: {} });
+  }
+  const added = await ask("customers", "addPaymentMethod", {
+    body: { confirmation_token_id: "pm_card_mastercard", set_default: true, return_url: "https://shop.example/back" },
+  });
+  expect(added.status).toBe("succeeded");
+  expect(idsOf(await ask("customers", "listPaymentMethods", { query: {} }))).toContain(added.payment_method.id);
+  await expect(
+    ask("customers", "confirmPaymentMethod", { body: { setup_intent_id: "seti_none", set_default: false } }),
+  ).rejects.toThrow();
+
+  const [grant] = idsOf(await ask("benefitGrants", "list", { query: {} }));
+  const { benefit } = await ask("benefitGrants", "get", { id: grant });
+  const chosen = await ask("benefitGrants", "update", { id: grant, body: { benefit_type: benefit.type } });
+  expect([chosen.id, chosen.benefit.id]).toEqual([grant, benefit.id]);
+  const [meter] = idsOf(await ask("customerMeters", "list", { query: {} }));
+  expect((await ask("customerMeters", "get", { id: meter })).id).toBe(meter);
+  expect(idsOf(await ask("downloadables", "list", { query: {} }))).toHaveLength(1);
+
+  const [license] = (await ask("licenseKeys", "list", { query: {} }).then((page) => page.result ?? page)).items;
+  const { organization_id } = own;
+  const { key } = await ask("licenseKeys", "get", { id: license.id });
+  await own.client.licenseKeys.update({ params: { id: license.id }, body: { limit_activations: 5 } });
+  const activated = await ask("licenseKeys", "activate", { body: { key, organization_id, label: "Desk" } });
+  expect(activated.license_key.id).toBe(license.id);
+  const checked = await ask("licenseKeys", "validate", { body: { key, organization_id, activation_id: activated.id } });
+  expect([checked.id, checked.activation.id]).toEqual([license.id, activated.id]);
+  await ask("licenseKeys", "deactivate", { body: { key, organization_id, activation_id: activated.id } });
+  expect((await own.client.licenseKeys.get({ params: { id: license.id } })).activations).toEqual([]);
+
+  const details = { billing_name: "Row Ltd", billing_address: { country: "FR" } };
+  expect((await ask("orders", "update", { id: order_id, body: details })).billing_name).toBe("Row Ltd");
+  await ask("orders", "generateInvoice", { id: order_id });
+  await floe.runJobs();
+  expect((await ask("orders", "invoice", { id: order_id })).url).toMatch(/^http/);
+  if (at > 38) {
+    await ask("orders", "receipt", { id: order_id });
+    await floe.runJobs();
+    expect((await ask("orders", "receipt", { id: order_id })).url).toMatch(/^http/);
+  }
+  const { id: unpaid } = await sellUnpaid(floe, own, customer_id);
+  const by = { confirmation_token_id: payment.confirmation_token_id };
+  expect((await ask("orders", "confirmRetryPayment", { id: unpaid, body: by })).status).toBe("succeeded");
+  expect((await ask("orders", "getPaymentStatus", { id: unpaid })).status).toBe("succeeded");
+
+  const seat = await ask("seats", "assignSeat", { body: { subscription_id, email: email() } });
+  expect((await ask("seats", "resendInvitation", { id: seat.id })).status).toBe("pending");
+  expect((await ask("seats", "listSeats", { query: { subscription_id } })).available_seats).toBe(2);
+  expect((await ask("seats", "revokeSeat", { id: seat.id })).status).toBe("revoked");
+  // The oldest client knows no page of these.
+  if (at > 38) expect(idsOf(await ask("seats", "listClaimedSubscriptions", { query: {} }))).toEqual([]);
+  const ending = { cancel_at_period_end: true, cancellation_reason: "too_expensive" };
+  const changed = await ask("subscriptions", "update", { id: subscription_id, body: ending });
+  expect([changed.cancel_at_period_end, changed.customer_cancellation_reason]).toEqual([true, "too_expensive"]);
+  await ask("subscriptions", "update", { id: subscription_id, body: { cancel_at_period_end: false } });
+  expect((await ask("subscriptions", "cancel", { id: subscription_id })).cancel_at_period_end).toBe(true);
+  await ask("customers", "deletePaymentMethod", { id: added.payment_method.id });
+  expect(idsOf(await ask("customers", "listPaymentMethods", { query: {} }))).not.toContain(added.payment_method.id);
+  const found = (await own.client.organizations.get({ params: { id: organization_id } })).slug;
+  expect((await ask("organizations", "get", { id: found })).organization.slug).toBe(found);
 });

@@ -439,6 +439,10 @@ describe("Stripe alone", () => {
     expect(second).not.toBe(first);
     const setup = { ...setupOf("pm_card_visa"), customer: { ...customer, processor_id: first } };
     expect(methodOf(await open().saveMethod(setup)).customer_processor_id).toBe(second);
+    // Who is forgotten is known no more, however often that is asked for.
+    for (let times = 2; times > 0; times -= 1)
+      await open().forgetCustomer({ id: customer.id, processor_ids: [first, second] });
+    expect([...standIn.customers.values()].filter((one) => one.metadata.customer_id === customer.id)).toEqual([]);
     standIn.advance(-3 * 86_400);
   });
 

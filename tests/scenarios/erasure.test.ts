@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { customers } from "../../server/customers/tables.ts";
 import { benefitGrants } from "../../server/grants/tables.ts";
 import { events as usage } from "../../server/lib/tables.ts";
@@ -357,7 +357,15 @@ describe("erasing a customer", () => {
       await fail(`tg_table_name ~ '${still}'`);
       floe.clock.advance(2 * 60 * 60 * 1000);
     }
+    // The processor, which is asked last, does not answer at first.
+    const forget = vi.spyOn(floe.deps.processor, "forgetCustomer").mockRejectedValueOnce(new Error("It is away."));
     await floe.runJobs();
+    expect((await getErasure(seller, customer_id)).finished_at).toBeNull();
+    floe.clock.advance(2 * 60 * 60 * 1000);
+    await floe.runJobs();
+    const asked = { id: customer_id, processor_ids: [expect.any(String)] };
+    expect(forget.mock.calls).toEqual([[asked], [asked]]);
+    forget.mockRestore();
     expect(stages).toEqual(["records", "told", "used"]);
     expect(await getErasure(seller, customer_id)).toMatchObject({ stage: null, finished_at: expect.any(Date) });
     expect(await findIn(floe, wordsOf(person))).toEqual(Object.keys(kept));

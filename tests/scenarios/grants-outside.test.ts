@@ -31,8 +31,11 @@ beforeEach(() => {
   repository.collaborators.clear();
   repository.invitations.clear();
   repository.isInstalled = true;
+  repository.token_ends = "2099-01-01T00:00:00Z";
   platforms.calls.length = 0;
   platforms.troubles.length = 0;
+  // What was given to other tests opens nothing any more.
+  platforms.forget();
   platforms.faults.length = 0;
   platforms.state.names.clear();
   [nelly, nora, octocat] = [newPerson("nelly"), newPerson("nora"), newPerson("octocat")];
@@ -230,6 +233,8 @@ test("BEN-71, BEN-72: a repository is an invitation, which goes with the benefit
   await givesBack(order);
   await floe.runJobs();
   expect([repository.invitations.size, await standing(buyer)]).toEqual([0, ["revoked"]]);
+  // BEN-17: its customer does not see it any more.
+  expect((await as(buyer.token, "GET", "/customer-portal/benefit-grants/")).json).toMatchObject({ items: [] });
   // Whoever has accepted, and is called otherwise by now.
   platforms.state.accepts = true;
   const again = await buys(buyer, product);
@@ -248,6 +253,28 @@ test("BEN-71, BEN-72: a repository is an invitation, which goes with the benefit
   expect(kept.map(({ tokens_sealed }) => tokens_sealed)).not.toContainEqual(expect.any(String));
 });
 
+test("BEN-71: an installation is asked for a token once as long as it is good, and anew where it is taken back", async () => {
+  const { product } = await sellsRepository();
+  const { repository } = platforms.state;
+  const asked = async () => {
+    platforms.calls.length = 0;
+    const buyer = await comes();
+    platforms.state.person.github = newPerson(`reader-${made}`);
+    await connects(buyer, "github");
+    await buys(buyer, product);
+    await floe.runJobs();
+    expect(await standing(buyer)).toEqual(["granted"]);
+    return platforms.calls.filter((call) => /installation/.test(call)).length;
+  };
+  platforms.forget();
+  repository.token_ends = new Date(floe.clock.now().getTime() + 3600 * seconds).toISOString();
+  expect([await asked(), await asked()]).toEqual([2, 0]);
+  platforms.forget();
+  expect([await asked(), await asked()]).toEqual([2, 0]);
+  await later(56 * 60 * seconds);
+  expect(await asked()).toBe(2);
+});
+
 test("what several grants give to one account goes with the last of them, by whichever customer they are had", async () => {
   const [one, two] = [await sellsRole(), await sellsRole()];
   const [buyer, same] = [await comes(), await comes()];
@@ -256,9 +283,12 @@ test("what several grants give to one account goes with the last of them, by whi
   await floe.runJobs();
   expect([await standing(buyer), await standing(same)]).toEqual([["granted", "granted"], ["granted"]]);
   for (const [index, order] of orders.entries()) {
+    platforms.calls.length = 0;
     await givesBack(order);
     await floe.runJobs();
-    expect([index, roles()]).toEqual([index, index < 2 ? ["10"] : []]);
+    // As long as another has it, nobody is asked to take it.
+    const taken = platforms.calls.filter((call) => call.startsWith("DELETE")).length;
+    expect([index, roles(), taken]).toEqual([index, index < 2 ? ["10"] : [], index < 2 ? 0 : 1]);
   }
   // As what somebody is in a repository, is the most of what they have.
   const [reads, writes] = [await sellsRepository("pull"), await sellsRepository("push")];

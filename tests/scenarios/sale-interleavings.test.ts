@@ -83,6 +83,7 @@ function farProcessor() {
     chargeSaved: unused,
     saveMethod: unused,
     readCard: unused,
+    forgetCustomer: unused,
     retrieveSetup: unused,
     cancelSetup: unused,
     retrieveRefund: unused,

@@ -50,6 +50,8 @@ export async function startPlatforms() {
     repository: {
       whole: "floe/book",
       isInstalled: true,
+      /** Until when tokens of the installation that are given are good. */
+      token_ends: "2099-01-01T00:00:00Z",
       collaborators: new Map<string, string>(),
       invitations: new Map<number, { account: string; permission: string }>(),
     },
@@ -147,7 +149,7 @@ export async function startPlatforms() {
   const simpleUser = (account: string) => ofGitHub("simple-user", { id: Number(account), login: loginOf(account) });
   const invitation = ([id, { account }]: [number, { account: string }]) =>
     ofGitHub("repository-invitation", { id, invitee: simpleUser(account) });
-  const installation_token = "ghs_of_the_installation";
+  const installation_tokens = new Set<string>();
   /** Whether a call shows the app's own token: its key, its number. */
   function isApp(auth: string): boolean {
     const [head = "", claims = "", signature = ""] = auth.slice(7).split(".");
@@ -189,12 +191,15 @@ export async function startPlatforms() {
     }
     if (operation.startsWith("POST /app/")) {
       if (!isApp(auth)) return gitHubError(401, "A JSON web token could not be decoded");
+      const token = `ghs_${newId()}`;
+      installation_tokens.add(token);
       return {
         status: 201,
-        json: ofGitHub("installation-token", { token: installation_token, expires_at: "2099-01-01T00:00:00Z" }),
+        json: ofGitHub("installation-token", { token, expires_at: state.repository.token_ends }),
       };
     }
-    if (auth !== `Bearer ${installation_token}`) return gitHubError(401, "Bad credentials");
+    if (!isInstalled || !installation_tokens.has(auth.replace("Bearer ", "")))
+      return gitHubError(401, "Bad credentials");
     if (operation === "GET /user/{account_id}") {
       const account = params.account_id ?? "";
       if (!state.names.has(account)) return gitHubError(404, "Not Found");
@@ -337,7 +342,10 @@ export async function startPlatforms() {
     /** The tokens that were given, of which nobody else may read any. */
     secrets: () => [...tokens.keys()].map((key) => key.replace("refresh ", "")),
     /** No token that was given is good any more. */
-    forget: () => tokens.clear(),
+    forget: () => {
+      tokens.clear();
+      installation_tokens.clear();
+    },
     async stop() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

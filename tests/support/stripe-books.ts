@@ -386,6 +386,11 @@ export function openBooks(now: () => number, told: (event: Happened) => void) {
     },
     "GET /v1/customers/search": ({ query }) => searchCustomers(String(query.query)),
     "GET /v1/customers/{customer}": ({ id }) => get(customers, "customer", id),
+    "DELETE /v1/customers/{customer}": ({ id }) => {
+      get(customers, "customer", id);
+      customers.delete(id);
+      return { id, object: "customer", deleted: true };
+    },
     "POST /v1/customers/{customer}": ({ id, body }) => changeCustomer(get(customers, "customer", id), body),
     "GET /v1/payment_methods/{payment_method}": ({ id }) => {
       const test = testMethods[id];

@@ -290,6 +290,11 @@ test("a session that is over leads to the sign-in; a seller that there is not is
   await page.goto(`${url.origin}${url.pathname}?customer_session_token=polar_cst_nothing`);
   await page.getByText("You were signed out").waitFor();
   expect(await page.evaluate(() => Object.keys(sessionStorage))).toEqual([]);
+  // So does one that ends while its page is open: the stream of news says so.
+  await page.route("**/customers/stream", (route) => route.fulfill({ status: 401 }));
+  await page.goto(link);
+  await page.getByText("You were signed out").waitFor();
+  await page.unroute("**/customers/stream");
   await page.goto(`${url.origin}/no-such-shop/portal`);
   await page.getByRole("heading", { name: "There is no such shop" }).waitFor();
 });
@@ -320,6 +325,29 @@ test("a seat is taken by the link of its mail, and not by opening it; then its p
   expect(await list()).toBe("claimed");
   await page.goto(link);
   await page.getByRole("heading", { name: "This invitation is not good any more" }).waitFor();
+});
+
+test("a member of a team sees what is theirs, and nothing of what the team pays", async () => {
+  const shop = await openShop(floe, "2027-06-01T09:00:00Z");
+  const tiers = { seat_tier_type: "volume", tiers: [{ min_seats: 1, max_seats: null, price_per_seat: 900 }] };
+  const product = await shop.sells("Team of Ice", [{ amount_type: "seat_based", seat_tiers: tiers }]);
+  const subscription_id = await shop.subscribes(product, { checkout: { seats: 2 } });
+  const { customer_id } = await shop.get(subscription_id);
+  await shop.accepted("PATCH", `/v1/customers/${customer_id}`, { type: "team", name: "Acme" });
+  const note = await shop.accepted("POST", "/v1/benefits/", { type: "custom", description: "Ice news" });
+  await shop.accepted("POST", `/v1/products/${product}/benefits`, { benefits: [note.id] });
+  const email = `member-${crypto.randomUUID().slice(0, 8)}@example.com`;
+  const member = await shop.accepted("POST", `/v1/customers/${customer_id}/members`, { email });
+  await shop.accepted("POST", "/v1/customer-seats", { subscription_id, member_id: member.id });
+  await floe.runJobs();
+  await page.goto(await linkTo(floe, email, "/portal/claim"));
+  await page.getByRole("button", { name: "Take the seat" }).click();
+  await region("What is yours").getByText("Ice news").waitFor();
+  expect(await page.getByRole("heading", { level: 2 }).allTextContents()).toEqual(["What is yours"]);
+  // What is taken from them goes at once.
+  const { seats } = await shop.accepted("GET", `/v1/customer-seats?subscription_id=${subscription_id}`);
+  await shop.accepted("DELETE", `/v1/customer-seats/${(seats as { id: string }[])[0]?.id}`);
+  await region("What is yours").getByText("Ice news").waitFor({ state: "detached" });
 });
 
 test("an account is connected, seen with what it was given, and disconnected, by keyboard, on a telephone", async () => {

@@ -92,6 +92,14 @@ function Outcome({ checkout }: { checkout: Checkout }) {
           )}
         </dl>
         {sale && <Documents secret={checkout.client_secret} order={sale} />}
+        {done && !isEmbedded() && (
+          <a
+            className="button quiet"
+            href={`/${encodeURIComponent(checkout.organization.slug)}/portal?${new URLSearchParams({ email: checkout.customer_email ?? "" })}`}
+          >
+            {words.to_purchases}
+          </a>
+        )}
         {done && seller !== null ? (
           <a className="button" href={seller} target="_top">
             {words.continue_to(checkout.organization.name)}

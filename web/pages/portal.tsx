@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { accentOf } from "../accent.ts";
 import { sayFailure } from "../checkout-form.ts";
+import { given_seller } from "../given.ts";
 import { Button } from "../parts/Button.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Frame, useTitle } from "../parts/Shell.tsx";
@@ -125,18 +126,24 @@ function Nowhere({ failure, retry }: { failure: Failure; retry: () => void }) {
   );
 }
 
+/** Whether what came with the document is of this page, and not of one that was open before. */
+const isOf = (slug: string, seller: Seller | undefined): boolean =>
+  seller?.organization.slug.toLowerCase() === slug.toLowerCase();
+
 /** A customer's own place at one seller's: what they have, what they pay, and what they can change. */
 export default function PortalPage({ params }: { params: Record<string, string> }) {
   const slug = params.slug ?? "";
   const [session] = useState(() => takeSession(slug));
-  const [seller, setSeller] = useState<Seller>();
+  const [seller, setSeller] = useState(() => (isOf(slug, given_seller) ? given_seller : undefined));
   const [failure, setFailure] = useState<Failure>();
   const load = useCallback(async (): Promise<void> => {
     const answer = await entrance.seller(slug);
     if (answer.ok) setSeller(answer.value);
     setFailure(answer.ok ? undefined : answer.failure);
   }, [slug]);
-  useEffect(() => void load(), [load]);
+  useEffect(() => {
+    if (!isOf(slug, given_seller)) void load();
+  }, [slug, load]);
   const ghost = (
     <div className="shell wide" aria-busy="true">
       <header>

@@ -43,12 +43,13 @@ export function Returned() {
 /** The account elsewhere that something is given to: shown by its customer, changed, taken away. */
 export function Account({ grant, platform }: { grant: Grant; platform: Platform }) {
   const { account: words, cancel_action } = usePortalWords();
-  const { portal, me, reload } = usePlace();
+  const { portal, reload } = usePlace();
   const [busy, setBusy] = useState<"connect" | "use" | "remove">();
   const [removing, setRemoving] = useState(false);
   const [failure, setFailure] = useState<Failure>();
   const where = platforms[platform];
-  const [, account] = Object.entries(me.oauth_accounts).find(([key]) => key.startsWith(`${platform}:`)) ?? [];
+  const [, account] =
+    Object.entries(grant.customer.oauth_accounts).find(([key]) => key.startsWith(`${platform}:`)) ?? [];
   const name = account?.account_username ?? account?.account_id ?? "";
   const connect = async (): Promise<void> => {
     setBusy("connect");

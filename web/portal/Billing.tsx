@@ -5,7 +5,7 @@ import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { useSpeech } from "../speech.tsx";
-import { usePlace } from "./place.ts";
+import { useMe, usePlace } from "./place.ts";
 import { usePortalWords } from "./speech.tsx";
 
 const modes = {
@@ -70,7 +70,8 @@ function EmailChange({ email }: { email: string }) {
 export function Billing() {
   const { words: common } = useSpeech();
   const words = usePortalWords();
-  const { portal, me, seller, reload } = usePlace();
+  const { portal, seller, reload } = usePlace();
+  const me = useMe();
   const [name, setName] = useState(me.billing_name ?? "");
   const [tax_id, setTaxId] = useState(me.tax_id?.[0] ?? "");
   const [address, setAddress] = useState<Record<AddressField, string>>(() => ({

@@ -7,7 +7,7 @@ import { GhostLine } from "../parts/Ghost.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import type { StripeHandle } from "../parts/StripeCard.tsx";
 import { useSpeech } from "../speech.tsx";
-import { usePlace } from "./place.ts";
+import { useMe, usePlace } from "./place.ts";
 
 const CardForm = lazy(() => import("../parts/CardForm.tsx"));
 const StripeCard = lazy(() => import("../parts/StripeCard.tsx"));
@@ -20,7 +20,8 @@ type Due = { amount: number; currency: string };
 /** The fields of a card, as the seller's processor asks for them; `due` is charged with it, if anything is. */
 export function CardEntry({ handle, due }: { handle: RefObject<CardHandle | null>; due: Due | undefined }) {
   const speech = useSpeech();
-  const { seller, me } = usePlace();
+  const { seller } = usePlace();
+  const me = useMe();
   const [values, setValues] = useState({ ...empty, name: me.billing_name ?? me.name ?? "" });
   const [faults, setFaults] = useState<Faults>({});
   const stripe = useRef<StripeHandle>(null);

@@ -4,7 +4,7 @@ import { GhostLine } from "../parts/Ghost.tsx";
 import { Benefits } from "./Benefits.tsx";
 import { Billing } from "./Billing.tsx";
 import { Cards } from "./Cards.tsx";
-import type { Portal, Seller } from "./calls.ts";
+import type { Failure, Portal, Seller } from "./calls.ts";
 import { follow } from "./follow.ts";
 import { Orders } from "./Orders.tsx";
 import { Refused } from "./Part.tsx";
@@ -20,8 +20,53 @@ const itemsOf = <T,>({ value, failure }: { value: { items: T[] } | undefined; fa
   failure: failure as never,
 });
 
+type Shown = { portal: Portal; seller: Seller };
+
+/** Calls back when something has happened to what is shown. */
+const useNews = ({ token, ended }: Portal, reload: () => Promise<unknown>): void =>
+  // What happens elsewhere, such as a payment that goes through, is seen here at once.
+  useEffect(() => follow({ token, ended }, () => void reload()), [token, ended, reload]);
+
+function Waiting({ failure }: { failure: Failure | undefined }) {
+  if (failure) return <Refused failure={failure} />;
+  return (
+    <div className="card stack" aria-busy>
+      <GhostLine width="50%" />
+      <GhostLine width="80%" />
+      <GhostLine width="70%" />
+    </div>
+  );
+}
+
+/** What one of the people of a team has of what it has bought: what it pays is none of theirs. */
+function Own({ portal, seller }: Shown) {
+  const grants = useAsked(portal.grants);
+  const { reload } = grants;
+  useNews(portal, reload);
+  const place = useMemo(() => ({ portal, seller, me: null, reload }), [portal, seller, reload]);
+  return (
+    <PlaceContext value={place}>
+      <Benefits asked={itemsOf(grants)} />
+    </PlaceContext>
+  );
+}
+
+function OfTeam(shown: Shown) {
+  const { value: user, failure } = useAsked(shown.portal.user);
+  if (!user) return <Waiting failure={failure} />;
+  return user.role === "member" ? <Own {...shown} /> : <Everything {...shown} />;
+}
+
+/** With what the sessions of people of a team begin. */
+const member_token = "polar_mst_";
+
+/** What whoever is signed in has and may do. */
+export function Home(shown: Shown) {
+  return shown.portal.token.startsWith(member_token) ? <OfTeam {...shown} /> : <Everything {...shown} />;
+}
+
 /** All that a customer has, is billed for, and can do. Each part is shown as soon as it is known. */
-export function Home({ portal, seller }: { portal: Portal; seller: Seller }) {
+function Everything({ portal, seller }: Shown) {
   const words = usePortalWords();
   const [limit, setLimit] = useState(orders_step);
   const me = useAsked(portal.me);
@@ -41,20 +86,10 @@ export function Home({ portal, seller }: { portal: Portal; seller: Seller }) {
     () => Promise.all([askMe(), askSubscriptions(), askOrders(), askCards(), askGrants(), askMeters()]),
     [askMe, askSubscriptions, askOrders, askCards, askGrants, askMeters],
   );
-  // What happens elsewhere, such as a payment that goes through, is seen here at once.
-  useEffect(() => follow(portal.token, () => void reload()), [portal.token, reload]);
+  useNews(portal, reload);
 
   const place = useMemo(() => me.value && { portal, seller, me: me.value, reload }, [portal, seller, me.value, reload]);
-  if (!place)
-    return me.failure ? (
-      <Refused failure={me.failure} />
-    ) : (
-      <div className="card stack" aria-busy>
-        <GhostLine width="50%" />
-        <GhostLine width="80%" />
-        <GhostLine width="70%" />
-      </div>
-    );
+  if (!place) return <Waiting failure={me.failure} />;
   const showsUsage = seller.organization.customer_portal_settings.usage.show && (meters.value?.items.length ?? 0) > 0;
   const hasBenefits = (grants.value?.items.length ?? 0) > 0;
   const parts = [

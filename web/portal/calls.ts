@@ -8,6 +8,7 @@ type Answer<R extends keyof Api, O extends keyof Api[R]> = Api[R][O] extends Ope
 
 export type Seller = Answer<"customerPortal", "getOrganization">;
 export type Me = Answer<"customerPortal", "getMe">;
+type User = Answer<"customerPortal", "getUser">;
 export type Subscription = Answer<"portalSubscriptions", "get">;
 export type Preview = Answer<"portalSubscriptions", "preview">;
 export type Forecast = Answer<"portalSubscriptions", "forecast">;
@@ -60,7 +61,9 @@ export function openPortal(token: string, ended: () => void) {
   const at = (kind: string, id: string): string => `/${kind}/${encodeURIComponent(id)}`;
   return {
     token,
+    ended,
     me: () => ask<Me>("GET", me),
+    user: () => ask<User>("GET", "/customer-session/user"),
     update: (patch: object) => ask<Me>("PATCH", me, patch),
     requestEmail: (email: string) => ask<null>("POST", `${me}/email-update/request`, { email }),
     subscriptions: () => ask<Page<Subscription>>("GET", `/subscriptions/?limit=${most}`),

@@ -1,8 +1,11 @@
 const again_ms = 5000;
 const quiet_ms = 250;
 
-/** Calls back once something has happened to a customer, until stopped. The stream is opened anew where it breaks off. */
-export function follow(token: string, heard: () => void): () => void {
+/**
+ * Calls back once something has happened to a customer, until stopped, and once their session is over. The stream is opened anew where
+ * it breaks off.
+ */
+export function follow({ token, ended }: { token: string; ended: () => void }, heard: () => void): () => void {
   const stopping = new AbortController();
   let soon: ReturnType<typeof setTimeout> | undefined;
   let again: ReturnType<typeof setTimeout> | undefined;
@@ -19,6 +22,7 @@ export function follow(token: string, heard: () => void): () => void {
       headers: { authorization: `Bearer ${token}`, accept: "text/event-stream" },
       signal: stopping.signal,
     });
+    if (answer.status === 401) ended();
     // A server that has no stream, or a session that is over.
     if (answer.status >= 400 && answer.status < 500) return stopping.abort();
     const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();

@@ -5,7 +5,8 @@ import type { Me, Portal, Seller } from "./calls.ts";
 export type Place = {
   portal: Portal;
   seller: Seller;
-  me: Me;
+  /** The customer; null to a plain member of a team, who has nothing to do with what it pays. */
+  me: Me | null;
   /** Asks everything again, once something was changed. */
   reload: () => Promise<unknown>;
 };
@@ -16,4 +17,11 @@ export function usePlace(): Place {
   const place = useContext(PlaceContext);
   if (!place) throw new Error("There is no place around this part.");
   return place;
+}
+
+/** The customer whose place it is, for what members of a team do not see. */
+export function useMe(): Me {
+  const { me } = usePlace();
+  if (!me) throw new Error("A member of a team was shown what the team pays.");
+  return me;
 }

@@ -13,7 +13,7 @@ const termsOf = (properties: BenefitRow["properties"]) =>
 const part = (text: string | number): string => encodeURIComponent(text);
 
 const Installation = z.object({ id: z.int() });
-const Token = z.object({ token: z.string().min(1).max(2000) });
+const Token = z.object({ token: z.string().min(1).max(2000), expires_at: z.string() });
 const Person = z.object({ login: z.string().regex(/^[A-Za-z0-9-]{1,100}$/) });
 const Invitations = z.array(z.object({ id: z.int(), invitee: z.object({ id: z.int() }).nullish() }));
 const page_size = 100;
@@ -46,6 +46,12 @@ function read<T>(shape: z.ZodType<T>, json: unknown): T {
 /** What says that it was done. */
 const done = { GET: [200], POST: [201], PUT: [201, 204], DELETE: [204] };
 
+/** What opens installations still, in this process alone: by server, app and repository. */
+const opened = new Map<string, { token: string; until: number }>();
+const opened_max = 1000;
+/** So long before its end a token is made anew. */
+const margin_ms = 5 * 60 * 1000;
+
 type Ask = (method: OutsideCall["method"], path: string, body?: object) => Promise<{ status: number; json: unknown }>;
 
 /** How the app asks about a repository, by a token of its installation there; its own paths begin with `repository`. */
@@ -68,15 +74,31 @@ async function openRepository({ config, clock }: Deps, place: string): Promise<{
         ...(body ? { body } : {}),
         now,
       });
-  const asApp = askAs(appToken(config, now));
-  const found = await asApp("GET", `${repository}/installation`).catch((error: unknown) => {
-    if (error instanceof Refused && error.status === 404)
-      throw new Refused(`The app is not installed on ${place} any more. Install it there again.`, 0);
-    throw error;
-  });
-  const { id } = read(Installation, found.json);
-  const { token } = read(Token, (await asApp("POST", `/app/installations/${id}/access_tokens`)).json);
-  return { ask: askAs(token), repository };
+  const key = `${config.GITHUB_API_URL} ${config.GITHUB_APP_ID} ${place}`;
+  const open = async (): Promise<string> => {
+    const asApp = askAs(appToken(config, now));
+    const found = await asApp("GET", `${repository}/installation`).catch((error: unknown) => {
+      if (error instanceof Refused && error.status === 404)
+        throw new Refused(`The app is not installed on ${place} any more. Install it there again.`, 0);
+      throw error;
+    });
+    const { id } = read(Installation, found.json);
+    const { token, expires_at } = read(Token, (await asApp("POST", `/app/installations/${id}/access_tokens`)).json);
+    const until = Date.parse(expires_at) - margin_ms;
+    if (opened.size >= opened_max) opened.clear();
+    if (until > now.getTime()) opened.set(key, { token, until });
+    return token;
+  };
+  const known = opened.get(key);
+  if (known === undefined || known.until <= now.getTime()) return { ask: askAs(await open()), repository };
+  const ask: Ask = (...call) =>
+    askAs(opened.get(key)?.token ?? known.token)(...call).catch(async (error: unknown) => {
+      // It was taken back before its time, as where the app was removed.
+      if (!(error instanceof Refused) || error.status !== 401) throw error;
+      opened.delete(key);
+      return askAs(await open())(...call);
+    });
+  return { ask, repository };
 }
 
 /** What an account is called now; undefined where there is no such account any more. */

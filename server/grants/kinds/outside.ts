@@ -43,7 +43,7 @@ export const givenOutside = ({ platform, placeOf, formOf, kicks }: Outside): Kin
   async grant(tx, { clock, jobs }, { row, benefit }) {
     const now = clock.now();
     const { organization_id, customer_id, access_id } = row;
-    const account = await findAccount(tx, { organization_id, customer_id }, platform);
+    const account = await findAccount(tx, row, platform);
     const access =
       account &&
       (await openAccess(tx, {
