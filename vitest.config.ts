@@ -12,8 +12,8 @@ export default defineConfig({
     // Tests of the terminal play a person at it, also where continuous integration runs them.
     env: { CI: "false" },
     // What is broken is told in the end; what is slow, on a machine that is busy with something else, still passes.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     // A test that reaches no expectation is one that cannot fail.
     expect: { requireAssertions: true, poll: { timeout: patience_ms, interval: 20 } },
   },

@@ -119,7 +119,7 @@ describe("by address", () => {
     return Number.POSITIVE_INFINITY;
   }
 
-  test("a forged X-Forwarded-For changes nothing where no proxy is trusted", { timeout: 60_000 }, async () => {
+  test("a forged X-Forwarded-For changes nothing where no proxy is trusted", async () => {
     const plain = await start();
     try {
       const forged = (n: number) => ({ "x-forwarded-for": `203.0.113.${n}`, "x-client-ip": `203.0.113.${n}` });
@@ -136,17 +136,13 @@ describe("by address", () => {
     });
     afterAll(() => proxied?.close());
 
-    test("only the right-most hop that is not a proxy counts, whatever stands before it", {
-      timeout: 60_000,
-    }, async () => {
+    test("only the right-most hop that is not a proxy counts, whatever stands before it", async () => {
       const behind = (n: number) => ({ "x-forwarded-for": `203.0.113.${n}, 198.51.100.7, 10.1.2.3` });
       expect(await triesOf(proxied, behind)).toBe(30);
       expect(await triesOf(proxied, (n) => ({ "x-forwarded-for": `198.51.101.${n}` }))).toBe(Number.POSITIVE_INFINITY);
     });
 
-    test("rotating through one's /64 or spelling the address otherwise passes nothing (CVE-2026-45364)", {
-      timeout: 60_000,
-    }, async () => {
+    test("rotating through one's /64 or spelling the address otherwise passes nothing (CVE-2026-45364)", async () => {
       const rotating = (n: number) => ({ "x-forwarded-for": `2001:DB8:0:7::${(n + 1).toString(16)}` });
       expect(await triesOf(proxied, rotating)).toBe(30);
       const dressed = (n: number) => ({ "x-forwarded-for": n % 2 ? "192.0.2.9" : "::ffff:192.0.2.9" });

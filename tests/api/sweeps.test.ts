@@ -98,7 +98,7 @@ describe("one row that cannot be handled", () => {
 });
 
 describe("one kind of work that cannot be looked for", () => {
-  test("holds up no other, and goes on by itself once it can", { timeout: 60_000 }, async () => {
+  test("holds up no other, and goes on by itself once it can", async () => {
     const receiver = await startReceiver();
     await seller.client.webhooks.createEndpoint({
       body: { url: receiver.url, format: "raw", events: ["checkout.expired"], api_version: "2026-10" },
@@ -108,7 +108,7 @@ describe("one kind of work that cannot be looked for", () => {
     floe.clock.advance(2 * hour_ms);
     const loops = dueWork.map((sweep) => startSweep(floe.deps, sweep));
     try {
-      await expect.poll(() => receiver.received.length, { timeout: 20_000 }).toBe(1);
+      await expect.poll(() => receiver.received.length).toBe(1);
       expect(await statusOf(id)).toBe("expired");
       expect(loggedAs('"work":"payments.reconcile"')).toBeGreaterThan(0);
       await floe.deps.db.execute(sql`alter table payments_away rename to payments`);
@@ -198,16 +198,16 @@ describe("work that hangs", () => {
   });
 });
 
-test("what is committed wakes its sweep, so that an event leaves without a pause", { timeout: 30_000 }, async () => {
+test("what is committed wakes its sweep, so that an event leaves without a pause", async () => {
   const receiver = await startReceiver();
   await seller.client.webhooks.createEndpoint({
     body: { url: receiver.url, format: "raw", events: ["product.created"] },
   });
   await floe.runJobs();
-  const slow = [dispatches, deliveries].map((sweep) => startSweep(floe.deps, { ...sweep, every_ms: 20_000 }));
+  const slow = [dispatches, deliveries].map((sweep) => startSweep(floe.deps, { ...sweep, every_ms: 600_000 }));
   try {
     await seller.client.products.create({ body: { name: "Guide", prices: [{ amount_type: "free" }] } });
-    await expect.poll(() => receiver.received.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => receiver.received.length).toBe(1);
   } finally {
     await Promise.all(slow.map((loop) => loop.stop()));
     await receiver.close();

@@ -19,9 +19,7 @@ afterAll(async () => {
   for (const floe of floes) await floe.close();
 });
 
-test("two servers send each event once, those of one transaction in their order (WHK-05, WHK-13)", {
-  timeout: 60_000,
-}, async () => {
+test("two servers send each event once, those of one transaction in their order (WHK-05, WHK-13)", async () => {
   const [floe] = floes as [Floe];
   const seller = await floe.seller();
   const receiver = await startReceiver();

@@ -461,9 +461,7 @@ describe("Stripe alone", () => {
     expect(failure).toBeInstanceOf(Error);
     expect(failure).not.toBeInstanceOf(ProcessorError);
     standIn.wait(0);
-    await expect
-      .poll(() => open().retrieve(attemptOf(charge)), { timeout: 10_000 })
-      .toMatchObject({ status: "succeeded" });
+    await expect.poll(() => open().retrieve(attemptOf(charge))).toMatchObject({ status: "succeeded" });
   });
 
   test("a refund is found again when Stripe has forgotten its idempotency key", async () => {

@@ -178,7 +178,7 @@ async function check(order: OrderRow): Promise<void> {
   expect(said).toHaveLength(used.length);
 }
 
-test("any story of set-ups ends well", { timeout: 180_000 }, async () => {
+test("any story of set-ups ends well", async () => {
   const ends: string[] = [];
   await fc.assert(
     fc.asyncProperty(story, async (actions) => {
