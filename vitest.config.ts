@@ -1,5 +1,6 @@
 import { defineConfig } from "vitest/config";
 import { patience_ms } from "./tests/support/eventually.ts";
+import { LongestFirst } from "./tests/support/sequence.ts";
 
 export default defineConfig({
   test: {
@@ -9,6 +10,7 @@ export default defineConfig({
     maxWorkers: 3,
     // No test changes what modules share, and loading the server anew for each file took a fifth of the time.
     isolate: false,
+    sequence: { sequencer: LongestFirst },
     // Tests of the terminal play a person at it, also where continuous integration runs them.
     env: { CI: "false" },
     // What is broken is told in the end; what is slow, on a machine that is busy with something else, still passes.
