@@ -1,4 +1,4 @@
-import { and, eq, inArray, sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { Deps, Tx } from "../lib/context.ts";
 import type { RowKey } from "../lib/rows.ts";
@@ -35,7 +35,8 @@ export const moveAnswersOf =
     const changed = await tx
       .update(table)
       .set({ custom_field_data: moved, modified_at: now })
-      .where(and(mine, inArray(table.id, some)))
+      // As an array it is asked for once, whatever the plan: joined, it may be asked again, and find further rows.
+      .where(and(mine, sql`${table.id} = any(array(${some}))`))
       .returning({ id: table.id });
     return changed.length;
   };
