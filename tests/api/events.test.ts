@@ -173,7 +173,7 @@ describe("a batch", () => {
   });
 
   test("parts may come before what they are parts of, in one batch; none is a part of itself", async () => {
-    const { event } = await open();
+    const { event, name: root_name } = await open();
     const part = (n: number, external_id: string, parent_id: string) => event(n, { external_id, parent_id });
     const places = (events: object[]) => send(events).then(faultsOf);
     // As tracers tell: what ends first comes first.
@@ -197,6 +197,8 @@ describe("a batch", () => {
         [json.events?.[3]?.id, inner, 0],
       ].toSorted(),
     );
+    const upper = await seller.client.events.list({ query: { name: root_name, depth: 1 } });
+    expect(upper.items.map(({ id }) => id).toSorted()).toEqual([inner, root].toSorted());
     // Those that were there come again with another that is a part of one of them.
     await send([part(5, "part-5", "part-3"), part(3, "part-3", "part-2")]);
     expect((await seller.client.events.get({ params: { id: leaf ?? "" } })).child_count).toBe(1);

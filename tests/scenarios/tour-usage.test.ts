@@ -92,6 +92,13 @@ test("10,000 free tokens a month that roll over, a price beyond them, a cap, thr
   };
   expect(await used()).toEqual([18_000, 10_000, -8000]);
 
+  const table = await run(["customer-meters", "list"], { env, tty: true, columns: 80 });
+  expect(table.out.split("\n").map((line) => line.trim().split(/ {2,}/))).toMatchObject([
+    ["CUSTOMER EMAIL", "METER", "CONSUMED", "CREDITED", "BALANCE", "MODIFIED"],
+    ["ada@example.com", "Tokens", "18,000", "10,000", "-8,000", expect.any(String)],
+    [""],
+  ]);
+
   // Three months: the first bills 8,000 tokens, the others leave their credit to the next.
   await told("advance", "--by", "3months");
   expect(await shop.amounts(id)).toEqual(["900 - 0 = 900", "2500 - 0 = 2500", "900 - 0 = 900", "900 - 0 = 900"]);
