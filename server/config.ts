@@ -43,6 +43,18 @@ const base = (usual: string) =>
 const list = z.string().default("").transform(items);
 /** A switch that is on unless it is turned off. */
 const on = z.preprocess(blank, z.stringbool().default(true));
+const units_ms: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 };
+/** A length of time as people write it, `30m`, in milliseconds. */
+const lasts = (min_ms: number, max_ms: number, says: string) =>
+  optional(
+    z.string().transform((text, { addIssue }): number => {
+      const [, count, unit = ""] = /^([1-9]\d{0,4})([smh])$/.exec(text) ?? [];
+      const ms = Number(count) * (units_ms[unit] ?? Number.NaN);
+      if (ms >= min_ms && ms <= max_ms) return ms;
+      addIssue({ code: "custom", message: says });
+      return z.NEVER;
+    }),
+  );
 /** A key in PEM form; on one line its line ends are written `\n`. */
 const privateKey =
   (type: KeyObject["asymmetricKeyType"], message: string) =>
@@ -135,6 +147,8 @@ const Settings = z.object({
   FLOE_SOCIAL_SIGN_UP: z.preprocess(blank, z.enum(["open", "requested", "closed"]).default("open")),
   FLOE_LINK_DIFFERENT_EMAILS: z.preprocess(blank, z.stringbool().default(false)),
   FLOE_DEVICE_FLOW: z.preprocess(blank, z.enum(["standard", "hardened"]).default("standard")),
+  FLOE_DEVICE_CODE_LASTS: lasts(60_000, 24 * 3_600_000, "is a time from 1m to 24h, as 30m"),
+  FLOE_DEVICE_INTERVAL: lasts(1000, 60_000, "is a time from 1s to 60s, as 5s"),
   FLOE_ADMIN_USER_IDS: z.preprocess(blank, z.string().default("")),
   LOG_LEVEL: z.preprocess(blank, z.enum(["silent", "error", "warn", "info", "debug"]).default("warn")),
 });

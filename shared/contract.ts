@@ -89,6 +89,16 @@ export const instant = z.codec(z.iso.datetime({ offset: true }), z.date(), {
 export const page = <T extends z.ZodType>(item: T) =>
   z.object({ items: z.array(item), pagination: z.object({ total_count: z.int(), max_page: z.int() }) });
 
+/**
+ * Where the document shows another shape than the one that reads: what a thing is sent is read by the kind that is stored, and a
+ * shape that holds itself is read to a certain depth.
+ */
+export const shown = z.registry<{ as: unknown }>();
+export function shownAs<S extends z.ZodType>(shape: S, as: z.ZodType): S {
+  shown.add(shape as z.ZodType, { as });
+  return shape;
+}
+
 /** `page` from 1; `limit` above 100 is clamped, not refused (API-13). */
 export const paging = z.object({
   page: z.coerce.number().int().min(1).default(1).describe("Page number, from 1."),

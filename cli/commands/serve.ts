@@ -97,6 +97,8 @@ export const settings: Setting[] = [
     about: "how terminals are signed in (standard)",
     choices: ["standard", "hardened"],
   },
+  { name: "FLOE_DEVICE_CODE_LASTS", flag: "--device-code-lasts <time>", about: "how long their codes live (30m)" },
+  { name: "FLOE_DEVICE_INTERVAL", flag: "--device-interval <time>", about: "how often they may ask (5s)" },
   { name: "FLOE_ADMIN_USER_IDS", flag: "--admin-user-ids <ids>", about: "who administers the platform" },
   {
     name: "LOG_LEVEL",

@@ -22,7 +22,7 @@ const device_code_length = 40;
 const user_code_length = 8;
 /** No letters and digits that are taken for each other. 32 of them, so that a byte picks one without bias. */
 const user_code_letters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
-const interval_ms = 5000;
+const interval_standard_ms = 5000;
 const draws_max = 3;
 const number_min = 10;
 const number_max = 99;
@@ -37,7 +37,9 @@ const anyBody = z.record(z.string(), z.unknown());
 
 /** What a device calls: for a code (RFC 8628, 3.1), and for the token once the code was approved (3.4). */
 export function grantEndpoints({ db, clock, config }: Deps) {
-  const { lives_ms, numbered } = flows[config.FLOE_DEVICE_FLOW];
+  const { lives_ms: lives_standard_ms, numbered } = flows[config.FLOE_DEVICE_FLOW];
+  const lives_ms = config.FLOE_DEVICE_CODE_LASTS ?? lives_standard_ms;
+  const interval_ms = config.FLOE_DEVICE_INTERVAL ?? interval_standard_ms;
 
   const askForCode = createAuthEndpoint("/device/code", { method: "POST", body: anyBody }, async (ctx) => {
     const refusal = codeFault(ctx.body);
@@ -102,9 +104,7 @@ export function grantEndpoints({ db, clock, config }: Deps) {
       .returning({ status: deviceCode.status });
     if (!polled) {
       const [left] = await db.select({ id: deviceCode.id }).from(deviceCode).where(own);
-      return bad(
-        left ? fault("slow_down", "Asked too often. Wait five seconds longer between two questions.") : unknown,
-      );
+      return bad(left ? fault("slow_down", "Asked too often. Wait longer between two questions.") : unknown);
     }
     if (found.expiresAt <= now || polled.status === "denied") {
       await db.delete(deviceCode).where(own);

@@ -13,7 +13,7 @@ export const clientName = (id: string | null): string | null =>
 const device_grant = "urn:ietf:params:oauth:grant-type:device_code";
 const minute_ms = 60 * 1000;
 
-/** How the device flow is run, by FLOE_DEVICE_FLOW: how long a code lives, and whether a number must be entered. */
+/** How the device flow is run, by FLOE_DEVICE_FLOW: how long a code lives where nothing else is set, and whether a number must be entered. */
 export const flows = {
   standard: { lives_ms: 30 * minute_ms, numbered: false },
   hardened: { lives_ms: 10 * minute_ms, numbered: true },

@@ -31,6 +31,9 @@ const rewritten: Record<string, { message?: string; status?: number }> = {
   SESSION_NOT_FRESH: { status: 400 },
   UNAUTHORIZED: { message: "Session not found" },
 };
+/** What some calls say to whom nobody is signed in, who is told so by each in the same words. */
+const withoutSession = "Missing session headers, or email query parameter.";
+const signedOut = new Set(["User not found", "Not authenticated", withoutSession]);
 /** better-auth's codes of messages in the catalogue, where a code is the message in capitals. */
 const derived = new Set([
   ...Object.keys(rewritten),
@@ -76,7 +79,7 @@ export function mapError(status: number, body: unknown): Json {
   const text = typeof given.message === "string" && given.message !== "" ? given.message : undefined;
   if (code === "VALIDATION_ERROR") return mapInvalid(given, text ?? "");
   if (text === "Invalid JSON in request body") return { ...invalidBody, detail: "not valid JSON." };
-  const known = status === 401 && code === "USER_NOT_FOUND" ? "UNAUTHORIZED" : code;
+  const known = status === 401 && signedOut.has(text ?? "") ? "UNAUTHORIZED" : code;
   const message = rewritten[known ?? ""]?.message ?? text ?? standardTexts[status] ?? "Error";
   if (known === undefined || derived.has(known) || known === codeOf(message))
     return { ...given, message, code: codeOf(message) };
@@ -95,7 +98,11 @@ function mapInvalid(given: Json, text: string): Json {
 
 /** The status that the catalogue gives an error. */
 export function mapStatus(status: number, body: unknown): number {
-  const code = typeof body === "object" && body !== null && "code" in body ? body.code : undefined;
+  const { code, message } = (typeof body === "object" && body !== null ? body : {}) as {
+    code?: unknown;
+    message?: unknown;
+  };
+  if (message === withoutSession) return 401;
   return (typeof code === "string" ? rewritten[code]?.status : undefined) ?? status;
 }
 

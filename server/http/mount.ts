@@ -137,10 +137,12 @@ async function answerAs(
     const encoded = op.response && z.safeEncode(op.response, result as never);
     return encoded?.success ? answered(encoded.data) : undefined;
   };
-  if (op.file) {
+  const { file } = op;
+  if (file) {
     const made = await handle(ctx);
-    if (!(made instanceof Relayed)) return sendFile(reply, op.file, made as AsyncIterable<string>, deps);
-    return made.status === 0 ? sendFile(reply, op.file, [made.json], deps) : send(reply, made.status, made.json);
+    const sent = (pieces: Pieces) => sendFile(reply, file, pieces, deps, takesOnlyJson(request));
+    if (!(made instanceof Relayed)) return sent(made as AsyncIterable<string>);
+    return made.status === 0 ? sent([String(made.json)]) : send(reply, made.status, made.json);
   }
   const key = request.headers["idempotency-key"];
   if (op.method !== "POST" || typeof key !== "string") {
@@ -173,19 +175,32 @@ const send = (reply: FastifyReply, status: number, body: unknown) =>
     ? reply.code(204).send()
     : reply.code(status).type("application/json; charset=utf-8").send(JSON.stringify(body));
 
+type Pieces = Iterable<string> | AsyncIterable<string>;
+
+/** The oldest SDKs were generated for JSON where a file is answered, and refuse all else: to them it is one text in JSON. */
+const takesOnlyJson = ({ client, headers }: FastifyRequest): boolean =>
+  client.generation === "legacy" && client.fills === true && headers.accept === "application/json";
+
+async function* inJson(pieces: Pieces): AsyncIterable<string> {
+  yield '"';
+  for await (const piece of pieces) yield JSON.stringify(piece).slice(1, -1);
+  yield '"';
+}
+
 /** Send a file as it is made. What fails on the way breaks it off, so that nobody takes a part of it for the whole. */
 function sendFile(
   reply: FastifyReply,
   { name, type }: NonNullable<Operation["file"]>,
-  pieces: Iterable<unknown> | AsyncIterable<string>,
+  pieces: Pieces,
   { log }: Deps,
+  asJson: boolean,
 ) {
-  const body = Readable.from(pieces);
+  const body = Readable.from(asJson ? inJson(pieces) : pieces);
   body.on("error", (error) => log.error({ err: error }, "A file was broken off."));
   return reply
     .header("Content-Disposition", `attachment; filename="${name}"`)
     .header("Cache-Control", "no-store")
-    .type(`${type}; charset=utf-8`)
+    .type(`${asJson ? "application/json" : type}; charset=utf-8`)
     .send(body);
 }
 

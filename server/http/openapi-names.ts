@@ -35,6 +35,7 @@ import * as seats from "../../shared/api/seats.ts";
 import * as subscriptions from "../../shared/api/subscriptions.ts";
 import * as tax from "../../shared/api/tax.ts";
 import * as webhooks from "../../shared/api/webhooks.ts";
+import { shown } from "../../shared/contract.ts";
 
 type Json = Record<string, unknown>;
 type Described = Json & { properties?: Record<string, Json>; required?: string[]; $defs?: Record<string, Json> };
@@ -47,10 +48,51 @@ const published: Record<string, string> = {
   BenefitGrantEvent: "BenefitGrantWebhook",
   ExistingPrice: "ExistingProductPrice",
   File: "FileRead",
+  FilterShown: "Filter",
+  Aggregation: "MeterAggregation",
   LicenseKey: "LicenseKeyRead",
   LicenseKeyActivation: "LicenseKeyActivationBase",
   OrderItem: "OrderItemSchema",
   ProductMedia: "ProductMediaFileRead",
+  DownloadableFile: "DownloadableFileRead",
+};
+/** What the kinds of a union are called, with the kind's own name in place of the star. */
+const kindNames: Record<string, string> = {
+  Benefit: "Benefit*",
+  BenefitCreate: "Benefit*Create",
+  CheckoutDiscount: "CheckoutDiscount*",
+  CustomField: "CustomField*",
+  CustomFieldCreate: "CustomFieldCreate*",
+  CustomerBenefitGrant: "CustomerBenefitGrant*",
+  CustomerPaymentMethodCreateResponse: "CustomerPaymentMethodCreate*Response",
+  Discount: "Discount*",
+  DiscountBase: "Discount*Base",
+  FileCreate: "*FileCreate",
+  FileRead: "*FileRead",
+  ProductPrice: "ProductPrice*",
+  ProductPriceCreate: "ProductPrice*Create",
+};
+/** The same for unions whose members say of themselves by no word which they are: in their order. */
+const memberNames: Record<string, string[]> = {
+  MeterAggregation: ["CountAggregation", "PropertyAggregation", "UniqueAggregation"],
+  BenefitPublic: ["BenefitPublicPlain", "BenefitPublicMeterCredit"],
+  Payment: ["CardPayment", "GenericPayment"],
+  SubscriptionUpdate: [
+    "SubscriptionUpdateProduct",
+    "SubscriptionUpdateSeats",
+    "SubscriptionUpdateBillingPeriod",
+    "SubscriptionCancel",
+    "SubscriptionRevoke",
+    "SubscriptionPause",
+    "SubscriptionResume",
+    "SubscriptionUpdateForget",
+    "SubscriptionUpdatePaymentMethod",
+  ],
+  CustomerSubscriptionUpdate: [
+    "CustomerSubscriptionCancel",
+    "CustomerSubscriptionUpdateProduct",
+    "CustomerSubscriptionUpdateSeats",
+  ],
 };
 const modules = [
   ...[
@@ -101,6 +143,38 @@ for (const module of modules)
     if (/^[A-Z]/.test(name) && shape instanceof z.ZodType && !names.has(shape))
       names.add(shape, { id: published[name] ?? name });
 
+/** The object that is read behind defaults, preparations and refinements. */
+function objectIn(shape: z.ZodType): z.ZodObject | undefined {
+  const { parent, def } = shape._zod as unknown as { parent?: z.ZodType; def: Record<"innerType" | "out", z.ZodType> };
+  const behind = parent ?? def.innerType ?? def.out;
+  return behind === undefined ? (shape instanceof z.ZodObject ? shape : undefined) : objectIn(behind);
+}
+
+/** Which kind an object is of: `meter_credit` is `MeterCredit`. */
+function kindOf({ shape }: z.ZodObject): string | undefined {
+  const said = ["amount_type", "type", "service", "status"].map((field) => shape[field]);
+  const literal = said.find((one) => one instanceof z.ZodLiteral);
+  if (literal) return String(literal.value).replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return shape.benefit instanceof z.ZodObject ? kindOf(shape.benefit) : undefined;
+}
+
+const named = [...modules].flatMap((module) => Object.values(module)).filter((shape) => shape instanceof z.ZodType);
+for (const union of named) {
+  const name = names.get(union)?.id ?? "";
+  if (!(union instanceof z.ZodUnion)) continue;
+  for (const [index, option] of union.options.entries()) {
+    const member = option instanceof z.ZodType ? objectIn(option) : undefined;
+    const kind = member && kindOf(member)?.replace("Github", "GitHub");
+    const id = memberNames[name]?.[index] ?? (kind && kindNames[name]?.replace("*", kind));
+    if (!member || !id) continue;
+    if (!names.has(member)) names.add(member, { id });
+    const properties = member.shape.properties instanceof z.ZodType ? objectIn(member.shape.properties) : undefined;
+    // A field asks in the same way, be it sent or answered.
+    const of = id.replace("CustomFieldCreate", "CustomField");
+    if (properties && !names.has(properties)) names.add(properties, { id: `${of}Properties` });
+  }
+}
+
 const pointed = (schema: unknown): unknown =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'));
 
@@ -116,6 +190,11 @@ export function nameShapes() {
       metadata: names,
       override: ({ zodSchema, jsonSchema }) => {
         const description = z.globalRegistry.get(zodSchema)?.description;
+        const as = shown.get(zodSchema as never)?.as as z.ZodType | undefined;
+        if (as !== undefined) {
+          for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
+          Object.assign(jsonSchema, schemaOf(as));
+        }
         if (description !== undefined) jsonSchema.description = description;
       },
     }) as Described;

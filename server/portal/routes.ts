@@ -51,7 +51,7 @@ export function routeOwnPurchases(app: FastifyInstance, options: CustomerRouteOp
   async function open(request: FastifyRequest): Promise<{ ctx: Ctx; customer_id: string }> {
     const identity = await identify(request);
     checkIdentity(identity);
-    if (identity.kind !== "user") throw new ApiError("Unauthorized", "You are not signed in.");
+    if (identity.kind !== "user") throw new ApiError("Unauthorized", "Session not found");
     const { slug, organizationId } = request.query as { slug?: unknown; organizationId?: unknown };
     const all = await findCustomersOf(deps.db, identity.user_id);
     const meant = all.filter(

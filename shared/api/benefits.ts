@@ -10,6 +10,7 @@ import {
   page,
   paging,
   type Resource,
+  shownAs,
   sorting,
 } from "../contract.ts";
 import { id, organizationOf, stored, unlessNull } from "./fields.ts";
@@ -228,10 +229,14 @@ export const BenefitCreate = z.discriminatedUnion("type", [
   created("slack_shared_channel", inputOf.slack_shared_channel),
 ]);
 
+/** A flag has none, and would let anything pass for properties. */
+const { feature_flag: _, ...changeable } = inputOf;
 export const BenefitUpdate = z.object({
   type: unlessNull(z.enum(benefitTypes)).describe("Cannot be changed; the same value is accepted."),
   description: unlessNull(description),
-  properties: unlessNull(z.record(z.string(), z.unknown())).describe("What is given, by its type; replaces all of it."),
+  properties: unlessNull(shownAs(z.record(z.string(), z.unknown()), z.union(Object.values(changeable)))).describe(
+    "What is given, by its type; replaces all of it.",
+  ),
   visibility: unlessNull(visibility).describe("Who sees it."),
   metadata: unlessNull(metadata).describe("Your own keys and values; replaces all of them."),
 });

@@ -11,6 +11,7 @@ import {
   page,
   paging,
   type Resource,
+  shownAs,
   sorting,
 } from "../contract.ts";
 import { filterOperators } from "../meter-operators.ts";
@@ -29,7 +30,7 @@ const clauses_max = 100;
 /** Deeper filters are nobody's intent, and would cost the database a long thought. */
 const depth_max = 8;
 
-const FilterClause: z.ZodType<FilterClause, FilterClause> = z.object({
+export const FilterClause: z.ZodType<FilterClause, FilterClause> = z.object({
   property: z.string().min(1).max(200).describe("What is compared: name, source, timestamp, or a key of the metadata."),
   operator: z.enum(filterOperators),
   value: z.union([z.string().max(1000), z.int().min(-2_147_483_648).max(2_147_483_647), z.boolean()]),
@@ -42,7 +43,14 @@ const filterOf = (depth: number): z.ZodType<Filter, Filter> =>
       .max(clauses_max)
       .describe("Conditions, or filters of their own."),
   });
-const Filter = filterOf(depth_max);
+/** The same however deep it goes, for the document. */
+export const FilterShown = z.object({
+  conjunction: z.enum(["and", "or"]),
+  get clauses(): z.ZodType {
+    return z.array(z.union([FilterClause, FilterShown])).max(clauses_max);
+  },
+});
+const Filter = shownAs(filterOf(depth_max), FilterShown);
 
 /** A filter as a query has it: in JSON. */
 export const filterText = z
@@ -61,7 +69,7 @@ export const filterText = z
   });
 
 const property = z.string().min(1).max(200).describe("Number in the metadata of the event.");
-const Aggregation = z.discriminatedUnion("func", [
+export const Aggregation = z.discriminatedUnion("func", [
   z.object({ func: z.literal("count") }),
   z.object({ func: z.enum(["sum", "max", "min", "avg"]), property }),
   z.object({ func: z.literal("unique"), property }),

@@ -45,6 +45,22 @@ describe("the hardened device flow", () => {
     expect((await devices.poll(asked.device_code)).json).toMatchObject({ error: "expired_token" });
   });
 
+  test("a code lives as long, and is asked about as often, as is set", async () => {
+    const settings = { FLOE_DEVICE_CODE_LASTS: "2m", FLOE_DEVICE_INTERVAL: "10s" };
+    const brief = await start({ listen: true, settings: { TRUST_PROXY: "127.0.0.1", ...settings } });
+    const others = devicesOf(brief);
+    const code = await others.ask();
+    expect(code).toMatchObject({ expires_in: 120, interval: 10 });
+    const errors: unknown[] = [];
+    for (const wait_ms of [0, 9_999, 1, 110_000]) {
+      brief.clock.advance(wait_ms);
+      errors.push((await others.poll(code.device_code)).json);
+    }
+    const said = ["authorization_pending", "slow_down", "authorization_pending", "expired_token"];
+    expect(errors).toMatchObject(said.map((error) => ({ error })));
+    await brief.close();
+  });
+
   test("the number is told to the terminal alone: neither in the address, nor to the page, nor in the database", async () => {
     expect(number).toMatch(/^[1-9]\d$/);
     expect(asked).toMatchObject({ verification_uri_complete: `${floe.url}/device?user_code=${asked.user_code}` });

@@ -15,7 +15,7 @@ const apple = { APPLE_CLIENT_ID: "id", APPLE_TEAM_ID: "team", APPLE_KEY_ID: "key
 const without = (env: Record<string, string>, name: string) =>
   Object.fromEntries(Object.entries(env).filter(([key]) => key !== name));
 
-test.each([
+test.each<[string, Record<string, string>, string]>([
   ["GitHub's id alone", { GITHUB_CLIENT_ID: "id" }, "GITHUB_CLIENT_ID and GITHUB_CLIENT_SECRET go together"],
   ["Google's secret alone", { GOOGLE_CLIENT_SECRET: "s" }, "GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET go together"],
   [
@@ -54,6 +54,14 @@ test.each([
   ["one named as a service that is built in", { FLOE_OIDC: "github" }, "FLOE_OIDC: github cannot name a provider"],
   ["one with a name for no address", { FLOE_OIDC: "Acme Inc" }, "FLOE_OIDC: Acme Inc cannot name a provider"],
   ["one named twice", { ...acme, FLOE_OIDC: "acme,acme" }, "FLOE_OIDC names a provider twice"],
+  ...["30", "0m", "1.5m", "59s", "25h", "-5m", "30 m", "1d", "99999h"].map(
+    (text): [string, Record<string, string>, string] => [
+      `a life of ${text} for a code`,
+      { FLOE_DEVICE_CODE_LASTS: text },
+      "FLOE_DEVICE_CODE_LASTS: is a time",
+    ],
+  ),
+  ["an interval that hammers", { FLOE_DEVICE_INTERVAL: "0s" }, "FLOE_DEVICE_INTERVAL: is a time"],
   ["a word for who may sign up that is none", { FLOE_SOCIAL_SIGN_UP: "some" }, "FLOE_SOCIAL_SIGN_UP: "],
 ])("%s is refused, in a line that names the setting and shows no value", (_what, env, says) => {
   const refused = (): unknown => {

@@ -518,6 +518,8 @@ checkTable("7. Checkout", calls.checkout, {
     const prices = [{ amount_type: "fixed" as const, price_amount: 1900 }];
     const made = { name: "Guide", prices };
     const product = await seller.client.products.create({ body: { ...made, metadata: { slug: "guide" } } });
+    const half = { name: "Half", type: "percentage" as const, basis_points: 5000, duration: "once" as const };
+    const discount = await seller.client.discounts.create({ body: half });
     const someone = await floe.person();
     const body = sending(row, {
       products: [product.id],
@@ -526,19 +528,18 @@ checkTable("7. Checkout", calls.checkout, {
       customFieldData: {},
       metadata: { campaign: "spring", count: 2, isNew: true },
       allowDiscountCodes: false,
-      discountId: newId(),
+      discountId: discount.id,
       redirect: false,
       embedOrigin: floe.url,
     });
-    // A discount is understood, and refused truly as long as none can be redeemed at a checkout.
-    const { discountId: _, ...sold } = body;
-    const refused = await someone.post("/checkout", body);
+    const refused = await someone.post("/checkout", { ...body, discountId: newId() });
     expect([refused.status, refused.json.message]).toEqual([400, "Discount does not exist."]);
-    const answer = await someone.post("/checkout", sold);
+    const answer = await someone.post("/checkout", body);
     answers(row, answer);
     expect(answer.json.redirect).toBe(false);
     const opened = (await seller.client.checkouts.list({ query: {} })).items[0];
     expect(opened).toMatchObject({ embed_origin: floe.url, allow_discount_codes: false, product_id: product.id });
+    expect(opened).toMatchObject({ discount_id: discount.id, discount_amount: 950, total_amount: 950 });
     expect(opened?.metadata).toMatchObject({ campaign: "spring", count: 2, referenceId: "r-1" });
     expect(String(answer.json.url)).toContain(String(opened?.client_secret));
     // By its slug alone, of several sellers, by somebody who is a member of none of them.
