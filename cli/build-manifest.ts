@@ -11,6 +11,8 @@ import type { Verb } from "./verbs.ts";
 type Schema = {
   type?: string | string[];
   format?: string;
+  minLength?: number;
+  maxLength?: number;
   enum?: unknown[];
   const?: unknown;
   anyOf?: Schema[];
@@ -134,6 +136,13 @@ function isNullable(body: z.ZodType, { name, kind, choices, refers }: FlagEntry,
   return (kind === "integer" || kind === "number" || refers !== undefined || isTime) && keepsNull(body, name);
 }
 
+/** How long a text may be, where it is one kind of text and nothing else. */
+function lengthOf(kinds: Schema[]): Pick<FlagEntry, "length"> {
+  const [text, ...others] = kinds.filter(({ type }) => type !== "null");
+  const { minLength = 0, maxLength } = text ?? {};
+  return others.length > 0 || maxLength === undefined || minLength < 2 ? {} : { length: [minLength, maxLength] };
+}
+
 function flagsOf(schema: z.ZodType, shorthands: Look["shorthands"] = {}): FlagEntry[] {
   const root = wire(schema);
   return (
@@ -164,6 +173,7 @@ function flagsOf(schema: z.ZodType, shorthands: Look["shorthands"] = {}): FlagEn
           ...(shorthands[name] && { shorthands: [shorthands[name]].flat() }),
           ...refers,
           ...(isEmpty && { nullable: true as const }),
+          ...(kind.kind === "text" && lengthOf(variants(field.schema, root))),
         };
       })
   );

@@ -12,6 +12,8 @@ export type FlagEntry = {
   required?: true;
   /** `none` clears it. Not of free text, which may well be "none". */
   nullable?: true;
+  /** Of a text: the least and the most characters, where a short one is not enough. */
+  length?: [number, number];
   /** Of a map: the keys there are, dotted, each with the kind of its value. Without it any key may stand. */
   keys?: Record<string, Kind>;
   /** Of a map: the server takes it whole, so what a flag does not say is said as it is. */

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { type Document, isNode, LineCounter, parseDocument, visit } from "yaml";
 import type { z } from "zod";
 import { Catalog, type CatalogInput } from "../../shared/catalog/document.ts";
+import { sayIssue } from "../../shared/words.ts";
 import { Fault } from "../fault.ts";
 import { isMap, laidOver } from "../resource/maps.ts";
 import { keepAmounts } from "./amounts.ts";
@@ -159,7 +160,7 @@ function plainIssues(issue: Issue, before: Path = []): { path: Path; message: st
   if (issue.code !== "invalid_union" || issue.errors.length === 0) {
     if (issue.code === "unrecognized_keys")
       return issue.keys.map((key) => ({ path: [...path, key], message: `There is no field "${key}" here.` }));
-    return [{ path, message: issue.message }];
+    return [{ path, message: sayIssue(issue) }];
   }
   // A form whose own fields are all there, but one wrong inside, is what was meant; a missing or unknown field speaks against it.
   const strangeness = (issues: Issue[]): number =>

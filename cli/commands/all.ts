@@ -63,7 +63,7 @@ export const commands: Record<string, Entry> = {
     load: () => import("./advance.ts"),
   },
   "api-keys": { summary: "Make and revoke keys for programs", heading: "develop", load: () => import("./api-keys.ts") },
-  api: { summary: "Send any request: floe api GET /v1/products/", heading: "develop", load: () => import("./api.ts") },
+  api: { summary: "Send any request: floe api /v1/products/", heading: "develop", load: () => import("./api.ts") },
 };
 
 type VerbModule = { add(group: Command, contextOf: (command: Command) => Context): void };

@@ -125,7 +125,12 @@ async function runOperation(
   if (op.file)
     return (await import("./download.ts")).download(context, urlOf(op.path, { params, query }), options.output);
   const columns = group.columnsOf?.[op.name] ?? group.columns;
-  if (op.list) return list(context, op, params, query, options, { columns, ...(fields && { fields }) });
+  if (op.list) {
+    // Nothing at all, and not merely nothing that the filters let through.
+    const first = Object.keys(query).length === 0 ? group.operations.find(({ name }) => name === "create") : undefined;
+    const none = first ? `There are none yet. Make one: \`floe ${group.name} create\`\n` : "There are none.\n";
+    return list(context, op, params, query, options, { columns, none, ...(fields && { fields }) });
+  }
   const { body, further, told } = op.body
     ? await (await import("./body.ts")).readBody(context, group, op, params, options)
     : { ...withoutBody, body: op.preset };
@@ -250,7 +255,7 @@ function dryRun(
   context.print(`${JSON.stringify(request, null, 2)}\n`);
 }
 
-type View = { columns: string[]; fields?: string[] };
+type View = { columns: string[]; fields?: string[]; none: string };
 
 async function list(
   context: Context,
@@ -284,7 +289,7 @@ async function list(
     (answer.items ?? []).length > 0
   );
   const shown = wanted === undefined ? rows : rows.slice(0, wanted);
-  showList(context, shown, view.columns, view.fields);
+  showList(context, shown, view.columns, view.fields, view.none);
   const total = answer.pagination?.total_count ?? shown.length;
   // Said in a pipe too: a program that takes the first page for all of them is a fault that nobody sees.
   if (query.page === undefined && shown.length < total)

@@ -45,6 +45,9 @@ function questionOf(body: Body, ask: Ask, flag: Flag): Question {
     ...(kind === "boolean" && { choices: first }),
     check: (text) => {
       if (text.trim() === "") return ask.optional ? undefined : "is required";
+      const [least, most] = flag.entry.length ?? [0, Number.POSITIVE_INFINITY];
+      if (!flag.short && text.length < least) return `has at least ${least} characters.`;
+      if (!flag.short && text.length > most) return `has at most ${most} characters.`;
       return wrongWith(() => taken(body, ask, flag, text));
     },
   };

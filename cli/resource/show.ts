@@ -49,9 +49,15 @@ export const pick = (value: unknown, fields: string[]): unknown =>
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /** Show rows. */
-export function showList(context: Context, rows: unknown[], columns: string[], fields?: string[]): void {
+export function showList(
+  context: Context,
+  rows: unknown[],
+  columns: string[],
+  fields?: string[],
+  none = "There are none.\n",
+): void {
   if (context.json) context.print(json(fields ? rows.map((row) => pick(row, fields)) : rows));
-  else if (rows.length === 0) context.say("There are none.\n");
+  else if (rows.length === 0) context.say(none);
   else context.print(renderTable(rows, columns, context.paint.out(), context.io.stdout.columns ?? 80));
 }
 

@@ -2,7 +2,7 @@ import { Box, Text, useInput } from "ink";
 import { useEffect, useRef, useState } from "react";
 import type { Outcome, Question } from "./questions.ts";
 import { inkColors } from "./theme.ts";
-import { type } from "./typing.ts";
+import { moved, type Typing, type, typedSoFar } from "./typing.ts";
 
 type Answers = Record<string, string>;
 type Props = { title: string; questions: Question[]; done(outcome: Outcome<Answers>): void };
@@ -11,36 +11,37 @@ type Props = { title: string; questions: Question[]; done(outcome: Outcome<Answe
 export function Form({ title, questions, done }: Props) {
   const [answers, setAnswers] = useState<Answers>({});
   const [at, setAt] = useState(0);
-  const [shown, setShown] = useState(questions[0]?.choices?.[0] ?? "");
+  const [shown, setShown] = useState(typedSoFar(questions[0]?.choices?.[0] ?? ""));
   const [fault, setFault] = useState<string>();
   // Keys may come faster than frames: the text is kept where the next key finds it at once.
   const text = useRef(shown);
   const question = questions[at];
 
-  const put = (next: string): void => {
+  const put = (next: Typing): void => {
     text.current = next;
     setShown(next);
     setFault(undefined);
   };
   const go = (to: number, from: Answers): void => {
     setAt(to);
-    put(from[questions[to]?.name ?? ""] ?? questions[to]?.choices?.[0] ?? "");
+    put(typedSoFar(from[questions[to]?.name ?? ""] ?? questions[to]?.choices?.[0] ?? ""));
   };
   const take = (): void => {
     if (!question) return;
-    const wrong = question.check(text.current);
+    const wrong = question.check(text.current.text);
     if (wrong) {
       setFault(wrong);
       return;
     }
-    const next = { ...answers, [question.name]: text.current };
+    const next = { ...answers, [question.name]: text.current.text };
     setAnswers(next);
     go(at + 1, next);
   };
   const turn = (step: number): void => {
     const { choices = [] } = question ?? {};
     if (choices.length > 0)
-      put(choices[(choices.indexOf(text.current) + step + choices.length) % choices.length] ?? "");
+      put(typedSoFar(choices[(choices.indexOf(text.current.text) + step + choices.length) % choices.length] ?? ""));
+    else put(moved(text.current, step));
   };
 
   const finished = at === questions.length;
@@ -57,15 +58,20 @@ export function Form({ title, questions, done }: Props) {
     else if (key.leftArrow) turn(-1);
     else if (key.rightArrow) turn(1);
     else if (question?.choices) return;
-    else if (key.ctrl && input === "u") put("");
-    else if (key.backspace || key.delete) put(type(text.current, "\b").text);
+    // Home and end, under both of their names.
+    else if (key.home || (key.ctrl && input === "a")) put(moved(text.current, Number.NEGATIVE_INFINITY));
+    else if (key.end || (key.ctrl && input === "e")) put(moved(text.current, Number.POSITIVE_INFINITY));
+    else if (key.ctrl && input === "u") put(type(text.current, "\u0015"));
+    else if (key.backspace || key.delete) put(type(text.current, "\b"));
     else if (input && !key.ctrl && !key.meta) {
       const typed = type(text.current, input);
-      put(typed.text);
+      put(typed);
       if (typed.entered) take();
     }
   });
 
+  const before = [...shown.text].slice(0, shown.at).join("");
+  const [under, ...after] = [...shown.text].slice(shown.at);
   return (
     <Box flexDirection="column">
       <Text bold>{title}</Text>
@@ -77,8 +83,9 @@ export function Form({ title, questions, done }: Props) {
       {question && (
         <Text>
           <Text color={inkColors.link}>?</Text> {question.label}{" "}
-          {question.choices ? <Text color={inkColors.link}>‹ {shown} ›</Text> : shown}
-          {!question.choices && <Text inverse> </Text>}
+          {question.choices ? <Text color={inkColors.link}>‹ {shown.text} ›</Text> : before}
+          {!question.choices && <Text inverse>{under ?? " "}</Text>}
+          {!question.choices && after.join("")}
         </Text>
       )}
       {fault && <Text color={inkColors.bad}>{`  ${fault}`}</Text>}

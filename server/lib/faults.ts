@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { type Fault, faults_max } from "../../shared/errors.ts";
+import { sayIssue } from "../../shared/words.ts";
 
 /** The names that published clients know for the usual faults; others keep the validator's own. */
 function typeOf(issue: z.core.$ZodIssue, input: unknown): string {
@@ -47,7 +48,7 @@ export function faultsOf(
     const type = typeOf(issue, input);
     const loc = [...where, ...issue.path.map((key) => (typeof key === "number" ? key : String(key)))];
     const shown = input === undefined || typeof input === "object" ? {} : { input };
-    return [{ type, loc, msg: type === "missing" ? "Field required" : issue.message, ...shown }];
+    return [{ type, loc, msg: type === "missing" ? "Field required" : sayIssue(issue), ...shown }];
   });
   return faults.slice(0, faults_max);
 }

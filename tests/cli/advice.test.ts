@@ -31,7 +31,7 @@ describe("an idempotency key is offered", () => {
 
 describe("a wrong use names the help of the command that was reached", () => {
   const cases: [argv: string[], help: string][] = [
-    [["api", "/v1/products/"], "floe api --help"],
+    [["api", "/v1/products/", "--pages"], "floe api --help"],
     [["promote", "default", "second", "--format", "text"], "floe promote --help"],
     [["products", "get", "Pro", "--colour"], "floe products get --help"],
     [["products", "mak"], "floe products --help"],

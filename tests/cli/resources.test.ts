@@ -537,6 +537,30 @@ describe("floe api", () => {
     expect(server.received[0]?.url).toBe("/v1/products/?limit=3");
   });
 
+  test("without a method it reads, and with a body it posts", async () => {
+    await floe(["api", "/v1/products/", "-F", "limit=3"], { env });
+    await floe(["api", "/v1/products/", "--data", '{"name":"Pro"}'], { env });
+    expect(server.received).toMatchObject([
+      { method: "GET", url: "/v1/products/?limit=3" },
+      { method: "POST", body: { name: "Pro" } },
+    ]);
+    expect((await floe(["api", "FETCH", "/v1/products/"], { env })).code).toBe(64);
+  });
+
+  test("--paginate reads every page of a list as one, and nothing that is none", async () => {
+    answer = ({ query }) => ({
+      json: { items: [{ id: query.get("page"), name: "x" }], pagination: { total_count: 3, max_page: 3 } },
+    });
+    const argv = ["api", "/v1/products/", "-F", "query=x", "--paginate", "--json", "id"];
+    expect(JSON.parse((await floe(argv, { env })).out)).toEqual([{ id: "1" }, { id: "2" }, { id: "3" }]);
+    expect(server.received.map(({ url }) => url)).toEqual(
+      [1, 2, 3].map((page) => `/v1/products/?limit=100&query=x&page=${page}`),
+    );
+    answer = () => ({ json: { id: "p1" } });
+    expect((await floe(["api", "/v1/products/p1", "--paginate"], { env })).code).toBe(64);
+    expect((await floe(["api", "POST", "/v1/products/", "--paginate"], { env })).code).toBe(64);
+  });
+
   test.each(["https://evil.test/v1", "//evil.test/v1", "v1/products"])("%s is not sent a token", async (path) => {
     const { code } = await floe(["api", "GET", path], { env });
     expect(code).toBe(64);

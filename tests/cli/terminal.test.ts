@@ -61,6 +61,36 @@ describe("a form", () => {
     expect(out).toBe("name  Pro\nid    p1\n");
   });
 
+  test("lets the cursor go back to what was typed", async () => {
+    const [left, home, end] = ["\u001b[D", "\u001b[H", "\u001b[F"];
+    const { code } = await type(
+      ["products", "create", "--price", "9"],
+      [
+        ["? name", "ro"],
+        ["ro", home],
+        ["ro", "P"],
+        ["Pro", end],
+        ["Pro", "x"],
+        ["Prox", left],
+        ["Prox", "\b"],
+        ["Prx", enter],
+      ],
+    );
+    expect([code, bodies]).toMatchObject([0, [{ name: "Prx" }]]);
+  });
+
+  test("says at the question itself that an answer is too short", async () => {
+    const { code, err } = await type(
+      ["products", "create", "--price", "9"],
+      [
+        ["? name", "ab\r"],
+        ["has at least 3 characters.", "c\r"],
+      ],
+    );
+    expect([code, bodies]).toMatchObject([0, [{ name: "abc" }]]);
+    expect(err).toContain("has at least 3 characters.");
+  });
+
   test("takes keys that come all at once, as a fast typist or a paste sends them", async () => {
     const { code } = await type(
       ["products", "create"],
@@ -231,6 +261,14 @@ describe("colour", () => {
     expect(await paints(["--color", "always"], { NO_COLOR: "1" })).toBe(true);
     expect(await paints(["--color", "never"], { FORCE_COLOR: "1" })).toBe(false);
   });
+});
+
+test("a list of nothing says how to make the first, and one that filters left empty does not", async () => {
+  answer = () => listOf();
+  const shown = async (argv: string[]) => (await type(argv, [])).err;
+  expect(await shown(["products", "list"])).toBe("There are none yet. Make one: floe products create\n");
+  expect(await shown(["products", "list", "--query", "x"])).toBe("There are none.\n");
+  expect(await shown(["orders", "list"])).toBe("There are none.\n");
 });
 
 test("one object is its fields, money in words", async () => {

@@ -2,6 +2,7 @@ import type { models } from "@polar-sh/sdk/2027-01";
 import fc from "fast-check";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
+import { faultsOf } from "../../server/lib/faults.ts";
 import { adapt, profileOf } from "../../server/lib/profiles.ts";
 import { Address } from "../../shared/addresses.ts";
 import { BenefitGrant } from "../../shared/api/benefit-grants.ts";
@@ -293,4 +294,24 @@ describe("event types", () => {
   test("the closed client is sent exactly the types it lists", () => {
     expect([...eventTypesOf.legacy].sort()).toEqual([...closedEventTypes].sort());
   });
+});
+
+test.each<[z.ZodType, unknown, string]>([
+  [z.string().min(3), "ab", "Must have at least 3 characters."],
+  [z.string().min(1), "", "Must not be empty."],
+  [z.string().max(1), "ab", "Must have at most 1 character."],
+  [z.array(z.int()).max(2), [1, 2, 3], "Must have at most 2 items."],
+  [z.int().min(5), 4, "Must be at least 5."],
+  [z.number().positive(), 0, "Must be more than 0."],
+  [z.string(), 4, "Must be a text."],
+  [z.number(), Number.NaN, "Must be a number."],
+  [z.int(), 1.5, "Must be a whole number."],
+  [z.enum(["a", "b"]), "c", "Must be one of a, b."],
+  [z.literal("a"), "c", "Must be a."],
+  [z.uuid(), "x", "Must be an id."],
+  [z.strictObject({}), { constructor: 1 }, "There is no field constructor here."],
+  [z.string().min(3, "Say more."), "a", "Say more."],
+])("what is wrong with a value is said in our words (%#)", (shape, value, said) => {
+  const issues = shape.safeParse(value).error?.issues ?? [];
+  expect(faultsOf(["body"], issues, value).map(({ msg }) => msg)).toEqual([said]);
 });
