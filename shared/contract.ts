@@ -94,7 +94,7 @@ export const page = <T extends z.ZodType>(item: T) =>
  * shape that holds itself is read to a certain depth.
  */
 export const shown = z.registry<{ as: unknown }>();
-export function shownAs<S extends z.ZodType>(shape: S, as: z.ZodType): S {
+export function showAs<S extends z.ZodType>(shape: S, as: z.ZodType): S {
   shown.add(shape as z.ZodType, { as });
   return shape;
 }

@@ -2,7 +2,7 @@ import { Box, Text, useInput } from "ink";
 import { useEffect, useRef, useState } from "react";
 import type { Outcome, Question } from "./questions.ts";
 import { inkColors } from "./theme.ts";
-import { moved, type Typing, type, typedSoFar } from "./typing.ts";
+import { beginTyping, moveCursor, type Typing, type } from "./typing.ts";
 
 type Answers = Record<string, string>;
 type Props = { title: string; questions: Question[]; done(outcome: Outcome<Answers>): void };
@@ -11,7 +11,7 @@ type Props = { title: string; questions: Question[]; done(outcome: Outcome<Answe
 export function Form({ title, questions, done }: Props) {
   const [answers, setAnswers] = useState<Answers>({});
   const [at, setAt] = useState(0);
-  const [shown, setShown] = useState(typedSoFar(questions[0]?.choices?.[0] ?? ""));
+  const [shown, setShown] = useState(beginTyping(questions[0]?.choices?.[0] ?? ""));
   const [fault, setFault] = useState<string>();
   // Keys may come faster than frames: the text is kept where the next key finds it at once.
   const text = useRef(shown);
@@ -24,7 +24,7 @@ export function Form({ title, questions, done }: Props) {
   };
   const go = (to: number, from: Answers): void => {
     setAt(to);
-    put(typedSoFar(from[questions[to]?.name ?? ""] ?? questions[to]?.choices?.[0] ?? ""));
+    put(beginTyping(from[questions[to]?.name ?? ""] ?? questions[to]?.choices?.[0] ?? ""));
   };
   const take = (): void => {
     if (!question) return;
@@ -40,8 +40,8 @@ export function Form({ title, questions, done }: Props) {
   const turn = (step: number): void => {
     const { choices = [] } = question ?? {};
     if (choices.length > 0)
-      put(typedSoFar(choices[(choices.indexOf(text.current.text) + step + choices.length) % choices.length] ?? ""));
-    else put(moved(text.current, step));
+      put(beginTyping(choices[(choices.indexOf(text.current.text) + step + choices.length) % choices.length] ?? ""));
+    else put(moveCursor(text.current, step));
   };
 
   const finished = at === questions.length;
@@ -59,8 +59,8 @@ export function Form({ title, questions, done }: Props) {
     else if (key.rightArrow) turn(1);
     else if (question?.choices) return;
     // Home and end, under both of their names.
-    else if (key.home || (key.ctrl && input === "a")) put(moved(text.current, Number.NEGATIVE_INFINITY));
-    else if (key.end || (key.ctrl && input === "e")) put(moved(text.current, Number.POSITIVE_INFINITY));
+    else if (key.home || (key.ctrl && input === "a")) put(moveCursor(text.current, Number.NEGATIVE_INFINITY));
+    else if (key.end || (key.ctrl && input === "e")) put(moveCursor(text.current, Number.POSITIVE_INFINITY));
     else if (key.ctrl && input === "u") put(type(text.current, "\u0015"));
     else if (key.backspace || key.delete) put(type(text.current, "\b"));
     else if (input && !key.ctrl && !key.meta) {

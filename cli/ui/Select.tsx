@@ -2,7 +2,7 @@ import { Box, Text, useInput } from "ink";
 import { useRef, useState } from "react";
 import type { Choice, Outcome } from "./questions.ts";
 import { inkColors } from "./theme.ts";
-import { type, typedSoFar } from "./typing.ts";
+import { beginTyping, type } from "./typing.ts";
 
 type Props = { title: string; choices: Choice[]; done(outcome: Outcome<string>): void };
 
@@ -35,9 +35,10 @@ export function Select({ title, choices, done }: Props) {
     else if (key.return) take();
     else if (key.upArrow) move(-1);
     else if (key.downArrow) move(1);
-    else if (key.backspace || key.delete) put({ typed: type(typedSoFar(state.current.typed), "\b").text, position: 0 });
+    else if (key.backspace || key.delete)
+      put({ typed: type(beginTyping(state.current.typed), "\b").text, position: 0 });
     else if (input && !key.ctrl && !key.meta) {
-      const typed = type(typedSoFar(state.current.typed), input);
+      const typed = type(beginTyping(state.current.typed), input);
       put({ typed: typed.text, position: 0 });
       if (typed.entered) take();
     }

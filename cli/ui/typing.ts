@@ -2,10 +2,10 @@
 export type Typing = { text: string; at: number };
 
 /** The text with the cursor at its end, where typing goes on. */
-export const typedSoFar = (text: string): Typing => ({ text, at: [...text].length });
+export const beginTyping = (text: string): Typing => ({ text, at: [...text].length });
 
 /** The cursor so many characters further, within the text. */
-export const moved = ({ text, at }: Typing, by: number): Typing => ({
+export const moveCursor = ({ text, at }: Typing, by: number): Typing => ({
   text,
   at: Math.min(Math.max(at + by, 0), [...text].length),
 });

@@ -10,7 +10,7 @@ import {
   page,
   paging,
   type Resource,
-  shownAs,
+  showAs,
   sorting,
 } from "../contract.ts";
 import { id, organizationOf, stored, unlessNull } from "./fields.ts";
@@ -234,7 +234,7 @@ const { feature_flag: _, ...changeable } = inputOf;
 export const BenefitUpdate = z.object({
   type: unlessNull(z.enum(benefitTypes)).describe("Cannot be changed; the same value is accepted."),
   description: unlessNull(description),
-  properties: unlessNull(shownAs(z.record(z.string(), z.unknown()), z.union(Object.values(changeable)))).describe(
+  properties: unlessNull(showAs(z.record(z.string(), z.unknown()), z.union(Object.values(changeable)))).describe(
     "What is given, by its type; replaces all of it.",
   ),
   visibility: unlessNull(visibility).describe("Who sees it."),

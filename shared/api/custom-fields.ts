@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byId, ids, many, metadata, metadataOut, page, paging, type Resource, shownAs, sorting } from "../contract.ts";
+import { byId, ids, many, metadata, metadataOut, page, paging, type Resource, showAs, sorting } from "../contract.ts";
 import { id, organizationOf, stored, unlessNull } from "./fields.ts";
 
 const text = z.string().min(1).max(1000).optional();
@@ -118,7 +118,7 @@ export const CustomFieldUpdate = z.object({
   type: unlessNull(z.enum(customFieldTypes)).describe("Cannot be changed; the same value is accepted."),
   slug: unlessNull(slug),
   name: unlessNull(name),
-  properties: unlessNull(shownAs(z.record(z.string(), z.unknown()), z.union(Object.values(inputOf)))).describe(
+  properties: unlessNull(showAs(z.record(z.string(), z.unknown()), z.union(Object.values(inputOf)))).describe(
     "How it asks and checks; replaces all of it.",
   ),
   metadata: unlessNull(metadata).describe("Your own keys and values; replaces all of them."),

@@ -11,7 +11,7 @@ import {
   page,
   paging,
   type Resource,
-  shownAs,
+  showAs,
   sorting,
 } from "../contract.ts";
 import { filterOperators } from "../meter-operators.ts";
@@ -50,7 +50,7 @@ export const FilterShown = z.object({
     return z.array(z.union([FilterClause, FilterShown])).max(clauses_max);
   },
 });
-const Filter = shownAs(filterOf(depth_max), FilterShown);
+const Filter = showAs(filterOf(depth_max), FilterShown);
 
 /** A filter as a query has it: in JSON. */
 export const filterText = z
