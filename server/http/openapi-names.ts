@@ -145,9 +145,12 @@ for (const module of modules)
 
 /** The object that is read behind defaults, preparations and refinements. */
 function objectIn(shape: z.ZodType): z.ZodObject | undefined {
-  const { parent, def } = shape._zod as unknown as { parent?: z.ZodType; def: Record<"innerType" | "out", z.ZodType> };
-  const behind = parent ?? def.innerType ?? def.out;
-  return behind === undefined ? (shape instanceof z.ZodObject ? shape : undefined) : objectIn(behind);
+  const { parent, def } = shape._zod;
+  const inside: object = def;
+  const held = "innerType" in inside ? inside.innerType : "out" in inside ? inside.out : undefined;
+  const behind: unknown = parent ?? held;
+  if (behind instanceof z.ZodType) return objectIn(behind);
+  return shape instanceof z.ZodObject ? shape : undefined;
 }
 
 /** Which kind an object is of: `meter_credit` is `MeterCredit`. */
