@@ -7,6 +7,7 @@ import { newId } from "./ids.ts";
 import { matchKey, type RowKey } from "./rows.ts";
 import { sealTokens } from "./secrets.ts";
 import { events } from "./tables.ts";
+import type { Noted } from "./transaction.ts";
 
 type Data<T extends keyof typeof payloads> = z.output<(typeof payloads)[T]>;
 
@@ -14,21 +15,37 @@ type Data<T extends keyof typeof payloads> = z.output<(typeof payloads)[T]>;
  * Note that something happened, in wire form, with the change itself: the event exists if and only if the change does. Who
  * is told, and how, is the work of the sweep `events.dispatch`. Secret tokens in it are sealed. Data that are complete at the end of the transaction only are given as a function.
  */
-export async function emit<T extends keyof typeof payloads & EventType>(
+export const emit = <T extends keyof typeof payloads & EventType>(
   tx: Tx,
   ctx: Deps | Ctx,
   organization_id: string,
   type: T,
   data: Data<T> | (() => Data<T>),
+): Promise<void> => emitEach(tx, ctx, organization_id, [type], data);
+
+/** The same of several things that happened at once, of which the same is told, in this order. */
+export async function emitEach<T extends keyof typeof payloads & EventType>(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  organization_id: string,
+  types: readonly T[],
+  data: Data<T> | (() => Data<T>),
 ): Promise<void> {
-  const created_at = ctx.clock.now();
-  const id = newId(created_at);
-  const encode = (payload: Data<T>) => z.encode(payloads[type] as z.ZodType, payload);
+  const [first] = types;
+  if (first === undefined) return;
+  if (types.some((type) => payloads[type] !== payloads[first]))
+    throw new Error("These events have not the same shape.");
+  const encode = (payload: Data<T>) => z.encode(payloads[first] as z.ZodType, payload);
   // What is there already is encoded now, so that it fails here, and is as it was at this moment.
   const now = typeof data === "function" ? undefined : encode(data);
   const wire = () => sealTokens(ctx.config.secret, JSON.stringify(now ?? encode((data as () => Data<T>)())));
-  tx.unit.events.push(() => ({ id, organization_id, type, data: wire(), created_at }));
-  ctx.jobs.wake(tx, "events.dispatch");
+  const created_at = ctx.clock.now();
+  const told: Noted["told"][number][] = [];
+  for (const type of types) {
+    told.push({ id: newId(created_at), type });
+    ctx.jobs.wake(tx, "events.dispatch");
+  }
+  tx.unit.events.push({ organization_id, created_at, told, wire });
 }
 
 /** So many events are gone through at once. */

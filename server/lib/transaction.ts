@@ -4,9 +4,12 @@ import type { auditLog, events } from "./tables.ts";
 /** PostgreSQL through either driver. A transaction is one too, so reads take either. */
 export type Database = PgDatabase<PgQueryResultHKT>;
 
-/** An event as it is written: its data are the text of JSON, which is made once. */
-export type Noted = Pick<typeof events.$inferSelect, "id" | "organization_id" | "type" | "created_at"> & {
-  data: string;
+type EventRow = typeof events.$inferSelect;
+/** Events of which the same is told. */
+export type Noted = Pick<EventRow, "organization_id" | "created_at"> & {
+  readonly told: readonly Pick<EventRow, "id" | "type">[];
+  /** What is told, as the text of JSON. Asked for once, when it is written: what is only known at the end, such as a number, is in it. */
+  wire(): string;
 };
 
 /** What a transaction, or a savepoint in one, writes with its end, and does once it is committed. */
@@ -16,8 +19,7 @@ export type Unit = {
   /** The transaction itself, where this is the unit of one of several that go side by side in it. */
   readonly root?: Database;
   isUndone: boolean;
-  /** Put into wire form when they are written: what is only known at the end, such as a number, is in them. */
-  readonly events: (() => Noted)[];
+  readonly events: Noted[];
   readonly entries: (typeof auditLog.$inferInsert)[];
   /** What is done last, while as little as possible waits for it. */
   readonly atEnd: (() => Promise<void>)[];

@@ -1,4 +1,6 @@
 import { sql } from "drizzle-orm";
+// The rows of endpoints say whether anybody hears of what happens; it is found in the statement that writes it.
+import { webhookEndpoints } from "../webhooks/tables.ts";
 import type { Ctx, Deps } from "./context.ts";
 import { viewOf } from "./database.ts";
 import { doTogether } from "./gather.ts";
@@ -104,16 +106,28 @@ async function writeNoted(tx: Tx): Promise<void> {
   await addRows(tx, auditLog, unit.entries);
 }
 
-/** Write events, as many as there are, by one statement, in their order. */
-async function writeEvents(tx: Tx, described: Unit["events"]): Promise<void> {
-  const listed = described.map((describe) => {
-    const { data, ...row } = describe();
-    return `{"data":${data},${JSON.stringify(row).slice(1)}`;
-  });
-  await tx.execute(sql`insert into ${events} (id, organization_id, type, data, created_at)
-    select id, organization_id, type, data, created_at
-    from rows from (json_to_recordset(${`[${listed.join(",")}]`}::json)
-      as (id uuid, organization_id text, type text, data jsonb, created_at timestamptz)) with ordinality as listed
+/** Stands between texts of JSON, in which it is always written otherwise. */
+const separator = "\u001e";
+
+/**
+ * Write events, as many as there are, by one statement, in their order. What is told is sent and read once for all of which it
+ * is told. Where no endpoint is on that could hear of them, they need not be looked at again: one that comes later gets later
+ * events alone.
+ */
+async function writeEvents(tx: Tx, noted: Unit["events"]): Promise<void> {
+  const rows = noted.flatMap(({ told, organization_id, created_at }, place) =>
+    told.map((row) => ({ ...row, organization_id, created_at, place: place + 1 })),
+  );
+  const { organization_id, deleted_at, enabled } = webhookEndpoints;
+  await tx.execute(sql`with texts as materialized (
+      select data::jsonb as data, place
+      from unnest(string_to_array(${noted.map(({ wire }) => wire()).join(separator)}, ${separator})) with ordinality as sent (data, place))
+    insert into ${events} (id, organization_id, type, data, created_at, dispatched_at)
+    select id, listed.organization_id, type, data, listed.created_at, case when not exists (select from ${webhookEndpoints}
+      where ${organization_id} = listed.organization_id and ${deleted_at} is null and ${enabled}) then listed.created_at end
+    from rows from (json_to_recordset(${JSON.stringify(rows)}::json)
+      as (id uuid, organization_id text, type text, created_at timestamptz, place bigint)) with ordinality as listed
+    join texts using (place)
     order by listed.ordinality`);
 }
 

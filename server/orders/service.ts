@@ -8,7 +8,7 @@ import type { Quote } from "../../shared/pricing.ts";
 import { record } from "../lib/audit.ts";
 import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { csvLine } from "../lib/csv.ts";
-import { emit } from "../lib/events.ts";
+import { emit, emitEach } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { defineSignal, signal } from "../lib/reactions.ts";
@@ -243,8 +243,8 @@ export async function settleOrder(
   // What was too little to charge is owed (ORD-03, ORD-04). An order that waited has met the balance before.
   if (!isShown) await moveBalance(tx, order, now);
   else await store.updateOrder(tx, order, { ...columns, modified_at: now });
-  for (const type of [...(isShown ? [] : ["order.created" as const]), "order.updated", "order.paid"] as const)
-    await emit(tx, ctx, order.organization_id, type, () => serializeOrder(settled));
+  const types = [...(isShown ? [] : ["order.created" as const]), "order.updated", "order.paid"] as const;
+  await emitEach(tx, ctx, order.organization_id, types, () => serializeOrder(settled));
   await recordMove(tx, ctx, "order.paid", paid, computeTotals(paid).total_amount);
   await signal(tx, ctx, orderSettled, settled);
   atEnd(tx, async () => {

@@ -87,7 +87,7 @@ async function takeAway(tx: Tx, ctx: Ctx, id: string): Promise<void> {
       payment_method_id: next?.id ?? null,
       modified_at: ctx.clock.now(),
     });
-    await emitSubscription(tx, ctx, "subscription.updated", { ...found, row });
+    await emitSubscription(tx, ctx, ["subscription.updated"], { ...found, row });
   }
   await forgetMethod(tx, card, ctx.clock.now());
   if (customer.default_payment_method_id === id) await chooseMethod(tx, ctx, customer, next?.id ?? null);

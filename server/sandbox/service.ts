@@ -152,7 +152,7 @@ const clockOut = (now: Date, to: Date | null, timeline: TimelineEntry[]): Sandbo
 });
 
 function entryOf({ type, data, created_at }: Awaited<ReturnType<typeof store.findLast>>[number]): TimelineEntry {
-  const id = typeof data === "object" && data !== null && "id" in data ? String(data.id) : null;
+  const id = data.id === null ? null : String(data.id);
   return { at: created_at, type, id, text: sayEvent({ type, data }) };
 }
 

@@ -32,7 +32,14 @@ export async function findBeginning(
   return { xid: last?.xid ?? 0n, seq: last?.seq ?? 0, now, server_now, mail_ids: same.map(({ id }) => id) };
 }
 
-const shown = { id: events.id, seq: events.seq, type: events.type, data: events.data, created_at: events.created_at };
+/** Of what was told, what an event is said with in one line. */
+const said = sql<Record<string, unknown>>`(select json_build_object('id', t.id, 'status', t.status, 'amount', t.amount,
+    'total_amount', t.total_amount, 'currency', t.currency, 'description', t.description, 'name', t.name, 'email', t.email,
+    'customer_email', t.customer_email, 'product', json_build_object('name', t.product -> 'name'),
+    'customer', json_build_object('email', t.customer -> 'email'))
+  from jsonb_to_record(${events.data}) as t (id jsonb, status jsonb, amount jsonb, total_amount jsonb, currency jsonb,
+    description jsonb, name jsonb, email jsonb, customer_email jsonb, product jsonb, customer jsonb))`;
+const shown = { type: events.type, data: said, created_at: events.created_at };
 
 /** The events, mails and failures since then. */
 export async function findSince(db: Database, organization_id: string, since: Beginning) {

@@ -118,7 +118,7 @@ export async function writePlan(
     uses,
     discount: discount === undefined ? aggregate.discount : discount,
   };
-  for (const type of events) await emitSubscription(tx, ctx, type, after);
+  await emitSubscription(tx, ctx, events, after);
   tellState(tx, ctx, aggregate);
   if (row.status !== aggregate.row.status || row.product_id !== aggregate.row.product_id)
     await signal(tx, ctx, subscriptionGivesOtherwise, row);

@@ -52,7 +52,7 @@ export const useTelling: RowSweep = {
       if (!(await takeNotices(tx, row))) return;
       for (const { id } of payers) {
         const payer = await findSubscription(tx, organization_id, id);
-        if (payer) await emitSubscription(tx, deps, "subscription.updated", payer);
+        if (payer) await emitSubscription(tx, deps, ["subscription.updated"], payer);
       }
       const customer = await findCustomer(tx, organization_id, { id: row.customer_id });
       if (customer) await emitState(tx, deps, customer);

@@ -4,7 +4,7 @@ import { customerOut } from "../customers/rules.ts";
 import { emitState } from "../customers/service.ts";
 import { discountBaseOut } from "../discounts/rules.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
-import { emit } from "../lib/events.ts";
+import { emitEach } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import { defineSignal } from "../lib/reactions.ts";
 import { atEnd } from "../lib/unit-of-work.ts";
@@ -58,14 +58,14 @@ function pendingOut({ pending_update: asked, current_period_end }: SubscriptionR
   };
 }
 
-/** Say what has become of a subscription. */
+/** Say what has become of a subscription, by all of these events. */
 export function emitSubscription(
   tx: Tx,
   ctx: Deps | Ctx,
-  type: Event,
+  types: readonly Event[],
   aggregate: SubscriptionAggregate,
 ): Promise<void> {
-  return emit(tx, ctx, aggregate.row.organization_id, type, () => serializeSubscription(aggregate, ctx.config));
+  return emitEach(tx, ctx, aggregate.row.organization_id, types, () => serializeSubscription(aggregate, ctx.config));
 }
 
 /** A subscription gives something else from now on: it is of another product, or in another state. */

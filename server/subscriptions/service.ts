@@ -93,14 +93,14 @@ export async function startSubscription(tx: Tx, ctx: Deps | Ctx, wanted: NewSubs
     const row = await store.updateSubscription(tx, upgrades, { ...changed, modified_at: now });
     await store.replacePrices(tx, row, priced);
     const uses = await followMeters(tx, ctx, null, { row, prices: paid, product });
-    await emitSubscription(tx, ctx, "subscription.updated", { row, ...parts, uses });
+    await emitSubscription(tx, ctx, ["subscription.updated"], { row, ...parts, uses });
     return row;
   }
   const own = { id: newId(now), organization_id: customer.organization_id, created_at: now };
   const row = await store.insertSubscription(tx, { ...values, ...own }, priced);
   const uses = await followMeters(tx, ctx, null, { row, prices: paid, product });
-  for (const type of ["subscription.created", "subscription.active", "subscription.updated"] as const)
-    await emitSubscription(tx, ctx, type, { row, ...parts, uses });
+  const begun = ["subscription.created", "subscription.active", "subscription.updated"] as const;
+  await emitSubscription(tx, ctx, begun, { row, ...parts, uses });
   return row;
 }
 
