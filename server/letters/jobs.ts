@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { atTimeOf, type Sweep } from "../lib/sweeps.ts";
-import { orders } from "../orders/tables.ts";
+import { orderConfirmations } from "../orders/tables.ts";
 import { paymentMethods } from "../payments/tables.ts";
 import { invitations } from "../seats/service.ts";
 import { customerSeats } from "../seats/tables.ts";
@@ -14,11 +14,10 @@ export const confirmations: Sweep = {
   name: "orders.confirm",
   every_ms: 1500,
   due: {
-    table: orders,
-    id: orders.id,
-    organization_id: orders.organization_id,
-    at: orders.confirmation_due_at,
-    where: sql`${orders.confirmation_due_at} is not null`,
+    table: orderConfirmations,
+    id: orderConfirmations.order_id,
+    organization_id: orderConfirmations.organization_id,
+    at: orderConfirmations.due_at,
   },
   together: 10,
   parallel: 2,

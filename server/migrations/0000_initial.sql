@@ -907,6 +907,13 @@ CREATE TABLE "invoice_counters" (
 	"next_number" integer NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE "order_confirmations" (
+	"organization_id" text NOT NULL,
+	"order_id" uuid NOT NULL,
+	"due_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "order_confirmations_pkey" PRIMARY KEY("organization_id","order_id")
+);
+--> statement-breakpoint
 CREATE TABLE "order_items" (
 	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
@@ -948,7 +955,6 @@ CREATE TABLE "orders" (
 	"invoice_number" text,
 	"is_invoice_generated" boolean DEFAULT false NOT NULL,
 	"receipt_number" text,
-	"confirmation_due_at" timestamp with time zone,
 	"description" text NOT NULL,
 	"customer_id" uuid NOT NULL,
 	"product_id" uuid NOT NULL,
@@ -1648,6 +1654,8 @@ ALTER TABLE "metric_tallies" ADD CONSTRAINT "metric_tallies_organization_id_orga
 ALTER TABLE "customer_balances" ADD CONSTRAINT "customer_balances_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_balances" ADD CONSTRAINT "customer_balances_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "invoice_counters" ADD CONSTRAINT "invoice_counters_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "order_confirmations" ADD CONSTRAINT "order_confirmations_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "order_confirmations" ADD CONSTRAINT "order_confirmations_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "order_items" ADD CONSTRAINT "order_items_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "order_items" ADD CONSTRAINT "order_items_order_id_fkey" FOREIGN KEY ("organization_id","order_id") REFERENCES "public"."orders"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "order_items" ADD CONSTRAINT "order_items_product_price_id_fkey" FOREIGN KEY ("organization_id","product_price_id") REFERENCES "public"."product_prices"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -1870,18 +1878,18 @@ CREATE INDEX "meters_name_part" ON "meters" USING gin ("name" gin_trgm_ops);--> 
 CREATE INDEX "meters_metadata" ON "meters" USING gin ("metadata" jsonb_path_ops);--> statement-breakpoint
 CREATE INDEX "metric_tallies_by_time" ON "metric_tallies" USING btree ("organization_id","seconds","product_id","at");--> statement-breakpoint
 CREATE INDEX "metric_tallies_loose" ON "metric_tallies" USING btree ("organization_id") WHERE "metric_tallies"."seconds" = 0;--> statement-breakpoint
+CREATE INDEX "order_confirmations_due" ON "order_confirmations" USING btree ("organization_id","due_at");--> statement-breakpoint
 CREATE INDEX "order_items_by_order" ON "order_items" USING btree ("organization_id","order_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "orders_invoice" ON "orders" USING btree ("organization_id","invoice_number");--> statement-breakpoint
-CREATE UNIQUE INDEX "orders_of_checkout" ON "orders" USING btree ("organization_id","checkout_id");--> statement-breakpoint
+CREATE UNIQUE INDEX "orders_of_checkout" ON "orders" USING btree ("organization_id","checkout_id") WHERE "orders"."checkout_id" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "orders_of_period" ON "orders" USING btree ("organization_id","subscription_id","period_start") WHERE "orders"."status" <> 'void';--> statement-breakpoint
 CREATE INDEX "orders_by_creation" ON "orders" USING btree ("organization_id","created_at","id") WHERE "orders"."invoice_number" is not null;--> statement-breakpoint
 CREATE INDEX "orders_by_customer" ON "orders" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "orders_by_product" ON "orders" USING btree ("organization_id","product_id");--> statement-breakpoint
-CREATE INDEX "orders_by_discount" ON "orders" USING btree ("organization_id","discount_id");--> statement-breakpoint
+CREATE INDEX "orders_by_discount" ON "orders" USING btree ("organization_id","discount_id") WHERE "orders"."discount_id" is not null;--> statement-breakpoint
 CREATE INDEX "orders_by_subscription" ON "orders" USING btree ("organization_id","subscription_id");--> statement-breakpoint
 CREATE INDEX "orders_by_gap" ON "orders" USING btree ("organization_id",("paid_at" - "preceded_at")) WHERE "orders"."preceded_at" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "orders_receipt" ON "orders" USING btree ("organization_id","receipt_number") WHERE "orders"."receipt_number" is not null;--> statement-breakpoint
-CREATE INDEX "orders_confirmation_due" ON "orders" USING btree ("organization_id","confirmation_due_at") WHERE "orders"."confirmation_due_at" is not null;--> statement-breakpoint
 CREATE INDEX "orders_settle_due" ON "orders" USING btree ("organization_id","settle_due_at") WHERE "orders"."settle_due_at" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "organization_slug" ON "organization" USING btree (lower("slug"));--> statement-breakpoint
 CREATE INDEX "payment_methods_expiring" ON "payment_methods" USING btree ("organization_id","expiry_due_at") WHERE "payment_methods"."expiry_due_at" is not null;--> statement-breakpoint

@@ -1,4 +1,4 @@
-import { type SQL, sql } from "drizzle-orm";
+import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import { arraySql } from "../lib/arrays.ts";
 import type { Tx } from "../lib/context.ts";
 import { gathered } from "../lib/gather.ts";
@@ -122,20 +122,34 @@ async function numberOne(
   return { invoice_number: row.invoice_number, receipt_number: row.receipt_number };
 }
 
-/** Give an order that was shown before it was paid the next receipt number of its customer (ORD-26). */
-export const receiptOrder = gathered(async (tx: Tx, wanted: Numbering["order"][]): Promise<(string | null)[]> => {
-  const isOneEach = new Set(wanted.map(({ customer_id }) => customer_id)).size === wanted.length;
-  if (wanted.length > 1 && isOneEach) return receiptAll(tx, wanted);
+/**
+ * Give an order that was shown before it was paid the next receipt number of its customer, and change it, in one statement
+ * (ORD-26). All that are given one together change the same columns.
+ */
+export const receiptOrder = (
+  tx: Tx,
+  order: Receipting["order"],
+  patch: Partial<OrderRow>,
+): Promise<string | null> => gatherReceipts(tx, { order, patch });
+
+type Receipting = Pick<Numbering, "order" | "patch">;
+
+const gatherReceipts = gathered(async (tx: Tx, wanted: Receipting[]): Promise<(string | null)[]> => {
+  const isOneEach = new Set(wanted.map(({ order }) => order.customer_id)).size === wanted.length;
+  if (isOneEach) return receiptAll(tx, wanted);
   const made = [];
-  for (const order of wanted) made.push(await receiptOne(tx, order));
+  for (const one of wanted) made.push(...(await receiptAll(tx, [one])));
   return made;
 }, true);
 
 /** The same for orders of several customers. */
-async function receiptAll(tx: Tx, wanted: readonly Numbering["order"][]): Promise<(string | null)[]> {
-  const organization_id = sellerOf(wanted);
+async function receiptAll(tx: Tx, wanted: readonly Receipting[]): Promise<(string | null)[]> {
+  const organization_id = sellerOf(wanted.map(({ order }) => order));
   const listed = JSON.stringify(
-    wanted.map(({ id, customer_id }) => ({ organization_id, id, customer_id, series: receiptSeries(customer_id) })),
+    wanted.map(({ order: { id, customer_id }, patch }) => ({
+      ...patch,
+      ...{ organization_id, id, customer_id, receipt_number: receiptSeries(customer_id) },
+    })),
   );
   const counted = tx.$with("receipted", {}).as(sql`
     insert into ${receiptCounters} (organization_id, customer_id, next_number)
@@ -143,37 +157,21 @@ async function receiptAll(tx: Tx, wanted: readonly Numbering["order"][]): Promis
     from json_to_recordset(${listed}::json) as listed (customer_id uuid) order by customer_id
     on conflict (organization_id, customer_id) do update set next_number = ${receiptCounters}.next_number + 1
     returning customer_id, next_number`);
+  const columns = getTableColumns(orders);
+  const names = Object.keys(wanted[0]?.patch ?? {}) as (keyof OrderRow)[];
   const rows = await tx
     .with(counted)
     .update(orders)
-    .set({ receipt_number: sql`listed.series || ${padded(sql`receipted.next_number`)}` })
+    .set({
+      ...Object.fromEntries(names.map((name) => [name, sql`listed.${sql.identifier(columns[name].name)}`])),
+      receipt_number: sql`listed.receipt_number || ${padded(sql`receipted.next_number`)}`,
+    })
     .from(
-      sql`json_to_recordset(${listed}::json) as listed (organization_id text, id uuid, customer_id uuid, series text)
+      sql`json_populate_recordset(null::${orders}, ${listed}::json) as listed
         join receipted on receipted.customer_id = listed.customer_id`,
     )
     .where(ofListed)
     .returning({ id: orders.id, receipt_number: orders.receipt_number });
   const byId = new Map(rows.map(({ id, receipt_number }) => [id, receipt_number]));
-  return wanted.map(({ id }) => byId.get(id) ?? null);
-}
-
-async function receiptOne(tx: Tx, { organization_id, id, customer_id }: Numbering["order"]): Promise<string | null> {
-  const counted = tx.$with("receipted").as(
-    tx
-      .insert(receiptCounters)
-      .values({ organization_id, customer_id, next_number: 2 })
-      .onConflictDoUpdate({
-        target: [receiptCounters.organization_id, receiptCounters.customer_id],
-        set: { next_number: sql`${receiptCounters.next_number} + 1` },
-      })
-      .returning({ next_number: receiptCounters.next_number }),
-  );
-  const [row] = await tx
-    .with(counted)
-    .update(orders)
-    .set({ receipt_number: sql`${receiptSeries(customer_id)}::text || ${padded(sql`receipted.next_number`)}` })
-    .from(counted)
-    .where(matchKey(orders, { organization_id, id }))
-    .returning({ receipt_number: orders.receipt_number });
-  return row?.receipt_number ?? null;
+  return wanted.map(({ order: { id } }) => byId.get(id) ?? null);
 }

@@ -154,7 +154,6 @@ export function serializeOrder({ order, items, customer, product, discount, subs
     derivation: ___,
     begins: ____,
     settle_due_at: _____,
-    confirmation_due_at: ______,
     period_start: _______,
     changes: ________,
     failed_payments: _________,

@@ -235,21 +235,23 @@ export async function settleOrder(
   const now = ctx.clock.now();
   const isShown = order.invoice_number !== null;
   const status = order.status === "void" ? moveOrder(order, "pending", "paid") : moveOrder(order, "paid");
-  const confirmation_due_at = isQuiet(order) ? null : now;
-  const columns = { status, paid_at: now, next_payment_attempt_at: null, settle_due_at: null, confirmation_due_at };
+  const columns = { status, paid_at: now, next_payment_attempt_at: null, settle_due_at: null };
   const paid = { ...order, ...columns, ...(isShown ? { modified_at: now } : { created_at: now, modified_at: null }) };
   const settled = { ...parts, order: paid };
   await signal(tx, ctx, orderSettling, settled);
   // What was too little to charge is owed (ORD-03, ORD-04). An order that waited has met the balance before.
   if (!isShown) await moveBalance(tx, order, now);
-  else await store.updateOrder(tx, order, { ...columns, modified_at: now });
+  const { id: order_id, organization_id } = order;
+  if (!isQuiet(order)) await store.noteConfirmation(tx, { organization_id, order_id, due_at: now });
   const types = [...(isShown ? [] : ["order.created" as const]), "order.updated", "order.paid"] as const;
-  await emitEach(tx, ctx, order.organization_id, types, () => serializeOrder(settled));
+  await emitEach(tx, ctx, organization_id, types, () => serializeOrder(settled));
   await recordMove(tx, ctx, "order.paid", paid, computeTotals(paid).total_amount);
   await signal(tx, ctx, orderSettled, settled);
   atEnd(tx, async () => {
     if (isShown) {
-      if (isCharged) paid.receipt_number = await receiptOrder(tx, order);
+      const made = { ...columns, modified_at: now };
+      if (isCharged) paid.receipt_number = await receiptOrder(tx, order, made);
+      else await store.updateOrder(tx, order, made);
       return;
     }
     const { subscription_id } = paid;

@@ -8,11 +8,11 @@ import { regionOnly, unlessNamed } from "../lib/forget.ts";
 import { gathered } from "../lib/gather.ts";
 import { stateOf } from "../lib/loggable.ts";
 import { among, contains, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
-import { followKey, insertRows, isAmong, matchKey, type RowKey, rowsFromJson, updateRows } from "../lib/rows.ts";
+import { addRows, followKey, insertRows, isAmong, matchKey, type RowKey, rowsFromJson, updateRows } from "../lib/rows.ts";
 import { products } from "../products/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
 import type { ExportedOrder, OrderAggregate, OrderItemRow, OrderRow } from "./rules.ts";
-import { orderItems, orders } from "./tables.ts";
+import { orderConfirmations, orderItems, orders } from "./tables.ts";
 
 /** Which orders are meant. */
 export type OrderFilter = {
@@ -254,6 +254,14 @@ const gatherUpdates = gathered((tx: Tx, changes: { key: RowKey; patch: Partial<O
   updateRows(tx, orders, changes),
 );
 
+/** Have the buyer of an order told that it is paid. */
+export const noteConfirmation = gathered(
+  async (tx: Tx, due: (typeof orderConfirmations.$inferInsert)[]): Promise<undefined[]> => {
+    await addRows(tx, orderConfirmations, due);
+    return due.map(() => undefined);
+  },
+);
+
 /** Those of these orders whose buyers are still to be told that they are paid; from here on they are not. */
 export async function takeConfirmations(
   tx: Tx,
@@ -261,10 +269,9 @@ export async function takeConfirmations(
   ids: readonly string[],
 ): Promise<OrderAggregate[]> {
   const taken = await tx
-    .update(orders)
-    .set({ confirmation_due_at: null })
-    .where(and(isAmong(organization_id, orders.id, ids), isNotNull(orders.confirmation_due_at)))
-    .returning({ id: orders.id });
+    .delete(orderConfirmations)
+    .where(isAmong(organization_id, orderConfirmations.order_id, ids))
+    .returning({ id: orderConfirmations.order_id });
   const mine = taken.map(({ id }) => id);
   return mine.length === 0
     ? []

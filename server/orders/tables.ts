@@ -58,8 +58,6 @@ export const orders = pgTable(
     is_invoice_generated: boolean().notNull().default(false),
     /** Taken with the payment; null where nothing was charged. */
     receipt_number: text(),
-    /** When its buyer is to be told that it is paid; null where that is done. */
-    confirmation_due_at: instant(),
     description: text().notNull(),
     customer_id: uuid().notNull(),
     product_id: uuid().notNull(),
@@ -102,7 +100,9 @@ export const orders = pgTable(
     references(table.subscription_id, subscriptions),
     uniqueIndex("orders_invoice").on(table.organization_id, table.invoice_number),
     // One checkout never makes two orders.
-    uniqueIndex("orders_of_checkout").on(table.organization_id, table.checkout_id),
+    uniqueIndex("orders_of_checkout")
+      .on(table.organization_id, table.checkout_id)
+      .where(sql`${table.checkout_id} is not null`),
     // A period is billed once, however many servers are at it; a change that was not paid has begun none.
     uniqueIndex("orders_of_period")
       .on(table.organization_id, table.subscription_id, table.period_start)
@@ -112,7 +112,9 @@ export const orders = pgTable(
       .where(sql`${table.invoice_number} is not null`),
     index("orders_by_customer").on(table.organization_id, table.customer_id),
     index("orders_by_product").on(table.organization_id, table.product_id),
-    index("orders_by_discount").on(table.organization_id, table.discount_id),
+    index("orders_by_discount")
+      .on(table.organization_id, table.discount_id)
+      .where(sql`${table.discount_id} is not null`),
     index("orders_by_subscription").on(table.organization_id, table.subscription_id),
     index("orders_by_gap")
       .on(table.organization_id, sql`(${table.paid_at} - ${table.preceded_at})`)
@@ -120,9 +122,6 @@ export const orders = pgTable(
     uniqueIndex("orders_receipt")
       .on(table.organization_id, table.receipt_number)
       .where(sql`${table.receipt_number} is not null`),
-    index("orders_confirmation_due")
-      .on(table.organization_id, table.confirmation_due_at)
-      .where(sql`${table.confirmation_due_at} is not null`),
     index("orders_settle_due")
       .on(table.organization_id, table.settle_due_at)
       .where(sql`${table.settle_due_at} is not null`),
@@ -149,6 +148,26 @@ export const orderItems = pgTable(
     references(table.order_id, orders, "cascade"),
     references(table.product_price_id, productPrices),
     index("order_items_by_order").on(table.organization_id, table.order_id),
+  ],
+);
+
+/**
+ * Orders whose buyers are to be told that they are paid; gone once they are. Rows of their own, as an order is in so many
+ * indexes that to change it is dear.
+ */
+export const orderConfirmations = pgTable(
+  "order_confirmations",
+  {
+    organization_id: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
+    order_id: uuid().notNull(),
+    due_at: instant().notNull(),
+  },
+  (table) => [
+    ownedKey(table.order_id),
+    references(table.order_id, orders, "cascade"),
+    index("order_confirmations_due").on(table.organization_id, table.due_at),
   ],
 );
 

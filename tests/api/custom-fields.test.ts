@@ -290,7 +290,7 @@ describe("answering custom fields", () => {
     await confirm(json);
     const copies = 1200;
     const columns = Object.keys(getTableColumns(orders)).filter(
-      (name) => !["id", "checkout_id", "invoice_number", "confirmation_due_at", "settle_due_at"].includes(name),
+      (name) => !["id", "checkout_id", "invoice_number", "settle_due_at"].includes(name),
     );
     const list = sql.raw(columns.map((name) => `"${name}"`).join(", "));
     await floe.deps.db.execute(sql`

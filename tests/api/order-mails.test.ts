@@ -2,7 +2,7 @@ import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { linkDocument } from "../../server/invoices/links.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
-import { orders } from "../../server/orders/tables.ts";
+import { orderConfirmations, orders } from "../../server/orders/tables.ts";
 import { dueWork } from "../../server/worker.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { readPdf } from "../support/invoices.ts";
@@ -151,10 +151,9 @@ describe("the mail of a paid order", () => {
 
   test("two servers that look at the same time write one", async () => {
     const { email, checkout_id } = await buy();
-    await floe.deps.db
-      .update(orders)
-      .set({ confirmation_due_at: floe.clock.now() })
-      .where(eq(orders.checkout_id, checkout_id));
+    const { organization_id, id: order_id } =
+      (await floe.deps.db.select().from(orders).where(eq(orders.checkout_id, checkout_id)))[0] ?? expect.fail();
+    await floe.deps.db.insert(orderConfirmations).values({ organization_id, order_id, due_at: floe.clock.now() });
     await Promise.all([runSweeps(floe.deps, dueWork), runSweeps(floe.deps, dueWork)]);
     expect(await mailsTo(floe, email)).toHaveLength(2);
   });
