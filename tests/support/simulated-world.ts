@@ -85,6 +85,7 @@ const never = new Promise<never>(() => undefined);
 /** What the server does by itself every few seconds of real time. */
 const byItself = /^update "apikey" set "lastRequest"/;
 const blocked_after_ms = 3;
+const idle_after_ms = 1000;
 
 /** Lets statements of all servers through, one at a time; which one, the seed says. */
 export function openSchedule(chance: Chance, databaseUrl: string) {
@@ -189,7 +190,9 @@ export function openSchedule(chance: Chance, databaseUrl: string) {
       if (dying.size > 0) return;
       const open = tasks.filter(isOpen);
       if (open.every(({ parked, sent }) => parked > 0 && sent === 0)) return;
-      if (open.every(({ parked, sent }) => parked + sent > 0) && performance.now() - since > blocked_after_ms) {
+      // What waits for what another is at in the same process, as events of use do, asks nothing of the database meanwhile.
+      const patience_ms = open.every(({ parked, sent }) => parked + sent > 0) ? blocked_after_ms : idle_after_ms;
+      if (performance.now() - since > patience_ms) {
         const sent = open.reduce((sum, task) => sum + task.sent, 0);
         if ((await countBlocked()) === sent && open.some(({ parked }) => parked > 0)) {
           await turn();
