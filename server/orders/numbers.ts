@@ -126,11 +126,8 @@ async function numberOne(
  * Give an order that was shown before it was paid the next receipt number of its customer, and change it, in one statement
  * (ORD-26). All that are given one together change the same columns.
  */
-export const receiptOrder = (
-  tx: Tx,
-  order: Receipting["order"],
-  patch: Partial<OrderRow>,
-): Promise<string | null> => gatherReceipts(tx, { order, patch });
+export const receiptOrder = (tx: Tx, order: Receipting["order"], patch: Partial<OrderRow>): Promise<string | null> =>
+  gatherReceipts(tx, { order, patch });
 
 type Receipting = Pick<Numbering, "order" | "patch">;
 

@@ -8,7 +8,16 @@ import { regionOnly, unlessNamed } from "../lib/forget.ts";
 import { gathered } from "../lib/gather.ts";
 import { stateOf } from "../lib/loggable.ts";
 import { among, contains, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
-import { addRows, followKey, insertRows, isAmong, matchKey, type RowKey, rowsFromJson, updateRows } from "../lib/rows.ts";
+import {
+  addRows,
+  followKey,
+  insertRows,
+  isAmong,
+  matchKey,
+  type RowKey,
+  rowsFromJson,
+  updateRows,
+} from "../lib/rows.ts";
 import { products } from "../products/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
 import type { ExportedOrder, OrderAggregate, OrderItemRow, OrderRow } from "./rules.ts";
