@@ -14,7 +14,6 @@ import { identifyCustomer } from "../../server/customer-sessions/service.ts";
 import type { Deps, Identity } from "../../server/lib/context.ts";
 import { openPostgres } from "../../server/lib/database.ts";
 import { openJobs } from "../../server/lib/jobs.ts";
-import { runSweeps } from "../../server/lib/sweeps.ts";
 import { computeTotals } from "../../server/orders/rules.ts";
 import { orders } from "../../server/orders/tables.ts";
 import { openProcessors } from "../../server/processors/open.ts";
@@ -22,10 +21,11 @@ import { embedded } from "../../server/providers/embedded.ts";
 import type { Provider } from "../../server/providers/provider.ts";
 import { reactions } from "../../server/reactions.ts";
 import { openStorage } from "../../server/storage/open.ts";
-import { dueWork, startWorker } from "../../server/worker.ts";
+import { startWorker } from "../../server/worker.ts";
 import { type Api, api } from "../../shared/api/index.ts";
 import { createClient } from "../../shared/client.ts";
 import type { Client } from "../../shared/contract.ts";
+import { doDueWork } from "./due-work.ts";
 import { freePort } from "./free-port.ts";
 import { newId } from "./ids.ts";
 import { migrations, openMemory } from "./memory-database.ts";
@@ -245,9 +245,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     },
     keyOf: (seller, scopes) => keyWith(seller.session, seller.organization_id, scopes),
     async runJobs() {
-      for (let busy = true; busy; ) {
-        busy = (await runSweeps(deps, dueWork)) > 0;
-      }
+      while ((await doDueWork(deps)) > 0);
     },
     async close() {
       // Measurements make them by the ten thousand.
