@@ -67,6 +67,8 @@ try {
       console.log(`${error.message}\n(after ${seconds()})\n`);
     }
     await sql`drop database ${sql(name)} with (force)`;
+    // One story is enough to see a planted fault.
+    if (values.fault && found > 0) break;
   }
 } finally {
   await sql.end();

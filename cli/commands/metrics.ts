@@ -49,7 +49,7 @@ export function addShow(group: Command, contextOf: (command: Command) => Context
     .description("Draw how the store does; `floe metrics` alone does so, too")
     .option("--interval <interval>", `${metricIntervals.join(", ")} (day)`)
     .option("--from <date>", "the first day: 2026-11-01")
-    .option("--to <date>", "the last day (today)")
+    .option("--to <date>", "the last day (today, by the store's clock)")
     .option("--timezone <zone>", "in which days begin, as Europe/Paris (yours)")
     .option("--product <names>", "only these products, by name or id", several)
     .option("--customer <names>", "only these customers, by address or id", several)
@@ -80,19 +80,32 @@ function dayIn(timeZone: string, at: number): string {
   return new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short" }).format(new Date(at));
 }
 
-async function queryOf(context: Context, options: Options): Promise<Query> {
+type About = { now: string; currency: string };
+/** What time it is for the store, which in a sandbox may be ahead; null where no single one is asked about. */
+async function aboutOf(context: Context): Promise<About | null> {
+  try {
+    return (await context.call({ method: "GET", path: "/v1/metrics/about" })) as About;
+  } catch (error) {
+    // Several stores are counted together, or hosted Polar is asked, which has no such operation.
+    if (error instanceof Fault && ["error", "not_found"].includes(error.kind)) return null;
+    throw error;
+  }
+}
+
+async function queryOf(context: Context, options: Options, about: () => Promise<About | null>): Promise<Query> {
   const { interval = "day", billingType, timezone = Intl.DateTimeFormat().resolvedOptions().timeZone } = options;
   if (!(interval in shown_days))
     throw new Fault("usage", `there is no interval ${interval}`, { hint: `There are: ${metricIntervals.join(", ")}` });
-  let today: string;
   try {
-    today = dayIn(timezone, Date.now());
+    dayIn(timezone, Date.now());
   } catch {
     throw new Fault("usage", `there is no time zone ${timezone}`, { hint: "For example: `--timezone Europe/Paris`" });
   }
-  const end_date = options.to === undefined ? today : dateOf("--to", options.to);
+  const from = options.from === undefined ? undefined : dateOf("--from", options.from);
+  const to = options.to === undefined ? undefined : dateOf("--to", options.to);
+  const end_date = to ?? dayIn(timezone, Date.parse((await about())?.now ?? new Date().toISOString()));
   const before = new Date(Date.parse(end_date) - ((shown_days[interval] ?? 1) - 1) * day_ms).toISOString().slice(0, 10);
-  const start_date = options.from === undefined ? before : dateOf("--from", options.from);
+  const start_date = from ?? before;
   const named = (group: string, list: string[] | undefined) => list?.map((name) => idOrName(group, name));
   const organization_id = await context.organization();
   return resolveNames(context, {
@@ -131,7 +144,8 @@ async function showPage(context: Context, options: Options): Promise<void> {
     const name = flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     if (options[flag] !== undefined) throw new Fault("usage", `--${name} is not for a page`, { hint: "Leave it out." });
   }
-  const query = await queryOf(context, options);
+  // A last day that nobody named is the page's to say.
+  const query = await queryOf(context, options, async () => null);
   const organization_id = await context.organization();
   const body = organization_id ? { organization_id } : {};
   const made = (await context.call({ method: "POST", path: "/v1/metrics/links", body })) as Record<string, unknown>;
@@ -160,7 +174,12 @@ async function showPage(context: Context, options: Options): Promise<void> {
 
 async function show(context: Context, options: Options): Promise<void> {
   if (options.open) return showPage(context, options);
-  const query = await queryOf(context, options);
+  let told: Promise<About | null> | undefined;
+  const about = () => {
+    told ??= aboutOf(context);
+    return told;
+  };
+  const query = await queryOf(context, options, about);
   const slugs = options.metrics === undefined ? undefined : several(options.metrics);
   const read = async () =>
     (await context.call({
@@ -179,7 +198,7 @@ async function show(context: Context, options: Options): Promise<void> {
     }
     throw new Fault("interrupted", "stopped watching");
   }
-  const currency = await currencyOf(context);
+  const currency = (await about())?.currency ?? (await currencyOf(context));
   const { columns = 80 } = context.io.stdout;
   const lines = (answer: Answer) =>
     drawMetrics(

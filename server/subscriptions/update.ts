@@ -74,14 +74,19 @@ function chooseProduct({ aggregate }: Ground, id: string, product: PricedProduct
 function putOff(row: SubscriptionRow, sent: Partial<PendingUpdate>, now: Date): Plan {
   const { pending_update: had } = row;
   const time = now.toISOString();
-  const pending_update: PendingUpdate = {
-    id: had?.id ?? newId(now),
-    created_at: had?.created_at ?? time,
-    modified_at: had ? time : null,
+  const wanted = {
     product_id: had?.product_id ?? null,
     price_ids: had?.price_ids ?? null,
     seats: had?.seats ?? null,
     ...sent,
+  };
+  // What waits already is not put off anew (WHK-40).
+  if (had && Object.keys(changesOf(had, wanted, ["product_id", "price_ids", "seats"])).length === 0) return nothing;
+  const pending_update: PendingUpdate = {
+    id: had?.id ?? newId(now),
+    created_at: had?.created_at ?? time,
+    modified_at: had ? time : null,
+    ...wanted,
   };
   return { ...nothing, patch: { pending_update }, events: updated };
 }

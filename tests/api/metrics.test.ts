@@ -286,7 +286,7 @@ describe("an address that shows them", () => {
       expect((await ask(token, day)).status, token).toBe(401);
   });
 
-  test("runs out after ten minutes, and with the key that made it", async () => {
+  test("runs out after ten minutes, with the key that made it, and while its organization is blocked", async () => {
     const key = await floe.keyOf(ada, ["metrics:read"]);
     const lasting = await link(ada.key);
     const made = await link(key);
@@ -303,6 +303,14 @@ describe("an address that shows them", () => {
     expect((await ask(made.token, day)).status).toBe(401);
     await floe.deps.db.delete(apikey).where(mine);
     expect((await ask(made.token, day)).status).toBe(401);
+    const shut = await link(bob.key);
+    for (const [blocked_at, status] of [
+      [floe.clock.now(), 401],
+      [null, 200],
+    ] as const) {
+      await floe.deps.db.update(organization).set({ blocked_at }).where(eq(organization.id, bob.organization_id));
+      expect((await ask(shut.token, day)).status).toBe(status);
+    }
     floe.clock.advance(599_000);
     expect((await ask(lasting.token, day)).status).toBe(200);
     floe.clock.advance(1000);

@@ -1,4 +1,4 @@
-import { createWriteStream, writeFileSync } from "node:fs";
+import { createWriteStream, readFileSync, writeFileSync } from "node:fs";
 import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
@@ -122,10 +122,12 @@ describe("floe events ingest --from-file", () => {
     refuse = (_, n) => (n > 2 ? { status: 401, json: { detail: "no" } } : undefined);
     const config = { FLOE_CONFIG_DIR: join(folder(), "config") };
     await floe(["events", "ingest", "--from-file", path, "--batch", "10"], { env: { ...env, ...config } });
-    writeFileSync(path, `${lineOf(99)}\n`);
+    // As long as it was, but for its first line.
+    const lines = [lineOf(99), ...readFileSync(path, "utf8").split("\n").slice(1)];
+    writeFileSync(path, lines.join("\n"));
     refuse = () => undefined;
     const { out } = await floe(["events", "ingest", "--from-file", path], { env: { ...env, ...config } });
-    expect(JSON.parse(out)).toMatchObject({ events: 1, inserted: 1, passed_over: 0 });
+    expect(JSON.parse(out)).toMatchObject({ events: 50, inserted: 50, passed_over: 0 });
   });
 
   test("a server that is busy, or away for a moment, is asked again, without a key", async () => {

@@ -16,10 +16,13 @@ const answer = {
     }),
   ),
 };
+const about = { json: { now: "2031-03-01T23:30:00.000Z", currency: "eur" } };
+let store: { status?: number; json: unknown } = about;
 const server = await standIn(({ path, query }) => {
   if (path === "/v1/metrics/") return { json: answer };
   if (path === "/v1/metrics/links")
     return { status: 201, json: { url: "https://floe.example/metrics#token=floe_mtr_1", expires_at: "2026-11-23" } };
+  if (path === "/v1/metrics/about") return store;
   if (path === "/v1/products/")
     return {
       json: {
@@ -33,6 +36,7 @@ const env = { FLOE_SERVER: server.url, FLOE_API_KEY: "floe_key", TZ: "UTC" };
 const asked = () => server.received.find(({ path }) => path === "/v1/metrics/")?.query;
 beforeEach(() => {
   server.received.length = 0;
+  store = about;
 });
 
 describe("floe metrics", () => {
@@ -42,6 +46,26 @@ describe("floe metrics", () => {
     expect(Object.fromEntries(asked() ?? [])).toEqual({
       ...{ start_date: "2026-11-01", end_date: "2026-11-30", interval: "day", timezone: "UTC" },
     });
+  });
+
+  test("where no last day is named it is today by the store's clock, which a sandbox may have moved", async () => {
+    const ends = async (zone: string) => {
+      server.received.length = 0;
+      expect((await floe(["metrics", "--timezone", zone], { env })).code).toBe(0);
+      return [asked()?.get("start_date"), asked()?.get("end_date")];
+    };
+    expect(await ends("UTC")).toEqual(["2031-01-31", "2031-03-01"]);
+    expect(await ends("Asia/Tokyo")).toEqual(["2031-02-01", "2031-03-02"]);
+    // Of several stores, and of hosted Polar, there is no such day: it is today here.
+    const today = () => new Date().toISOString().slice(0, 10);
+    for (const status of [422, 404]) {
+      store = { status, json: { error: "RequestValidationError", detail: [] } };
+      const before = today();
+      const [, end] = await ends("UTC");
+      expect([before, today()]).toContain(end);
+    }
+    store = { status: 403, json: { error: "NotPermitted", detail: "No." } };
+    expect((await floe(["metrics"], { env })).code).toBe(5);
   });
 
   test("fields of it, and what is asked for by name", async () => {

@@ -146,6 +146,11 @@ describe("another product (SUB-36, SUB-37)", () => {
       seats: null,
       applies_at: new Date("2026-07-01T00:00:00Z"),
     });
+    // The same once more changes nothing, so nothing is said (WHK-40).
+    const waiting = (await shop.get(id)).pending_update;
+    await shop.told();
+    expect(await shop.changes(id, { product_id: b, proration_behavior: "next_period" })).toBe("done");
+    expect([await shop.told(), (await shop.get(id)).pending_update]).toEqual([[], waiting]);
     // Its prices are others by the time it comes: what was agreed to holds.
     await shop.accepted("PATCH", `/v1/products/${b}`, { prices: [{ amount_type: "fixed", price_amount: 9900 }] });
     await shop.on("2026-07-01");

@@ -325,6 +325,14 @@ export function openBooks(
     for (const { name, at } of await findNext(db, now, organization_id, walkedWork as never))
       note(at > now, () => `${name} is due since ${at.toISOString()}.`);
     const late = new Date(now.getTime() - 3 * hour_ms).toISOString();
+    for (const { id, ended_at, status, resumes_at, current_period_end } of living) {
+      // By what it says itself, whatever is written down as due.
+      const next = status === "paused" ? resumes_at : current_period_end;
+      note(
+        ended_at !== null || next === null || next.toISOString() > late,
+        () => `The subscription ${id} is ${status}, and should have gone on at ${next?.toISOString()}.`,
+      );
+    }
     for (const table of ["payments", "payment_setups"])
       for (const row of await ask(
         sql`select id, created_at from ${sql.identifier(table)} where ${mine} and status = 'pending' and created_at < ${late}::timestamptz`,

@@ -86,6 +86,8 @@ const never = new Promise<never>(() => undefined);
 const byItself = /^update "apikey" set "lastRequest"/;
 const blocked_after_ms = 3;
 const idle_after_ms = 1000;
+/** Far longer than anything takes: what has not moved since waits for what does not come. */
+const stuck_after_ms = 120_000;
 
 /** Lets statements of all servers through, one at a time; which one, the seed says. */
 export function openSchedule(chance: Chance, databaseUrl: string) {
@@ -133,7 +135,7 @@ export function openSchedule(chance: Chance, databaseUrl: string) {
       let asArrays = false;
       const ask = async () => {
         const run = () => (asArrays ? unsafe(...query).values() : unsafe(...query));
-        if (byItself.test(query[0])) return run();
+        if (byItself.test(query[0])) return server.isDead ? never : run();
         const answered = await pass(server);
         const outcome = await Promise.allSettled([run()]);
         if (answered()) return never;
@@ -198,6 +200,10 @@ export function openSchedule(chance: Chance, databaseUrl: string) {
           await turn();
           if (sent === tasks.reduce((sum, task) => sum + (isOpen(task) ? task.sent : 0), 0)) return;
         }
+      }
+      if (performance.now() - since > stuck_after_ms) {
+        const states = open.map(({ server, parked, sent }) => `${server.name}: ${parked} wait, ${sent} are asked`);
+        throw new Error(`Nothing moves any more. Of what goes on, statements at ${states.join("; ")}.`);
       }
       const timer = new AbortController();
       await Promise.race([stirred.promise, sleep(blocked_after_ms, null, { signal: timer.signal }).catch(() => null)]);

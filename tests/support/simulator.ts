@@ -44,6 +44,7 @@ export class SimulationFault extends Error {
 type Body = Record<string, unknown>;
 type Answer = { status: number; json: Body };
 type Buyer = { email: string; customer_id: string | null };
+type Weights = Record<string, number>;
 
 /** What is sold: of each kind a product at the start, and more as years pass. */
 const kinds: Record<string, (chance: Chance) => Body> = {
@@ -106,6 +107,19 @@ const cards = {
   pm_card_createDisputeInquiry: 1,
 };
 
+/** What is changed of a subscription, and how often. */
+const changes = {
+  usual: {
+    ...{ product: 4, seats: 2, cancel: 2, uncancel: 2, revoke: 1, pause: 1, resume: 2, discount: 1, trial: 1 },
+    ...{ card: 4, withdraw: 1, period: 2 },
+  },
+  /** Of one whose payments fail: mostly it ends, or another card makes up for it. */
+  unpaid: { revoke: 3, cancel: 2, uncancel: 1, card: 3, product: 1 },
+  /** Of one whose card will be refused: what it is given back for less pays a part of what then is not paid. */
+  frail: { product: 3, seats: 4, discount: 1, period: 1 },
+} satisfies Record<string, Weights>;
+const frail_card = "pm_card_chargeCustomerFail";
+
 /** Errors that are a person's to look at, and are no fault here: the processor was out of reach, or takes a refund back. */
 const isExpected = /The answer was lost|The processor was away|The processor did not give money back/;
 
@@ -154,6 +168,8 @@ export async function simulate({
     const products: { id: string; kind: string }[] = [];
     const discounts: { id: string; code: string }[] = [];
     const challenges: string[] = [];
+    /** Who has a card that is good once, and refused from then on. */
+    const frail = new Set<string>();
     /** What is used, as it was sent: what got no answer is sent again. */
     const sent: Body[][] = [];
     let meter_id = "";
@@ -216,7 +232,7 @@ export async function simulate({
     }
 
     /** What somebody does, prepared from how the shop stands; the work itself may be cut off at any statement. */
-    type Deed = { name: string; work: (server: Mortal) => Promise<string> };
+    type Deed = { name: string; work: (server: Mortal) => Promise<string>; isQueued?: boolean };
     const short = ({ status, json }: Answer): string =>
       status < 300 ? String(status) : `${status} ${String(json.error ?? "")}`;
     async function confirm(server: Mortal, secret: string, body: Body): Promise<string> {
@@ -234,6 +250,7 @@ export async function simulate({
         : chance.pick(buyers);
       if (isNew) buyers.push(buyer);
       const card = chance.weigh(cards);
+      if (card === frail_card) frail.add(buyer.email);
       const code = discounts.length > 0 && chance.happens(0.4) ? chance.pick(discounts).code : null;
       const seats = product.kind === "seats" ? { seats: 1 + chance.below(8) } : {};
       const isDropped = chance.happens(0.1);
@@ -297,22 +314,19 @@ export async function simulate({
       const all = await list("/v1/subscriptions/?limit=100&sorting=started_at");
       const living = all.filter((one) => one.ended_at === null);
       if (living.length === 0) return null;
-      const one = chance.pick(living);
-      const proration_behavior = chance.pick(["invoice", "prorate", "next_period", "reset"]);
-      const kind = chance.weigh({
-        product: 4,
-        seats: 2,
-        cancel: 2,
-        uncancel: 2,
-        revoke: 1,
-        pause: 1,
-        resume: 2,
-        discount: 1,
-        trial: 1,
-        card: 4,
-        withdraw: 1,
-        period: 1,
+      const groups = {
+        usual: living,
+        unpaid: living.filter(({ status }) => status === "past_due"),
+        frail: living.filter(({ customer }) => frail.has(String((customer as Body).email))),
+      };
+      const group = chance.weigh({
+        usual: 4,
+        unpaid: groups.unpaid.length > 0 ? 2 : 0,
+        frail: groups.frail.length > 0 ? 2 : 0,
       });
+      const one = chance.pick(groups[group]);
+      const proration_behavior = chance.pick(["invoice", "prorate", "next_period", "reset"]);
+      const kind = chance.weigh<string>(changes[group]);
       const methods =
         kind === "card" ? await list(`/v1/customers/${String(one.customer_id)}/payment-methods?limit=100`) : [];
       const body = (): Body => {
@@ -415,6 +429,7 @@ export async function simulate({
       const events = again ? chance.pick(sent) : (sent.at(-1) as Body[]);
       return {
         name: `use ${events.length}${again ? " again" : ""}`,
+        isQueued: true,
         work: async (server) => short(await send(server, "POST", "/v1/events/ingest", { events })),
       };
     }
@@ -542,18 +557,17 @@ export async function simulate({
         if (deeds[0] && chance.happens(0.15)) deeds.push(deeds[0]);
         threaten(0.12);
         const due = chance.happens(0.3) ? [sweep(at(), [...sweeps.keys()])] : [];
-        const places = deeds.map(() => at());
-        const works = [
-          ...deeds.map(({ work }, index) => ({
-            server: places[index] as Mortal,
-            work: () => work(places[index] as Mortal),
-          })),
-          ...due,
-        ];
+        // What comes to one server at once is written by one of those who bring it, and the schedule would wait for the others.
+        const queues = chance.happens(0.5) ? [...servers] : servers.toReversed();
+        const placed = deeds.flatMap((deed) => {
+          const server = deed.isQueued ? queues.pop() : at();
+          return server ? [{ ...deed, server }] : [];
+        });
+        const works = [...placed.map(({ work, server }) => ({ server, work: () => work(server) })), ...due];
         const results = await schedule.together(works);
-        for (const [index, deed] of deeds.entries()) say(`${deed.name}: ${results[index] ?? "was cut off"}`);
+        for (const [index, deed] of placed.entries()) say(`${deed.name}: ${results[index] ?? "was cut off"}`);
         await replace();
-        for (const [index, deed] of deeds.entries())
+        for (const [index, deed] of placed.entries())
           if (results[index] === null && deed.name.startsWith("refund"))
             say(`asked again, ${deed.name}: ${await deed.work(servers[0] as Mortal)}`);
       }

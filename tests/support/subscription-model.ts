@@ -361,6 +361,7 @@ export function beginModel({
       return;
     }
     if (behavior === "next_period") {
+      if (it.pending?.plan === to) return;
       it.pending = { plan: to, seats: it.pending?.seats ?? null };
       told.push("subscription.updated");
       return;
@@ -416,6 +417,7 @@ export function beginModel({
       return;
     }
     if (behavior === "next_period") {
+      if (it.pending?.seats === count) return;
       it.pending = { plan: it.pending?.plan ?? null, seats: count };
       told.push("subscription.updated");
       return;
