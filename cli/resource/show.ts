@@ -5,6 +5,7 @@ import { Fault } from "../fault.ts";
 import { inPlaceNamed } from "../hints.ts";
 import { renderDetail, renderFields, renderTable, wrap } from "../ui/table.ts";
 import { plain } from "../ui/theme.ts";
+import { chargesIn } from "./charges.ts";
 
 type Row = Record<string, unknown>;
 
@@ -68,15 +69,16 @@ const isTree = (row: unknown): row is Tree => typeof row === "object" && row !==
 function renderTree({ steps, currency }: Tree, width: number): string {
   const drawn = steps.map(({ depth, label, amount, because }) => ({
     depth,
-    name: `${"  ".repeat(depth)}${label}`,
+    name: `${"  ".repeat(depth)}${plain(label)}`,
     money: formatMoney(amount, currency),
-    because,
+    because: plain(because),
   }));
   const widest = (field: "name" | "money") => Math.max(...drawn.map((one) => [...one[field]].length));
   const [names, amounts] = [widest("name"), widest("money")];
   return drawn
     .map(({ depth, name, money, because }) => {
       const figure = `${name.padEnd(names)}  ${money.padStart(amounts)}`;
+      if (because === "") return `${figure}\n`;
       const fits = [...figure].length + because.length + 2 <= width;
       const indent = `\n${"  ".repeat(depth + 1)}`;
       const why = wrap(because, Math.max(20, width - indent.length)).join(indent);
@@ -87,8 +89,9 @@ function renderTree({ steps, currency }: Tree, width: number): string {
 
 /** Show one object. */
 export function showOne(context: Context, row: unknown, fields?: string[]): void {
+  const tree = isTree(row) ? row : chargesIn(row);
   if (context.json) context.print(json(fields ? pick(row, fields) : row));
-  else if (isTree(row)) context.print(renderTree(row, context.io.stdout.columns ?? 80));
+  else if (tree) context.print(renderTree(tree, context.io.stdout.columns ?? 80));
   else context.print(renderDetail(row, context.paint.out(), context.io.stdout.columns ?? 80));
 }
 

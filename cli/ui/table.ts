@@ -17,7 +17,7 @@ const isRow = (value: unknown): value is Row => typeof value === "object" && val
 const two = (part: number): string => String(part).padStart(2, "0");
 
 /** An instant in the time zone of the reader, to the minute. */
-function localTime(text: string): string {
+export function localTime(text: string): string {
   const date = new Date(text);
   if (Number.isNaN(date.getTime())) return text;
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { formatMoney } from "../../shared/money.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { openShop } from "../support/story.ts";
 import { begin, floe as run, until } from "./support.ts";
@@ -43,6 +44,18 @@ test("a change is asked with what it comes to, and charged exactly so; the rest 
   expect(JSON.parse(paused.out)).toMatchObject({ pause_at_period_end: true, resumes_at: "2027-08-01T00:00:00.000Z" });
   const told = JSON.parse((await run(["subscriptions", "forecast", id], { env })).out);
   expect(told.charges[0]).toMatchObject({ at: "2027-08-01T00:00:00.000Z", due_amount: 30_000 });
+  const drawn = async (...argv: string[]) => {
+    const { out } = await run(["subscriptions", ...argv], { env, tty: true, columns: 80 });
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters
+    return out.replace(/\u001b\[[\d;]*m/g, "").split("\n");
+  };
+  const ahead = await drawn("forecast", id);
+  expect(ahead[0]).toMatch(/^2027-(08-01|07-31) \d\d:\d\d +\$300\.00 +New$/);
+  expect(ahead.find((line) => line.startsWith("In all"))).toContain(formatMoney(told.charges.length * 30_000, "usd"));
+  const before = await drawn("preview", id, "--product-id", old, "--proration-behavior", "invoice");
+  expect(before[0]).toMatch(/^Charged now +\$0\.00$/);
+  expect(before.filter((line) => /^ {2}(Remaining time on New|Old) .* -?\$\d+\.\d\d$/.test(line))).toHaveLength(2);
+  expect(before.join("\n")).toMatch(/\nA period, afterwards +\$100\.00\s+active; this one ends 2027-/);
   const exported = await run(["subscriptions", "export"], { env });
   expect(exported.out).toContain(id);
   expect((await run(["subscriptions", "revoke", id, "--yes"], { env })).code).toBe(0);

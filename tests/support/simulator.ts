@@ -56,6 +56,12 @@ const kinds: Record<string, (chance: Chance) => Body> = {
     recurring_interval: "week",
     prices: [{ amount_type: "fixed", price_amount: 300 + chance.below(900) }],
   }),
+  /** So short that what comes of a refused card, and of what was given back, comes within days. */
+  daily: (chance) => ({
+    recurring_interval: "day",
+    recurring_interval_count: 2 + chance.below(3),
+    prices: [{ amount_type: "fixed", price_amount: 200 + chance.below(900) }],
+  }),
   yearly: (chance) => ({
     recurring_interval: "year",
     prices: [{ amount_type: "fixed", price_amount: 9000 + chance.below(20_000) }],
