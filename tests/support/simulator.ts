@@ -44,7 +44,6 @@ export class SimulationFault extends Error {
 type Body = Record<string, unknown>;
 type Answer = { status: number; json: Body };
 type Buyer = { email: string; customer_id: string | null };
-type Weights = Record<string, number>;
 
 /** What is sold: of each kind a product at the start, and more as years pass. */
 const kinds: Record<string, (chance: Chance) => Body> = {
@@ -123,7 +122,7 @@ const changes = {
   unpaid: { revoke: 3, cancel: 2, uncancel: 1, card: 3, product: 1 },
   /** Of one whose card will be refused: what it is given back for less pays a part of what then is not paid. */
   frail: { product: 3, seats: 4, discount: 1, period: 1 },
-} satisfies Record<string, Weights>;
+} satisfies Record<string, Record<string, number>>;
 const frail_card = "pm_card_chargeCustomerFail";
 
 /** Errors that are a person's to look at, and are no fault here: the processor was out of reach, or takes a refund back. */
@@ -325,11 +324,8 @@ export async function simulate({
         unpaid: living.filter(({ status }) => status === "past_due"),
         frail: living.filter(({ customer }) => frail.has(String((customer as Body).email))),
       };
-      const group = chance.weigh({
-        usual: 4,
-        unpaid: groups.unpaid.length > 0 ? 2 : 0,
-        frail: groups.frail.length > 0 ? 2 : 0,
-      });
+      const share = (some: Body[]) => (some.length > 0 ? 2 : 0);
+      const group = chance.weigh({ usual: 4, unpaid: share(groups.unpaid), frail: share(groups.frail) });
       const one = chance.pick(groups[group]);
       const proration_behavior = chance.pick(["invoice", "prorate", "next_period", "reset"]);
       const kind = chance.weigh<string>(changes[group]);
