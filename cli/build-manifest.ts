@@ -238,7 +238,7 @@ function operationEntry(resource: Resource, key: string, name: string, op: Opera
     ...(op.file && { file: true as const }),
     ...(look.opens?.[name] && { opens: look.opens[name] }),
     ...(look.current && { current: true as const }),
-    ...(op.anyOrganization && { anyOrganization: true as const }),
+    ...(op.access.by === "person" && { ofPerson: true as const }),
     ...(examples && { examples }),
   };
 }

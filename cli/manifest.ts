@@ -50,7 +50,7 @@ export type OperationEntry = {
   opens?: string;
   /** The id in its path is the organization in use. */
   current?: true;
-  anyOrganization?: true;
+  ofPerson?: true;
   examples?: string[];
 };
 

@@ -2,7 +2,18 @@ import { z } from "zod";
 import type { ErrorName } from "./errors.ts";
 import type { Scope } from "./scopes.ts";
 
-/** One operation of the wire API: the single place its path, shapes and scopes are written. */
+/** Who may call an operation. Any one of the scopes suffices. */
+export type Access = { readonly by: "anyone" | "person" | "seller" | "customer"; readonly scopes: readonly Scope[] };
+/** Everybody; a bad token is still refused. */
+export const anyone: Access = { by: "anyone", scopes: [] };
+/** Who is signed in, in whatever organization, or in none yet. */
+export const person = (...scopes: Scope[]): Access => ({ by: "person", scopes });
+/** Who acts for an organization: its keys, and its members by their roles. */
+export const seller = (...scopes: Scope[]): Access => ({ by: "seller", scopes });
+/** Somebody who bought, in their own place. */
+export const customer = (...scopes: Scope[]): Access => ({ by: "customer", scopes });
+
+/** One operation of the wire API: the single place its path, shapes and access are written. */
 export type Operation = {
   method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Its published name, where that does not follow from its own. */
@@ -10,8 +21,9 @@ export type Operation = {
   /** As published, trailing slash included; the server answers both forms. Path parameters as `:name`. */
   path: string;
   summary: string;
-  /** Any one of these suffices. Empty: public, a bad token is still refused. */
-  scopes: readonly Scope[];
+  access: Access;
+  /** Counted by itself for each address, whatever token is shown (server/http/limits.ts). */
+  limit?: "payment" | "code" | "license_key";
   params?: z.ZodObject;
   query?: z.ZodObject;
   body?: z.ZodType;
@@ -23,8 +35,6 @@ export type Operation = {
   status?: 200 | 201 | 202 | 204;
   /** Names of the errors it may answer besides 401, 403 and 422. */
   errors?: readonly ErrorName[];
-  /** True where a signed-in user needs no organization for it (list and create organizations). */
-  anyOrganization?: true;
   /** True where the organization is the one whose products the body names. */
   ofProducts?: true;
   /** True where the handler calls the outside world, so it cannot run inside one transaction with its idempotency record. */

@@ -147,7 +147,7 @@ async function runOperation(
     params,
     query,
     ...(body !== undefined && { body }),
-    organization: !op.anyOrganization,
+    organization: !op.ofPerson,
     repeatable: true,
     ...(options.idempotencyKey && { idempotencyKey: options.idempotencyKey }),
   };
@@ -272,7 +272,7 @@ async function list(
       path: op.path,
       params,
       query: { ...query, ...more },
-      organization: !op.anyOrganization,
+      organization: !op.ofPerson,
     })) ?? {}) as Page;
   const limit = wanted === undefined || query.limit !== undefined ? undefined : Math.min(wanted, pageSizeMax);
   const rows: unknown[] = [];

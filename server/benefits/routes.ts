@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { z } from "zod";
+import { seller } from "../../shared/contract.ts";
 import { ApiError, notPermitted } from "../../shared/errors.ts";
 import type { Identify } from "../http/actor.ts";
 import { authenticate } from "../http/mount.ts";
@@ -16,7 +17,7 @@ const State = z.object({
   organization_id: z.string(),
   until: z.number(),
 });
-const asked = { scopes: ["benefits:write"], path: "/v1/integrations/discord/bot/authorize" } as const;
+const asked = { access: seller("benefits:write"), path: "/v1/integrations/discord/bot/authorize" };
 
 function opened(secrets: readonly string[], state: string | undefined): z.output<typeof State> | undefined {
   try {

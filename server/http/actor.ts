@@ -41,11 +41,11 @@ export function checkKnown(identity: Identity): void {
  */
 type Reach = "list" | "row" | "products" | "named" | "standing";
 
-export type Asking = Pick<Operation, "scopes" | "path"> & Partial<Operation>;
+export type Asking = Pick<Operation, "access" | "path"> & Partial<Operation>;
 
-function reachOf({ path, method = "GET", query, anyOrganization, ofProducts }: Asking): Reach {
+function reachOf({ path, method = "GET", query, access, ofProducts }: Asking): Reach {
   // What is called by a name of its owner's choice may be in several: the name does not say whose it is.
-  if (anyOrganization || path.includes("/:name")) return "standing";
+  if (access.by === "person" || path.includes("/:name")) return "standing";
   if (path.includes("/:")) return "row";
   if (ofProducts) return "products";
   if (method !== "GET") return "named";
@@ -112,7 +112,7 @@ export function actorsOf(identity: Identity, asked: Asked, op: Asking): Actor[] 
   const reach = reachOf(op);
   if (identity.kind === "key") return [actorOfKey(identity, asked, reach)];
   // What everybody may ask, a customer asks as everybody.
-  if (identity.kind === "customer") return [op.scopes.length === 0 ? anonymous : actorOfCustomer(identity)];
+  if (identity.kind === "customer") return [op.access.by === "anyone" ? anonymous : actorOfCustomer(identity)];
   const { memberships } = identity;
   const member = (id: string) => memberships.find((membership) => membership.organization_id === id);
   const speakFor = (
@@ -160,7 +160,7 @@ export function actorsOf(identity: Identity, asked: Asked, op: Asking): Actor[] 
     return [one ? as(one) : none];
   }
   // Where they may not do it anywhere, the first refuses them.
-  const able = pool.filter(({ scopes }) => op.scopes.some((scope) => scopes.has(scope)));
+  const able = pool.filter(({ scopes }) => op.access.scopes.some((scope) => scopes.has(scope)));
   const [first, ...others] = able.length > 0 ? able : pool.slice(0, 1);
   if (!first) return [none];
   if (reach !== "list") return [first, ...others].map(as);
@@ -169,17 +169,17 @@ export function actorsOf(identity: Identity, asked: Asked, op: Asking): Actor[] 
 }
 
 /** Let the actor through to an operation, or say what is missing: a credential, a scope, an organization. */
-export function admit(actor: Actor, { scopes, anyOrganization }: Asking, method: string): void {
-  if (scopes.length === 0) return;
+export function admit(actor: Actor, { access: { by, scopes } }: Asking, method: string): void {
+  if (by === "anyone") return;
   if (actor.kind === "anonymous") throw unauthorized();
-  const isNowhere = actor.organization_id === null && !actor.organization_ids && !anyOrganization;
+  const isNowhere = actor.organization_id === null && !actor.organization_ids && by !== "person";
   // A person without any membership has no scope, and still sees an empty list of organizations, and may create the first:
   // but with a sign-in that is limited to scopes, only if they say so.
   const { memberships = [], limited } = actor;
-  const lists = anyOrganization && method === "GET";
-  const isFree = anyOrganization && actor.kind === "user" && (lists ? memberships.length === 0 : !limited);
+  const lists = by === "person" && method === "GET";
+  const isFree = by === "person" && actor.kind === "user" && (lists ? memberships.length === 0 : !limited);
   const isHeld = (scope: Scope): boolean =>
-    actor.scopes.has(scope) || (lists === true && memberships.some((membership) => membership.scopes.has(scope)));
+    actor.scopes.has(scope) || (lists && memberships.some((membership) => membership.scopes.has(scope)));
   if (!isFree && !scopes.some(isHeld) && !(isNowhere && actor.scopes.size === 0)) {
     throw new ApiError("insufficient_scope", `This needs one of the scopes: ${scopes.join(", ")}.`, {
       "WWW-Authenticate": `Bearer realm="floe", error="insufficient_scope", scope="${scopes.join(" ")}"`,

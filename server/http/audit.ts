@@ -11,7 +11,9 @@ type Input = Record<string, unknown>;
 
 /** Whether an operation leaves an entry: what a key or a signed-in person changes, not what buyers do in a checkout, nor what comes in by the million. */
 export const isAudited = (op: Operation, actor: Actor): boolean =>
-  !op.bulk && op.scopes.some((scope) => scope.endsWith(":write")) && (actor.kind === "key" || actor.kind === "user");
+  !op.bulk &&
+  op.access.scopes.some((scope) => scope.endsWith(":write")) &&
+  (actor.kind === "key" || actor.kind === "user");
 
 /** What an operation is called in the log: `product.created` of `products.create`, unless it names itself. */
 export function actionOf({ resource, key, op }: Named): string {
@@ -41,7 +43,7 @@ export async function withEntry<T>(
       subject,
       // What speaks for no organization makes one: it stands in the log of that. One made elsewhere has none here.
       organization_id:
-        named.op.anyOrganization && !(result instanceof Relayed) ? subject.id : ctx.actor.organization_id,
+        named.op.access.by === "person" && !(result instanceof Relayed) ? subject.id : ctx.actor.organization_id,
       details: detailsOf(input),
       ip_address: ctx.ip,
       user_agent: request.headers["user-agent"] ?? null,

@@ -1,9 +1,6 @@
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { cardLinks } from "../../shared/api/card-links.ts";
-import { checkoutClient } from "../../shared/api/checkout-client.ts";
-import { licenseKeyUses } from "../../shared/api/license-keys.ts";
-import { customerPortal } from "../../shared/api/portal.ts";
+import { api } from "../../shared/api/index.ts";
 import type { Operation } from "../../shared/contract.ts";
 import { ApiError } from "../../shared/errors.ts";
 import { bucketOf } from "../lib/addresses.ts";
@@ -15,15 +12,12 @@ const minute_seconds = 60;
 const hour_seconds = 3600;
 
 /** Six a minute and so many an hour; who asks more often waits for so many minutes. */
-const zone = (hourly: number, minutes: number) => (operation: Pick<Operation, "method" | "path">) => {
+const zone = (hourly: number, minutes: number): Limit[] => {
   const block_seconds = minutes * minute_seconds;
-  return {
-    operation,
-    all: [
-      { max: 6, window_seconds: minute_seconds, block_seconds },
-      { max: hourly, window_seconds: hour_seconds, block_seconds },
-    ],
-  };
+  return [
+    { max: 6, window_seconds: minute_seconds, block_seconds },
+    { max: hourly, window_seconds: hour_seconds, block_seconds },
+  ];
 };
 
 /**
@@ -41,18 +35,14 @@ export const limits = {
   opening: { max: 60, window_seconds: minute_seconds },
   /** Cards typed into the test processor's form, each of which is a row. */
   cards: { max: 60, window_seconds: minute_seconds },
-  /** Operations that an address may call less often. They count by themselves, whatever token is shown (API-04). */
-  zones: [
-    ...[checkoutClient.confirm, cardLinks.confirm].map(zone(20, 30)),
+  /** Operations that say so may be called less often from an address. Each counts by itself, whatever token is shown (API-04). */
+  zones: {
+    payment: zone(20, 30),
     // Codes that are guessed, and mail that others get (CUP-12).
-    ...[customerPortal.requestCode, customerPortal.authenticate].map(zone(12, 15)),
-    ...[customerPortal.verifyEmailUpdate, customerPortal.checkEmailUpdate].map(zone(12, 15)),
+    code: zone(12, 15),
     // Who has a key and nothing else, so that guessing keys is slow (BEN-40).
-    ...Object.values(licenseKeyUses).map((operation: Pick<Operation, "method" | "path">) => ({
-      operation,
-      all: [{ max: 3, window_seconds: 1, block_seconds: 60 }],
-    })),
-  ],
+    license_key: [{ max: 3, window_seconds: 1, block_seconds: 60 }],
+  } satisfies Record<NonNullable<Operation["limit"]>, Limit[]>,
 };
 
 const known_max = 50_000;
@@ -110,11 +100,19 @@ export function limitRequests<C extends { from: "header" | "cookie"; text: strin
   if (config.requests_per_minute === 0) return (request) => whoIs(credentialOf(request.headers));
   const ordinary = limits.ordinary(config.requests_per_minute);
   const [requests, web, guesses] = [countInMemory(clock), countInMemory(clock), countInMemory(clock)];
-  const zones = new Map(
-    limits.zones.map(({ operation: { method, path }, all }) => [
-      `${method} ${path}`,
-      all.map((limit) => ({ limit, count: countInMemory(clock) })),
-    ]),
+  const zones = new Map<string, { limit: Limit; count: ReturnType<typeof countInMemory> }[]>(
+    Object.values<Record<string, Operation>>(api)
+      .flatMap((resource) => Object.values(resource))
+      .flatMap(({ method, path, limit }) =>
+        limit
+          ? [
+              [
+                `${method} ${path}`,
+                limits.zones[limit].map((one) => ({ limit: one, count: countInMemory(clock) })),
+              ] as const,
+            ]
+          : [],
+      ),
   );
   const countFor = ({ key, isWeb }: Subject) => (isWeb ? web(key, limits.web) : requests(key, ordinary));
   /** Whose the tokens are that were good when they were last asked after, by their digests; the longest unused go first. */

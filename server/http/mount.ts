@@ -79,11 +79,11 @@ export function mount(
         method: op.method,
         url: op.path,
         config: { bulk: op.bulk ?? false },
-        bodyLimit: op.scopes.length > 0 ? bytes_max : open_bytes_max,
+        bodyLimit: op.access.by === "anyone" ? open_bytes_max : bytes_max,
         onRequest: async (request) => {
           const identity = await identify(request);
           checkIdentity(identity);
-          if (op.scopes.length > 0) checkKnown(identity);
+          if (op.access.by !== "anyone") checkKnown(identity);
           request.identity = identity;
         },
         handler: (request, reply) =>
@@ -152,7 +152,7 @@ async function answerAs(
   const keyed = {
     // Which organization a person stands in may change by making a further one.
     subject:
-      (op.anyOrganization ? actor.user_id : null) ??
+      (op.access.by === "person" ? actor.user_id : null) ??
       (actor.customer ? `customer:${actor.customer.customer_id}` : null) ??
       actor.organization_id ??
       actor.user_id ??

@@ -117,7 +117,7 @@ function describe(
   const errors: ErrorName[] = [
     ...(op.errors ?? []),
     "invalid_token",
-    ...(op.scopes.length > 0 ? (["Unauthorized", "insufficient_scope"] as const) : []),
+    ...(op.access.by !== "anyone" ? (["Unauthorized", "insufficient_scope"] as const) : []),
   ];
   // A path whose parameters are any text has no fault: there is such a thing, or there is not.
   const refusable =
@@ -127,7 +127,7 @@ function describe(
     operationId: operationIdOf(resource, key, op),
     summary: op.summary,
     tags: [resource],
-    ...(op.scopes.length > 0 ? { description: `Scopes: \`${op.scopes.join("`, `")}\`` } : { security: [] }),
+    ...(op.access.by !== "anyone" ? { description: `Scopes: \`${op.access.scopes.join("`, `")}\`` } : { security: [] }),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(op.body ? { requestBody: { required: true, content: content(schemaOf(op.body)) } } : {}),
     responses: {

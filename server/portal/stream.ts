@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import { customer as ofCustomer } from "../../shared/contract.ts";
 import { ApiError } from "../../shared/errors.ts";
 import { checkIdentity, type Identify } from "../http/actor.ts";
 import { authenticate, contextOf } from "../http/mount.ts";
@@ -21,7 +22,7 @@ export type PortalStreamOptions = {
 const operation = {
   method: "GET",
   path: "/v1/customer-portal/customers/stream",
-  scopes: ["customer_portal:own:read"],
+  access: ofCustomer("customer_portal:own:read"),
 } as const;
 
 const fieldOf = (data: unknown, key: string): unknown =>

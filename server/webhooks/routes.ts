@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { instant, many } from "../../shared/contract.ts";
+import { instant, many, seller } from "../../shared/contract.ts";
 import { ApiError } from "../../shared/errors.ts";
 import { type EventType, eventTypes, eventTypesOf } from "../../shared/event-types.ts";
 import type { Identify } from "../http/actor.ts";
@@ -23,7 +23,7 @@ export type ListenOptions = {
   identify: Identify;
 };
 
-const operation = { path: "/v1/webhooks/listen", scopes: ["webhooks:read"] as const };
+const operation = { path: "/v1/webhooks/listen", access: seller("webhooks:read") };
 const newest = versionedProfile(apiVersions[apiVersions.length - 1] ?? "2026-04");
 /** A listener that does not say what it understands is a person at a terminal, not an old client. */
 const profileOf = (headers: Record<string, unknown>, client: ClientProfile): ClientProfile =>

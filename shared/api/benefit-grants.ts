@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byId, flag, ids, instant, many, page, paging, type Resource, sorting } from "../contract.ts";
+import { byId, flag, ids, instant, many, page, paging, type Resource, seller, sorting } from "../contract.ts";
 import { Benefit, BenefitGrantProperties } from "./benefits.ts";
 import { Customer } from "./customers.ts";
 import { stored } from "./fields.ts";
@@ -37,7 +37,7 @@ export const listGrants = {
   method: "GET",
   path: "/v1/benefits/:id/grants",
   summary: "List who was given a benefit",
-  scopes: ["benefits:read"],
+  access: seller("benefits:read"),
   params: byId,
   query: z.object({
     ...paging.shape,
@@ -54,7 +54,7 @@ export const benefitGrants = {
     method: "GET",
     path: "/v1/benefit-grants/",
     summary: "List what customers were given",
-    scopes: ["benefits:read"],
+    access: seller("benefits:read"),
     query: z.object({
       ...paging.shape,
       organization_id: ids.describe("Only of these organizations."),
@@ -70,7 +70,7 @@ export const benefitGrants = {
     path: "/v1/benefit-grants/:id/retry",
     audit: "benefit_grant.retried",
     summary: "Try again to grant what has failed",
-    scopes: ["benefits:write"],
+    access: seller("benefits:write"),
     params: byId,
     response: BenefitGrant,
     errors: ["ResourceNotFound", "NotPermitted"],

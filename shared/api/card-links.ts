@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { instant, type Resource } from "../contract.ts";
+import { anyone, instant, type Resource } from "../contract.ts";
 
 /** What a link in a mail shows to the customer whom it was sent to: what of their subscription is unpaid, and with which card. */
 export const CardLink = z.object({
@@ -43,7 +43,7 @@ export const cardLinks = {
     id: "card_links:get",
     path: "/v1/card-links/:token",
     summary: "Get what is unpaid of a subscription",
-    scopes: [],
+    access: anyone,
     params: byToken,
     response: CardLink,
     errors: ["ResourceNotFound", "ResourceUnavailable"],
@@ -53,7 +53,8 @@ export const cardLinks = {
     id: "card_links:confirm",
     path: "/v1/card-links/:token/confirm",
     summary: "Leave another card, which pays what is unpaid and is charged from then on",
-    scopes: [],
+    access: anyone,
+    limit: "payment",
     params: byToken,
     body: z.object({
       confirmation_token_id: z.string().min(1).max(256).describe("What the payment form was turned into."),

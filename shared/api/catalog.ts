@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Catalog, kinds } from "../catalog/document.ts";
-import { instant, type Resource } from "../contract.ts";
+import { instant, type Resource, seller } from "../contract.ts";
 import type { Scope } from "../scopes.ts";
 
 const resources = [
@@ -123,7 +123,7 @@ export const catalog = {
     method: "GET",
     path: "/v1/catalog/",
     summary: "Get the catalogue as a file would have it",
-    scopes: reads,
+    access: seller(...reads),
     query: z.object({
       catalog: catalogName.describe("Name of the catalogue."),
       all: z
@@ -141,7 +141,7 @@ export const catalog = {
     method: "POST",
     path: "/v1/catalog/plan",
     summary: "Say what would be done to have this catalogue",
-    scopes: reads,
+    access: seller(...reads),
     body: z.object(asked),
     response: CatalogPlan,
     // The host names of webhooks are looked up, as apply does.
@@ -151,7 +151,7 @@ export const catalog = {
     method: "POST",
     path: "/v1/catalog/rehearse",
     summary: "Say what having this catalogue would do to the money of subscriptions",
-    scopes: [...reads, "subscriptions:read"],
+    access: seller(...reads, "subscriptions:read"),
     body: z.object(asked),
     response: RehearsedPlan,
     external: true,
@@ -161,7 +161,7 @@ export const catalog = {
     path: "/v1/catalog/apply",
     audit: "catalog.applied",
     summary: "Make the catalogue as the file wants it, all of it or nothing",
-    scopes: writes,
+    access: seller(...writes),
     body: z.object({
       ...asked,
       fingerprint: z.string().nullish().describe("Of a plan: refused when anything changed since it was made."),
@@ -176,7 +176,7 @@ export const catalog = {
     path: "/v1/catalog/import",
     audit: "catalog.imported",
     summary: "Give a thing that exists its key in a catalogue",
-    scopes: writes,
+    access: seller(...writes),
     body: z.object({
       catalog: catalogName.describe("Name of the catalogue."),
       kind: kind.describe("What it is: products, meters, benefits, …"),

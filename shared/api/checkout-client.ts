@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { instant, type Resource } from "../contract.ts";
+import { anyone, instant, type Resource } from "../contract.ts";
 import { buyerInput, checkoutFields } from "./checkouts.ts";
 import { unlessNull } from "./fields.ts";
 import { DocumentLink } from "./invoices.ts";
@@ -89,7 +89,7 @@ export const checkoutClient = {
     id: "checkouts:client_get",
     path: "/v1/checkouts/client/:client_secret",
     summary: "Get a checkout by its client secret",
-    scopes: [],
+    access: anyone,
     params: byClientSecret,
     response: CheckoutPublic,
     errors: ["ResourceNotFound", "ExpiredCheckoutError"],
@@ -99,7 +99,7 @@ export const checkoutClient = {
     id: "checkouts:client_update",
     path: "/v1/checkouts/client/:client_secret",
     summary: "Update a checkout by its client secret",
-    scopes: [],
+    access: anyone,
     params: byClientSecret,
     body: CheckoutUpdatePublic,
     response: CheckoutPublic,
@@ -116,7 +116,8 @@ export const checkoutClient = {
     id: "checkouts:client_confirm",
     path: "/v1/checkouts/client/:client_secret/confirm",
     summary: "Confirm and pay a checkout by its client secret",
-    scopes: [],
+    access: anyone,
+    limit: "payment",
     params: byClientSecret,
     body: CheckoutConfirm,
     response: CheckoutPublicConfirmed,
@@ -141,7 +142,7 @@ export const checkoutClient = {
     id: "checkouts:client_order",
     path: "/v1/checkouts/client/:client_secret/order",
     summary: "Get the order that a paid checkout has become",
-    scopes: [],
+    access: anyone,
     params: byClientSecret,
     response: CheckoutOrder,
     errors: ["ResourceNotFound", "ExpiredCheckoutError"],
@@ -151,7 +152,7 @@ export const checkoutClient = {
     id: "checkouts:client_invoice",
     path: "/v1/checkouts/client/:client_secret/order/invoice",
     summary: "Get the invoice of a paid checkout",
-    scopes: [],
+    access: anyone,
     params: byClientSecret,
     response: DocumentLink,
     errors: ["ResourceNotFound", "ExpiredCheckoutError"],
@@ -161,7 +162,7 @@ export const checkoutClient = {
     id: "checkouts:client_receipt",
     path: "/v1/checkouts/client/:client_secret/order/receipt",
     summary: "Get the receipt of a paid checkout",
-    scopes: [],
+    access: anyone,
     params: byClientSecret,
     response: DocumentLink,
     errors: ["ResourceNotFound", "ExpiredCheckoutError"],

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byId, ids, metadata, metadataOut, page, paging, type Resource, sorting } from "../contract.ts";
+import { byId, ids, metadata, metadataOut, page, paging, type Resource, seller, sorting } from "../contract.ts";
 import { successUrl } from "./checkouts.ts";
 import { DiscountBase } from "./discounts.ts";
 import { blankToNull, checkTrial, interval, stored, trialInput, unlessNull, webUrl } from "./fields.ts";
@@ -78,7 +78,7 @@ export const checkoutLinks = {
     method: "GET",
     path: "/v1/checkout-links/",
     summary: "List checkout links",
-    scopes: ["checkout_links:read"],
+    access: seller("checkout_links:read"),
     query: z.object({
       ...paging.shape,
       organization_id: ids.describe("Only of these organizations."),
@@ -91,7 +91,7 @@ export const checkoutLinks = {
     method: "GET",
     path: "/v1/checkout-links/:id",
     summary: "Get a checkout link",
-    scopes: ["checkout_links:read"],
+    access: seller("checkout_links:read"),
     params: byId,
     response: CheckoutLink,
     errors: ["ResourceNotFound"],
@@ -100,7 +100,7 @@ export const checkoutLinks = {
     method: "POST",
     path: "/v1/checkout-links/",
     summary: "Create a checkout link",
-    scopes: ["checkout_links:write"],
+    access: seller("checkout_links:write"),
     ofProducts: true,
     body: CheckoutLinkCreate,
     response: CheckoutLink,
@@ -110,7 +110,7 @@ export const checkoutLinks = {
     method: "PATCH",
     path: "/v1/checkout-links/:id",
     summary: "Update a checkout link",
-    scopes: ["checkout_links:write"],
+    access: seller("checkout_links:write"),
     params: byId,
     body: CheckoutLinkUpdate,
     response: CheckoutLink,
@@ -120,7 +120,7 @@ export const checkoutLinks = {
     method: "DELETE",
     path: "/v1/checkout-links/:id",
     summary: "Delete a checkout link",
-    scopes: ["checkout_links:write"],
+    access: seller("checkout_links:write"),
     params: byId,
     status: 204,
     errors: ["ResourceNotFound"],

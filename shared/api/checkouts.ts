@@ -1,6 +1,18 @@
 import { z } from "zod";
 import { Address, AddressInput } from "../addresses.ts";
-import { byId, ids, instant, many, metadata, metadataOut, page, paging, type Resource, sorting } from "../contract.ts";
+import {
+  byId,
+  ids,
+  instant,
+  many,
+  metadata,
+  metadataOut,
+  page,
+  paging,
+  type Resource,
+  seller,
+  sorting,
+} from "../contract.ts";
 import { AttachedCustomField } from "./custom-fields.ts";
 import { CheckoutDiscount } from "./discounts.ts";
 import {
@@ -210,7 +222,7 @@ export const checkouts = {
     method: "GET",
     path: "/v1/checkouts/",
     summary: "List checkouts",
-    scopes: ["checkouts:read"],
+    access: seller("checkouts:read"),
     query: z.object({
       ...paging.shape,
       organization_id: ids.describe("Only of these organizations."),
@@ -227,7 +239,7 @@ export const checkouts = {
     method: "POST",
     path: "/v1/checkouts/",
     summary: "Create a checkout",
-    scopes: ["checkouts:write"],
+    access: seller("checkouts:write"),
     ofProducts: true,
     body: CheckoutCreate,
     response: Checkout,
@@ -239,7 +251,7 @@ export const checkouts = {
     method: "GET",
     path: "/v1/checkouts/:id",
     summary: "Get a checkout",
-    scopes: ["checkouts:read"],
+    access: seller("checkouts:read"),
     params: byId,
     response: Checkout,
     errors: ["ResourceNotFound"],
@@ -248,7 +260,7 @@ export const checkouts = {
     method: "PATCH",
     path: "/v1/checkouts/:id",
     summary: "Update a checkout",
-    scopes: ["checkouts:write"],
+    access: seller("checkouts:write"),
     params: byId,
     body: CheckoutUpdate,
     response: Checkout,

@@ -1,5 +1,17 @@
 import { z } from "zod";
-import { byId, ids, many, metadata, metadataOut, page, paging, type Resource, showAs, sorting } from "../contract.ts";
+import {
+  byId,
+  ids,
+  many,
+  metadata,
+  metadataOut,
+  page,
+  paging,
+  type Resource,
+  seller,
+  showAs,
+  sorting,
+} from "../contract.ts";
 import { id, organizationOf, stored, unlessNull } from "./fields.ts";
 
 const text = z.string().min(1).max(1000).optional();
@@ -129,7 +141,7 @@ export const customFields = {
     method: "GET",
     path: "/v1/custom-fields/",
     summary: "List custom fields",
-    scopes: ["custom_fields:read"],
+    access: seller("custom_fields:read"),
     query: z.object({
       ...paging.shape,
       organization_id: ids.describe("Only of these organizations."),
@@ -143,7 +155,7 @@ export const customFields = {
     method: "GET",
     path: "/v1/custom-fields/:id",
     summary: "Get a custom field",
-    scopes: ["custom_fields:read"],
+    access: seller("custom_fields:read"),
     params: byId,
     response: CustomField,
     errors: ["ResourceNotFound"],
@@ -152,7 +164,7 @@ export const customFields = {
     method: "POST",
     path: "/v1/custom-fields/",
     summary: "Create a custom field",
-    scopes: ["custom_fields:write"],
+    access: seller("custom_fields:write"),
     body: CustomFieldCreate,
     response: CustomField,
     status: 201,
@@ -161,7 +173,7 @@ export const customFields = {
     method: "PATCH",
     path: "/v1/custom-fields/:id",
     summary: "Update a custom field",
-    scopes: ["custom_fields:write"],
+    access: seller("custom_fields:write"),
     params: byId,
     body: CustomFieldUpdate,
     response: CustomField,
@@ -171,7 +183,7 @@ export const customFields = {
     method: "DELETE",
     path: "/v1/custom-fields/:id",
     summary: "Delete a custom field",
-    scopes: ["custom_fields:write"],
+    access: seller("custom_fields:write"),
     params: byId,
     status: 204,
     errors: ["ResourceNotFound"],

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byId, ids, instant, many, page, paging, type Resource, sorting } from "../contract.ts";
+import { byId, ids, instant, many, page, paging, type Resource, seller, sorting } from "../contract.ts";
 import { Customer } from "./customers.ts";
 import { stored } from "./fields.ts";
 import { Meter } from "./meters.ts";
@@ -42,7 +42,7 @@ export const customerMeters = {
     method: "GET",
     path: "/v1/customer-meters/",
     summary: "List customer meters",
-    scopes: ["customer_meters:read"],
+    access: seller("customer_meters:read"),
     query: z.object({
       ...paging.shape,
       organization_id: ids.describe("Only of these organizations."),
@@ -63,7 +63,7 @@ export const customerMeters = {
     method: "GET",
     path: "/v1/customer-meters/verify",
     summary: "Recount what customers have used, and what they have to their credit",
-    scopes: ["customer_meters:read"],
+    access: seller("customer_meters:read"),
     query: z.object({
       customer_id: z.uuid().optional().describe("Only of this customer."),
       meter_id: z.uuid().optional().describe("Only of this meter."),
@@ -88,7 +88,7 @@ export const customerMeters = {
     method: "GET",
     path: "/v1/customer-meters/:id",
     summary: "Get a customer meter",
-    scopes: ["customer_meters:read"],
+    access: seller("customer_meters:read"),
     params: byId,
     response: CustomerMeter,
     errors: ["ResourceNotFound"],

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { instant, type Resource } from "../contract.ts";
+import { instant, type Resource, seller } from "../contract.ts";
 import { Customer } from "./customers.ts";
 import { stored, webUrl } from "./fields.ts";
 
@@ -39,7 +39,7 @@ export const customerSessions = {
     method: "POST",
     path: "/v1/customer-sessions/",
     summary: "Create a customer session",
-    scopes: ["customer_sessions:write"],
+    access: seller("customer_sessions:write"),
     body: CustomerSessionCreate,
     response: CustomerSession,
     status: 201,

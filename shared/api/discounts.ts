@@ -1,5 +1,16 @@
 import { z } from "zod";
-import { byId, ids, instant, metadata, metadataOut, page, paging, type Resource, sorting } from "../contract.ts";
+import {
+  byId,
+  ids,
+  instant,
+  metadata,
+  metadataOut,
+  page,
+  paging,
+  type Resource,
+  seller,
+  sorting,
+} from "../contract.ts";
 import { currency, id, organizationOf, stored, unlessNull } from "./fields.ts";
 import { OrderProduct } from "./products.ts";
 
@@ -165,7 +176,7 @@ export const discounts = {
     method: "GET",
     path: "/v1/discounts/",
     summary: "List discounts",
-    scopes: ["discounts:read"],
+    access: seller("discounts:read"),
     query: z.object({
       ...paging.shape,
       organization_id: ids.describe("Only of these organizations."),
@@ -178,7 +189,7 @@ export const discounts = {
     method: "GET",
     path: "/v1/discounts/:id",
     summary: "Get a discount",
-    scopes: ["discounts:read"],
+    access: seller("discounts:read"),
     params: byId,
     response: Discount,
     errors: ["ResourceNotFound"],
@@ -187,7 +198,7 @@ export const discounts = {
     method: "POST",
     path: "/v1/discounts/",
     summary: "Create a discount",
-    scopes: ["discounts:write"],
+    access: seller("discounts:write"),
     body: DiscountCreate,
     response: Discount,
     status: 201,
@@ -196,7 +207,7 @@ export const discounts = {
     method: "PATCH",
     path: "/v1/discounts/:id",
     summary: "Update a discount",
-    scopes: ["discounts:write"],
+    access: seller("discounts:write"),
     params: byId,
     body: DiscountUpdate,
     response: Discount,
@@ -206,7 +217,7 @@ export const discounts = {
     method: "DELETE",
     path: "/v1/discounts/:id",
     summary: "Delete a discount",
-    scopes: ["discounts:write"],
+    access: seller("discounts:write"),
     params: byId,
     status: 204,
     errors: ["ResourceNotFound"],

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byId, ids, instant, many, page, paging, type Resource, sorting } from "../contract.ts";
+import { byId, ids, instant, many, page, paging, type Resource, seller, sorting } from "../contract.ts";
 import { Customer } from "./customers.ts";
 import { stored } from "./fields.ts";
 
@@ -38,7 +38,7 @@ export const disputes = {
     method: "GET",
     path: "/v1/disputes/",
     summary: "List disputes",
-    scopes: ["disputes:read"],
+    access: seller("disputes:read"),
     query: z.object({
       ...paging.shape,
       organization_id: ids.describe("Only of these organizations."),
@@ -52,7 +52,7 @@ export const disputes = {
     method: "GET",
     path: "/v1/disputes/:id",
     summary: "Get a dispute",
-    scopes: ["disputes:read"],
+    access: seller("disputes:read"),
     params: byId,
     response: Dispute,
     errors: ["ResourceNotFound"],
@@ -61,7 +61,7 @@ export const disputes = {
     method: "POST",
     path: "/v1/disputes/:id/accept",
     summary: "Accept a dispute: the buyer keeps the money",
-    scopes: ["disputes:write"],
+    access: seller("disputes:write"),
     params: byId,
     response: Dispute,
     errors: ["ResourceNotFound", "DisputeNotOpenError"],

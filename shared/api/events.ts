@@ -1,5 +1,17 @@
 import { z } from "zod";
-import { byId, flag, ids, instant, many, metadataFilter, page, paging, type Resource, sorting } from "../contract.ts";
+import {
+  byId,
+  flag,
+  ids,
+  instant,
+  many,
+  metadataFilter,
+  page,
+  paging,
+  type Resource,
+  seller,
+  sorting,
+} from "../contract.ts";
 import { Customer } from "./customers.ts";
 import { id, organizationOf } from "./fields.ts";
 import { filterText } from "./meters.ts";
@@ -145,7 +157,7 @@ export const events = {
     method: "GET",
     path: "/v1/events/",
     summary: "List events",
-    scopes: ["events:read"],
+    access: seller("events:read"),
     query: z.object({
       ...paging.shape,
       filter: filterText.optional().describe("Only what this filter matches, in JSON as a meter has it."),
@@ -170,7 +182,7 @@ export const events = {
     path: "/v1/events/names",
     id: "events:list_names",
     summary: "List names of events",
-    scopes: ["events:read"],
+    access: seller("events:read"),
     query: z.object({
       ...paging.shape,
       organization_id,
@@ -186,7 +198,7 @@ export const events = {
     method: "GET",
     path: "/v1/events/:id",
     summary: "Get an event",
-    scopes: ["events:read"],
+    access: seller("events:read"),
     params: byId,
     response: Event,
     errors: ["ResourceNotFound"],
@@ -195,7 +207,7 @@ export const events = {
     method: "POST",
     path: "/v1/events/ingest",
     summary: "Ingest events",
-    scopes: ["events:write"],
+    access: seller("events:write"),
     query: z.object({
       representation: flag.describe(
         "Answer what became of each event, as the header Prefer: return=representation does.",

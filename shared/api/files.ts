@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byId, ids, instant, page, paging, type Resource } from "../contract.ts";
+import { byId, ids, instant, page, paging, type Resource, seller } from "../contract.ts";
 import { organizationOf, unlessNull } from "./fields.ts";
 
 const file = {
@@ -133,7 +133,7 @@ export const files = {
     method: "GET",
     path: "/v1/files/",
     summary: "List files",
-    scopes: ["files:read"],
+    access: seller("files:read"),
     query: z.object({
       ...paging.shape,
       organization_id: ids.describe("Only of these organizations."),
@@ -145,7 +145,7 @@ export const files = {
     method: "POST",
     path: "/v1/files/",
     summary: "Begin to upload a file",
-    scopes: ["files:write"],
+    access: seller("files:write"),
     body: FileCreate,
     response: FileUpload,
     status: 201,
@@ -155,7 +155,7 @@ export const files = {
     method: "POST",
     path: "/v1/files/:id/uploaded",
     summary: "Complete the upload of a file",
-    scopes: ["files:write"],
+    access: seller("files:write"),
     params: byId,
     body: z.object({
       id: z.string().describe("The id of the upload, as it was answered when it was begun."),
@@ -180,7 +180,7 @@ export const files = {
     method: "PATCH",
     path: "/v1/files/:id",
     summary: "Rename a file, or name its version",
-    scopes: ["files:write"],
+    access: seller("files:write"),
     params: byId,
     body: z.object({ name: unlessNull(name), version: unlessNull(version) }),
     response: File,
@@ -190,7 +190,7 @@ export const files = {
     method: "DELETE",
     path: "/v1/files/:id",
     summary: "Delete a file",
-    scopes: ["files:write"],
+    access: seller("files:write"),
     params: byId,
     status: 204,
     errors: ["ResourceNotFound"],

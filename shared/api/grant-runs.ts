@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byId, ids, many, page, paging, type Resource } from "../contract.ts";
+import { byId, ids, many, page, paging, type Resource, seller } from "../contract.ts";
 import { stored } from "./fields.ts";
 
 const states = ["running", "stopped", "done"] as const;
@@ -26,7 +26,7 @@ export const grantRuns = {
     method: "GET",
     path: "/v1/benefit-grants/runs",
     summary: "List how far changes of benefits are",
-    scopes: ["benefits:read"],
+    access: seller("benefits:read"),
     query: z.object({
       ...paging.shape,
       organization_id: ids.describe("Only of these organizations."),
@@ -38,7 +38,7 @@ export const grantRuns = {
     method: "GET",
     path: "/v1/benefit-grants/runs/:id",
     summary: "Get how far a change of benefits is",
-    scopes: ["benefits:read"],
+    access: seller("benefits:read"),
     params: byId,
     response: GrantRun,
     errors: ["ResourceNotFound"],
@@ -47,7 +47,7 @@ export const grantRuns = {
     method: "POST",
     path: "/v1/benefit-grants/runs/:id/stop",
     summary: "Have a change of benefits wait",
-    scopes: ["benefits:write"],
+    access: seller("benefits:write"),
     params: byId,
     response: GrantRun,
     audit: "grant_run.stopped",
@@ -57,7 +57,7 @@ export const grantRuns = {
     method: "POST",
     path: "/v1/benefit-grants/runs/:id/resume",
     summary: "Have a change of benefits go on",
-    scopes: ["benefits:write"],
+    access: seller("benefits:write"),
     params: byId,
     response: GrantRun,
     audit: "grant_run.resumed",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byId, instant, page, paging, type Resource } from "../contract.ts";
+import { byId, instant, page, paging, type Resource, seller } from "../contract.ts";
 import { organizationOf, stored } from "./fields.ts";
 
 /** Where a document can be fetched for an hour. */
@@ -49,7 +49,7 @@ export const invoices = {
     method: "POST",
     path: "/v1/orders/:id/invoice",
     summary: "Generate the invoice of an order",
-    scopes: ["orders:read"],
+    access: seller("orders:read"),
     params: byId,
     status: 202,
     errors: ["ResourceNotFound", "OrderNotEligibleForInvoice", "MissingInvoiceBillingDetails"],
@@ -59,7 +59,7 @@ export const invoices = {
     method: "GET",
     path: "/v1/orders/:id/invoice",
     summary: "Get the invoice of an order",
-    scopes: ["orders:read"],
+    access: seller("orders:read"),
     params: byId,
     response: DocumentLink,
     errors: ["ResourceNotFound"],
@@ -69,7 +69,7 @@ export const invoices = {
     method: "GET",
     path: "/v1/orders/:id/receipt",
     summary: "Get the receipt of an order",
-    scopes: ["orders:read"],
+    access: seller("orders:read"),
     params: byId,
     response: DocumentLink,
     errors: ["ResourceNotFound"],
@@ -79,7 +79,7 @@ export const invoices = {
     method: "POST",
     path: "/v1/refunds/:id/credit-note",
     summary: "Generate the credit note of a refund",
-    scopes: ["refunds:read"],
+    access: seller("refunds:read"),
     params: byId,
     status: 202,
     errors: ["ResourceNotFound", "OrderNotEligibleForInvoice", "MissingInvoiceBillingDetails"],
@@ -89,7 +89,7 @@ export const invoices = {
     method: "POST",
     path: "/v1/invoice-exports/",
     summary: "Have the invoices of many orders printed",
-    scopes: ["orders:read"],
+    access: seller("orders:read"),
     body: InvoiceExportCreate,
     response: InvoiceExport,
     status: 202,
@@ -99,7 +99,7 @@ export const invoices = {
     method: "GET",
     path: "/v1/invoice-exports/:id",
     summary: "Get how far an export of invoices is",
-    scopes: ["orders:read"],
+    access: seller("orders:read"),
     params: byId,
     response: InvoiceExport,
     errors: ["ResourceNotFound"],
@@ -109,7 +109,7 @@ export const invoices = {
     method: "GET",
     path: "/v1/invoice-exports/:id/invoices",
     summary: "List the invoices of an export",
-    scopes: ["orders:read"],
+    access: seller("orders:read"),
     params: byId,
     query: paging,
     response: page(ExportedInvoice),
@@ -120,7 +120,7 @@ export const invoices = {
     method: "GET",
     path: "/v1/refunds/:id/credit-note",
     summary: "Get the credit note of a refund",
-    scopes: ["refunds:read"],
+    access: seller("refunds:read"),
     params: byId,
     response: DocumentLink,
     errors: ["ResourceNotFound"],

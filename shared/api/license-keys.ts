@@ -1,5 +1,17 @@
 import { z } from "zod";
-import { byId, ids, instant, many, metadata, metadataOut, page, paging, type Resource } from "../contract.ts";
+import {
+  anyone,
+  byId,
+  ids,
+  instant,
+  many,
+  metadata,
+  metadataOut,
+  page,
+  paging,
+  type Resource,
+  seller,
+} from "../contract.ts";
 import { Customer } from "./customers.ts";
 import { organizationOf, stored, unlessNull } from "./fields.ts";
 import { Member } from "./members.ts";
@@ -129,8 +141,8 @@ const uses = {
     errors: ["ResourceNotFound", "BadRequest"],
   },
 } as const;
-const mine = { scopes: ["license_keys:write"] } as const;
-const open = { scopes: [] } as const;
+const mine = { access: seller("license_keys:write") } as const;
+const open = { access: anyone, limit: "license_key" } as const;
 const [at, portal] = ["/v1/license-keys", "/v1/customer-portal/license-keys"] as const;
 
 export const licenseKeys = {
@@ -138,7 +150,7 @@ export const licenseKeys = {
     method: "GET",
     path: "/v1/license-keys/",
     summary: "List license keys",
-    scopes: ["license_keys:read"],
+    access: seller("license_keys:read"),
     query: z.object({
       ...paging.shape,
       organization_id: ids.describe("Only of these organizations."),
@@ -151,7 +163,7 @@ export const licenseKeys = {
     method: "GET",
     path: "/v1/license-keys/:id",
     summary: "Get a license key",
-    scopes: ["license_keys:read"],
+    access: seller("license_keys:read"),
     params: byId,
     response: LicenseKeyWithActivations,
     errors: ["ResourceNotFound"],
@@ -160,7 +172,7 @@ export const licenseKeys = {
     method: "PATCH",
     path: "/v1/license-keys/:id",
     summary: "Update a license key",
-    scopes: ["license_keys:write"],
+    access: seller("license_keys:write"),
     params: byId,
     body: LicenseKeyUpdate,
     response: LicenseKey,
@@ -170,7 +182,7 @@ export const licenseKeys = {
     method: "GET",
     path: "/v1/license-keys/:id/activations/:activation_id",
     summary: "Get an activation of a license key",
-    scopes: ["license_keys:read"],
+    access: seller("license_keys:read"),
     params: z.object({ id: z.uuid(), activation_id: z.uuid() }),
     response: LicenseKeyActivationRead,
     errors: ["ResourceNotFound"],
@@ -179,7 +191,7 @@ export const licenseKeys = {
     method: "POST",
     path: "/v1/license-keys/:id/rotate",
     summary: "Replace a license key by another one",
-    scopes: ["license_keys:write"],
+    access: seller("license_keys:write"),
     params: byId,
     response: LicenseKey,
     errors: ["ResourceNotFound"],

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type MetricInterval, metricIntervals } from "../calendar.ts";
-import { ids, instant, many, type Resource } from "../contract.ts";
+import { ids, instant, many, person, type Resource, seller } from "../contract.ts";
 import { organizationOf, timezone } from "./fields.ts";
 
 /** Money in minor units is `currency`, with fractions of them `currency_sub_cent`; a percentage is a share of 1. */
@@ -160,7 +160,7 @@ export const metrics = {
     method: "GET",
     path: "/v1/metrics/",
     summary: "Get metrics of orders, subscriptions and checkouts",
-    scopes: ["metrics:read"],
+    access: seller("metrics:read"),
     query,
     response: MetricsResponse,
   },
@@ -168,7 +168,7 @@ export const metrics = {
     method: "GET",
     path: "/v1/metrics/export",
     summary: "Export metrics as CSV",
-    scopes: ["metrics:read"],
+    access: seller("metrics:read"),
     query,
     file: { name: "polar-metrics.csv", type: "text/csv" },
   },
@@ -176,22 +176,21 @@ export const metrics = {
     method: "GET",
     path: "/v1/metrics/limits",
     summary: "Get how long a range of each interval may be",
-    scopes: ["metrics:read"],
+    access: person("metrics:read"),
     response: MetricsLimits,
-    anyOrganization: true,
   },
   about: {
     method: "GET",
     path: "/v1/metrics/about",
     summary: "Get whose metrics these are: name, currency, products",
-    scopes: ["metrics:read"],
+    access: seller("metrics:read"),
     response: MetricsAbout,
   },
   link: {
     method: "POST",
     path: "/v1/metrics/links",
     summary: "Make an address that shows metrics for ten minutes",
-    scopes: ["metrics:read"],
+    access: seller("metrics:read"),
     body: z.object({ organization_id: organizationOf }),
     response: MetricsLink,
     status: 201,

@@ -10,6 +10,7 @@ import {
   page,
   paging,
   type Resource,
+  seller,
   sorting,
 } from "../contract.ts";
 import { Customer } from "./customers.ts";
@@ -143,7 +144,7 @@ export const orders = {
     method: "GET",
     path: "/v1/orders/",
     summary: "List orders",
-    scopes: ["orders:read"],
+    access: seller("orders:read"),
     query: z.object({
       ...paging.shape,
       ...filters,
@@ -168,7 +169,7 @@ export const orders = {
     method: "GET",
     path: "/v1/orders/export",
     summary: "Export orders as CSV",
-    scopes: ["orders:read"],
+    access: seller("orders:read"),
     query: z.object({
       ...filters,
       timezone,
@@ -180,7 +181,7 @@ export const orders = {
     method: "GET",
     path: "/v1/orders/:id",
     summary: "Get an order",
-    scopes: ["orders:read"],
+    access: seller("orders:read"),
     params: byId,
     response: Order,
     errors: ["ResourceNotFound"],
@@ -189,7 +190,7 @@ export const orders = {
     method: "GET",
     path: "/v1/orders/:id/explain",
     summary: "Explain every figure of an order",
-    scopes: ["orders:read"],
+    access: seller("orders:read"),
     params: byId,
     response: OrderExplanation,
     errors: ["ResourceNotFound"],
@@ -198,7 +199,7 @@ export const orders = {
     method: "PATCH",
     path: "/v1/orders/:id",
     summary: "Update an order",
-    scopes: ["orders:write"],
+    access: seller("orders:write"),
     params: byId,
     body: OrderUpdate,
     response: Order,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Address, AddressInput, CountryInput } from "../addresses.ts";
-import { byId, instant, page, paging, type Resource, sorting } from "../contract.ts";
+import { byId, instant, page, paging, person, type Resource, seller, sorting } from "../contract.ts";
 import { countries } from "../countries.ts";
 import { currency, email, notYet, secureUrl, stored, taxBehaviorOption, unlessNull, webUrl } from "./fields.ts";
 
@@ -303,8 +303,7 @@ export const organizations = {
     method: "GET",
     path: "/v1/organizations/",
     summary: "List organizations",
-    scopes: ["organizations:read"],
-    anyOrganization: true,
+    access: person("organizations:read"),
     query: z.object({
       ...paging.shape,
       slug: z.string().optional().describe("Only the one with this slug."),
@@ -316,8 +315,7 @@ export const organizations = {
     method: "POST",
     path: "/v1/organizations/",
     summary: "Create an organization",
-    scopes: ["organizations:write"],
-    anyOrganization: true,
+    access: person("organizations:write"),
     body: OrganizationCreate,
     response: Organization,
     status: 201,
@@ -327,7 +325,7 @@ export const organizations = {
     method: "GET",
     path: "/v1/organizations/:id",
     summary: "Get an organization",
-    scopes: ["organizations:read"],
+    access: seller("organizations:read"),
     params: byId,
     response: Organization,
     errors: ["ResourceNotFound"],
@@ -336,7 +334,7 @@ export const organizations = {
     method: "PATCH",
     path: "/v1/organizations/:id",
     summary: "Update an organization",
-    scopes: ["organizations:write"],
+    access: seller("organizations:write"),
     params: byId,
     body: OrganizationUpdate,
     response: Organization,

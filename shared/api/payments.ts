@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byId, ids, many, page, paging, type Resource, sorting } from "../contract.ts";
+import { byId, ids, many, page, paging, type Resource, seller, sorting } from "../contract.ts";
 import { stored } from "./fields.ts";
 
 export const paymentStatuses = ["pending", "succeeded", "failed"] as const;
@@ -44,7 +44,7 @@ export const payments = {
     method: "GET",
     path: "/v1/payments/",
     summary: "List payments",
-    scopes: ["payments:read"],
+    access: seller("payments:read"),
     query: z.object({
       ...paging.shape,
       organization_id: ids.describe("Only of these organizations."),
@@ -62,7 +62,7 @@ export const payments = {
     method: "GET",
     path: "/v1/payments/:id",
     summary: "Get a payment",
-    scopes: ["payments:read"],
+    access: seller("payments:read"),
     params: byId,
     response: Payment,
     errors: ["ResourceNotFound"],

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Resource } from "../contract.ts";
+import { customer } from "../contract.ts";
 
 /** Where customers have accounts that something can be given to. */
 export const platforms = ["discord", "github"] as const;
@@ -15,7 +16,7 @@ export const portalAccounts = {
     id: "customer_portal:oauth_accounts:authorize",
     path: "/v1/customer-portal/oauth-accounts/authorize",
     summary: "Begin to show which account is one's own",
-    scopes: ["customer_portal:own:write"],
+    access: customer("customer_portal:own:write"),
     query: z.object({
       platform: platform.describe("Where the account is."),
       return_to: z.string().max(2083).optional().describe("Where to go on: a page of this server; else the portal."),
@@ -28,7 +29,7 @@ export const portalAccounts = {
     id: "customer_portal:oauth_accounts:delete",
     path: "/v1/customer-portal/oauth-accounts/:platform",
     summary: "Take an account away, and what was given to it",
-    scopes: ["customer_portal:own:write"],
+    access: customer("customer_portal:own:write"),
     params: z.object({ platform: z.string() }),
     status: 204,
     errors: ["ResourceNotFound"],

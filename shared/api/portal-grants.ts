@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byId, ids, instant, many, page, paging, type Resource, sorting } from "../contract.ts";
+import { byId, customer, ids, instant, many, page, paging, type Resource, sorting } from "../contract.ts";
 import { Benefit, BenefitGrantProperties, benefitTypes } from "./benefits.ts";
 import { stored } from "./fields.ts";
 import { CustomerOrganization, CustomerPortalCustomer } from "./portal.ts";
@@ -58,7 +58,7 @@ export const portalGrants = {
     id: "customer_portal:benefit-grants:list",
     path: "/v1/customer-portal/benefit-grants/",
     summary: "List what one was given",
-    scopes: ["customer_portal:own:read"],
+    access: customer("customer_portal:own:read"),
     query: z.object({
       ...paging.shape,
       query: z.string().optional().describe("Part of what the benefit is called."),
@@ -77,7 +77,7 @@ export const portalGrants = {
     id: "customer_portal:benefit-grants:get",
     path: "/v1/customer-portal/benefit-grants/:id",
     summary: "Get something that one was given",
-    scopes: ["customer_portal:own:read"],
+    access: customer("customer_portal:own:read"),
     params: byId,
     response: CustomerBenefitGrant,
     errors: ["ResourceNotFound"],
@@ -87,7 +87,7 @@ export const portalGrants = {
     id: "customer_portal:benefit-grants:update",
     path: "/v1/customer-portal/benefit-grants/:id",
     summary: "Say which account elsewhere it is for",
-    scopes: ["customer_portal:own:write"],
+    access: customer("customer_portal:own:write"),
     params: byId,
     body: z.object({
       benefit_type: z.enum(benefitTypes).optional().describe("The kind of the benefit."),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byId, ids, instant, page, paging, type Resource } from "../contract.ts";
+import { byId, customer, ids, instant, page, paging, type Resource } from "../contract.ts";
 import { DownloadableFile } from "./files.ts";
 import { LicenseKey, LicenseKeyWithActivations } from "./license-keys.ts";
 
@@ -19,7 +19,7 @@ export const portalKeys = {
     id: "customer_portal:license_keys:list",
     path: "/v1/customer-portal/license-keys/",
     summary: "List one's own license keys",
-    scopes: ["customer_portal:own:read"],
+    access: customer("customer_portal:own:read"),
     query: z.object({ ...paging.shape, benefit_id: ids.describe("Only of these benefits.") }),
     response: page(LicenseKey),
   },
@@ -28,7 +28,7 @@ export const portalKeys = {
     id: "customer_portal:license_keys:get",
     path: "/v1/customer-portal/license-keys/:id",
     summary: "Get one of one's own license keys",
-    scopes: ["customer_portal:own:read"],
+    access: customer("customer_portal:own:read"),
     params: byId,
     response: LicenseKeyWithActivations,
     errors: ["ResourceNotFound"],
@@ -42,7 +42,7 @@ export const portalDownloads = {
     id: "customer_portal:downloadables:list",
     path: "/v1/customer-portal/downloadables/",
     summary: "List what one may download",
-    scopes: ["customer_portal:own:read"],
+    access: customer("customer_portal:own:read"),
     query: z.object({ ...paging.shape, benefit_id: ids.describe("Only of these benefits.") }),
     response: page(Downloadable),
   },

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AddressInput } from "../addresses.ts";
-import { byId, ids, many, page, paging, type Resource, sorting } from "../contract.ts";
+import { byId, customer, ids, many, page, paging, type Resource, sorting } from "../contract.ts";
 import { unlessNull } from "./fields.ts";
 import { DocumentLink } from "./invoices.ts";
 import { Order } from "./orders.ts";
@@ -54,7 +54,7 @@ export const CustomerOrderConfirmPayment = z
       });
   });
 
-const mine = { scopes: ["customer_portal:read"], params: byId } as const;
+const mine = { access: customer("customer_portal:read"), params: byId } as const;
 /** The orders of the customer who asks (CUP-20). */
 export const portalOrders = {
   list: {
@@ -62,7 +62,7 @@ export const portalOrders = {
     id: "customer_portal:orders:list",
     path: "/v1/customer-portal/orders/",
     summary: "List one's own orders",
-    scopes: ["customer_portal:read"],
+    access: customer("customer_portal:read"),
     query: z.object({
       ...paging.shape,
       product_id: ids.describe("Only of these products."),
@@ -87,7 +87,7 @@ export const portalOrders = {
     id: "customer_portal:orders:update",
     path: "/v1/customer-portal/orders/:id",
     summary: "Change to whom an order is invoiced",
-    scopes: ["customer_portal:write"],
+    access: customer("customer_portal:write"),
     params: byId,
     body: z.object({
       billing_name: unlessNull(z.string().max(256)).describe("Name on the invoice."),
@@ -139,7 +139,7 @@ export const portalOrders = {
     id: "customer_portal:orders:confirm_retry_payment",
     path: "/v1/customer-portal/orders/:id/confirm-payment",
     summary: "Pay what a card was charged with in vain",
-    scopes: ["customer_portal:write"],
+    access: customer("customer_portal:write"),
     params: byId,
     body: CustomerOrderConfirmPayment,
     response: CustomerOrderPaymentConfirmation,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { page, paging, type Resource } from "../contract.ts";
+import { customer, page, paging, type Resource } from "../contract.ts";
 import { CustomerSubscription } from "./portal-subscriptions.ts";
 import { bySeat, CustomerSeat, CustomerSeatAssign, checkContainer, ofContainer, SeatsList } from "./seats.ts";
 
@@ -10,7 +10,7 @@ export const portalSeats = {
     id: "customer_portal:seats:list_seats",
     path: "/v1/customer-portal/seats",
     summary: "List the seats of what one has bought",
-    scopes: ["customer_portal:read"],
+    access: customer("customer_portal:read"),
     query: z.object(ofContainer).superRefine(checkContainer),
     response: SeatsList,
     errors: ["ResourceNotFound"],
@@ -20,7 +20,7 @@ export const portalSeats = {
     id: "customer_portal:seats:assign_seat",
     path: "/v1/customer-portal/seats",
     summary: "Give somebody a seat of what one has bought",
-    scopes: ["customer_portal:write"],
+    access: customer("customer_portal:write"),
     body: CustomerSeatAssign,
     response: CustomerSeat,
     errors: ["BadRequest", "SeatNotAvailable", "SeatAlreadyAssigned", "FeatureNotEnabled", "ResourceNotFound"],
@@ -30,7 +30,7 @@ export const portalSeats = {
     id: "customer_portal:seats:list_claimed_subscriptions",
     path: "/v1/customer-portal/seats/subscriptions",
     summary: "List the subscriptions of which one has a seat",
-    scopes: ["customer_portal:own:read"],
+    access: customer("customer_portal:own:read"),
     query: paging,
     response: page(CustomerSubscription),
   },
@@ -39,7 +39,7 @@ export const portalSeats = {
     id: "customer_portal:seats:revoke_seat",
     path: "/v1/customer-portal/seats/:seat_id",
     summary: "Take a seat back",
-    scopes: ["customer_portal:write"],
+    access: customer("customer_portal:write"),
     params: bySeat,
     response: CustomerSeat,
     errors: ["ResourceNotFound"],
@@ -49,7 +49,7 @@ export const portalSeats = {
     id: "customer_portal:seats:resend_invitation",
     path: "/v1/customer-portal/seats/:seat_id/resend",
     summary: "Send the mail about a seat again",
-    scopes: ["customer_portal:write"],
+    access: customer("customer_portal:write"),
     params: bySeat,
     response: CustomerSeat,
     errors: ["BadRequest", "ResourceNotFound"],

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byId, flag, ids, page, paging, type Resource, sorting } from "../contract.ts";
+import { byId, customer, flag, ids, page, paging, type Resource, sorting } from "../contract.ts";
 import { id, unlessNull } from "./fields.ts";
 import { CustomerOrderProduct } from "./portal-orders.ts";
 import {
@@ -65,7 +65,7 @@ export const portalSubscriptions = {
     id: "customer_portal:subscriptions:list",
     path: "/v1/customer-portal/subscriptions/",
     summary: "List one's own subscriptions",
-    scopes: ["customer_portal:read"],
+    access: customer("customer_portal:read"),
     query: z.object({
       ...paging.shape,
       product_id: ids.describe("Only to these products."),
@@ -80,7 +80,7 @@ export const portalSubscriptions = {
     id: "customer_portal:subscriptions:get",
     path: "/v1/customer-portal/subscriptions/:id",
     summary: "Get one of one's own subscriptions",
-    scopes: ["customer_portal:read"],
+    access: customer("customer_portal:read"),
     params: byId,
     response: CustomerSubscription,
     errors: ["ResourceNotFound"],
@@ -90,7 +90,7 @@ export const portalSubscriptions = {
     id: "customer_portal:subscriptions:update",
     path: "/v1/customer-portal/subscriptions/:id",
     summary: "Change one's own subscription",
-    scopes: ["customer_portal:write"],
+    access: customer("customer_portal:write"),
     params: byId,
     body: CustomerSubscriptionUpdate,
     response: CustomerSubscription,
@@ -102,7 +102,7 @@ export const portalSubscriptions = {
     id: "customer_portal:subscriptions:cancel",
     path: "/v1/customer-portal/subscriptions/:id",
     summary: "Have one's own subscription end with its period",
-    scopes: ["customer_portal:write"],
+    access: customer("customer_portal:write"),
     params: byId,
     response: CustomerSubscription,
     errors: ["ResourceNotFound", "AlreadyCanceledSubscription"],
@@ -112,7 +112,7 @@ export const portalSubscriptions = {
     id: "customer_portal:subscriptions:preview",
     path: "/v1/customer-portal/subscriptions/:id/preview",
     summary: "See what a change of one's own subscription would do",
-    scopes: ["customer_portal:read"],
+    access: customer("customer_portal:read"),
     params: byId,
     body: CustomerSubscriptionUpdate,
     response: SubscriptionPreview,
@@ -123,7 +123,7 @@ export const portalSubscriptions = {
     id: "customer_portal:subscriptions:forecast",
     path: "/v1/customer-portal/subscriptions/:id/forecast",
     summary: "See what one's own subscription will be charged in a year",
-    scopes: ["customer_portal:read"],
+    access: customer("customer_portal:read"),
     params: byId,
     response: SubscriptionForecast,
     errors: ["ResourceNotFound"],

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byId, ids, page, paging, type Resource, sorting } from "../contract.ts";
+import { byId, customer, ids, page, paging, type Resource, sorting } from "../contract.ts";
 import { stored } from "./fields.ts";
 import { checkStretch, MeterQuantities, stretch } from "./meters.ts";
 
@@ -21,7 +21,7 @@ export const portalMeters = {
     id: "customer_portal:customer_meters:list",
     path: "/v1/customer-portal/meters/",
     summary: "List what one has used",
-    scopes: ["customer_portal:read"],
+    access: customer("customer_portal:read"),
     query: z.object({
       ...paging.shape,
       meter_id: ids.describe("Only of these meters."),
@@ -41,7 +41,7 @@ export const portalMeters = {
     id: "customer_portal:customer_meters:get",
     path: "/v1/customer-portal/meters/:id",
     summary: "Get what one has used of one meter",
-    scopes: ["customer_portal:read"],
+    access: customer("customer_portal:read"),
     params: byId,
     response: CustomerCustomerMeter,
     errors: ["ResourceNotFound"],
@@ -51,7 +51,7 @@ export const portalMeters = {
     id: "customer_portal:customer_meters:quantities",
     path: "/v1/customer-portal/meters/:id/quantities",
     summary: "Get what one has used of one meter, piece by piece",
-    scopes: ["customer_portal:read"],
+    access: customer("customer_portal:read"),
     params: byId,
     query: z.object(stretch).superRefine(checkStretch),
     response: MeterQuantities,

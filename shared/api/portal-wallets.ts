@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byId, page, paging, type Resource, sorting } from "../contract.ts";
+import { byId, customer, page, paging, type Resource, sorting } from "../contract.ts";
 import { stored } from "./fields.ts";
 
 /** What a seller owes a customer in a currency: it pays the next orders. Minor units. */
@@ -18,7 +18,7 @@ export const portalWallets = {
     id: "customer_portal:wallets:list",
     path: "/v1/customer-portal/wallets/",
     summary: "List one's own credit, by currency",
-    scopes: ["customer_portal:read"],
+    access: customer("customer_portal:read"),
     query: z.object({ ...paging.shape, sorting: sorting(["created_at", "balance"], ["-created_at"]) }),
     response: page(CustomerWallet),
   },
@@ -27,7 +27,7 @@ export const portalWallets = {
     id: "customer_portal:wallets:get",
     path: "/v1/customer-portal/wallets/:id",
     summary: "Get one's own credit in a currency",
-    scopes: ["customer_portal:read"],
+    access: customer("customer_portal:read"),
     params: byId,
     response: CustomerWallet,
     errors: ["ResourceNotFound"],

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Address, AddressInput } from "../addresses.ts";
-import { byId, instant, page, paging, type Resource } from "../contract.ts";
+import { anyone, byId, customer, instant, page, paging, type Resource } from "../contract.ts";
 import { email, stored, TaxId, TaxIdInput, unlessNull } from "./fields.ts";
 import { CheckoutOrganization, OrganizationCustomerPortalSettings } from "./organizations.ts";
 import { PaymentMethod } from "./payment-methods.ts";
@@ -84,7 +84,8 @@ export const customerPortal = {
     id: "customer_portal:customer-session:request",
     path: "/v1/customer-portal/customer-session/request",
     summary: "Have a code to sign in sent to a customer",
-    scopes: [],
+    access: anyone,
+    limit: "code",
     body: z.object({
       email: email.describe("The customer's e-mail address."),
       organization_id: z.uuid().describe("The seller whose customer it is."),
@@ -96,7 +97,8 @@ export const customerPortal = {
     id: "customer_portal:customer-session:authenticate",
     path: "/v1/customer-portal/customer-session/authenticate",
     summary: "Sign in with a code that was sent by mail",
-    scopes: [],
+    access: anyone,
+    limit: "code",
     body: z.object({ code: z.string().trim().min(1).max(64).describe("The code, of six letters and digits.") }),
     response: z.object({ token: z.string() }),
     errors: ["CustomerSessionCodeInvalidOrExpired"],
@@ -106,7 +108,7 @@ export const customerPortal = {
     id: "customer_portal:customer-session:introspect",
     path: "/v1/customer-portal/customer-session/introspect",
     summary: "Get the customer session that is used",
-    scopes: ["customer_portal:own:read"],
+    access: customer("customer_portal:own:read"),
     response: CustomerCustomerSession,
   },
   getUser: {
@@ -114,7 +116,7 @@ export const customerPortal = {
     id: "customer_portal:customer-session:get_authenticated_user",
     path: "/v1/customer-portal/customer-session/user",
     summary: "Get who is signed in",
-    scopes: ["customer_portal:own:read"],
+    access: customer("customer_portal:own:read"),
     response: PortalAuthenticatedUser,
   },
   getMe: {
@@ -122,7 +124,7 @@ export const customerPortal = {
     id: "customer_portal:customers:get",
     path: "/v1/customer-portal/customers/me",
     summary: "Get the customer of a session",
-    scopes: ["customer_portal:read"],
+    access: customer("customer_portal:read"),
     response: CustomerPortalCustomer,
   },
   updateMe: {
@@ -130,7 +132,7 @@ export const customerPortal = {
     id: "customer_portal:customers:update",
     path: "/v1/customer-portal/customers/me",
     summary: "Change one's own billing details",
-    scopes: ["customer_portal:write"],
+    access: customer("customer_portal:write"),
     body: CustomerPortalCustomerUpdate,
     response: CustomerPortalCustomer,
   },
@@ -139,7 +141,7 @@ export const customerPortal = {
     id: "customer_portal:customers:request_email_update",
     path: "/v1/customer-portal/customers/me/email-update/request",
     summary: "Have a link sent to a new e-mail address",
-    scopes: ["customer_portal:write"],
+    access: customer("customer_portal:write"),
     body: z.object({ email: email.describe("The new e-mail address.") }),
     status: 202,
     errors: ["NotPermitted"],
@@ -149,7 +151,8 @@ export const customerPortal = {
     id: "customer_portal:customers:check_email_update",
     path: "/v1/customer-portal/customers/me/email-update/check",
     summary: "Say whether a link to a new e-mail address is good",
-    scopes: [],
+    access: anyone,
+    limit: "code",
     query: z.object({ token: token.describe("The token of the link.") }),
     status: 204,
     errors: ["CustomerEmailUpdateInvalidOrExpired"],
@@ -159,7 +162,8 @@ export const customerPortal = {
     id: "customer_portal:customers:verify_email_update",
     path: "/v1/customer-portal/customers/me/email-update/verify",
     summary: "Take the new e-mail address that a link was sent to",
-    scopes: [],
+    access: anyone,
+    limit: "code",
     body: z.object({ token: token.describe("The token of the link.") }),
     response: z.object({ token: z.string() }),
     errors: ["CustomerEmailUpdateInvalidOrExpired"],
@@ -169,7 +173,7 @@ export const customerPortal = {
     id: "customer_portal:organizations:get",
     path: "/v1/customer-portal/organizations/:slug",
     summary: "Get a seller and what it has on sale",
-    scopes: [],
+    access: anyone,
     params: z.object({ slug: z.string().min(1) }),
     response: CustomerOrganizationData,
     errors: ["ResourceNotFound"],
@@ -183,7 +187,7 @@ export const portalCards = {
     id: "customer_portal:customers:list_payment_methods",
     path: "/v1/customer-portal/customers/me/payment-methods",
     summary: "List one's own cards",
-    scopes: ["customer_portal:read"],
+    access: customer("customer_portal:read"),
     query: paging,
     response: page(PaymentMethod),
   },
@@ -192,7 +196,7 @@ export const portalCards = {
     id: "customer_portal:customers:add_payment_method",
     path: "/v1/customer-portal/customers/me/payment-methods",
     summary: "Leave a card for later charges",
-    scopes: ["customer_portal:write"],
+    access: customer("customer_portal:write"),
     body: z.object({
       confirmation_token_id: token.describe("What the payment form was turned into."),
       set_default,
@@ -208,7 +212,7 @@ export const portalCards = {
     id: "customer_portal:customers:confirm_payment_method",
     path: "/v1/customer-portal/customers/me/payment-methods/confirm",
     summary: "Go on with a card once the bank was asked",
-    scopes: ["customer_portal:write"],
+    access: customer("customer_portal:write"),
     body: z.object({
       setup_intent_id: z.string().min(1).max(256).describe("The processor's id of what the bank was asked about."),
       set_default,
@@ -223,7 +227,7 @@ export const portalCards = {
     id: "customer_portal:customers:delete_payment_method",
     path: "/v1/customer-portal/customers/me/payment-methods/:id",
     summary: "Take a card away",
-    scopes: ["customer_portal:write"],
+    access: customer("customer_portal:write"),
     params: byId,
     status: 204,
     errors: ["PaymentMethodInUseByActiveSubscription", "ResourceNotFound"],

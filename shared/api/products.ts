@@ -10,6 +10,7 @@ import {
   page,
   paging,
   type Resource,
+  seller,
   sorting,
 } from "../contract.ts";
 import { Benefit, BenefitPublic } from "./benefits.ts";
@@ -120,7 +121,7 @@ export const products = {
     method: "GET",
     path: "/v1/products/",
     summary: "List products",
-    scopes: ["products:read"],
+    access: seller("products:read"),
     query: z.object({
       ...paging.shape,
       id: ids.describe("Only these products."),
@@ -139,7 +140,7 @@ export const products = {
     method: "GET",
     path: "/v1/products/:id",
     summary: "Get a product",
-    scopes: ["products:read"],
+    access: seller("products:read"),
     params: byId,
     response: Product,
     errors: ["ResourceNotFound"],
@@ -148,7 +149,7 @@ export const products = {
     method: "POST",
     path: "/v1/products/",
     summary: "Create a product",
-    scopes: ["products:write"],
+    access: seller("products:write"),
     body: ProductCreate,
     response: Product,
     status: 201,
@@ -157,7 +158,7 @@ export const products = {
     method: "PATCH",
     path: "/v1/products/:id",
     summary: "Update a product",
-    scopes: ["products:write"],
+    access: seller("products:write"),
     params: byId,
     body: ProductUpdate,
     response: Product,
@@ -169,7 +170,7 @@ export const products = {
     path: "/v1/products/:id/benefits",
     audit: "product.benefits_set",
     summary: "Set the benefits of a product",
-    scopes: ["products:write"],
+    access: seller("products:write"),
     params: byId,
     body: z.object({
       benefits: z.array(id).max(100).describe("The whole list that is wanted, in order; an empty one for none."),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { flag, ids, many, metadata, metadataOut, page, paging, type Resource, sorting } from "../contract.ts";
+import { flag, ids, many, metadata, metadataOut, page, paging, type Resource, seller, sorting } from "../contract.ts";
 import { RefundDispute } from "./disputes.ts";
 import { id, stored } from "./fields.ts";
 
@@ -77,7 +77,7 @@ export const refunds = {
     method: "GET",
     path: "/v1/refunds/",
     summary: "List refunds",
-    scopes: ["refunds:read"],
+    access: seller("refunds:read"),
     query: z.object({
       ...paging.shape,
       id: ids.describe("Only these."),
@@ -95,7 +95,7 @@ export const refunds = {
     method: "POST",
     path: "/v1/refunds/",
     summary: "Refund an order",
-    scopes: ["refunds:write"],
+    access: seller("refunds:write"),
     body: RefundCreate,
     response: Refund,
     status: 201,
@@ -107,7 +107,7 @@ export const refunds = {
     method: "GET",
     path: "/v1/refunds/preview",
     summary: "See what a refund would be",
-    scopes: ["refunds:read"],
+    access: seller("refunds:read"),
     query: z.object({
       order_id: id.describe("The order whose money would go back."),
       amount: z.coerce

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ids, instant, page, paging, type Resource } from "../contract.ts";
+import { ids, instant, page, paging, type Resource, seller } from "../contract.ts";
 
 /** How far time is moved: `90minutes`, `14days`, `1month`. */
 export const Distance = z
@@ -96,14 +96,14 @@ export const sandbox = {
     method: "GET",
     path: "/v1/sandbox/clock",
     summary: "Get the clock of a sandbox, and what happened last",
-    scopes: ["organizations:read"],
+    access: seller("organizations:read"),
     response: SandboxClock,
   },
   advance: {
     method: "POST",
     path: "/v1/sandbox/clock",
     summary: "Move the clock of a sandbox forwards, and do what falls due on the way",
-    scopes: ["organizations:write"],
+    access: seller("organizations:write"),
     body: z
       .object({
         to: instant.optional().describe("When to stop."),
@@ -119,7 +119,7 @@ export const sandbox = {
     method: "GET",
     path: "/v1/sandbox/mails",
     summary: "List the mails that a sandbox has kept",
-    scopes: ["organizations:read"],
+    access: seller("organizations:read"),
     query: z.object({ ...paging.shape, organization_id: ids.describe("Only of these organizations.") }),
     response: page(SandboxMail),
   },
@@ -127,7 +127,7 @@ export const sandbox = {
     method: "GET",
     path: "/v1/sandbox/snapshots",
     summary: "List what was saved of a sandbox",
-    scopes: ["organizations:read"],
+    access: seller("organizations:read"),
     query: z.object({ ...paging.shape, organization_id: ids.describe("Only of these organizations.") }),
     response: page(Snapshot),
   },
@@ -135,7 +135,7 @@ export const sandbox = {
     method: "POST",
     path: "/v1/sandbox/snapshots",
     summary: "Save a sandbox as it is, every row of it",
-    scopes: ["organizations:write"],
+    access: seller("organizations:write"),
     body: z.object({ name: name.describe("What it is called.") }),
     response: Snapshot,
     status: 201,
@@ -147,7 +147,7 @@ export const sandbox = {
     method: "POST",
     path: "/v1/sandbox/snapshots/:name/restore",
     summary: "Put a sandbox back to what was saved, its clock too",
-    scopes: ["organizations:write"],
+    access: seller("organizations:write"),
     params: byName,
     response: Snapshot,
     errors: ["NotPermitted", "ResourceNotFound", "SandboxBusy"],
@@ -159,7 +159,7 @@ export const sandbox = {
     method: "DELETE",
     path: "/v1/sandbox/snapshots/:name",
     summary: "Forget what was saved of a sandbox",
-    scopes: ["organizations:write"],
+    access: seller("organizations:write"),
     params: byName,
     status: 204,
     errors: ["ResourceNotFound"],
@@ -170,7 +170,7 @@ export const sandbox = {
     method: "GET",
     path: "/v1/sandbox/snapshots/:name/diff",
     summary: "Compare what was saved with something else that was, or with the present",
-    scopes: ["organizations:read"],
+    access: seller("organizations:read"),
     params: byName,
     query: z.object({ to: name.default("now").describe("The name of the other; now for the sandbox as it is.") }),
     response: SnapshotDiff,

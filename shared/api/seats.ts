@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ids, instant, type Resource } from "../contract.ts";
+import { anyone, ids, instant, type Resource, seller } from "../contract.ts";
 import { email, id, organizationOf, stored } from "./fields.ts";
 import { Member } from "./members.ts";
 
@@ -102,7 +102,7 @@ export const customerSeats = {
     id: "customer-seats:list_seats",
     path: "/v1/customer-seats",
     summary: "List the seats of a subscription or an order",
-    scopes: ["customer_seats:read"],
+    access: seller("customer_seats:read"),
     query: z
       .object({ ...ofContainer, organization_id: ids.describe("Only of these organizations.") })
       .superRefine(checkContainer),
@@ -114,7 +114,7 @@ export const customerSeats = {
     id: "customer-seats:assign_seat",
     path: "/v1/customer-seats",
     summary: "Give somebody a seat",
-    scopes: ["customer_seats:write"],
+    access: seller("customer_seats:write"),
     body: SeatAssign,
     response: CustomerSeat,
     errors: refusals,
@@ -124,7 +124,7 @@ export const customerSeats = {
     id: "customer-seats:revoke_seat",
     path: "/v1/customer-seats/:seat_id",
     summary: "Take a seat back",
-    scopes: ["customer_seats:write"],
+    access: seller("customer_seats:write"),
     params: bySeat,
     response: CustomerSeat,
     errors: ["ResourceNotFound"],
@@ -136,7 +136,7 @@ export const customerSeats = {
     id: "customer-seats:resend_invitation",
     path: "/v1/customer-seats/:seat_id/resend",
     summary: "Send the mail about a seat again",
-    scopes: ["customer_seats:write"],
+    access: seller("customer_seats:write"),
     params: bySeat,
     response: CustomerSeat,
     errors: ["BadRequest", "ResourceNotFound"],
@@ -151,7 +151,7 @@ export const seatClaims = {
     id: "customer-seats:get_claim_info",
     path: "/v1/customer-seats/claim/:invitation_token",
     summary: "Get what an invitation to a seat is for",
-    scopes: [],
+    access: anyone,
     params: z.object({ invitation_token: z.string().min(1) }),
     response: SeatClaimInfo,
     errors: ["ResourceNotFound"],
@@ -161,7 +161,7 @@ export const seatClaims = {
     id: "customer-seats:claim_seat",
     path: "/v1/customer-seats/claim",
     summary: "Take the seat of an invitation",
-    scopes: [],
+    access: anyone,
     body: z.object({ invitation_token: z.string().min(1).max(256).describe("The token of the mail.") }),
     response: z.object({ seat: CustomerSeat, customer_session_token: z.string() }),
     errors: ["InvalidInvitationToken"],

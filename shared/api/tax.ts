@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CountryInput } from "../addresses.ts";
-import { byId, ids, instant, page, paging, type Resource, sorting } from "../contract.ts";
+import { byId, ids, instant, page, paging, type Resource, seller, sorting } from "../contract.ts";
 import { countries, hasStates } from "../countries.ts";
 import { decimalText } from "../money.ts";
 import { normalState } from "../states.ts";
@@ -137,7 +137,7 @@ export const tax = {
     method: "GET",
     path: "/v1/tax/registrations/",
     summary: "List tax registrations",
-    scopes: ["tax_registrations:read"],
+    access: seller("tax_registrations:read"),
     query: z.object({
       ...paging.shape,
       organization_id: ids.describe("Only of these organizations."),
@@ -149,7 +149,7 @@ export const tax = {
     method: "GET",
     path: "/v1/tax/registrations/:id",
     summary: "Get a tax registration",
-    scopes: ["tax_registrations:read"],
+    access: seller("tax_registrations:read"),
     params: byId,
     response: TaxRegistration,
     errors: ["ResourceNotFound"],
@@ -158,7 +158,7 @@ export const tax = {
     method: "POST",
     path: "/v1/tax/registrations/",
     summary: "Say where you collect tax",
-    scopes: ["tax_registrations:write"],
+    access: seller("tax_registrations:write"),
     body: TaxRegistrationCreate,
     response: TaxRegistration,
     status: 201,
@@ -168,7 +168,7 @@ export const tax = {
     method: "PATCH",
     path: "/v1/tax/registrations/:id",
     summary: "Update a tax registration",
-    scopes: ["tax_registrations:write"],
+    access: seller("tax_registrations:write"),
     params: byId,
     body: TaxRegistrationUpdate,
     response: TaxRegistration,
@@ -179,7 +179,7 @@ export const tax = {
     method: "DELETE",
     path: "/v1/tax/registrations/:id",
     summary: "Delete a tax registration",
-    scopes: ["tax_registrations:write"],
+    access: seller("tax_registrations:write"),
     params: byId,
     status: 204,
     errors: ["ResourceNotFound"],
@@ -190,7 +190,7 @@ export const tax = {
     method: "GET",
     path: "/v1/tax/rates/",
     summary: "Look up the tax rates of a place",
-    scopes: ["tax_registrations:read"],
+    access: seller("tax_registrations:read"),
     query: z
       .object({
         country: CountryInput.describe("Country, two letters."),

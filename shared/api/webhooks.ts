@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byId, flag, ids, instant, many, page, paging, type Resource } from "../contract.ts";
+import { byId, flag, ids, instant, many, page, paging, type Resource, seller } from "../contract.ts";
 import { eventTypes } from "../event-types.ts";
 import { organizationOf, stored, unlessNull, webUrl } from "./fields.ts";
 
@@ -82,7 +82,7 @@ export const webhooks = {
     id: "webhooks:list_webhook_endpoints",
     path: "/v1/webhooks/endpoints",
     summary: "List webhook endpoints",
-    scopes: ["webhooks:read"],
+    access: seller("webhooks:read"),
     query: z.object({ ...paging.shape, organization_id: ids.describe("Only of these organizations.") }),
     response: page(WebhookEndpoint),
   },
@@ -92,7 +92,7 @@ export const webhooks = {
     path: "/v1/webhooks/endpoints",
     audit: "webhook_endpoint.created",
     summary: "Create a webhook endpoint",
-    scopes: ["webhooks:write"],
+    access: seller("webhooks:write"),
     body: WebhookEndpointCreate,
     response: WebhookEndpoint,
     status: 201,
@@ -104,7 +104,7 @@ export const webhooks = {
     id: "webhooks:get_webhook_endpoint",
     path: "/v1/webhooks/endpoints/:id",
     summary: "Get a webhook endpoint",
-    scopes: ["webhooks:read"],
+    access: seller("webhooks:read"),
     params: byId,
     response: WebhookEndpoint,
     errors: ["ResourceNotFound"],
@@ -115,7 +115,7 @@ export const webhooks = {
     path: "/v1/webhooks/endpoints/:id",
     audit: "webhook_endpoint.updated",
     summary: "Update a webhook endpoint",
-    scopes: ["webhooks:write"],
+    access: seller("webhooks:write"),
     params: byId,
     body: WebhookEndpointUpdate,
     response: WebhookEndpoint,
@@ -127,7 +127,7 @@ export const webhooks = {
     path: "/v1/webhooks/endpoints/:id",
     audit: "webhook_endpoint.deleted",
     summary: "Delete a webhook endpoint",
-    scopes: ["webhooks:write"],
+    access: seller("webhooks:write"),
     params: byId,
     status: 204,
     errors: ["ResourceNotFound"],
@@ -139,7 +139,7 @@ export const webhooks = {
     path: "/v1/webhooks/endpoints/:id/secret",
     audit: "webhook_endpoint.secret_reset",
     summary: "Make a new signing secret for a webhook endpoint",
-    scopes: ["webhooks:write"],
+    access: seller("webhooks:write"),
     params: byId,
     response: WebhookEndpoint,
     errors: ["ResourceNotFound"],
@@ -150,7 +150,7 @@ export const webhooks = {
     id: "webhooks:list_webhook_deliveries",
     path: "/v1/webhooks/deliveries",
     summary: "List webhook deliveries",
-    scopes: ["webhooks:read"],
+    access: seller("webhooks:read"),
     query: z.object({
       ...paging.shape,
       endpoint_id: ids.describe("Only to these endpoints."),
@@ -169,7 +169,7 @@ export const webhooks = {
     path: "/v1/webhooks/events/:id/redeliver",
     audit: "webhook_event.redelivered",
     summary: "Send an event again",
-    scopes: ["webhooks:write"],
+    access: seller("webhooks:write"),
     params: byId,
     status: 202,
     errors: ["ResourceNotFound"],

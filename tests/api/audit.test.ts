@@ -43,7 +43,7 @@ const ofOrganization = async (query: Record<string, string> = {}, one = seller) 
 const book = { name: "Book", prices: [{ amount_type: "free" }] };
 const writes = Object.entries(api as Record<string, Record<string, Operation>>).flatMap(([resource, operations]) =>
   Object.entries(operations)
-    .filter(([, op]) => !op.bulk && !isOfCustomers(op) && op.scopes.some((scope) => scope.endsWith(":write")))
+    .filter(([, op]) => !op.bulk && !isOfCustomers(op) && op.access.scopes.some((scope) => scope.endsWith(":write")))
     .map(([key, op]) => ({ resource, key, op })),
 );
 
@@ -151,8 +151,8 @@ describe("changes over /v1", () => {
           : undefined;
       // What only a person may stands in the log of what it makes, and in their own.
       const own = async () => (await read(seller.session, { action })).json.entries;
-      const count = async () => (await (op.anyOrganization ? own() : ofOrganization({ action }, seller))).length;
-      const may = op.anyOrganization ? seller.session : seller.key;
+      const count = async () => (await (op.access.by === "person" ? own() : ofOrganization({ action }, seller))).length;
+      const may = op.access.by === "person" ? seller.session : seller.key;
       const headers = { "idempotency-key": `audit ${resource} ${key}` };
       const ask = (token: string) =>
         floe.request(op.method, path, {

@@ -30,7 +30,7 @@ import { disputeOrder, freshOf, isOpenedBy, payment, rowOf, sell, sellOrder } fr
 
 /** What holds for every operation of the contract. What they do with bad input is in bad-input.test.ts. */
 
-const guarded = operations.filter(({ op }) => op.scopes.length > 0);
+const guarded = operations.filter(({ op }) => op.access.by !== "anyone");
 const lists = operations.filter(
   ({ op }) =>
     op.method === "GET" && op.response instanceof z.ZodObject && "pagination" in op.response.shape && !op.params,
@@ -81,7 +81,9 @@ describe.each(guarded)("$title, who may", (entry) => {
   });
 
   test("API-26: a key without any of its scopes is 403 insufficient_scope", async () => {
-    const useless = scopes.filter((scope) => !entry.op.scopes.some((needed) => expandScopes([scope]).has(needed)));
+    const useless = scopes.filter(
+      (scope) => !entry.op.access.scopes.some((needed) => expandScopes([scope]).has(needed)),
+    );
     const key = await all.floe.keyOf(all.seller, useless);
     expect(await all.errorOf(entry, { as: key })).toBe("403 insufficient_scope");
   });
@@ -118,7 +120,7 @@ describe.each(withParams)("$title, what is there", (entry) => {
     }
   });
 
-  test.runIf(entry.op.scopes.length > 0)(
+  test.runIf(entry.op.access.by !== "anyone")(
     "PRD-37, API-22: another organization's is 404 ResourceNotFound, by key and by session",
     async () => {
       for (const as of all.strangers(entry)) expect(await all.errorOf(entry, { as })).toBe("404 ResourceNotFound");

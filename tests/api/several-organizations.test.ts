@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => floe.close());
 
 const own = operations.filter(
-  ({ op }) => op.scopes.length > 0 && !op.anyOrganization && !op.path.includes("/catalog/") && !isOfCustomers(op),
+  ({ op }) => op.access.by === "seller" && !op.path.includes("/catalog/") && !isOfCustomers(op),
 );
 // Names are of no organization: those that several have are one.
 const lists = own.filter(

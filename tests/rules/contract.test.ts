@@ -47,7 +47,7 @@ describe("every operation", () => {
     const named = [...operation.path.matchAll(/:(\w+)/g)].map(([, key]) => key);
     expect(Object.keys(operation.params?.shape ?? {})).toEqual(named);
     const known = (scope: Scope) => isScope(scope) || customerScopes.some((one) => one === scope);
-    expect(operation.scopes.every(known)).toBe(true);
+    expect(operation.access.scopes.every(known)).toBe(true);
     expect(operation.summary).not.toBe("");
     // A plan changes nothing, a document says what is there already, and an address of metrics shows what it is made by.
     const reads =
@@ -56,8 +56,8 @@ describe("every operation", () => {
       );
     // Where to go to show an account is asked for as a page is, and noted.
     const begins = /oauth-accounts\/authorize$/.test(operation.path);
-    const writes = begins || (operation.method !== "GET" && operation.scopes.length > 0 && !reads);
-    expect(operation.scopes.every((scope) => scope.endsWith(writes ? ":write" : ":read"))).toBe(true);
+    const writes = begins || (operation.method !== "GET" && operation.access.by !== "anyone" && !reads);
+    expect(operation.access.scopes.every((scope) => scope.endsWith(writes ? ":write" : ":read"))).toBe(true);
   });
   test("has a path and method of its own", () => {
     const routes = operations.map(([, { method, path }]) => `${method} ${path}`);

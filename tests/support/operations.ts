@@ -4,7 +4,6 @@ import { events } from "../../server/lib/tables.ts";
 import { type Api, api } from "../../shared/api/index.ts";
 import { urlOf } from "../../shared/client.ts";
 import type { Operation } from "../../shared/contract.ts";
-import { isScope } from "../../shared/scopes.ts";
 import { type Floe, type Seller, start } from "./floe.ts";
 import { newId } from "./ids.ts";
 import { tokenOf } from "./portal-rows.ts";
@@ -31,7 +30,7 @@ export const operations: Entry[] = Object.entries(api).flatMap(([resource, ops])
   })),
 );
 /** What a customer asks with a session of their own, and no seller. */
-export const isOfCustomers = ({ scopes }: Operation): boolean => scopes.some((scope) => !isScope(scope));
+export const isOfCustomers = ({ access }: Operation): boolean => access.by === "customer";
 export const withParams = operations.filter(({ op }) => op.params);
 export const withBody = operations.filter(({ op }) => op.body);
 
@@ -98,7 +97,7 @@ export async function startOperations() {
     paramsOf,
     /** Who may: the seller's key (for what only people may, the session), or nobody where everybody may. */
     may: ({ op, title }: Entry): Sent => {
-      if (op.scopes.length === 0) return {};
+      if (op.access.by === "anyone") return {};
       if (isOfCustomers(op)) return { as: customer.token };
       return { as: title === "organizations.create" ? seller.session : seller.key };
     },
