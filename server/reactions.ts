@@ -1,4 +1,4 @@
-import { userMerged } from "./auth/guests.ts";
+import { userMerged } from "./accounts/sign-in/guests.ts";
 import { benefitChanged, benefitDeleted } from "./benefits/service.ts";
 import { dropProduct } from "./checkout-links/store.ts";
 import { reopenCheckout, showIntent, succeedCheckout } from "./checkouts/reactions.ts";

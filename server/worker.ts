@@ -1,5 +1,5 @@
-import { guestCleaning } from "./auth/guests.ts";
-import { accountCleaning } from "./auth/sweep.ts";
+import { guestCleaning } from "./accounts/sign-in/guests.ts";
+import { accountCleaning } from "./accounts/sweep.ts";
 import { checkoutExpiry } from "./checkouts/jobs.ts";
 import { checkouts } from "./checkouts/tables.ts";
 import { answerMoves, moveAnswersOf } from "./custom-fields/jobs.ts";

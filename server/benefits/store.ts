@@ -1,5 +1,5 @@
 import { and, eq, ilike, inArray, isNull, notInArray } from "drizzle-orm";
-import { account } from "../auth/tables.ts";
+import { account } from "../accounts/tables.ts";
 import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, listRows, metadataMatches, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";

@@ -1,5 +1,5 @@
 import { and, asc, count, eq, ilike, inArray, isNull, lte, or, sql } from "drizzle-orm";
-import { user } from "../auth/tables.ts";
+import { user } from "../accounts/tables.ts";
 import type { Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import { findKept } from "../discounts/store.ts";

@@ -1,5 +1,5 @@
 import { and, asc, count, eq, inArray, isNull, lte, or, sql } from "drizzle-orm";
-import { member } from "../auth/tables.ts";
+import { member } from "../accounts/tables.ts";
 import { atClockOf } from "../lib/clock.ts";
 import type { Database, Deps, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";

@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, exists, inArray, isNotNull, isNull, not, notExists, or, type SQL, sql } from "drizzle-orm";
 import { type AnyPgColumn, alias } from "drizzle-orm/pg-core";
-import { member, user } from "../auth/tables.ts";
+import { member, user } from "../accounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { ofOrganizations } from "../lib/page.ts";
 import type { ClientProfile } from "../lib/profiles.ts";

@@ -1,6 +1,6 @@
 import { and, eq, inArray, like } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { guestCleaning } from "../../server/auth/guests.ts";
+import { guestCleaning } from "../../server/accounts/sign-in/guests.ts";
 import {
   account,
   apikey,
@@ -11,7 +11,7 @@ import {
   team,
   teamMember,
   user,
-} from "../../server/auth/tables.ts";
+} from "../../server/accounts/tables.ts";
 import { checkouts } from "../../server/checkouts/tables.ts";
 import { customers } from "../../server/customers/tables.ts";
 import { listMails } from "../../server/lib/mail.ts";

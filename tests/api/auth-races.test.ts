@@ -1,8 +1,8 @@
 import { createEmailVerificationToken } from "better-auth/api";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { hashSecret } from "../../server/auth/storage.ts";
-import { apikey, deviceCode, member, session, user } from "../../server/auth/tables.ts";
+import { hashSecret } from "../../server/accounts/storage.ts";
+import { apikey, deviceCode, member, session, user } from "../../server/accounts/tables.ts";
 import { auditLog } from "../../server/lib/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import type { Floe, Seller } from "../support/floe.ts";

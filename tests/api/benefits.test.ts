@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { account } from "../../server/auth/tables.ts";
+import { account } from "../../server/accounts/tables.ts";
 import { benefits } from "../../server/benefits/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { callsOf } from "../support/calls.ts";

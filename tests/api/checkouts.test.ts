@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { user } from "../../server/auth/tables.ts";
+import { user } from "../../server/accounts/tables.ts";
 import { events } from "../../server/lib/tables.ts";
 import { orders } from "../../server/orders/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";

@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { account, apikey, invitation, member, session, teamMember, user } from "../../server/auth/tables.ts";
+import { account, apikey, invitation, member, session, teamMember, user } from "../../server/accounts/tables.ts";
 import { listMails } from "../../server/lib/mail.ts";
 import { auditLog } from "../../server/lib/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";

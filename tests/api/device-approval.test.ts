@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { deviceCode } from "../../server/auth/tables.ts";
+import { deviceCode } from "../../server/accounts/tables.ts";
 import { hashToken } from "../../server/lib/secrets.ts";
 import { auditLog } from "../../server/lib/tables.ts";
 import { newAddress } from "../support/accounts.ts";

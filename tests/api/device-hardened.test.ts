@@ -1,8 +1,8 @@
 import { eq } from "drizzle-orm";
 import * as oauth from "openid-client";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { hashSecret } from "../../server/auth/storage.ts";
-import { deviceCode } from "../../server/auth/tables.ts";
+import { hashSecret } from "../../server/accounts/storage.ts";
+import { deviceCode } from "../../server/accounts/tables.ts";
 import { hashToken } from "../../server/lib/secrets.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Asked, type Browser, devicesOf } from "../support/devices.ts";

@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { hashSecret } from "../../server/auth/storage.ts";
-import { deviceCode, session } from "../../server/auth/tables.ts";
+import { hashSecret } from "../../server/accounts/storage.ts";
+import { deviceCode, session } from "../../server/accounts/tables.ts";
 import { hashToken } from "../../server/lib/secrets.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Asked, type Browser, devicesOf } from "../support/devices.ts";

@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { member, session, user } from "../../server/auth/tables.ts";
+import { member, session, user } from "../../server/accounts/tables.ts";
 import { scopes } from "../../shared/scopes.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Browser, devicesOf } from "../support/devices.ts";

@@ -1,9 +1,9 @@
 import { eq } from "drizzle-orm";
 import * as oauth from "openid-client";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { hashSecret } from "../../server/auth/storage.ts";
-import { accountCleaning } from "../../server/auth/sweep.ts";
-import { deviceCode, user as users } from "../../server/auth/tables.ts";
+import { hashSecret } from "../../server/accounts/storage.ts";
+import { accountCleaning } from "../../server/accounts/sweep.ts";
+import { deviceCode, user as users } from "../../server/accounts/tables.ts";
 import { hashToken } from "../../server/lib/secrets.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";

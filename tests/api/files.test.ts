@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { deleteOrganization } from "../../server/auth/deletion.ts";
+import { deleteOrganization } from "../../server/accounts/people/deletion.ts";
 import { fileSweeps } from "../../server/files/jobs.ts";
 import { files } from "../../server/files/tables.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";

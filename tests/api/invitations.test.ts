@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { invitation, member, teamMember, user } from "../../server/auth/tables.ts";
+import { invitation, member, teamMember, user } from "../../server/accounts/tables.ts";
 import { mails } from "../../server/lib/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { mailsTo } from "../support/mails.ts";

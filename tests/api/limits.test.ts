@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { limiter } from "../../server/auth/limits.ts";
-import { accountCleaning } from "../../server/auth/sweep.ts";
-import { attempts, verification } from "../../server/auth/tables.ts";
+import { limiter } from "../../server/accounts/limits/attempts.ts";
+import { accountCleaning } from "../../server/accounts/sweep.ts";
+import { attempts, verification } from "../../server/accounts/tables.ts";
 import { countInMemory } from "../../server/lib/limits.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
 import { newAddress } from "../support/accounts.ts";

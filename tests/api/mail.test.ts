@@ -1,6 +1,6 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { invitation, member, user } from "../../server/auth/tables.ts";
+import { invitation, member, user } from "../../server/accounts/tables.ts";
 import { mails } from "../../server/lib/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { newId } from "../support/ids.ts";

@@ -1,6 +1,6 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { apikey, user } from "../../server/auth/tables.ts";
+import { apikey, user } from "../../server/accounts/tables.ts";
 import { hashToken, seal } from "../../server/lib/secrets.ts";
 import { addUpChanges } from "../../server/metrics/store.ts";
 import { metricTallies } from "../../server/metrics/tables.ts";

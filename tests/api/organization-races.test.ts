@@ -1,6 +1,6 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { invitation, member, organizationRole, team, teamMember, user } from "../../server/auth/tables.ts";
+import { invitation, member, organizationRole, team, teamMember, user } from "../../server/accounts/tables.ts";
 import { customers } from "../../server/customers/tables.ts";
 import { auditLog } from "../../server/lib/tables.ts";
 import { orders } from "../../server/orders/tables.ts";

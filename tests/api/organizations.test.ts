@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { member, session } from "../../server/auth/tables.ts";
+import { member, session } from "../../server/accounts/tables.ts";
 import { auditLog, events } from "../../server/lib/tables.ts";
 import { organizationOut } from "../../server/organizations/rules.ts";
 import { organization } from "../../server/organizations/tables.ts";

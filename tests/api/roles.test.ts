@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { demand } from "../../server/auth/permissions-guard.ts";
-import { session } from "../../server/auth/tables.ts";
+import { demand } from "../../server/accounts/identity/permissions-guard.ts";
+import { session } from "../../server/accounts/tables.ts";
 import { organizationRoles, statements } from "../../shared/permissions.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { callsOf, join, organizationOf, type Person, person } from "../support/people.ts";

@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { account, apikey, user } from "../../server/auth/tables.ts";
+import { account, apikey, user } from "../../server/accounts/tables.ts";
 import { completeConfig, readSettings } from "../../server/config.ts";
 import { cookiesIn } from "../../server/lib/cookies.ts";
 import { listMails } from "../../server/lib/mail.ts";

@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { session } from "../../server/auth/tables.ts";
+import { session } from "../../server/accounts/tables.ts";
 import { checkouts } from "../../server/checkouts/tables.ts";
 import { newAddress } from "../support/accounts.ts";
 import { endpointsOf } from "../support/endpoints.ts";

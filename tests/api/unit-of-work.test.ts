@@ -1,7 +1,7 @@
 import { eq, sql } from "drizzle-orm";
 import type { FastifyRequest } from "fastify";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { accountWork } from "../../server/auth/work.ts";
+import { accountWork } from "../../server/accounts/work.ts";
 import { withEntry } from "../../server/http/audit.ts";
 import { type Answer, once } from "../../server/http/idempotency.ts";
 import { record } from "../../server/lib/audit.ts";

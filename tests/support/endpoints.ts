@@ -1,6 +1,6 @@
 /** Every call that the account side answers: better-auth's with its plugins', and our own routes. */
 import { betterAuth } from "better-auth";
-import { pluginsOf } from "../../server/auth/plugins.ts";
+import { pluginsOf } from "../../server/accounts/plugins.ts";
 import type { Floe } from "./floe.ts";
 
 export type Endpoint = { method: "GET" | "POST"; path: string };

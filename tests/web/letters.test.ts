@@ -1,7 +1,7 @@
 /** The mails of the account side, and those to buyers, as a mail program shows them. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { changeMail, deletionMail, invitationMail, resetMail, verificationMail } from "../../server/auth/mails.ts";
+import { changeMail, deletionMail, invitationMail, resetMail, verificationMail } from "../../server/accounts/mails.ts";
 import { type Letter, renderLetter } from "../../server/lib/letter.ts";
 import { disabledMail } from "../../server/webhooks/messages.ts";
 import { closePages, openChromium, openPage, seriousFaults } from "./support/chromium.ts";

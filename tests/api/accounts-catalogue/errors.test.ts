@@ -4,10 +4,10 @@ import { createAuthEndpoint, createEmailVerificationToken } from "better-auth/ap
 import { eq, sql } from "drizzle-orm";
 import Fastify from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { compat } from "../../../server/auth/compat.ts";
-import { mapped } from "../../../server/auth/mapper.ts";
-import { session, user } from "../../../server/auth/tables.ts";
-import { readRaw, routeAuth } from "../../../server/auth/wrapper.ts";
+import { compat } from "../../../server/accounts/compat/guards.ts";
+import { mapped } from "../../../server/accounts/http/error-mapping.ts";
+import { readRaw, routeAuth } from "../../../server/accounts/http/wrapper.ts";
+import { session, user } from "../../../server/accounts/tables.ts";
 import { listMails } from "../../../server/lib/mail.ts";
 import { errors } from "../../fixtures/accounts-rows.ts";
 import { newAddress } from "../../support/accounts.ts";

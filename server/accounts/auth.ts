@@ -1,0 +1,220 @@
+import { type BetterAuthOptions, betterAuth } from "better-auth";
+import { drizzleAdapter } from "better-auth/adapters/drizzle";
+import { eq } from "drizzle-orm";
+import type { FastifyInstance } from "fastify";
+import type { Deps } from "../lib/context.ts";
+import { newId } from "../lib/ids.ts";
+import { hashToken } from "../lib/secrets.ts";
+import { organization } from "../organizations/tables.ts";
+import { refusedSignIns } from "./audit/refused-sign-ins.ts";
+import { auditRoutes } from "./audit/routes.ts";
+import { auditedStorage } from "./audit/storage.ts";
+import { account_base, findUnlisted } from "./calls.ts";
+import { changeLink } from "./compat/accounts.ts";
+import { mapped } from "./http/error-mapping.ts";
+import { answerUnexpected, relayLog } from "./http/failures.ts";
+import { originsOf, refuseForeignPages } from "./http/origins.ts";
+import { readRaw, routeAuth } from "./http/wrapper.ts";
+import { createIdentifier, type Identifier } from "./identity/identify.ts";
+import { cookie_prefix } from "./identity/session-cookie.ts";
+import { renewedSessions, sendRenewed, session_seconds } from "./identity/sessions-renewal.ts";
+import { apiKeyRoutes } from "./keys/routes.ts";
+import { limiter } from "./limits/attempts.ts";
+import { limitAddresses } from "./limits/by-address.ts";
+import { passwordKey } from "./limits/guessing.ts";
+import { changeMail, deletionMail, evenly, resetMail, verificationMail } from "./mails.ts";
+import { organizationStorage } from "./organizations/storage.ts";
+import { deletePerson } from "./people/deletion.ts";
+import { type AuthOptions, pluginsOf } from "./plugins.ts";
+import { passwordHashing } from "./sign-in/passwords.ts";
+import { password_length_max, password_length_min } from "./sign-in/passwords-guard.ts";
+import { protectedStorage } from "./storage.ts";
+import {
+  account,
+  invitation,
+  member,
+  organizationRole,
+  session,
+  team,
+  teamMember,
+  user,
+  verification,
+} from "./tables.ts";
+import { accountWork } from "./work.ts";
+
+/** How long a browser's own copy of its session may be believed. */
+const session_cache_seconds = 300;
+/** The tables that better-auth works on. */
+const schema = {
+  user,
+  session,
+  account,
+  verification,
+  organization,
+  member,
+  invitation,
+  team,
+  teamMember,
+  organizationRole,
+};
+
+/** A number for a secret that stays its own, wherever it stands in the list: encrypted values name it. */
+const versionOf = (secret: string): number => Number.parseInt(hashToken(secret, "version").slice(0, 8), 16);
+
+type SellerSignUp = { email: string; password: string; name: string; organizationName: string; slug: string };
+
+export type Auth = Pick<Identifier, "credentialOf" | "whoIs" | "identify"> & {
+  /** Register everything under /api/auth and /.well-known in a scope of its own. */
+  routes(scope: FastifyInstance): Promise<void>;
+  /** An account, its organization and a session token; run again for the same address it finds what is there. */
+  signUpSeller(seller: SellerSignUp): Promise<{ user_id: string; organization_id: string; session: string }>;
+  /** End a session that was made for nobody's use, such as that of a store made at the start. */
+  endSession(token: string): Promise<void>;
+  /** Calls for this process alone. Setting a first password is not to be had over HTTP. */
+  api: {
+    setPassword(given: { body: { newPassword: string }; headers: Headers }): Promise<{ status: boolean }>;
+    getSession(given: { headers: Headers }): Promise<unknown>;
+  };
+  /** Write down which keys were used, and who was refused; done by itself every few seconds. */
+  flush(): Promise<void>;
+  /** Write down what is still unwritten, and stop. */
+  close(): Promise<void>;
+};
+
+export function createAuth(deps: Deps, options: AuthOptions): Auth {
+  const { keepsBooks } = options;
+  const { config } = deps;
+  const limits = limiter(deps);
+  const work = accountWork(deps);
+  const { here, mail } = work;
+  const refused = refusedSignIns(deps);
+  const storage = (options: BetterAuthOptions) =>
+    auditedStorage(deps, work, (on) =>
+      protectedStorage(
+        organizationStorage(drizzleAdapter(on, { provider: "pg", schema })(options), on, deps.clock),
+        config.secrets,
+      ),
+    );
+  const auth = betterAuth({
+    appName: "floe",
+    baseURL: config.url,
+    basePath: account_base,
+    // What was encrypted before secrets had versions opens with the oldest.
+    secret: config.secrets.at(-1),
+    secrets: config.secrets.map((value) => ({ version: versionOf(value), value })),
+    trustedOrigins: originsOf(config),
+    logger: { level: "error", log: relayLog(deps.log) },
+    telemetry: { enabled: false },
+    database: storage,
+    advanced: {
+      database: { generateId: () => newId(deps.clock.now()) },
+      cookiePrefix: cookie_prefix,
+      // The wrapper writes this header from the connection; a caller cannot.
+      ipAddress: { ipAddressHeaders: ["x-client-ip"] },
+      // On in tests too: NODE_ENV=test would switch the check off.
+      disableOriginCheck: false,
+      disableCSRFCheck: false,
+    },
+    onAPIError: { errorURL: `${config.url}/error`, onError: answerUnexpected(deps.log) },
+    emailAndPassword: {
+      enabled: config.FLOE_PASSWORD_SIGN_IN,
+      disableSignUp: config.FLOE_SIGN_UP === "closed",
+      autoSignIn: config.FLOE_AUTO_SIGN_IN,
+      requireEmailVerification: config.FLOE_EMAIL_VERIFICATION === "required",
+      minPasswordLength: password_length_min,
+      maxPasswordLength: password_length_max,
+      password: passwordHashing(here, deps.log, options.passwordRecipe),
+      revokeSessionsOnPasswordReset: true,
+      onPasswordReset: ({ user: { id } }) => limits.forgetAll(passwordKey(id)),
+      ...(config.FLOE_PASSWORD_RESET
+        ? { sendResetPassword: async ({ user: { email }, url }) => mail(resetMail(email, url)) }
+        : {}),
+    },
+    emailVerification: {
+      sendOnSignUp: true,
+      ...(config.FLOE_EMAIL_VERIFICATION === "off"
+        ? {}
+        : {
+            sendVerificationEmail: async ({ user: { email }, url }) => mail(verificationMail(email, url)),
+          }),
+    },
+    user: {
+      changeEmail: {
+        enabled: config.FLOE_CHANGE_EMAIL,
+        updateEmailWithoutVerification: true,
+        sendChangeEmailConfirmation: async ({ user: { email }, newEmail, url }) =>
+          mail(changeMail(email, newEmail, await changeLink(config.secret, email, newEmail, url))),
+      },
+      deleteUser: {
+        enabled: config.FLOE_DELETE_USER,
+        sendDeleteAccountVerification: async ({ user: { email }, url }) => mail(deletionMail(email, url)),
+        beforeDelete: ({ id }) => deletePerson(deps, keepsBooks, id),
+      },
+    },
+    verification: { storeIdentifier: "hashed" },
+    account: {
+      encryptOAuthTokens: true,
+      accountLinking: {
+        trustedProviders: config.FLOE_TRUSTED_PROVIDERS,
+        allowDifferentEmails: config.FLOE_LINK_DIFFERENT_EMAILS,
+      },
+    },
+    session: {
+      expiresIn: session_seconds,
+      // Ours counts every use (sessions-renewal.ts).
+      disableSessionRefresh: true,
+      // For programs of the same browser that read it; every call here reads the database all the same (requests.ts).
+      cookieCache: { enabled: true, maxAge: session_cache_seconds },
+    },
+    // Ours hold across servers, and by account too (limits.ts).
+    rateLimit: { enabled: false },
+    plugins: [...pluginsOf(deps, options, work), refused.plugin, renewedSessions(deps)],
+  });
+  const unlisted = findUnlisted(Object.values(auth.api));
+  // It would be neither limited nor guarded.
+  if (unlisted.length > 0)
+    throw new Error(`These calls have no row in server/accounts/calls.ts: ${unlisted.join(", ")}.`);
+  const identifier = createIdentifier(deps, options.identifyCustomer);
+
+  return {
+    credentialOf: identifier.credentialOf,
+    whoIs: identifier.whoIs,
+    identify: identifier.identify,
+    api: { setPassword: mapped(auth.api.setPassword), getSession: mapped(auth.api.getSession) },
+    async flush() {
+      await identifier.flush();
+      await refused.flush();
+    },
+    async close() {
+      await identifier.stop();
+      await refused.flush();
+    },
+    async routes(scope) {
+      limitAddresses(scope, deps);
+      refuseForeignPages(scope, config);
+      readRaw(scope, deps);
+      const identify = sendRenewed(scope, ({ headers }) => identifier.identify(headers));
+      apiKeyRoutes(scope, deps, identify);
+      auditRoutes(scope, deps, identify);
+      routeAuth(scope, deps, evenly(work.answering(auth.handler)));
+    },
+    async endSession(token) {
+      await auth.api.signOut({ headers: new Headers({ authorization: `Bearer ${token}` }) });
+    },
+    async signUpSeller({ email, password, name, organizationName, slug }) {
+      const [existing] = await deps.db.select({ id: user.id }).from(user).where(eq(user.email, email.toLowerCase()));
+      const signed = existing
+        ? await auth.api.signInEmail({ body: { email, password } })
+        : await auth.api.signUpEmail({ body: { email, password, name } });
+      if (!signed.token) throw new Error("Signing up gave no session.");
+      const user_id = signed.user.id;
+      const [belongs] = await deps.db
+        .select({ organization_id: member.organizationId })
+        .from(member)
+        .where(eq(member.userId, user_id));
+      if (belongs) return { user_id, organization_id: belongs.organization_id, session: signed.token };
+      const made = await auth.api.createOrganization({ body: { name: organizationName, slug, userId: user_id } });
+      return { user_id, organization_id: made.id, session: signed.token };
+    },
+  };
+}

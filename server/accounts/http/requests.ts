@@ -1,0 +1,69 @@
+import type { FastifyRequest } from "fastify";
+import type { Config } from "../../config.ts";
+import { cookiesIn, decodeText } from "../../lib/cookies.ts";
+import { resigned, signedText } from "../../lib/secrets.ts";
+import { cookie_prefix, cookieName, sessionCookie } from "../identity/session-cookie.ts";
+
+/** Headers by which a caller could pretend to come from elsewhere. */
+const untrusted = new Set([
+  "x-client-ip",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "content-length",
+  "host",
+]);
+const user_agent_length_max = 512;
+const ours = new RegExp(`^(__Secure-)?${cookie_prefix}\\.`);
+const cached = new RegExp(`^(__Secure-)?${cookie_prefix}\\.session_data(\\.\\d+)?$`);
+
+/**
+ * A request's headers as the account side gets them: from the true address, and with what an earlier secret signed signed
+ * anew. Nothing believes the copy of the session that a browser carries: every call reads the database, so that a session that
+ * was ended is nobody's from that moment on, also where somebody has kept its cookies.
+ */
+export function headersOf(request: FastifyRequest, { secrets }: Config): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (value !== undefined && !untrusted.has(name)) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
+  }
+  headers.set("x-client-ip", request.ip);
+  const agent = headers.get("user-agent");
+  if (agent) headers.set("user-agent", agent.slice(0, user_agent_length_max));
+  const bearer = /^bearer +(\S+\.\S+)$/i.exec(headers.get("authorization") ?? "")?.[1];
+  if (bearer) headers.set("authorization", `Bearer ${resigned(secrets, decodeText(bearer))}`);
+  if (request.headers.cookie === undefined) return headers;
+  const cookies = cookiesIn(request.headers.cookie).map(([name, value]) => {
+    // Left empty, not out: the names say which pieces of it the browser has, to be taken back.
+    if (cached.test(name)) return [name, ""];
+    return [name, ours.test(name) ? resigned(secrets, value) : value];
+  });
+  headers.set("cookie", cookies.map(([name = "", value = ""]) => `${name}=${encodeURIComponent(value)}`).join("; "));
+  return headers;
+}
+
+/** The query with a mailed link's token as the current secret signs it. */
+export function queryOf(query: string, path: string, { secrets }: Config): string {
+  if (path !== "/verify-email" || secrets.length === 1) return query;
+  const fields = new URLSearchParams(query);
+  const token = fields.get("token");
+  if (token !== null) fields.set("token", resigned(secrets, token, "base64url"));
+  return `?${fields}`;
+}
+
+/** The session cookie signed anew, for a browser that asked with one of an earlier secret. */
+export async function renewedCookie(
+  request: FastifyRequest,
+  response: Response,
+  config: Config,
+): Promise<string | undefined> {
+  const name = cookieName(config, "session_token");
+  const held = new Map(cookiesIn(request.headers.cookie)).get(name);
+  const token = held === undefined ? undefined : signedText(config.secrets, held);
+  if (held === undefined || token === undefined || resigned(config.secrets, held) === held) return undefined;
+  if (response.headers.getSetCookie().some((one) => one.startsWith(`${name}=`))) return undefined;
+  const found: unknown = await response.clone().json();
+  if (typeof found !== "object" || found === null || !("session" in found)) return undefined;
+  const { expiresAt, remembered } = found.session as { expiresAt: string; remembered: boolean };
+  return sessionCookie(config, token, remembered ? new Date(expiresAt) : undefined);
+}

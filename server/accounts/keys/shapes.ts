@@ -1,0 +1,114 @@
+import { z } from "zod";
+import type { apikey } from "../tables.ts";
+import { scopesIn } from "./identify.ts";
+
+const expires_in_seconds_max = 5 * 365 * 24 * 60 * 60;
+const grace_seconds_max = 30 * 24 * 60 * 60;
+const grace_seconds_standard = 24 * 60 * 60;
+const count_max = 1_000_000_000;
+const ms_max = 2_147_483_647;
+const metadata_bytes_max = 10_000;
+const list_max = 1000;
+
+const id = z.string().min(1).max(100);
+const name = z.string().trim().min(1).max(100);
+const count = z.int().min(1).max(count_max);
+/** Milliseconds, as the published clients have them. */
+const span = z.int().min(1000).max(ms_max);
+/** Seconds from now. */
+const expiresIn = z.int().min(60).max(expires_in_seconds_max);
+const metadata = z
+  .record(z.string(), z.unknown())
+  .refine((value) => JSON.stringify(value).length <= metadata_bytes_max, `At most ${metadata_bytes_max} bytes.`);
+const scopes = z.array(z.string()).min(1);
+/** The same as scopes, by resource. */
+const permissions = z.record(z.string(), z.array(z.string()));
+
+const limits = {
+  /** How many requests it lets through in all; with a refill, until the next one. */
+  remaining: count.nullish(),
+  refillAmount: count.nullish(),
+  refillInterval: span.nullish(),
+  rateLimitEnabled: z.boolean().optional(),
+  rateLimitMax: count.nullish(),
+  rateLimitTimeWindow: span.nullish(),
+};
+const configId = z.enum(["organization", "default"]);
+
+/** Strict: a limit that was misspelt must not make a key without one. */
+export const Create = z.strictObject({
+  configId: configId.optional(),
+  /** Absent, as is the kind: the organization that is active, or the only one. */
+  organizationId: id.optional(),
+  /** Never taken: a key is made for who is signed in. */
+  userId: z.unknown().optional(),
+  name: name.optional(),
+  expiresIn: expiresIn.nullish(),
+  scopes: scopes.optional(),
+  permissions: permissions.optional(),
+  metadata: metadata.nullish(),
+  ...limits,
+});
+export const Update = z.strictObject({
+  keyId: id,
+  configId: configId.optional(),
+  userId: z.unknown().optional(),
+  name: name.optional(),
+  enabled: z.boolean().optional(),
+  expiresIn: expiresIn.nullish(),
+  scopes: scopes.optional(),
+  permissions: permissions.optional(),
+  metadata: metadata.nullish(),
+  ...limits,
+});
+export const Rotate = z.strictObject({
+  keyId: id,
+  configId: configId.optional(),
+  /** For how many seconds the value until now stays good; 0: not at all. */
+  expiresPreviousIn: z.int().min(0).max(grace_seconds_max).default(grace_seconds_standard),
+});
+export const Delete = z.object({ keyId: id, configId: configId.optional() });
+export const Get = z.object({ id, configId: configId.optional() });
+export const List = z.object({
+  configId: configId.optional(),
+  organizationId: id.optional(),
+  limit: z.coerce.number().int().min(0).max(list_max).optional(),
+  offset: z.coerce.number().int().min(0).max(count_max).optional(),
+  sortBy: z.enum(["createdAt", "name", "expiresAt", "lastRequest"]).default("createdAt"),
+  sortDirection: z.enum(["asc", "desc"]).default("desc"),
+});
+
+export type KeyRow = typeof apikey.$inferSelect;
+
+/** A key as it is answered: what published clients read, and its scopes; never its value or its hash. */
+export function shown(row: KeyRow) {
+  const { key, previousKey, createdBy, rateLimitStartedAt, previousKeyExpiresAt, permissions, metadata, ...open } = row;
+  const scopes = scopesIn(permissions);
+  return {
+    ...open,
+    referenceId: row.organizationId ?? row.userId,
+    createdBy,
+    /** Until when the value before the last rotation is good. */
+    previousKeyExpiresAt,
+    scopes,
+    permissions: byResource(scopes),
+    metadata: metadata === null ? null : (JSON.parse(metadata) as unknown),
+  };
+}
+
+function byResource(scopes: readonly string[]): Record<string, string[]> {
+  const found: Record<string, string[]> = {};
+  for (const scope of scopes) {
+    const [resource = "", action = ""] = scope.split(":");
+    found[resource] = [...(found[resource] ?? []), action];
+  }
+  return found;
+}
+
+/** The scopes that are asked for, in either way of saying it; undefined when none are named. */
+export const askedScopes = (body: Pick<z.output<typeof Create>, "scopes" | "permissions">): string[] | undefined =>
+  body.scopes ??
+  (body.permissions &&
+    Object.entries(body.permissions).flatMap(([resource, actions]) =>
+      actions.map((action) => `${resource}:${action}`),
+    ));

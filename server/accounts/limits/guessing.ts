@@ -1,0 +1,133 @@
+import { createHash } from "node:crypto";
+import type { BetterAuthPlugin } from "better-auth";
+import { APIError, createAuthMiddleware } from "better-auth/api";
+import { eq } from "drizzle-orm";
+import type { Deps } from "../../lib/context.ts";
+import { cookiesIn } from "../../lib/cookies.ts";
+import { newToken } from "../../lib/ids.ts";
+import type { Limit } from "../../lib/limits.ts";
+import { signedText } from "../../lib/secrets.ts";
+import { findCall, matchRule } from "../calls.ts";
+import { user } from "../tables.ts";
+import { type Backoff, limiter } from "./attempts.ts";
+import { tooMany } from "./by-address.ts";
+
+/** Wrong passwords in a row for one account: five are free, then each waits twice as long, up to a quarter of an hour. */
+const guessing: Backoff = { free: 5, longest_seconds: 15 * 60 };
+/** Mails of one kind that strangers can have sent to one address. */
+const mailing: Limit = { max: 20, window_seconds: 60 * 60 };
+
+/** A browser is known to an account it has signed in to for a year, to eight accounts at most. */
+const known_seconds = 365 * 24 * 60 * 60;
+const known_max = 8;
+
+/** What counts the wrong passwords of an account; start anew when its password has been reset. */
+export const passwordKey = (user_id: string): string => `password:${user_id}`;
+
+/** An account in a browser's cookie: whoever reads it there learns nothing. */
+const accountHash = (user_id: string) => createHash("sha256").update(user_id).digest("hex").slice(0, 16);
+
+type Known = { device: string; accounts: string[] };
+
+/**
+ * Slows down whoever guesses passwords or has mails sent to others. It looks at the account that is named, from any
+ * address, and does the same for accounts that do not exist. A browser that the account knows counts by itself, so that
+ * nobody is locked out by a stranger's guesses.
+ */
+export function guessingLimits(deps: Deps) {
+  const { hit, guess, forget } = limiter(deps);
+  const { secret, secrets } = deps.config;
+
+  /** What the account is called, whether it exists or not: an address, a name. */
+  async function accountOf(field: "email" | "username", body: Record<string, unknown>): Promise<string | undefined> {
+    const given = body[field];
+    if (typeof given !== "string" || given === "") return undefined;
+    const name = given.toLowerCase();
+    const [found] = await deps.db.select({ id: user.id }).from(user).where(eq(user[field], name));
+    return found?.id ?? `${field} ${name}`;
+  }
+  const wait = (seconds: number) => {
+    if (seconds > 0) throw new APIError("TOO_MANY_REQUESTS", tooMany, { "Retry-After": String(seconds) });
+  };
+
+  const before = createAuthMiddleware(async (ctx) => {
+    const { path } = ctx;
+    const { mails, signs_in, confirms } = findCall(path);
+    const body: unknown = ctx.body;
+    if (!ctx.request || typeof body !== "object" || body === null) return;
+    const fields = body as Record<string, unknown>;
+    /** The browser, where the account knows it. */
+    const deviceOf = async (account: string): Promise<string | undefined> => {
+      const known = parseKnown(await ctx.getSignedCookie(ctx.context.createAuthCookie("known").name, secret));
+      return known?.accounts.includes(accountHash(account)) ? known.device : undefined;
+    };
+    const receiver = mails && fields[mails];
+    if (typeof receiver === "string") {
+      const to = receiver.toLowerCase();
+      const account = await accountOf("email", { email: to });
+      // Each kind by itself: by how many of one are left nobody learns that there was one of another.
+      wait(await hit(`mail-to:${path} ${to}`, mailing, account && (await deviceOf(account))));
+    }
+    if (signs_in) {
+      const account = await accountOf(signs_in, fields);
+      if (account === undefined) return;
+      wait(await guess(passwordKey(account), guessing, await deviceOf(account)));
+    }
+    if (confirms && (typeof fields.password === "string" || typeof fields.currentPassword === "string")) {
+      const session = sessionToken(ctx.request.headers, ctx.context.authCookies.sessionToken.name, secrets);
+      if (session !== undefined) wait(await guess(`password-of-session:${session}`, guessing));
+    }
+  });
+
+  const after = createAuthMiddleware(async (ctx) => {
+    const { signs_in, confirms, enters } = findCall(ctx.path);
+    if (!ctx.request) return;
+    if (confirms && !(ctx.context.returned instanceof Error)) {
+      const session = sessionToken(ctx.request.headers, ctx.context.authCookies.sessionToken.name, secrets);
+      if (session !== undefined) await forget(`password-of-session:${session}`);
+    }
+    // The password was right, and only then is it said that the address waits to be confirmed.
+    if (signs_in && codeOf(ctx.context.returned) === "EMAIL_NOT_VERIFIED") {
+      const account = await accountOf(signs_in, (ctx.body ?? {}) as Record<string, unknown>);
+      if (account !== undefined) await forget(passwordKey(account));
+    }
+    const entered = ctx.context.newSession?.user.id;
+    if (entered === undefined || !enters) return;
+    const { name, attributes } = ctx.context.createAuthCookie("known");
+    const known = parseKnown(await ctx.getSignedCookie(name, secret));
+    const account = accountHash(entered);
+    const isKnown = known?.accounts.includes(account) ?? false;
+    if (signs_in) await forget(passwordKey(entered), isKnown ? known?.device : undefined);
+    const accounts = [account, ...(known?.accounts ?? []).filter((one) => one !== account)].slice(0, known_max);
+    const value = [known?.device ?? newToken(""), ...accounts].join("~");
+    await ctx.setSignedCookie(name, value, secret, { ...attributes, maxAge: known_seconds });
+  });
+
+  const concerns = (...rules: Parameters<typeof matchRule>[0][]) => {
+    const fits = rules.map(matchRule);
+    return (asked: { path?: string }) => fits.some((one) => one(asked));
+  };
+  return {
+    id: "floe-guessing",
+    hooks: {
+      before: [{ matcher: concerns("signs_in", "confirms", "mails"), handler: before }],
+      after: [{ matcher: concerns("confirms", "enters"), handler: after }],
+    },
+  } satisfies BetterAuthPlugin;
+}
+
+const codeOf = (returned: unknown): unknown =>
+  returned instanceof APIError && typeof returned.body === "object" ? returned.body?.code : undefined;
+
+function parseKnown(value: string | false | null | undefined): Known | undefined {
+  const [device, ...accounts] = value ? value.split("~") : [];
+  return device ? { device, accounts } : undefined;
+}
+
+/** The token of the session that asks, without looking whether there is one. */
+function sessionToken(headers: Headers, cookie: string, secrets: readonly string[]): string | undefined {
+  const [, bearer] = /^bearer\s+(\S+)$/i.exec(headers.get("authorization") ?? "") ?? [];
+  if (bearer) return bearer.split(".")[0];
+  for (const [name, value] of cookiesIn(headers.get("cookie"))) if (name === cookie) return signedText(secrets, value);
+  return undefined;
+}

@@ -1,0 +1,105 @@
+import type { BetterAuthPlugin } from "better-auth";
+import { APIError, createAuthMiddleware, getSessionFromCtx, isAPIError } from "better-auth/api";
+import { deleteSessionCookie } from "better-auth/cookies";
+import { admin } from "better-auth/plugins";
+import { createAccessControl } from "better-auth/plugins/access";
+import { eq } from "drizzle-orm";
+import { rolesIn } from "../../../shared/permissions.ts";
+import type { Config } from "../../config.ts";
+import type { Deps } from "../../lib/context.ts";
+import { matchPath, matchRule } from "../calls.ts";
+import { session } from "../tables.ts";
+import { deletePerson, type KeepsBooks, refuseDeletion } from "./deletion.ts";
+
+const everything = {
+  user: ["create", "list", "set-role", "ban", "impersonate", "delete", "set-password", "get", "update"],
+  session: ["list", "revoke", "delete"],
+} as const;
+const platform = createAccessControl(everything);
+const roles = {
+  admin: platform.newRole({ user: [...everything.user], session: [...everything.session] }),
+  user: platform.newRole({ user: [], session: [] }),
+};
+
+/** Platform admins, with exactly the roles of section 6: without better-auth's `set-email`. */
+export function administration({ admin_user_ids }: Config) {
+  const plugin = admin({ ac: platform, roles, defaultRole: "user", adminUserIds: admin_user_ids });
+  const { fields } = plugin.schema.user;
+  // The user that sign-up invents for an address that is taken has the fields' standards: as every new user has them.
+  const role = { ...fields.role, defaultValue: "user" };
+  return { ...plugin, schema: { ...plugin.schema, user: { fields: { ...fields, role } } } };
+}
+
+/** Why this cannot be done in somebody else's name. */
+export const notWhileImpersonating = {
+  code: "NOT_WHILE_IMPERSONATING",
+  message: "This cannot be done while impersonating. Only the person themselves can.",
+};
+
+/** Guards of what platform admins do to people, and of the ways to delete a person that better-auth guards by nothing. */
+export const platformGuards = (deps: Deps, keepsBooks: KeepsBooks) => {
+  const { db, config } = deps;
+  const mayDelete = ({ id, role }: { id: string; role?: unknown }) =>
+    config.admin_user_ids.includes(id) ||
+    rolesIn(typeof role === "string" ? role : "").some(
+      (name) => Object.hasOwn(roles, name) && roles[name as keyof typeof roles].authorize({ user: ["delete"] }).success,
+    );
+  return {
+    id: "floe-platform",
+    hooks: {
+      before: [
+        {
+          matcher: matchRule("personal"),
+          handler: createAuthMiddleware(async (ctx) => {
+            const signedIn = await getSessionFromCtx(ctx);
+            if (signedIn?.session.impersonatedBy) throw new APIError("FORBIDDEN", notWhileImpersonating);
+          }),
+        },
+        {
+          // Before a mail asks whether to delete what will not be deleted.
+          matcher: matchPath("/delete-user"),
+          handler: createAuthMiddleware(async (ctx) => {
+            if (ctx.body?.password !== undefined || ctx.body?.token !== undefined) return;
+            const signedIn = await getSessionFromCtx(ctx);
+            if (signedIn) await refuseDeletion(deps, keepsBooks, signedIn.user.id);
+          }),
+        },
+        {
+          matcher: matchPath("/delete-anonymous-user"),
+          handler: createAuthMiddleware(async (ctx) => {
+            const signedIn = await getSessionFromCtx(ctx);
+            const isAnonymous = (signedIn?.user as { isAnonymous?: unknown } | undefined)?.isAnonymous === true;
+            if (!signedIn || !isAnonymous) return undefined;
+            await deletePerson(deps, keepsBooks, signedIn.user.id);
+            deleteSessionCookie(ctx);
+            return ctx.json({ success: true });
+          }),
+        },
+        {
+          matcher: matchPath("/admin/remove-user"),
+          handler: createAuthMiddleware(async (ctx) => {
+            const signedIn = await getSessionFromCtx(ctx);
+            const userId: unknown = ctx.body?.userId;
+            // Whom the endpoint refuses it refuses in its own words.
+            if (!signedIn || typeof userId !== "string" || userId === signedIn.user.id || !mayDelete(signedIn.user))
+              return undefined;
+            if (!(await ctx.context.internalAdapter.findUserById(userId))) return undefined;
+            await deletePerson(deps, keepsBooks, userId);
+            return ctx.json({ success: true });
+          }),
+        },
+      ],
+      after: [
+        {
+          // An admin's visits in others' names end with the power to make them.
+          matcher: matchPath("/admin/ban-user", "/admin/set-role", "/admin/update-user"),
+          handler: createAuthMiddleware(async (ctx) => {
+            const userId: unknown = ctx.body?.userId;
+            if (typeof userId === "string" && !isAPIError(ctx.context.returned))
+              await db.delete(session).where(eq(session.impersonatedBy, userId));
+          }),
+        },
+      ],
+    },
+  } satisfies BetterAuthPlugin;
+};
