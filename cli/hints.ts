@@ -9,9 +9,9 @@ const flags = { profile: "--profile", server: "--server", org: "--org" } as cons
 const quoted = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/** A command with what was just made in it, marked as one to type. */
+/** A command with what was just made in it, marked as one to type; among `NAMES` by commas its own commas are marked. */
 export const inPlaceNamed = (command: string, name: string): string =>
-  `\`${command.replace("NAME", quoted(plain(name)))}\``;
+  `\`${command.replace(/NAMES?/, (place) => quoted(place === "NAMES" ? plain(name).replaceAll(",", "\\,") : plain(name)))}\``;
 
 /** The same command in the same place: with the profile, server and organization that were named on the command line. */
 export function inPlace(command: string, place: Place): string {

@@ -59,7 +59,7 @@ export const looks: Record<string, Look | false> = {
     summary: "What you sell",
     noun: "product",
     columns: ["name:name", "prices:price", "is_archived:flag", "created_at:date", "id:id"],
-    next: "floe checkout-links create --products NAME",
+    next: "floe checkout-links create --products NAMES",
     archive: "is_archived",
     names: { setBenefits: "set-benefits" },
     namedBy: ["name"],
@@ -84,7 +84,7 @@ export const looks: Record<string, Look | false> = {
   benefits: {
     summary: "What products give",
     noun: "benefit",
-    next: "floe products update PRODUCT --benefits NAME",
+    next: "floe products update PRODUCT --benefits NAMES",
     columns: ["description:name", "type", "visibility", "created_at:date", "id:id"],
     namedBy: ["description"],
     shorthands: {

@@ -59,6 +59,9 @@ function readBoolean(text: string): boolean {
   throw new InvalidArgumentError("is true or false.");
 }
 
+/** What stands between commas; one that is part of a name is written as `\,`. */
+const splitList = (text: string): string[] => text.split(/(?<!\\),/).map((one) => one.replaceAll("\\,", ","));
+
 /** One value of a flag as it goes on the wire; `before` is what the same flag said earlier on the line. */
 export function readValue(entry: FlagEntry, text: string, before?: unknown): unknown {
   if (entry.nullable && text === "none") return null;
@@ -71,8 +74,7 @@ export function readValue(entry: FlagEntry, text: string, before?: unknown): unk
     case "list":
       return [
         ...((before as string[] | undefined) ?? []),
-        ...text
-          .split(",")
+        ...splitList(text)
           .filter(Boolean)
           .map((one) => readChoice(one, entry.choices)),
       ];

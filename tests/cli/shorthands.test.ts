@@ -463,6 +463,11 @@ describe("a shop built by names alone, on a real floe", () => {
       name: "Team",
       benefits: [{ description: "Units" }],
     });
+    // A comma that is part of a name is marked.
+    await made("benefits", "create", "--type", "custom", "--description", "10,000 tokens");
+    expect(await made("products", "update", "Team", "--benefits", "Units,10\\,000 tokens")).toMatchObject({
+      benefits: [{ description: "Units" }, { description: "10,000 tokens" }],
+    });
     expect(await made("products", "update", "Team", "--benefits", "", "--name", "Crew")).toMatchObject({
       name: "Crew",
       benefits: [],
