@@ -1,6 +1,6 @@
 /**
  * What was bought, asked for by programs, through PostgreSQL: whether a license key is good, and what a customer holds. Each against
- * a bare Fastify handler that authenticates nothing, runs the same SQL and writes what it finds as JSON; and each for a seller with
+ * a bare Fastify handler that runs the same SQL, the look-up of the API key among it, and writes what it finds as JSON; and each for a seller with
  * much behind them (keys, customers, grants, and of the customer asked about a thousand grants that were taken back) against one
  * with nothing. And how long it takes to give three benefits with a subscription, with many grants of the same and with none. All are asked in turns, so that what else the
  * machine does strikes all. Prints ratios of medians; beyond what is promised the exit code is 1.
@@ -24,8 +24,7 @@ const given_each = 25;
 const median = (values) => values.toSorted((a, b) => a - b)[(values.length - 1) / 2];
 
 /** A seller with a customer who has a key, a note and credit; what was theirs and others' before is made up. */
-async function openSeller(floe, many) {
-  const { watchStatements } = await import("../tests/support/statements.ts");
+async function openSeller(floe, many, record) {
   const seller = await floe.seller(many ? "many" : "few");
   const { client, organization_id, key } = seller;
   await client.organizations.update({
@@ -108,12 +107,11 @@ async function openSeller(floe, many) {
   };
   for (const ask of Object.values(asks)) {
     ask.headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-    ask.statements = [];
-    const watched = watchStatements(floe, (sql, _, params) => ask.statements.push({ sql, params }));
     const body = ask.body && JSON.parse(ask.body);
-    const { status } = await floe.request(ask.method, ask.path, { token: key, ...(body ? { body } : {}) });
-    watched.stop();
-    if (status !== 200) throw new Error(`${ask.path}: ${status}`);
+    ask.statements = await record(async () => {
+      const { status } = await floe.request(ask.method, ask.path, { token: key, ...(body ? { body } : {}) });
+      if (status !== 200) throw new Error(`${ask.path}: ${status}`);
+    });
   }
   return { asks, give };
 }
@@ -121,10 +119,23 @@ async function openSeller(floe, many) {
 /** A whole floe with both sellers. On being told so it gives benefits, and says how long each took. */
 async function serveFloe(databaseUrl, many) {
   const { start } = await import("../tests/support/floe.ts");
+  const { logStatements } = await import("../tests/support/statements.ts");
   // No mail is written, as its layout is JSX, which Node does not read by itself.
   const settings = { FLOE_EMAIL_VERIFICATION: "off" };
-  const floe = await start({ databaseUrl, listen: true, realTime: true, settings });
-  const sellers = { few: await openSeller(floe, 0), many: await openSeller(floe, Number(many)) };
+  let seen = null;
+  // Which keys were used is noted every few seconds, for no one request.
+  const see = (sql, params) => sql.startsWith('update "apikey"') || seen?.push({ sql, params });
+  const replace = ({ db }) => ({ db: logStatements(db, see) });
+  const floe = await start({ databaseUrl, listen: true, realTime: true, settings, replace });
+  /** The statements of a piece of work, with their values: also the one that finds whose a key is, which is built only once. */
+  const record = async (work) => {
+    const statements = [];
+    seen = statements;
+    await work();
+    seen = null;
+    return statements;
+  };
+  const sellers = { few: await openSeller(floe, 0, record), many: await openSeller(floe, Number(many), record) };
   process.on("message", async (name) => {
     const took = [];
     for (let left = given_each; left > 0; left -= 1) {
@@ -137,7 +148,7 @@ async function serveFloe(databaseUrl, many) {
   process.send({ url: floe.url, few: sellers.few.asks, many: sellers.many.asks });
 }
 
-/** What runs statements as they were recorded, in a transaction where there were several with a lock among them. */
+/** What runs statements as they were recorded: from the first that locks on in a transaction. */
 async function serveBare(databaseUrl, given) {
   const sql = postgres(databaseUrl, { max: 10 });
   const app = Fastify();
@@ -146,16 +157,19 @@ async function serveBare(databaseUrl, given) {
     for (const one of statements) found.push(await on.unsafe(one.sql, one.params, { prepare: true }));
     return found;
   };
-  for (const [index, { method, statements }] of JSON.parse(given).entries())
+  for (const [index, { method, statements }] of JSON.parse(given).entries()) {
+    const lock = statements.findIndex((one) => /for (no key )?update/.test(one.sql));
+    const [before, locking] = lock < 0 ? [statements, []] : [statements.slice(0, lock), statements.slice(lock)];
     app.route({
       method,
       url: `/${index}`,
       handler: async (_request, reply) => {
-        const isLocking = statements.some((one) => /for (no key )?update/.test(one.sql));
-        const found = isLocking ? await sql.begin((tx) => run(tx, statements)) : await run(sql, statements);
+        const found = await run(sql, before);
+        if (locking.length > 0) found.push(...(await sql.begin((tx) => run(tx, locking))));
         return reply.type("application/json; charset=utf-8").send(JSON.stringify(found));
       },
     });
+  }
   process.send({ url: await app.listen({ host: "127.0.0.1", port: 0 }) });
 }
 

@@ -58,14 +58,22 @@ const known: ReadonlySet<string> = new Set(scopes);
 /** Whether a key or a role may be given this. */
 export const isScope = (value: string): value is Scope => known.has(value);
 
+/** Of each write scope its read side, where it has one. */
+const readSides: ReadonlyMap<string, Scope> = new Map(
+  scopes.flatMap((scope) => {
+    const read = scope.replace(/:write$/, ":read");
+    return read !== scope && isScope(read) ? [[scope, read]] : [];
+  }),
+);
+
 /** The scopes a set really gives: what is named, plus the read side of every write scope. */
 export function expandScopes(given: Iterable<string>): Set<Scope> {
   const held = new Set<Scope>();
   for (const scope of given) {
     if (!isScope(scope)) continue;
     held.add(scope);
-    const read = scope.replace(/:write$/, ":read");
-    if (isScope(read)) held.add(read);
+    const read = readSides.get(scope);
+    if (read) held.add(read);
   }
   return held;
 }

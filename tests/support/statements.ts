@@ -42,7 +42,7 @@ export function watchStatements(
 }
 
 /** The same database, every statement to which is said to `see`: also those that are built once, before it is watched. */
-export function logStatements(db: Database, see: (statement: string) => void): Database {
+export function logStatements(db: Database, see: (statement: string, values: unknown[]) => void): Database {
   const { $client } = db as unknown as { $client: Sql | PGlite };
   const logger = { logQuery: see };
   return "begin" in $client ? drizzlePostgres({ client: $client, logger }) : drizzlePglite({ client: $client, logger });
