@@ -10,6 +10,7 @@ export const statusOf = {
   SeatsAlreadyAssigned: 400,
   InvalidInvitationToken: 400,
   PaymentMethodInUseByActiveSubscription: 400,
+  RotateNotPermitted: 400,
   Unauthorized: 401,
   invalid_token: 401,
   CustomerSessionCodeInvalidOrExpired: 401,

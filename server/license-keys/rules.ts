@@ -59,6 +59,11 @@ export function judgeKey({ status, expires_at }: KeyRow, now: Date): "usable" | 
 const refused = (detail: string) => new ApiError("ResourceNotFound", detail);
 const words = { not_granted: "License key is no longer active.", expired: "License key has expired." };
 
+/** Refuse to replace a key that was taken back: it may be given again, and then is to be the one that its owner knows (BEN-33). */
+export function checkRotation({ status }: KeyRow): void {
+  if (status === "revoked") throw new ApiError("RotateNotPermitted", words.not_granted);
+}
+
 /** Refuse to activate what cannot be used or has no place left (BEN-37). */
 export function checkActivation(row: KeyRow, active: number, now: Date): void {
   const judged = judgeKey(row, now);

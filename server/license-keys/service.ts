@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { z } from "zod";
 import type {
+  LicenseKey,
   LicenseKeyActivate,
   LicenseKeyDeactivate,
   LicenseKeyLease,
@@ -22,6 +23,7 @@ import { findOrganization } from "../organizations/store.ts";
 import {
   activationOut,
   checkActivation,
+  checkRotation,
   checkUse,
   expiryOf,
   type Key,
@@ -212,7 +214,7 @@ export const licenseKeyService: Service<typeof licenseKeys, Ctx> = {
     transact(ctx, async (tx) => {
       const found = await store.lockKey(tx, { organization_id: organizationOf(ctx), id: params.id });
       if (!found) throw notFound();
-      return keyOut({ ...found, row: await replaceKey(tx, ctx, found) }, ctx.config.secrets);
+      return replaceKey(tx, ctx, found);
     }),
   validate: (ctx, { body }) => validate(ctx, organizationOf(ctx), body),
   activate: (ctx, { body }) => activate(ctx, organizationOf(ctx), body),
@@ -220,12 +222,14 @@ export const licenseKeyService: Service<typeof licenseKeys, Ctx> = {
   lease: (ctx, { body }) => lease(ctx, organizationOf(ctx), body),
 };
 
-/** Give a key that the caller has locked another text, under the same prefix. */
-export async function replaceKey(tx: Tx, { clock, config }: Ctx, { row }: Key): Promise<KeyRow> {
+/** Give a key that the caller has locked another text, under the same prefix, unless it was taken back. */
+export async function replaceKey(tx: Tx, { clock, config }: Ctx, { row, ...found }: Key): Promise<LicenseKey> {
+  checkRotation(row);
   const before = unseal(config.secrets, row.key_sealed);
   const text = makeKey(before.slice(0, -uuid_length).replace(/-$/, ""));
   const columns = keyColumns(config.secret, row.organization_id, text);
-  return store.updateKey(tx, row, { ...columns, modified_at: clock.now() });
+  const replaced = await store.updateKey(tx, row, { ...columns, modified_at: clock.now() });
+  return keyOut({ ...found, row: replaced }, config.secrets);
 }
 const uuid_length = 36;
 

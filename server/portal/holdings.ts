@@ -4,12 +4,22 @@ import { notFound } from "../../shared/errors.ts";
 import { listFilesOfCustomer } from "../downloads/service.ts";
 import type { Ctx } from "../lib/context.ts";
 import { pageOf } from "../lib/page.ts";
-import { activationOut, keyOut } from "../license-keys/rules.ts";
-import { findActivations, findKey, listKeys } from "../license-keys/store.ts";
+import { transact } from "../lib/unit-of-work.ts";
+import { activationOut, type Key, keyOut } from "../license-keys/rules.ts";
+import { replaceKey } from "../license-keys/service.ts";
+import { findActivations, findKey, listKeys, lockKey } from "../license-keys/store.ts";
 import { askerOf, ownOnly } from "./access.ts";
 import { findBenefitsOfMember } from "./store.ts";
 
-/** What customers see of their license keys. */
+/** A key of the asker's, or of the team's that they see all of. */
+function checkOwnKey(ctx: Ctx, found: Key | undefined): Key {
+  const own = ownOnly(ctx);
+  if (found?.row.customer_id !== askerOf(ctx).customer_id || (own !== null && found.row.member_id !== own))
+    throw notFound();
+  return found;
+}
+
+/** What customers see of their license keys, and do with them. */
 export const portalKeyService: Service<typeof portalKeys, Ctx> = {
   async list(ctx, { query }) {
     const { organization_id, customer_id } = askerOf(ctx);
@@ -25,13 +35,17 @@ export const portalKeyService: Service<typeof portalKeys, Ctx> = {
     );
   },
   async get(ctx, { params }) {
-    const { organization_id, customer_id } = askerOf(ctx);
-    const found = await findKey(ctx.db, { organization_id, id: params.id });
-    const own = ownOnly(ctx);
-    if (found?.row.customer_id !== customer_id || (own !== null && found.row.member_id !== own)) throw notFound();
+    const { organization_id } = askerOf(ctx);
+    const found = checkOwnKey(ctx, await findKey(ctx.db, { organization_id, id: params.id }));
     const activations = (await findActivations(ctx.db, found.row)).map(activationOut);
     return { ...keyOut(found, ctx.config.secrets), activations };
   },
+  /** Another text for a key that has become known, without asking the seller; what counts goes on. */
+  rotate: (ctx, { params }) =>
+    transact(ctx, async (tx) => {
+      const { organization_id } = askerOf(ctx);
+      return replaceKey(tx, ctx, checkOwnKey(ctx, await lockKey(tx, { organization_id, id: params.id })));
+    }),
 };
 
 /** What customers may download. */

@@ -194,7 +194,7 @@ export const licenseKeys = {
     access: seller("license_keys:write"),
     params: byId,
     response: LicenseKey,
-    errors: ["ResourceNotFound"],
+    errors: ["ResourceNotFound", "RotateNotPermitted"],
     confirm: "Replace this key? The one that is in use stops working.",
   },
   validate: { ...uses.validate, ...mine, path: `${at}/validate`, body: LicenseKeyValidate.extend(own) },

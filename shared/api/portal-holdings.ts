@@ -33,6 +33,16 @@ export const portalKeys = {
     response: LicenseKeyWithActivations,
     errors: ["ResourceNotFound"],
   },
+  rotate: {
+    method: "POST",
+    id: "customer_portal:license_keys:rotate",
+    path: "/v1/customer-portal/license-keys/:id/rotate",
+    summary: "Replace one of one's own license keys by another one",
+    access: customer("customer_portal:write"),
+    params: byId,
+    response: LicenseKey,
+    errors: ["ResourceNotFound", "RotateNotPermitted"],
+  },
 } as const satisfies Resource;
 
 /** The files that the customer who asks may download (BEN-22). */

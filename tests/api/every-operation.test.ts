@@ -491,7 +491,7 @@ describe("the answers that have a reason of their own", () => {
       }
   });
 
-  test("a license key that is used up, or has no place left", async () => {
+  test("a license key that is used up, has no place left, or was taken back", async () => {
     const { floe, call } = all;
     for (const resource of ["licenseKeys", "licenseKeyUses"]) {
       const seller = await floe.seller("keys");
@@ -508,6 +508,11 @@ describe("the answers that have a reason of their own", () => {
       expect(await ask("activate", { label: "Desk" })).toBe(403);
       for (const name of ["validate", "activate", "deactivate", "lease"])
         expect(await ask(name, { key: "none", label: "Desk", activation_id: newId() })).toBe(404);
+    }
+    for (const entry of [named("licenseKeys.rotate"), named("portalKeys.rotate")]) {
+      const { params } = await rowOf[entry.resource](floe, all.seller);
+      await all.seller.client.licenseKeys.update({ params: { id: params.id ?? "" }, body: { status: "revoked" } });
+      expect(await all.errorOf(entry, { ...all.may(entry), params })).toBe("400 RotateNotPermitted");
     }
   });
 

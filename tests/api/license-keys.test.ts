@@ -159,13 +159,18 @@ test("BEN-33: what is given again has its key again, with the limits of now; wha
 });
 
 test("a key that was rotated is another one, and all that counts goes on", async () => {
-  const { call, seller, key } = await buyKey(floe, await floe.seller(), { prefix: "APP", limit_usage: 5 });
+  const properties = { prefix: "APP", limit_usage: 5 };
+  const { call, seller, key, get, update } = await buyKey(floe, await floe.seller(), properties);
   await call("validate", { increment_usage: 2 });
   const after = await seller.client.licenseKeys.rotate({ params: { id: key.id } });
   expect(after.key).toMatch(/^APP-[0-9A-F-]{36}$/);
   expect(after).toMatchObject({ id: key.id, usage: 2 });
   expect((await call("validate")).status).toBe(404);
   expect((await call("validate", { key: after.key })).status).toBe(200);
+  // What comes back is what its owner knows.
+  await update({ status: "revoked" });
+  await expect(seller.client.licenseKeys.rotate({ params: { id: key.id } })).rejects.toThrow("no longer active");
+  expect((await get()).key).toBe(after.key);
 });
 
 test("another seller's key is nobody's, whoever asks", async () => {

@@ -5,6 +5,7 @@ import { customerBalances } from "../../server/orders/tables.ts";
 import { newsOf } from "../../server/portal/stream.ts";
 import { portalCodes } from "../../server/portal/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { soldKey } from "../support/grant-rows.ts";
 import { newId } from "../support/ids.ts";
 import { mailedLink, sellUnpaid } from "../support/portal-rows.ts";
 import { sellOrder } from "../support/rows.ts";
@@ -264,6 +265,44 @@ describe("what customers have bought", () => {
       customer_cancellation_reason: "too_expensive",
       customer_cancellation_comment: "Too dear.",
     });
+  });
+
+  test("CUP-22: a key is replaced by its owner, or who runs the team, until it is taken back; what counts goes on", async () => {
+    const own = await floe.seller();
+    const { id, customer_id, key, organization_id } = await soldKey(floe, own);
+    const token = await sessionOf(customer_id, own);
+    const rotate = (as: string) => ask("POST", `/license-keys/${id}/rotate`, { token: as });
+    const validated = async (text: string) =>
+      (await ask("POST", "/license-keys/validate", { body: { key: text, organization_id } })).status;
+    const other = await floe.seller("elsewhere");
+    for (const [stranger, by] of [
+      [await person({}, own), own],
+      [await person({}, other), other],
+    ] as const)
+      expect((await rotate(await sessionOf(stranger.id, by))).status).toBe(404);
+    expect(await validated(key)).toBe(200);
+    const { json } = await rotate(token);
+    expect(json).toMatchObject({ id, validations: 1, status: "granted" });
+    const { key: second = "" } = json as { key?: string };
+    expect([second === key, await validated(key), await validated(second)]).toEqual([false, 404, 200]);
+    const kept = await floe.client(token).portalKeys.get({ params: { id } });
+    expect([kept.key, kept.activations.length]).toEqual([second, 1]);
+    const to = (status: "disabled" | "granted" | "revoked") =>
+      own.client.licenseKeys.update({ params: { id }, body: { status } });
+    // Somebody who has only their own things in a team asks who runs it.
+    const params = { id: customer_id };
+    await own.client.customers.update({ params, body: { type: "team" } });
+    const plain = await own.client.customerMembers.create({ params, body: { email: `${newId()}@example.com` } });
+    const session = await own.client.customerSessions.create({ body: { customer_id, member_id: plain.id } });
+    expect((await rotate(session.token)).json.error).toBe("insufficient_scope");
+    await to("disabled");
+    const { key: third = "", ...disabled } = (await rotate(token)).json as { key?: string };
+    expect([third === second, disabled]).toMatchObject([false, { status: "disabled" }]);
+    await to("revoked");
+    const refused = await rotate(token);
+    expect([refused.status, refused.json.error]).toEqual([400, "RotateNotPermitted"]);
+    await to("granted");
+    expect([await validated(second), await validated(third)]).toEqual([404, 200]);
   });
 
   test("CUP-26: a seller's public page names what is on sale for everybody, and nothing else", async () => {

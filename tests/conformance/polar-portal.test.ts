@@ -184,14 +184,26 @@ test.each<[string, (session: string) => Call]>([
 
   const [license] = (await ask("licenseKeys", "list", { query: {} }).then((page) => page.result ?? page)).items;
   const { organization_id } = own;
-  const { key } = await ask("licenseKeys", "get", { id: license.id });
+  let { key } = await ask("licenseKeys", "get", { id: license.id });
   await own.client.licenseKeys.update({ params: { id: license.id }, body: { limit_activations: 5 } });
   const activated = await ask("licenseKeys", "activate", { body: { key, organization_id, label: "Desk" } });
   expect(activated.license_key.id).toBe(license.id);
   const checked = await ask("licenseKeys", "validate", { body: { key, organization_id, activation_id: activated.id } });
   expect([checked.id, checked.activation.id]).toEqual([license.id, activated.id]);
+  if (at === 100) {
+    const rotated = await ask("licenseKeys", "rotate", { id: license.id });
+    expect([rotated.id, rotated.key === key]).toEqual([license.id, false]);
+    await expect(ask("licenseKeys", "validate", { body: { key, organization_id } })).rejects.toThrow();
+    key = rotated.key;
+  }
   await ask("licenseKeys", "deactivate", { body: { key, organization_id, activation_id: activated.id } });
   expect((await own.client.licenseKeys.get({ params: { id: license.id } })).activations).toEqual([]);
+  if (at === 100) {
+    await own.client.licenseKeys.update({ params: { id: license.id }, body: { status: "revoked" } });
+    await expect(ask("licenseKeys", "rotate", { id: license.id })).rejects.toMatchObject({
+      ...{ name: "RotateNotPermitted", statusCode: 400, error: { error: "RotateNotPermitted" } },
+    });
+  }
 
   const details = { billing_name: "Row Ltd", billing_address: { country: "FR" } };
   expect((await ask("orders", "update", { id: order_id, body: details })).billing_name).toBe("Row Ltd");

@@ -38,9 +38,11 @@ export async function soldKey(floe: Floe, seller: Seller) {
   const { client, organization_id } = seller;
   const activations = { limit: 100, enable_customer_admin: true };
   await grant(floe, seller, { type: "license_keys", description: "A key", properties: { activations } });
-  const [{ id, key } = { id: "", key: "" }] = (await client.licenseKeys.list({ query: {} })).items;
+  const [sold] = (await client.licenseKeys.list({ query: {} })).items;
+  if (!sold) throw new Error("No key was sold.");
+  const { id, key, customer_id } = sold;
   const { id: activation_id } = await client.licenseKeys.activate({ body: { key, organization_id, label: "Desk" } });
-  return { id, key, activation_id, organization_id };
+  return { id, key, customer_id, activation_id, organization_id };
 }
 
 /** What asks for such a key. */
