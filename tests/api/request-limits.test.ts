@@ -3,8 +3,10 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { completeConfig, readSettings } from "../../server/config.ts";
 import { limitRequests } from "../../server/http/limits.ts";
 import { checkoutClient } from "../../shared/api/checkout-client.ts";
+import { licenseKeyUses } from "../../shared/api/license-keys.ts";
 import { type Accounts, newAddress, startAccounts } from "../support/accounts.ts";
 import { type Seller, TestClock } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 
 const max = 5;
 const clock = new TestClock(new Date());
@@ -166,6 +168,37 @@ test("API-02, API-04: confirming is counted apart, by address, whatever token is
   clock.advance(60_000);
   expect((await confirm()).headers.get("retry-after")).toBe("1801");
 });
+
+test.each(Object.values(licenseKeyUses).map(({ path }) => path))(
+  "BEN-40: an address asks %s about a key three times a second, whatever key or token it shows, then not for a minute",
+  async (path) => {
+    const address = newAddress();
+    const tokens = [undefined, "floe_oat_wrong", seller.key];
+    const guess = (n: number, at = address) => {
+      const token = tokens[n % 3];
+      const body = { key: `BOOK-${n}`, organization_id: seller.organization_id, label: "Desk", activation_id: newId() };
+      return floe.request("POST", path, { ...(token && { token }), body, headers: from(at) });
+    };
+    expect(await statuses(3, guess)).toEqual([404, 401, 404]);
+    clock.advance(1000);
+    expect(await statuses(4, guess)).toEqual([404, 401, 404, 429]);
+    clock.advance(59_000);
+    const refused = await guess(2);
+    expect([refused.status, refused.json, Number(refused.headers.get("retry-after")) > 0]).toMatchObject([
+      429,
+      { error: "TooManyRequests" },
+      true,
+    ]);
+    expect((await guess(0, newAddress())).status, "others go on").toBe(404);
+    clock.advance(61_000);
+    expect((await guess(0)).status).toBe(404);
+    // A seller's own server asks for everybody, at the pace of its key.
+    const ours = path.replace("/customer-portal", "");
+    const body = { key: "BOOK-1", label: "Desk", activation_id: newId() };
+    const ask = () => floe.request("POST", ours, { token: seller.key, body, headers: from(address) });
+    expect(await statuses(max + 1, ask)).toEqual([...Array(max).fill(404), 429]);
+  },
+);
 
 test("API-04: the limit of confirming is the operation's, wherever its address moves", async () => {
   const { confirm } = checkoutClient;
