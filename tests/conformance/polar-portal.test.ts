@@ -4,6 +4,7 @@ import { createPolar as createPolar27 } from "@polar-sh/sdk/2027-01";
 import { Polar as Polar38 } from "polar-sdk-0.38";
 import { Polar as Polar49 } from "polar-sdk-0.49";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { customerBalances } from "../../server/orders/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { buyerOf, leaveCard, mailedLink, sellSeats, sellUnpaid, tokenOf } from "../support/portal-rows.ts";
 import { payment, rowOf, sellOrder } from "../support/rows.ts";
@@ -163,16 +164,30 @@ test.each<[string, (session: string) => Call]>([
     );
     expect(idsOf(await ask("members", "listMembers", { query: {} }))).toEqual([owner?.id, link.id]);
     await ask("members", "removeMember", { id: link.id });
-    await ask("wallets", "list", { query: {} });
+    const owed = { organization_id: own.organization_id, customer_id, currency: "eur", amount: 500 };
+    await floe.deps.db.insert(customerBalances).values(owed);
+    const [wallet] = idsOf(await ask("wallets", "list", { query: {} }));
+    const read = await ask("wallets", "get", { id: wallet });
+    expect([read.id, read.customer_id, read.balance, read.currency]).toEqual([wallet, customer_id, 500, "eur"]);
   }
+  const return_url = "https://shop.example/back";
   const added = await ask("customers", "addPaymentMethod", {
-    body: { confirmation_token_id: "pm_card_mastercard", set_default: true, return_url: "https://shop.example/back" },
+    body: { confirmation_token_id: "pm_card_mastercard", set_default: true, return_url },
   });
   expect(added.status).toBe("succeeded");
   expect(idsOf(await ask("customers", "listPaymentMethods", { query: {} }))).toContain(added.payment_method.id);
   await expect(
     ask("customers", "confirmPaymentMethod", { body: { setup_intent_id: "seti_none", set_default: false } }),
   ).rejects.toThrow();
+  const asked = await ask("customers", "addPaymentMethod", {
+    body: { confirmation_token_id: "pm_card_threeDSecureRequired", set_default: false, return_url },
+  });
+  expect(asked.status).toBe("requires_action");
+  const allowed = await floe.deps.processor.test?.authenticate(asked.client_secret, true);
+  const setup_intent_id = allowed?.outcome.processor_id;
+  const confirmed = await ask("customers", "confirmPaymentMethod", { body: { setup_intent_id, set_default: false } });
+  expect([confirmed.status, confirmed.payment_method.type]).toEqual(["succeeded", "card"]);
+  expect(idsOf(await ask("customers", "listPaymentMethods", { query: {} }))).toContain(confirmed.payment_method.id);
 
   const [grant] = idsOf(await ask("benefitGrants", "list", { query: {} }));
   const { benefit } = await ask("benefitGrants", "get", { id: grant });
