@@ -57,6 +57,12 @@ describe("a seat of a subscription", () => {
     const held = await floe.client(customer_session_token).portalSeats.listClaimed({ query: {} });
     expect(held.items.map(({ id }) => id)).toEqual([subscription_id]);
     expect((await call("GET", `/v1/customer-seats/claim/${token}`)).status).toBe(404);
+    // Nothing is kept of what has opened it.
+    const { token: sealed, token_hash, invitation_token_expires_at } = customerSeats;
+    const rows = floe.deps.db.select({ sealed, token_hash, invitation_token_expires_at }).from(customerSeats);
+    expect(await rows.where(eq(customerSeats.id, seat.id))).toEqual([
+      { sealed: null, token_hash: null, invitation_token_expires_at: null },
+    ]);
   });
 
   test("SEAT-12: taken back, it takes what it gave; its row is given again, and its old link opens nothing", async () => {

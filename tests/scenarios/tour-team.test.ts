@@ -186,6 +186,8 @@ test("five seats are bought, two claimed, one revoked; the owner upgrades, cance
   const [olga] = (await client.customerMembers.list({ query: { customer_id: acme.id, role: "owner" } })).items;
   const session = async () =>
     (await client.customerSessions.create({ body: { customer_id: acme.id, member_id: olga?.id ?? "" } })).token;
+  // The accounts that Ada has shown are hers alone, whoever owns the team.
+  expect((await floe.client(await session()).customerPortal.getMe({})).oauth_accounts).toEqual({});
   const [key] = await keysOf(acme.id);
   await floe.client(await session()).portalSubscriptions.update({ params: { id: first }, body: { product_id: big } });
   expect(await holds(acme.id, ada.id)).toEqual([...here, "Role 11", "Source"]);
