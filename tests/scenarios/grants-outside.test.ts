@@ -313,13 +313,9 @@ test("who is put out for one role and keeps another by something else, stays in 
   await buys(buyer, stays.product);
   await floe.runJobs();
   expect(roles()).toEqual(["10", "11"]);
-  platforms.calls.length = 0;
   await givesBack(order);
   await floe.runJobs();
-  expect(roles()).toEqual(["11"]);
-  // They are not put out for a moment and let in again: who is put out loses what the seller gave them by hand, too.
-  const role = `/guilds/${platforms.state.guild.id}/members/${nelly}/roles/10`;
-  expect(platforms.calls.filter((call) => call.startsWith("DELETE"))).toEqual([`DELETE ${role}`]);
+  expect([roles(), platforms.calls.filter((call) => /^DELETE.*members\/\d+$/.test(call))]).toEqual([["11"], []]);
 });
 
 test("BEN-66, BEN-74: another role or permission moves who has it, the old one goes; putting out alone asks nobody", async () => {
