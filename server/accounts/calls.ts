@@ -160,11 +160,13 @@ export const findCall = (path: string | undefined): AccountCall => rows.get(reso
 
 type Asked = { path?: string | undefined };
 
-/** Fits calls that have the rule. */
+/** Fits calls that have one of the rules. */
 export const matchRule =
-  (rule: keyof AccountCall) =>
-  ({ path }: Asked): boolean =>
-    findCall(path)[rule] !== undefined;
+  (...rules: (keyof AccountCall)[]) =>
+  ({ path }: Asked): boolean => {
+    const call = findCall(path);
+    return rules.some((rule) => call[rule] !== undefined);
+  };
 
 /** Fits these calls. */
 export const matchPath = (...paths: AccountPath[]) => {

@@ -19,6 +19,7 @@ import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { among, contains, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey, rowFromJson, rowsFromJson } from "../lib/rows.ts";
+import { madeOnce } from "../lib/statements.ts";
 import { unitOf } from "../lib/unit-of-work.ts";
 import { meters } from "../meters/tables.ts";
 import type { PricedProduct, PriceInsert, PriceRow, ProductRow } from "./rules.ts";
@@ -120,15 +121,11 @@ const prepareWhole = (db: Database, sorting: readonly string[]) => ({
   ),
   total: db.select({ total: count() }).from(products).where(whole).prepare("products_total"),
 });
-/**
- * The unfiltered list is asked for most, so its statements are made once for each database and order of one key. Not in a
- * transaction: each is another database to the driver, and its statements would end with it.
- */
-const statements = new WeakMap<Database, Map<string, ReturnType<typeof prepareWhole>>>();
+/** The unfiltered list is asked for most, so its statements are made once for each order of one key. */
+const statements = madeOnce(() => new Map<string, ReturnType<typeof prepareWhole>>());
 
 function wholeList(db: Database, sorting: readonly string[]): ReturnType<typeof prepareWhole> {
-  const made = statements.get(db) ?? new Map<string, ReturnType<typeof prepareWhole>>();
-  statements.set(db, made);
+  const made = statements(db);
   const key = sorting.join();
   const known = made.get(key) ?? prepareWhole(db, sorting);
   made.set(key, known);

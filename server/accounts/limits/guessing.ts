@@ -103,15 +103,11 @@ export function guessingLimits(deps: Deps) {
     await ctx.setSignedCookie(name, value, secret, { ...attributes, maxAge: known_seconds });
   });
 
-  const concerns = (...rules: Parameters<typeof matchRule>[0][]) => {
-    const fits = rules.map(matchRule);
-    return (asked: { path?: string }) => fits.some((one) => one(asked));
-  };
   return {
     id: "floe-guessing",
     hooks: {
-      before: [{ matcher: concerns("signs_in", "confirms", "mails"), handler: before }],
-      after: [{ matcher: concerns("confirms", "enters"), handler: after }],
+      before: [{ matcher: matchRule("signs_in", "confirms", "mails"), handler: before }],
+      after: [{ matcher: matchRule("confirms", "enters"), handler: after }],
     },
   } satisfies BetterAuthPlugin;
 }
