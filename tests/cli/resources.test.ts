@@ -294,8 +294,10 @@ describe("a file", () => {
     const refused = join(folder(), "none.csv");
     expect((await floe(["orders", "export", "-o", refused], { env })).code).toBe(5);
     expect(existsSync(refused)).toBe(false);
+    const asked = server.received.length;
     const nowhere = await floe(["orders", "export", "-o", join(folder(), "none", "x.csv")], { env });
     expect([nowhere.code, nowhere.err]).toEqual([64, expect.stringContaining("cannot be written")]);
+    expect(server.received).toHaveLength(asked);
   });
 
   test("CUS-27: that breaks off, or goes silent, is exit 9: a part is not taken for the whole; a refusal is told", async () => {
