@@ -1,6 +1,7 @@
 import { defineConfig } from "vitest/config";
 import { patience_ms } from "./tests/support/eventually.ts";
 import { LongestFirst } from "./tests/support/sequence.ts";
+import { Unsteady } from "./tests/support/unsteady.ts";
 
 export default defineConfig({
   test: {
@@ -10,6 +11,7 @@ export default defineConfig({
     maxWorkers: 3,
     // No test changes what modules share, and loading the server anew for each file took a fifth of the time.
     isolate: false,
+    reporters: ["default", new Unsteady()],
     sequence: { sequencer: LongestFirst },
     // Tests of the terminal play a person at it, also where continuous integration runs them.
     env: { CI: "false" },
