@@ -6,6 +6,7 @@ const apart: Record<string, string> = {
   "cli/command-line.ts": "./cli-main.cjs",
   "cli/commands/catalog.ts": "./cli-catalog.js",
   "cli/ui/index.ts": "./cli-ui.js",
+  "cli/filter.ts": "./cli-filter.js",
   "server/main.ts": "./server.js",
 };
 
@@ -74,6 +75,12 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
       format: "esm",
       external: ["conf", "open", "yaml"],
       plugins: [keepApart(root), withoutUnused],
+    }),
+    build({
+      ...common,
+      entryPoints: [join(root, "cli/filter.ts")],
+      outfile: join(dist, "cli-filter.js"),
+      format: "esm",
     }),
     build({
       ...common,

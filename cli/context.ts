@@ -39,6 +39,8 @@ export type Context = {
   organization(): Promise<string | undefined>;
   /** Data, to stdout. */
   print(text: string): void;
+  /** The same, of a command that ends with it: more than the terminal shows at once is leafed through. */
+  page(text: string): void;
   /** Talk, to stderr. */
   say(text: string): void;
   debug(text: string): void;

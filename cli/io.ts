@@ -2,7 +2,7 @@ import { environment } from "./environment.ts";
 import { writeAll } from "./output.ts";
 
 /** Where text goes; a stream, where it is a terminal. */
-type Output = { write(text: string | Uint8Array): unknown; isTTY?: boolean; columns?: number };
+type Output = { write(text: string | Uint8Array): unknown; isTTY?: boolean; columns?: number; rows?: number };
 
 /** What a command may touch of the world around it, so that a test can stand in for a terminal. */
 export type Io = {
@@ -14,6 +14,10 @@ export type Io = {
   readonly signal: AbortSignal;
   /** Opens a page in the browser; a failure is never an error. */
   openBrowser(url: string): Promise<void>;
+  /** Shows a text in a program that leafs through it; false where there is no such program. */
+  leaf(program: string, text: string): Promise<boolean>;
+  /** Do what cannot be asked to stop: meanwhile Ctrl-C ends the program. */
+  atOnce<T>(work: () => T): T;
 };
 
 /** True when a person is there to answer a question. stdout alone is not enough: build machines give one to programs. */
@@ -34,6 +38,8 @@ export const withSettings = (io: Io, env: Io["env"]): Io => ({
   env,
   signal: io.signal,
   openBrowser: (url) => io.openBrowser(url),
+  leaf: (program, text) => io.leaf(program, text),
+  atOnce: (work) => io.atOnce(work),
 });
 
 /** The real streams. They are got only when used: making a stream of a descriptor takes time. */
@@ -48,8 +54,10 @@ export function processIo(): Io {
     stopped.abort(signal);
     setTimeout(() => process.exit(code), 250).unref();
   };
-  process.on("SIGINT", () => stop("SIGINT"));
-  process.on("SIGTERM", () => stop("SIGTERM"));
+  const listen = (on: boolean): void => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process[on ? "on" : "off"](signal, stop);
+  };
+  listen(true);
   const { isatty } = process.getBuiltinModule("node:tty");
   const output = (descriptor: 1 | 2, stream: () => NodeJS.WriteStream): Output =>
     isatty(descriptor) ? stream() : { write: (text) => writeAll(descriptor, text) };
@@ -71,6 +79,36 @@ export function processIo(): Io {
       const { default: open } = await import("open");
       const child = await open(url);
       child.on("error", () => undefined);
+    },
+    leaf: async (program, text) => {
+      const { spawn } = await import("node:child_process");
+      const [command = "", ...words] = program.split(/\s+/).filter(Boolean);
+      // Ctrl-C is the other program's while it has the terminal.
+      const wait = () => undefined;
+      listen(false);
+      process.on("SIGINT", wait);
+      try {
+        const env = { LESS: "FRX", LV: "-c", ...environment() };
+        const child = spawn(command, words, { stdio: ["pipe", "inherit", "inherit"], env });
+        // Who leaves before the end does not read the rest.
+        child.stdin.on("error", () => undefined);
+        child.stdin.end(text);
+        return await new Promise<boolean>((resolve) => {
+          child.on("error", () => resolve(false));
+          child.on("close", () => resolve(true));
+        });
+      } finally {
+        process.off("SIGINT", wait);
+        listen(true);
+      }
+    },
+    atOnce: (work) => {
+      listen(false);
+      try {
+        return work();
+      } finally {
+        listen(true);
+      }
     },
   };
 }

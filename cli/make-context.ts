@@ -14,8 +14,34 @@ const atPlace = <T>(place: Globals, work: Promise<T>): Promise<T> =>
     throw error;
   });
 
-/** The context of one run. */
-export function makeContext(io: Io, manifest: Manifest, version: string, globals: Globals): Context {
+/** What was said and printed since there was too much for the terminal. */
+type Held = { to: "stdout" | "stderr"; text: string }[];
+
+/** The program that leafs through long texts; undefined where none is wanted. */
+function pagerOf(io: Io, globals: Globals): string | undefined {
+  const named = io.env.FLOE_PAGER ?? io.env.PAGER ?? "less";
+  const unwanted = globals.pager === false || named.trim() === "" || named === "cat" || !isInteractive(io);
+  return unwanted ? undefined : named;
+}
+
+/** The context of one run, and its end: what was held is shown then. `filter` makes what is answered into what is shown. */
+export function makeContext(
+  io: Io,
+  manifest: Manifest,
+  version: string,
+  globals: Globals,
+  filter = (text: string): string => text,
+): Context & { end(): Promise<void> } {
+  const held: Held = [];
+  const write = (to: "stdout" | "stderr", text: string): void => {
+    if (held.length > 0) held.push({ to, text });
+    else io[to].write(text);
+  };
+  const page = (text: string): void => {
+    const isLong = text.split("\n").length > (io.stdout.rows ?? Number.POSITIVE_INFINITY);
+    if (isLong && held.length === 0 && pagerOf(io, globals)) held.push({ to: "stdout", text });
+    else write("stdout", text);
+  };
   let settings: Settings | undefined;
   let organization: Promise<string | undefined> | undefined;
   const context: Context = {
@@ -26,7 +52,7 @@ export function makeContext(io: Io, manifest: Manifest, version: string, globals
     get interactive() {
       return isInteractive(io);
     },
-    json: globals.json !== undefined || !io.stdout.isTTY,
+    json: [globals.json, globals.jq, globals.template].some((one) => one !== undefined) || !io.stdout.isTTY,
     settings() {
       if (!settings) {
         settings = readSettings(io.env, globals);
@@ -39,8 +65,9 @@ export function makeContext(io: Io, manifest: Manifest, version: string, globals
       organization ??= atPlace(globals, findOrganization(context));
       return organization;
     },
-    print: (text) => void io.stdout.write(text),
-    say: (text) => void io.stderr.write(withCommands(text, globals, context.paint.err().link)),
+    print: (text) => write("stdout", filter(text)),
+    page: (text) => page(filter(text)),
+    say: (text) => write("stderr", withCommands(text, globals, context.paint.err().link)),
     debug: (text) => {
       if (globals.debug || io.env.FLOE_DEBUG) context.say(`${text}\n`);
     },
@@ -49,5 +76,12 @@ export function makeContext(io: Io, manifest: Manifest, version: string, globals
       err: () => painter(io.env, globals.color, io.stderr),
     },
   };
-  return context;
+  const end = async (): Promise<void> => {
+    const pager = pagerOf(io, globals);
+    const texts = held.splice(0);
+    const [first, ...more] = texts;
+    const isSeen = first && pager ? await io.leaf(pager, first.text) : false;
+    for (const { to, text } of isSeen ? more : texts) io[to].write(text);
+  };
+  return Object.assign(context, { end });
 }

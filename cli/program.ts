@@ -32,11 +32,24 @@ const globalOptions = (): Option[] => [
   new Option("--profile <name>", "the profile to use (FLOE_PROFILE)"),
   new Option("--api-key-file <file>", "read the API key from a file, - is standard input (FLOE_API_KEY)"),
   new Option("--json [fields]", "JSON on stdout; some fields only: --json id,customer.email"),
+  new Option("-q, --jq <program>", "what jq makes of the JSON: --jq '.[].name'"),
+  new Option("--template <text>", "a line for each: --template '{{.name}} {{.created_at | ago}}'"),
   new Option("--color <when>", "colour").choices(["auto", "always", "never"]),
   new Option("--timeout <seconds>", "how long a request may take (30)").argParser(seconds),
+  new Option("--no-pager", "long output straight to the terminal (FLOE_PAGER, PAGER)"),
   new Option("--debug", "say each request on stderr"),
 ];
-const takesValue = new Set(["--server", "--org", "--profile", "--api-key-file", "--color", "--timeout"]);
+const takesValue = new Set([
+  "--server",
+  "--org",
+  "--profile",
+  "--api-key-file",
+  "--jq",
+  "-q",
+  "--template",
+  "--color",
+  "--timeout",
+]);
 
 /** The first words of a command line that are no flags, as many as name a command: `["products", "list"]`. */
 function words(argv: string[]): string[] {
@@ -53,13 +66,17 @@ function words(argv: string[]): string[] {
 }
 
 const globalsOf = (command: Command): Globals => {
-  const { server, org, profile, apiKeyFile, json, color, timeout, debug } = command.optsWithGlobals<Globals>();
+  const { server, org, profile, apiKeyFile, json, jq, template, color, timeout, pager, debug } =
+    command.optsWithGlobals<Globals>();
   return {
     ...(server !== undefined && { server }),
     ...(org !== undefined && { org }),
     ...(profile !== undefined && { profile }),
     ...(apiKeyFile !== undefined && { apiKeyFile }),
     ...(json !== undefined && { json: json || true }),
+    ...(jq !== undefined && { jq }),
+    ...(template !== undefined && { template }),
+    ...(pager === false && { pager }),
     ...(color !== undefined && { color }),
     ...(timeout !== undefined && { timeout }),
     ...(debug !== undefined && { debug }),
@@ -182,16 +199,27 @@ export async function run(argv: string[], io: Io, manifest: Manifest, version: s
     helped += text;
   }, columns).version(version, "-V, --version", "print the version");
   root.addHelpText("afterAll", ({ command }) => beneath(command, manifest, columns));
+  let filter: ((text: string) => string) | undefined;
+  root.hook("preAction", async (_, command) => {
+    given = globalsOf(command);
+    if (given.jq !== undefined && given.template !== undefined)
+      throw new Fault("usage", "--jq and --template both say what is shown", { hint: "Give one of them." });
+    if (given.jq !== undefined || given.template !== undefined)
+      filter = await (await import("./filter.ts")).makeFilter(given, io);
+  });
+  let context: ReturnType<typeof makeContext> | undefined;
   try {
     const called = words(argv);
     if (called[0] === "help") return help(argv, io, manifest, version);
     const flags = await addCalled(root, manifest, called, (command) => {
       given = globalsOf(command);
-      return makeContext(io, manifest, version, given);
+      context = makeContext(io, manifest, version, given, filter);
+      return context;
     });
     if (argv.includes("--help") && argv.includes("--all")) showTwins(root);
     for (const command of root.commands) acceptGlobals(command);
     await root.parseAsync(bindOptionalValues(argv, flags), { from: "user" });
+    await context?.end();
     return exitCodes.ok[0];
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) {
@@ -203,6 +231,7 @@ export async function run(argv: string[], io: Io, manifest: Manifest, version: s
       io.stderr.write(helped);
       return exitCodes.usage[0];
     }
+    await context?.end();
     const fault = toFault(error, root, argv);
     io.stderr.write(renderFault(fault, json, painter(io.env, color, io.stderr), given));
     return fault.exitCode;

@@ -28,6 +28,9 @@ export type Globals = {
   profile?: string;
   apiKeyFile?: string;
   json?: string | true;
+  jq?: string;
+  template?: string;
+  pager?: false;
   color?: string;
   timeout?: number;
   debug?: boolean;

@@ -97,7 +97,7 @@ async function request(context: Context, method: string, given: string, options:
   if (answer === undefined) return;
   const { json } = context.globals;
   const shown = typeof json === "string" && json !== "" ? pickOf(answer, json.split(",")) : answer;
-  context.print(`${JSON.stringify(shown, null, 2)}\n`);
+  context.page(`${JSON.stringify(shown, null, 2)}\n`);
 }
 
 const pickOf = (answer: unknown, fields: string[]): unknown =>

@@ -57,9 +57,9 @@ export function showList(
   fields?: string[],
   none = "There are none.\n",
 ): void {
-  if (context.json) context.print(json(fields ? rows.map((row) => pick(row, fields)) : rows));
+  if (context.json) context.page(json(fields ? rows.map((row) => pick(row, fields)) : rows));
   else if (rows.length === 0) context.say(none);
-  else context.print(renderTable(rows, columns, context.paint.out(), context.io.stdout.columns ?? 80));
+  else context.page(renderTable(rows, columns, context.paint.out(), context.io.stdout.columns ?? 80));
 }
 
 /** Figures that others are parts of, as they are drawn: each below what it is a part of. */
@@ -90,9 +90,9 @@ function renderTree({ steps, currency }: Tree, width: number): string {
 /** Show one object. */
 export function showOne(context: Context, row: unknown, fields?: string[]): void {
   const tree = isTree(row) ? row : chargesIn(row);
-  if (context.json) context.print(json(fields ? pick(row, fields) : row));
-  else if (tree) context.print(renderTree(tree, context.io.stdout.columns ?? 80));
-  else context.print(renderDetail(row, context.paint.out(), context.io.stdout.columns ?? 80));
+  if (context.json) context.page(json(fields ? pick(row, fields) : row));
+  else if (tree) context.page(renderTree(tree, context.io.stdout.columns ?? 80));
+  else context.page(renderDetail(row, context.paint.out(), context.io.stdout.columns ?? 80));
 }
 
 /** What a write is called when it is done. */

@@ -32,7 +32,7 @@ const units: [ms: number, unit: string, most: number][] = [
 ];
 
 /** How long ago an instant was, or how far it is; the day, where that says more. */
-function relativeTime(text: string): string {
+export function relativeTime(text: string): string {
   const away = Date.now() - new Date(text).getTime();
   if (Number.isNaN(away)) return text;
   const far = Math.abs(away);

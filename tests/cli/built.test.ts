@@ -96,6 +96,22 @@ describe("the built command line", () => {
     expect(readFileSync(join(dist, "cli-ui.js"), "utf8")).not.toContain("exit_code");
   });
 
+  test("has jq in a file of its own, which sees nothing of this machine; Ctrl-C ends a program that does not end", async () => {
+    const { code, out } = await run(["api", "/v1/products/", "--jq", "(.items | length), $ENV.PATH"]);
+    expect([code, out]).toEqual([0, "3000\n/\n"]);
+    const before = server.received.length;
+    const child = start(["api", "/v1/products/", "--jq", "def endless: endless; endless"]);
+    const ended = once(child, "close");
+    await until(() => server.received.length > before);
+    // By now it runs, most likely; a machine that is slower than this still has to end it.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    child.kill("SIGINT");
+    expect([
+      [130, null],
+      [null, "SIGINT"],
+    ]).toContainEqual(await ended);
+  });
+
   test("--help is the overview of the same commands that run", async () => {
     const { out } = await run(["--help"]);
     for (const name of ["login", "products", "orders", "listen", "serve", "api-keys"])

@@ -80,6 +80,8 @@ export type Place = {
   columns?: number;
   signal?: AbortSignal;
   openBrowser?: (url: string) => Promise<void>;
+  /** Whether there is a program that leafs through long texts, as by default. */
+  pager?: boolean;
 };
 
 class Stream extends PassThrough {
@@ -108,13 +110,14 @@ class Stream extends PassThrough {
 }
 
 /** Streams that remember what was written to them, and an environment without anything of this machine. */
-export function place({ tty = false, env = {}, columns = 120, signal, openBrowser }: Place = {}) {
+export function place({ tty = false, env = {}, columns = 120, signal, openBrowser, pager = true }: Place = {}) {
   const stdin = new Stream(tty, columns);
   const stdout = new Stream(tty, columns);
   const stderr = new Stream(tty, columns);
   stdout.resume();
   stderr.resume();
   const opened: string[] = [];
+  const leafed: { program: string; text: string }[] = [];
   const io: Io = {
     stdin,
     stdout,
@@ -122,8 +125,13 @@ export function place({ tty = false, env = {}, columns = 120, signal, openBrowse
     env: { FLOE_CONFIG_DIR: join(folder(), "config"), TERM: "xterm", NO_COLOR: "1", ...env },
     signal: signal ?? new AbortController().signal,
     openBrowser: openBrowser ?? (async (url) => void opened.push(url)),
+    leaf: async (program, text) => {
+      if (pager) leafed.push({ program, text });
+      return pager;
+    },
+    atOnce: (work) => work(),
   };
-  return { io, stdin, stdout, stderr, opened };
+  return { io, stdin, stdout, stderr, opened, leafed };
 }
 
 /** Start a command line, and watch what it writes while it runs. */
@@ -136,7 +144,8 @@ export function begin(argv: string[], where: Place = {}) {
 export async function floe(argv: string[], where: Place = {}) {
   const here = place(where);
   const code = await run(argv, here.io, manifest, "1.2.3");
-  return { code, out: here.stdout.text, err: here.stderr.text, opened: here.opened, io: here.io };
+  const { opened, leafed, io } = here;
+  return { code, out: here.stdout.text, err: here.stderr.text, opened, leafed, io };
 }
 
 /** Wait until something is so. */
