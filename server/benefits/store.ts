@@ -1,21 +1,24 @@
-import { and, eq, ilike, inArray, isNull, notInArray } from "drizzle-orm";
+import { and, eq, inArray, isNull, notInArray } from "drizzle-orm";
+import type { benefits as operations } from "../../shared/api/benefits.ts";
 import { account } from "../accounts/tables.ts";
 import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { among, contains, listRows, metadataMatches, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
+import {
+  type ListQuery,
+  listRows,
+  matchAny,
+  matchFilters,
+  matchMetadata,
+  matchText,
+  ofOrganizations,
+  orderBy,
+} from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
 import { holdMeters } from "../meters/store.ts";
 import type { BenefitRow } from "./rules.ts";
 import { benefits } from "./tables.ts";
 
-type Filter = Paging & {
-  type?: string[] | undefined;
-  id?: string[] | undefined;
-  exclude_id?: string[] | undefined;
-  query?: string | undefined;
-  metadata?: Record<string, string[] | undefined> | undefined;
-  sorting: readonly string[];
-};
+type Filter = ListQuery<typeof operations.list>;
 const sortable = {
   created_at: benefits.created_at,
   description: benefits.description,
@@ -29,14 +32,15 @@ const living = (organizations: string | readonly string[]) =>
 
 /** One page of benefits, and how many there are (BEN-05). */
 export async function listBenefits(db: Database, organizations: readonly string[], filter: Filter) {
-  const { query, exclude_id } = filter;
   const where = and(
     living(organizations),
-    among(benefits.type, filter.type),
-    among(benefits.id, filter.id),
-    exclude_id === undefined ? undefined : notInArray(benefits.id, exclude_id),
-    query === undefined ? undefined : ilike(benefits.description, contains(query)),
-    metadataMatches(benefits.metadata, filter.metadata),
+    matchFilters(filter, {
+      type: matchAny(benefits.type),
+      id: matchAny(benefits.id),
+      exclude_id: (ids) => notInArray(benefits.id, ids),
+      query: matchText(benefits.description),
+      metadata: matchMetadata(benefits.metadata),
+    }),
   );
   return listRows(db, benefits, { where, order: orderBy(filter.sorting, sortable, benefits.id), paging: filter });
 }

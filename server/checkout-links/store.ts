@@ -1,17 +1,15 @@
 import { and, asc, count, eq, getTableColumns, inArray, type SQL, sql } from "drizzle-orm";
+import type { checkoutLinks as operations } from "../../shared/api/checkout-links.ts";
 import type { DiscountRow } from "../discounts/rules.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { loadByOrganization, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
+import { type ListQuery, loadByOrganization, matchFilters, offsetOf, ofOrganizations, orderBy } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { findProducts } from "../products/store.ts";
 import type { LinkRow, WholeLink } from "./rules.ts";
 import { checkoutLinkProducts, checkoutLinkSecrets, checkoutLinks, sortableUrl } from "./tables.ts";
 
-type Filter = Paging & {
-  product_id?: string[] | undefined;
-  sorting: readonly string[];
-};
+type Filter = ListQuery<typeof operations.list>;
 const sortable = {
   created_at: checkoutLinks.created_at,
   label: checkoutLinks.label,
@@ -43,12 +41,11 @@ const wholeOf = (db: Database, all: Shown[]): Promise<WholeLink[]> =>
 
 /** One page of links, and how many there are. */
 export async function listLinks(db: Database, organizations: readonly string[], filter: Filter) {
-  const { product_id } = filter;
   const where = and(
     ofOrganizations(checkoutLinks.organization_id, organizations),
-    product_id === undefined
-      ? undefined
-      : inArray(
+    matchFilters(filter, {
+      product_id: (ids) =>
+        inArray(
           checkoutLinks.id,
           db
             .select({ id: checkoutLinkProducts.checkout_link_id })
@@ -56,10 +53,11 @@ export async function listLinks(db: Database, organizations: readonly string[], 
             .where(
               and(
                 ofOrganizations(checkoutLinkProducts.organization_id, organizations),
-                inArray(checkoutLinkProducts.product_id, product_id),
+                inArray(checkoutLinkProducts.product_id, ids),
               ),
             ),
         ),
+    }),
   );
   const rows = await select(db)
     .where(where)

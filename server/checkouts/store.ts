@@ -1,11 +1,21 @@
-import { and, asc, count, eq, ilike, inArray, isNull, lte, or, sql } from "drizzle-orm";
+import { and, asc, count, eq, inArray, isNull, lte, or, sql } from "drizzle-orm";
+import type { checkouts as operations } from "../../shared/api/checkouts.ts";
 import { user } from "../accounts/tables.ts";
 import type { Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import { findKept } from "../discounts/store.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { isOneOf, regionOnly, unlessNamed } from "../lib/forget.ts";
-import { among, contains, loadByOrganization, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
+import {
+  type ListQuery,
+  loadByOrganization,
+  matchAny,
+  matchFilters,
+  matchText,
+  offsetOf,
+  ofOrganizations,
+  orderBy,
+} from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { refuseLocked } from "../orders/store.ts";
 import { organization } from "../organizations/tables.ts";
@@ -17,14 +27,7 @@ import { registrationsOf } from "../tax/store.ts";
 import type { CheckoutAggregate, CheckoutRow } from "./rules.ts";
 import { checkoutSecrets, checkouts } from "./tables.ts";
 
-type Filter = Paging & {
-  product_id?: string[] | undefined;
-  customer_id?: string[] | undefined;
-  external_customer_id?: string[] | undefined;
-  status?: string[] | undefined;
-  query?: string | undefined;
-  sorting: readonly string[];
-};
+type Filter = ListQuery<typeof operations.list>;
 const sortable = { created_at: checkouts.created_at, expires_at: checkouts.expires_at, status: checkouts.status };
 
 /** Checkouts with their products, prices and discounts: one statement of each kind for all of them, where there are any. */
@@ -63,24 +66,25 @@ export async function loadCheckout(db: Database, row: CheckoutRow): Promise<Chec
 
 /** One page of checkouts, and how many there are. */
 export async function listCheckouts(db: Database, organizations: readonly string[], filter: Filter) {
-  const externals = filter.external_customer_id;
   const where = and(
     ofOrganizations(checkouts.organization_id, organizations),
-    among(checkouts.product_id, filter.product_id),
-    among(checkouts.customer_id, filter.customer_id),
-    externals &&
-      or(
-        inArray(checkouts.external_customer_id, externals),
-        inArray(
-          checkouts.customer_id,
-          db
-            .select({ id: customers.id })
-            .from(customers)
-            .where(and(inArray(customers.external_id, externals), isNull(customers.deleted_at))),
+    matchFilters(filter, {
+      product_id: matchAny(checkouts.product_id),
+      customer_id: matchAny(checkouts.customer_id),
+      external_customer_id: (externals) =>
+        or(
+          inArray(checkouts.external_customer_id, externals),
+          inArray(
+            checkouts.customer_id,
+            db
+              .select({ id: customers.id })
+              .from(customers)
+              .where(and(inArray(customers.external_id, externals), isNull(customers.deleted_at))),
+          ),
         ),
-      ),
-    among(checkouts.status, filter.status),
-    filter.query === undefined ? undefined : ilike(checkouts.customer_email, contains(filter.query)),
+      status: matchAny(checkouts.status),
+      query: matchText(checkouts.customer_email),
+    }),
   );
   const rows = await db
     .select()

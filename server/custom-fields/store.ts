@@ -1,15 +1,12 @@
-import { and, eq, ilike, inArray, isNull, ne, or, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, ne, sql } from "drizzle-orm";
+import type { customFields as operations } from "../../shared/api/custom-fields.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { among, contains, listRows, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
+import { type ListQuery, listRows, matchAny, matchFilters, matchText, ofOrganizations, orderBy } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
 import type { CustomFieldRow } from "./rules.ts";
 import { customFields } from "./tables.ts";
 
-type Filter = Paging & {
-  query?: string | undefined;
-  type?: string[] | undefined;
-  sorting: readonly string[];
-};
+type Filter = ListQuery<typeof operations.list>;
 const sortable = {
   created_at: customFields.created_at,
   slug: customFields.slug,
@@ -21,13 +18,12 @@ const living = (organizations: string | readonly string[]) =>
 
 /** One page of custom fields, and how many there are (CUF-11). */
 export async function listCustomFields(db: Database, organizations: readonly string[], filter: Filter) {
-  const { query } = filter;
   const where = and(
     living(organizations),
-    query === undefined
-      ? undefined
-      : or(ilike(customFields.name, contains(query)), ilike(customFields.slug, contains(query))),
-    among(customFields.type, filter.type),
+    matchFilters(filter, {
+      query: matchText(customFields.name, customFields.slug),
+      type: matchAny(customFields.type),
+    }),
   );
   return listRows(db, customFields, {
     where,

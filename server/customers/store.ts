@@ -1,10 +1,20 @@
-import { and, asc, count, eq, ilike, isNull, ne, not, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, eq, isNull, ne, not, or, type SQL, sql } from "drizzle-orm";
+import type { customers as operations } from "../../shared/api/customers.ts";
 import { benefits } from "../benefits/tables.ts";
 import { benefitGrants } from "../grants/tables.ts";
 import { anyOf } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { gathered } from "../lib/gather.ts";
-import { contains, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
+import {
+  contains,
+  type ListQuery,
+  matchFilters,
+  matchMetadata,
+  matchText,
+  offsetOf,
+  ofOrganizations,
+  orderBy,
+} from "../lib/page.ts";
 import { isAmong, matchKey, type RowKey, rowFromJson, rowsFromJson, sellerOf } from "../lib/rows.ts";
 import { madeOnce } from "../lib/statements.ts";
 import { customerMeters, meters } from "../meters/tables.ts";
@@ -19,13 +29,7 @@ const isSubscribed: SQL = sql`exists (
     and s.customer_id = ${customers}.id and s.status in ('trialing', 'active')
 )`;
 
-type Filter = Paging & {
-  email?: string | undefined;
-  query?: string | undefined;
-  active?: boolean | undefined;
-  metadata?: Record<string, string[] | undefined> | undefined;
-  sorting: readonly string[];
-};
+type Filter = ListQuery<typeof operations.list>;
 
 /** How a customer is named in a path: by our id or by the seller's own. */
 export type CustomerKey = { id: string } | { external_id: string };
@@ -38,19 +42,13 @@ const startsWith = (text: string): string => contains(text).slice(1);
 
 /** One page of customers, and how many there are (CUS-22). */
 export async function listCustomers(db: Database, organizations: readonly string[], filter: Filter) {
-  const { query, active } = filter;
-  const asked = and(
-    filter.email === undefined ? undefined : sameEmail(filter.email),
-    query === undefined
-      ? undefined
-      : or(
-          ilike(customers.email, contains(query)),
-          ilike(customers.name, contains(query)),
-          sql`${customers.external_id} like ${startsWith(query)}`,
-        ),
-    active === undefined ? undefined : active ? isSubscribed : not(isSubscribed),
-    metadataMatches(customers.metadata, filter.metadata),
-  );
+  const asked = matchFilters(filter, {
+    email: sameEmail,
+    query: (text) =>
+      or(matchText(customers.email, customers.name)(text), sql`${customers.external_id} like ${startsWith(text)}`),
+    active: (active) => (active ? isSubscribed : not(isSubscribed)),
+    metadata: matchMetadata(customers.metadata),
+  });
   const where = and(living(organizations), asked);
   const items = await db
     .select()

@@ -1,7 +1,8 @@
-import { and, eq, exists, getTableColumns, ilike, inArray, isNull, ne, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, exists, getTableColumns, inArray, isNull, ne, or, sql } from "drizzle-orm";
+import type { discounts as operations } from "../../shared/api/discounts.ts";
 import type { Erased } from "../customers/rules.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { contains, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
+import { type ListQuery, matchFilters, matchText, offsetOf, ofOrganizations, orderBy } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey, rowsFromJson } from "../lib/rows.ts";
 import { orders } from "../orders/tables.ts";
 import type { ProductRow } from "../products/rules.ts";
@@ -10,10 +11,7 @@ import { refunds } from "../refunds/tables.ts";
 import type { DiscountRow, LimitedDiscount } from "./rules.ts";
 import { discountProducts, discountRedemptions, discounts } from "./tables.ts";
 
-type Filter = Paging & {
-  query?: string | undefined;
-  sorting: readonly string[];
-};
+type Filter = ListQuery<typeof operations.list>;
 const sortable = {
   created_at: discounts.created_at,
   name: discounts.name,
@@ -40,13 +38,7 @@ const limited = { ...counted, products: limitedTo };
 
 /** One page of discounts with their products, and how many there are (DSC-25). */
 export async function listDiscounts(db: Database, organizations: readonly string[], filter: Filter) {
-  const { query } = filter;
-  const where: SQL | undefined = and(
-    living(organizations),
-    query === undefined
-      ? undefined
-      : or(ilike(discounts.name, contains(query)), ilike(discounts.code, contains(query))),
-  );
+  const where = and(living(organizations), matchFilters(filter, { query: matchText(discounts.name, discounts.code) }));
   const order = orderBy(filter.sorting, sortable, discounts.id);
   // Which ones are on the page is found first, so that nothing is loaded with those before it.
   const ids = db

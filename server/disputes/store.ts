@@ -1,16 +1,13 @@
 import { and, count, eq, isNotNull, lte } from "drizzle-orm";
+import type { disputes as operations } from "../../shared/api/disputes.ts";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { among, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
+import { type ListQuery, matchAny, matchFilters, offsetOf, ofOrganizations, orderBy } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import type { DisputeAggregate, DisputeRow, KnownDispute } from "./rules.ts";
 import { disputes } from "./tables.ts";
 
-type Filter = Paging & {
-  order_id?: string[] | undefined;
-  status?: string[] | undefined;
-  sorting: readonly string[];
-};
+type Filter = ListQuery<typeof operations.list>;
 const sortable = { created_at: disputes.created_at, amount: disputes.amount };
 const ofCustomer = followKey(disputes.customer_id, customers);
 const isKnown = isNotNull(disputes.status);
@@ -22,8 +19,7 @@ export async function listDisputes(db: Database, organizations: readonly string[
   const where = and(
     ofOrganizations(disputes.organization_id, organizations),
     isKnown,
-    among(disputes.order_id, filter.order_id),
-    among(disputes.status, filter.status),
+    matchFilters(filter, { order_id: matchAny(disputes.order_id), status: matchAny(disputes.status) }),
   );
   const items = await select(db)
     .where(where)

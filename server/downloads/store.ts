@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNull, notInArray, sql } from "drizzle-orm";
 import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { among, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { matchAny, matchFilters, offsetOf, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import type { Downloadable } from "./rules.ts";
 import { downloadables } from "./tables.ts";
@@ -67,7 +67,7 @@ export async function listDownloadables(
   const where = and(
     eq(downloadables.organization_id, organization_id),
     eq(downloadables.customer_id, customer_id),
-    among(downloadables.benefit_id, filter.benefit_id),
+    matchFilters(filter, { benefit_id: matchAny(downloadables.benefit_id) }),
     isThere,
   );
   const from = () =>

@@ -1,10 +1,20 @@
 import { and, asc, count, desc, eq, gte, inArray, isNull, lte, or, type SQL, sql } from "drizzle-orm";
+import type { events as operations } from "../../shared/api/events.ts";
 import type { AggregationFunction, Filter } from "../../shared/api/meters.ts";
 import { customers } from "../customers/tables.ts";
 import { arraySql } from "../lib/arrays.ts";
 import type { Database } from "../lib/context.ts";
 import { firstIdAt } from "../lib/ids.ts";
-import { among, contains, metadataMatches, offsetOf, ofOrganizations, type Paging } from "../lib/page.ts";
+import {
+  contains,
+  type ListQuery,
+  matchAny,
+  matchFilters,
+  matchMetadata,
+  matchText,
+  offsetOf,
+  ofOrganizations,
+} from "../lib/page.ts";
 import { aggregateSql, filterSql, measureSql } from "../meters/matching.ts";
 import type { MeterRow } from "../meters/rules.ts";
 import type { EventRow } from "./rules.ts";
@@ -12,38 +22,24 @@ import { usageEvents, usageNames } from "./tables.ts";
 
 const listed = (values: SQL): SQL => sql`(select * from unnest(${values}))`;
 
-type Whose = { customer_id?: string[] | undefined; external_customer_id?: string[] | undefined };
-export type EventFilter = Paging &
-  Whose & {
-    filters: readonly Filter[];
-    start_timestamp?: Date | undefined;
-    end_timestamp?: Date | undefined;
-    name?: string[] | undefined;
-    source?: EventRow["source"][] | undefined;
-    query?: string | undefined;
-    parent_id?: string | undefined;
-    depth?: number | undefined;
-    metadata?: Record<string, string[] | undefined> | undefined;
-    sorting: readonly string[];
-  };
+/** What is listed: of a meter, or of a filter, what their filters match. */
+type EventFilter = Omit<ListQuery<typeof operations.list>, "filter" | "meter_id"> & { filters: readonly Filter[] };
 
 /** Events of these customers: whose external id it is, or who will have it. */
-function isOf({ customer_id, external_customer_id }: Whose, organizations: readonly string[]): SQL | undefined {
-  return and(
-    among(usageEvents.customer_id, customer_id),
-    external_customer_id &&
-      or(
-        sql`${usageEvents.customer_id} in (select ${customers.id} from ${customers}
-          where ${ofOrganizations(customers.organization_id, organizations)}
-            and ${inArray(customers.external_id, external_customer_id)})`,
-        and(isNull(usageEvents.customer_id), inArray(usageEvents.external_customer_id, external_customer_id)),
-      ),
-  );
-}
+const whose = (organizations: readonly string[]) => ({
+  customer_id: matchAny(usageEvents.customer_id),
+  external_customer_id: (ids: readonly string[]) =>
+    or(
+      sql`${usageEvents.customer_id} in (select ${customers.id} from ${customers}
+        where ${ofOrganizations(customers.organization_id, organizations)}
+          and ${inArray(customers.external_id, [...ids])})`,
+      and(isNull(usageEvents.customer_id), inArray(usageEvents.external_customer_id, [...ids])),
+    ),
+});
 
 /** What was ingested before this instant did not happen after it: the months before need not be looked into. */
-const since = (start: Date | undefined): SQL | undefined =>
-  start && and(gte(usageEvents.timestamp, start), gte(usageEvents.id, firstIdAt(start)));
+const since = (start: Date): SQL | undefined =>
+  and(gte(usageEvents.timestamp, start), gte(usageEvents.id, firstIdAt(start)));
 
 /** The parts of an event down to so many levels, the event itself not among them. */
 const partsOf = (organizations: readonly string[], parent_id: string, depth: number): SQL => sql`
@@ -57,30 +53,29 @@ const inOrganizations = (column: SQL, organizations: readonly string[]): SQL =>
   sql`${column} in ${listed(arraySql(organizations, "text"))}`;
 
 function whereOf(organizations: readonly string[], filter: EventFilter): SQL | undefined {
-  const { start_timestamp, end_timestamp, query, parent_id, depth } = filter;
+  const { parent_id, depth } = filter;
   return and(
     ofOrganizations(usageEvents.organization_id, organizations),
-    isOf(filter, organizations),
-    since(start_timestamp),
-    end_timestamp && lte(usageEvents.timestamp, end_timestamp),
-    among(usageEvents.name, filter.name),
-    among(usageEvents.source, filter.source),
-    // Names are few where events are many.
-    query === undefined
-      ? undefined
-      : sql`${usageEvents.name} in (select ${usageNames.name} from ${usageNames}
-          where ${ofOrganizations(usageNames.organization_id, organizations)} and ${usageNames.name} ilike ${contains(query)})`,
-    parent_id === undefined
-      ? depth === undefined
-        ? undefined
-        : lte(usageEvents.depth, depth)
-      : depth === undefined
-        ? eq(usageEvents.parent_id, parent_id)
-        : depth === 0
-          ? eq(usageEvents.id, parent_id)
-          : or(eq(usageEvents.id, parent_id), partsOf(organizations, parent_id, depth)),
-    metadataMatches(usageEvents.metadata, filter.metadata),
-    ...filter.filters.map((one) => filterSql(usageEvents, one)),
+    matchFilters(filter, {
+      ...whose(organizations),
+      start_timestamp: since,
+      end_timestamp: (at) => lte(usageEvents.timestamp, at),
+      name: matchAny(usageEvents.name),
+      source: matchAny(usageEvents.source),
+      // Names are few where events are many.
+      query: (text) =>
+        sql`${usageEvents.name} in (select ${usageNames.name} from ${usageNames}
+          where ${ofOrganizations(usageNames.organization_id, organizations)} and ${usageNames.name} ilike ${contains(text)})`,
+      parent_id: (parent) =>
+        depth === undefined
+          ? eq(usageEvents.parent_id, parent)
+          : depth === 0
+            ? eq(usageEvents.id, parent)
+            : or(eq(usageEvents.id, parent), partsOf(organizations, parent, depth)),
+      depth: (levels) => (parent_id === undefined ? lte(usageEvents.depth, levels) : undefined),
+      metadata: matchMetadata(usageEvents.metadata),
+      filters: (filters) => and(...filters.map((one) => filterSql(usageEvents, one))),
+    }),
   );
 }
 
@@ -133,23 +128,19 @@ export const findCustomers = (db: Database, organization_id: string, ids: readon
         .from(customers)
         .where(and(eq(customers.organization_id, organization_id), inArray(customers.id, [...ids])));
 
-type NameFilter = Paging &
-  Whose & {
-    source?: EventRow["source"][] | undefined;
-    query?: string | undefined;
-    sorting: readonly string[];
-  };
+type NameFilter = ListQuery<typeof operations.names>;
 
 /** One page of the names of events, and how many there are. Those of some customers are read from their events. */
 export async function listNames(db: Database, organizations: readonly string[], filter: NameFilter) {
-  const { customer_id, external_customer_id, query } = filter;
-  const isOfSome = customer_id !== undefined || external_customer_id !== undefined;
+  const isOfSome = filter.customer_id !== undefined || filter.external_customer_id !== undefined;
   const table = isOfSome ? usageEvents : usageNames;
   const where = and(
     ofOrganizations(table.organization_id, organizations),
-    isOfSome ? isOf(filter, organizations) : undefined,
-    among(table.source, filter.source),
-    query === undefined ? undefined : sql`${table.name} ilike ${contains(query)}`,
+    matchFilters(filter, {
+      ...whose(organizations),
+      source: matchAny(table.source),
+      query: matchText(table.name),
+    }),
   );
   const seen = isOfSome
     ? {
@@ -188,7 +179,7 @@ export async function listNames(db: Database, organizations: readonly string[], 
 /** How long a step may be so that no piece is stepped over, in any time zone. */
 const steps = { hour: "30 minutes", day: "12 hours", week: "3 days", month: "20 days", year: "200 days" } as const;
 
-export type Asked = Whose & {
+export type Asked = Pick<NameFilter, "customer_id" | "external_customer_id"> & {
   start_timestamp: Date;
   end_timestamp: Date;
   interval: keyof typeof steps;
@@ -203,6 +194,7 @@ export type Asked = Whose & {
  */
 export async function findQuantities(db: Database, meter: MeterRow, asked: Asked) {
   const { start_timestamp, end_timestamp, interval, timezone, customer_aggregation_function: across } = asked;
+  const { customer_id, external_customer_id, metadata } = asked;
   const piece = (at: SQL): SQL => sql`date_trunc(${interval}, ${at}, ${timezone}::text)`;
   const [start, end] = [start_timestamp, end_timestamp].map((at) => sql`${at.toISOString()}::timestamptz`) as [
     SQL,
@@ -214,8 +206,10 @@ export async function findQuantities(db: Database, meter: MeterRow, asked: Asked
     eq(usageEvents.source, "user"),
     since(start_timestamp),
     lte(usageEvents.timestamp, end_timestamp),
-    isOf(asked, [meter.organization_id]),
-    metadataMatches(usageEvents.metadata, asked.metadata),
+    matchFilters(
+      { customer_id, external_customer_id, metadata },
+      { ...whose([meter.organization_id]), metadata: matchMetadata(usageEvents.metadata) },
+    ),
     filterSql(usageEvents, meter.filter),
   );
   const value = measureSql(usageEvents, meter);

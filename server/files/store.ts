@@ -1,20 +1,21 @@
 import { and, count, desc, eq, inArray, isNotNull, isNull, ne, notExists, sql } from "drizzle-orm";
+import type { files as operations } from "../../shared/api/files.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { among, offsetOf, ofOrganizations, type Paging } from "../lib/page.ts";
+import { type ListQuery, matchAny, matchFilters, offsetOf, ofOrganizations } from "../lib/page.ts";
 import { matchKey, matchKeys, type RowKey } from "../lib/rows.ts";
 import { organization } from "../organizations/tables.ts";
 import { snapshotFiles } from "../sandbox/tables.ts";
 import { type FileRow, keyOfPath } from "./rules.ts";
 import { files } from "./tables.ts";
 
-type Filter = Paging & { organization_id?: string[] | undefined; ids?: string[] | undefined };
+type Filter = ListQuery<typeof operations.list>;
 
 const living = (organizations: string | readonly string[]) =>
   and(ofOrganizations(files.organization_id, organizations), isNull(files.deleted_at), ne(files.service, "document"));
 
 /** One page of files, the newest first, and how many there are. */
 export async function listFiles(db: Database, organizations: readonly string[], filter: Filter) {
-  const where = and(living(organizations), among(files.id, filter.ids));
+  const where = and(living(organizations), matchFilters(filter, { ids: matchAny(files.id) }));
   const items = await db
     .select()
     .from(files)

@@ -40,7 +40,7 @@ export const benefitGrantsOfBenefit: Service<{ grants: typeof listGrants }, Ctx>
     const organization_id = organizationOf(ctx);
     const [benefit] = await findBenefits(ctx.db, organization_id, [params.id]);
     if (!benefit) throw notFound();
-    const filter = { ...query, benefit_id: benefit.id, sorting: ["-created_at"] };
+    const filter = { ...query, benefit_id: benefit.id, sorting: ["-created_at" as const] };
     const { items, total } = await store.listGrants(ctx.db, [organization_id], filter);
     return pageOf(items.map(grantOut), total, query);
   },

@@ -1,11 +1,24 @@
 import { and, eq, gt, inArray, isNotNull, isNull, ne, type SQL, sql } from "drizzle-orm";
+import type {
+  listGrants as listGrantsOfBenefit,
+  benefitGrants as operations,
+} from "../../shared/api/benefit-grants.ts";
 import type { BenefitRow } from "../benefits/rules.ts";
 import { benefits } from "../benefits/tables.ts";
 import type { CustomerRow, Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { gathered } from "../lib/gather.ts";
-import { among, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
+import {
+  type ListQuery,
+  matchAny,
+  matchFilters,
+  matchOne,
+  matchPresence,
+  offsetOf,
+  ofOrganizations,
+  orderBy,
+} from "../lib/page.ts";
 import { followKey, isAmong, matchKey, type RowKey, rowFromJson, rowsFromJson, sellerOf } from "../lib/rows.ts";
 import { members } from "../members/tables.ts";
 import { orders } from "../orders/tables.ts";
@@ -181,14 +194,8 @@ export async function hasOther(db: Database, { organization_id, id, customer_id,
   return row !== undefined;
 }
 
-type Filter = Paging & {
-  benefit_id?: string;
-  customer_id?: string[] | undefined;
-  external_customer_id?: string[] | undefined;
-  member_id?: string[] | undefined;
-  is_granted?: boolean | undefined;
-  sorting: readonly string[];
-};
+type Filter = ListQuery<typeof operations.list> &
+  Partial<Omit<ListQuery<typeof listGrantsOfBenefit>, "sorting">> & { benefit_id?: string };
 
 const sortable = {
   created_at: benefitGrants.created_at,
@@ -210,28 +217,22 @@ export async function listGrants(
   organizations: readonly string[],
   filter: Filter,
 ): Promise<{ items: Grant[]; total: number }> {
-  const { benefit_id, is_granted, external_customer_id: named } = filter;
   const where = and(
     ofOrganizations(benefitGrants.organization_id, organizations),
-    benefit_id === undefined ? undefined : eq(benefitGrants.benefit_id, benefit_id),
-    among(benefitGrants.customer_id, filter.customer_id),
-    among(benefitGrants.member_id, filter.member_id),
-    named === undefined
-      ? undefined
-      : inArray(
+    matchFilters(filter, {
+      benefit_id: matchOne(benefitGrants.benefit_id),
+      customer_id: matchAny(benefitGrants.customer_id),
+      member_id: matchAny(benefitGrants.member_id),
+      external_customer_id: (ids) =>
+        inArray(
           benefitGrants.customer_id,
           db
             .select({ id: customers.id })
             .from(customers)
-            .where(
-              and(ofOrganizations(customers.organization_id, organizations), inArray(customers.external_id, named)),
-            ),
+            .where(and(ofOrganizations(customers.organization_id, organizations), inArray(customers.external_id, ids))),
         ),
-    is_granted === undefined
-      ? undefined
-      : is_granted
-        ? isNotNull(benefitGrants.granted_at)
-        : isNull(benefitGrants.granted_at),
+      is_granted: matchPresence(benefitGrants.granted_at),
+    }),
   );
   const items = await selectGrants(db)
     .where(where)

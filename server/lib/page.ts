@@ -1,9 +1,32 @@
 import type { SQL } from "drizzle-orm";
-import { and, asc, desc, eq, inArray, or, sql } from "drizzle-orm";
+import { and, asc, desc, eq, ilike, inArray, isNotNull, isNull, or, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+import type { z } from "zod";
 import type { Database } from "./transaction.ts";
 
 export type Paging = { page: number; limit: number };
+
+type Asked<O extends { query: z.ZodType }> = z.output<O["query"]>;
+/** What has its own place in a statement; whose rows they may be is found from the organizations before. */
+type Placed = "page" | "limit" | "sorting" | "organization_id";
+/** What a list may be asked for, as its operation in the contract declares it. */
+export type ListQuery<O extends { query: z.ZodType }> = Paging &
+  Pick<Asked<O>, Extract<keyof Asked<O>, "sorting">> &
+  Partial<Omit<Asked<O>, Placed>>;
+/** One condition for each filter of a list: without one for each that is declared, it does not compile. */
+export type Conditions<F> = {
+  [K in Exclude<keyof F, Placed>]-?: (value: Exclude<F[K], undefined>) => SQL | undefined;
+};
+type Given = (value: unknown) => SQL | undefined;
+
+/** What those filters ask for that were given. */
+export const matchFilters = <F extends object>(filter: F, conditions: Conditions<F>): SQL | undefined =>
+  and(
+    ...Object.entries(conditions as Record<string, Given>).map(([name, condition]) => {
+      const value = (filter as Record<string, unknown>)[name];
+      return value === undefined ? undefined : condition(value);
+    }),
+  );
 
 /** A page as it is answered; `total` is of the whole list (API-14). */
 export const pageOf = <T>(items: T[], total: number, { limit }: Paging) => ({
@@ -15,7 +38,7 @@ export const offsetOf = ({ page, limit }: Paging): number => (page - 1) * limit;
 
 /** Sort keys to an ORDER BY; the id comes last, so that pages never overlap. */
 export function orderBy<K extends string>(
-  sorting: readonly string[],
+  sorting: readonly NoInfer<K | `-${K}`>[],
   columns: Record<K, PgColumn | SQL>,
   id: PgColumn,
 ): SQL[] {
@@ -60,18 +83,15 @@ function entriesOf(key: string, value: string): string[] {
  * `metadata[key]=value`: text form compared, values of one key OR, keys AND (API-18). Containment alone would take 1.0 for
  * 1, and comparison alone would read every row: the index answers the first, the second has the last word.
  */
-export function metadataMatches(
-  column: PgColumn,
-  filter: Record<string, string[] | undefined> | undefined,
-): SQL | undefined {
-  if (!filter) return undefined;
-  return and(
-    ...Object.entries(filter).flatMap(([key, values = []]) => [
-      or(...values.flatMap((value) => entriesOf(key, value)).map((entry) => sql`${column} @> ${entry}::jsonb`)),
-      or(...values.map((value) => sql`${column} ->> ${key} = ${value}`)),
-    ]),
-  );
-}
+export const matchMetadata =
+  (column: PgColumn) =>
+  (filter: Record<string, string[] | undefined>): SQL | undefined =>
+    and(
+      ...Object.entries(filter).flatMap(([key, values = []]) => [
+        or(...values.flatMap((value) => entriesOf(key, value)).map((entry) => sql`${column} @> ${entry}::jsonb`)),
+        or(...values.map((value) => sql`${column} ->> ${key} = ${value}`)),
+      ]),
+    );
 
 /** Rows of these organizations: nearly always of one, which is what indexes begin with. */
 export const ofOrganizations = (column: PgColumn, ids: string | readonly string[]): SQL => {
@@ -92,6 +112,26 @@ export async function loadByOrganization<R extends { organization_id: string }, 
   return rows.map((row) => loaded.get(row) as T);
 }
 
-/** `column in (values)` when a filter was given; an empty list matches nothing. */
-export const among = (column: PgColumn, values: readonly (string | boolean)[] | undefined): SQL | undefined =>
-  values === undefined ? undefined : inArray(column, [...values] as never[]);
+/** `column in (values)`; an empty list matches nothing. */
+export const matchAny =
+  (column: PgColumn) =>
+  (values: readonly (string | boolean)[]): SQL =>
+    inArray(column, [...values] as never[]);
+
+/** The text somewhere in one of these columns, in capitals or not (API-16). */
+export const matchText =
+  (...columns: PgColumn[]) =>
+  (text: string): SQL | undefined =>
+    or(...columns.map((column) => ilike(column, contains(text))));
+
+/** This one value. */
+export const matchOne =
+  (column: PgColumn) =>
+  (value: string | boolean): SQL =>
+    eq(column, value);
+
+/** That a column has a value, or has none. */
+export const matchPresence =
+  (column: PgColumn) =>
+  (present: boolean): SQL =>
+    present ? isNotNull(column) : isNull(column);

@@ -1,10 +1,11 @@
 import { and, count, eq, inArray, isNull, type SQL } from "drizzle-orm";
+import type { licenseKeys as operations } from "../../shared/api/license-keys.ts";
 import { benefits } from "../benefits/tables.ts";
 import type { Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import { benefitGrants } from "../grants/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { among, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
+import { type ListQuery, matchAny, matchFilters, matchOne, offsetOf, ofOrganizations, orderBy } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { members } from "../members/tables.ts";
 import { orders } from "../orders/tables.ts";
@@ -29,12 +30,7 @@ const findKeys = (db: Database, where: SQL | undefined) =>
     .where(where)
     .$dynamic();
 
-type Filter = Paging & {
-  benefit_id?: string[] | undefined;
-  status?: string[] | undefined;
-  customer_id?: string;
-  member_id?: string | undefined;
-};
+type Filter = ListQuery<typeof operations.list> & { customer_id?: string; member_id?: string | undefined };
 
 /** One page of keys, the newest first, and how many there are; of one customer where that is said. */
 export async function listKeys(
@@ -44,10 +40,12 @@ export async function listKeys(
 ): Promise<{ items: Key[]; total: number }> {
   const where = and(
     ofOrganizations(licenseKeys.organization_id, organizations),
-    among(licenseKeys.benefit_id, filter.benefit_id),
-    among(licenseKeys.status, filter.status),
-    filter.customer_id === undefined ? undefined : eq(licenseKeys.customer_id, filter.customer_id),
-    filter.member_id === undefined ? undefined : eq(licenseKeys.member_id, filter.member_id),
+    matchFilters(filter, {
+      benefit_id: matchAny(licenseKeys.benefit_id),
+      status: matchAny(licenseKeys.status),
+      customer_id: matchOne(licenseKeys.customer_id),
+      member_id: matchOne(licenseKeys.member_id),
+    }),
   );
   const items = await findKeys(db, where)
     .orderBy(...orderBy(["-created_at"], { created_at: licenseKeys.created_at }, licenseKeys.id))

@@ -123,7 +123,7 @@ const remove = (ctx: Ctx, team: CustomerKey, member: store.MemberKey): Promise<v
 async function listOf(ctx: Ctx, key: CustomerKey, paging: { page: number; limit: number }) {
   const team = await findCustomer(ctx.db, organizationOf(ctx), key);
   if (!team) throw notFound();
-  const filter = { ...paging, customer_id: team.id, sorting: ["created_at"] };
+  const filter = { ...paging, customer_id: team.id, sorting: ["created_at" as const] };
   const { items, total } = await store.listMembers(ctx.db, [team.organization_id], filter);
   return pageOf(items.map(memberOut), total, paging);
 }

@@ -1,18 +1,14 @@
 import { and, asc, count, eq, isNull, type SQL, sql } from "drizzle-orm";
+import type { customerMembers as operations } from "../../shared/api/members.ts";
 import type { Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
+import { type ListQuery, matchFilters, matchOne, offsetOf, ofOrganizations, orderBy } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import type { MemberRow } from "./rules.ts";
 import { members } from "./tables.ts";
 
-type Filter = Paging & {
-  customer_id?: string | undefined;
-  external_customer_id?: string | undefined;
-  role?: MemberRow["role"] | undefined;
-  sorting: readonly string[];
-};
+type Filter = ListQuery<typeof operations.list>;
 /** How a member is named in a path: by our id or by the seller's own. */
 export type MemberKey = { id: string } | { external_id: string };
 
@@ -21,13 +17,14 @@ const living = and(isNull(members.deleted_at), isNull(customers.deleted_at));
 
 /** One page of the members of living teams, and how many there are. */
 export async function listMembers(db: Database, organizations: readonly string[], filter: Filter) {
-  const { customer_id, external_customer_id, role } = filter;
   const where = and(
     ofOrganizations(members.organization_id, organizations),
     living,
-    customer_id === undefined ? undefined : eq(members.customer_id, customer_id),
-    external_customer_id === undefined ? undefined : eq(customers.external_id, external_customer_id),
-    role === undefined ? undefined : eq(members.role, role),
+    matchFilters(filter, {
+      customer_id: matchOne(members.customer_id),
+      external_customer_id: matchOne(customers.external_id),
+      role: matchOne(members.role),
+    }),
   );
   const items = await db
     .select({ row: members })

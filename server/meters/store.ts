@@ -1,18 +1,22 @@
-import { and, count, eq, ilike, inArray, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
+import { and, count, eq, inArray, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
+import type { customerMeters as customerMeterOperations } from "../../shared/api/customer-meters.ts";
+import type { meters as meterOperations } from "../../shared/api/meters.ts";
 import { benefits } from "../benefits/tables.ts";
 import { customers } from "../customers/tables.ts";
 import { usageEvents } from "../events/tables.ts";
 import { arraySql } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import {
-  among,
-  contains,
+  type ListQuery,
   listRows,
-  metadataMatches,
+  matchAny,
+  matchFilters,
+  matchMetadata,
+  matchPresence,
+  matchText,
   offsetOf,
   ofOrganizations,
   orderBy,
-  type Paging,
 } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { productPrices, products } from "../products/tables.ts";
@@ -20,22 +24,18 @@ import { aggregateSql, digestSql, filterSql, measureSql } from "./matching.ts";
 import type { Consumption, CountedValue, MeterRow, MeterUse } from "./rules.ts";
 import { customerMeters, customerMeterValues, meters } from "./tables.ts";
 
-type Filter = Paging & {
-  query?: string | undefined;
-  is_archived?: boolean | undefined;
-  metadata?: Record<string, string[] | undefined> | undefined;
-  sorting: readonly string[];
-};
+type Filter = ListQuery<typeof meterOperations.list>;
 const sortable = { created_at: meters.created_at, name: meters.name };
 
 /** One page of meters, and how many there are. */
 export async function listMeters(db: Database, organizations: readonly string[], filter: Filter) {
-  const { query, is_archived } = filter;
   const where = and(
     ofOrganizations(meters.organization_id, organizations),
-    query === undefined ? undefined : ilike(meters.name, contains(query)),
-    is_archived === undefined ? undefined : is_archived ? isNotNull(meters.archived_at) : isNull(meters.archived_at),
-    metadataMatches(meters.metadata, filter.metadata),
+    matchFilters(filter, {
+      query: matchText(meters.name),
+      is_archived: matchPresence(meters.archived_at),
+      metadata: matchMetadata(meters.metadata),
+    }),
   );
   return listRows(db, meters, { where, order: orderBy(filter.sorting, sortable, meters.id), paging: filter });
 }
@@ -303,13 +303,9 @@ export async function recount(tx: Tx, meter: MeterRow, now: Date): Promise<void>
 /** That an event came since the row beside it was reset. */
 const notBefore = sql`(${customerMeters.since_key} is null or ${usageEvents.id} >= ${customerMeters.since_key})`;
 
-type UseFilter = Paging & {
-  customer_id?: string[] | undefined;
-  external_customer_id?: string[] | undefined;
-  meter_id?: string[] | undefined;
+type UseFilter = ListQuery<typeof customerMeterOperations.list> & {
   /** Part of the name of the meter. */
   meter_name?: string | undefined;
-  sorting: readonly string[];
 };
 const balance = sql`(${customerMeters.credited_units} - ${customerMeters.consumed_units})`;
 const sortableUse = {
@@ -336,10 +332,12 @@ const usesFrom = (db: Database) =>
 export async function listUses(db: Database, organizations: readonly string[], filter: UseFilter) {
   const where = and(
     ofOrganizations(customerMeters.organization_id, organizations),
-    among(customerMeters.customer_id, filter.customer_id),
-    among(customers.external_id, filter.external_customer_id),
-    among(customerMeters.meter_id, filter.meter_id),
-    filter.meter_name === undefined ? undefined : ilike(meters.name, contains(filter.meter_name)),
+    matchFilters(filter, {
+      customer_id: matchAny(customerMeters.customer_id),
+      external_customer_id: matchAny(customers.external_id),
+      meter_id: matchAny(customerMeters.meter_id),
+      meter_name: matchText(meters.name),
+    }),
     shownUse,
   );
   const items = await usesFrom(db)

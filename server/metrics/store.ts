@@ -3,7 +3,7 @@ import type { PgColumn } from "drizzle-orm/pg-core";
 import type { MetricsQuery } from "../../shared/api/metrics.ts";
 import { checkouts } from "../checkouts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { among, ofOrganizations } from "../lib/page.ts";
+import { matchAny, ofOrganizations } from "../lib/page.ts";
 import { followKey } from "../lib/rows.ts";
 import { orders } from "../orders/tables.ts";
 import { organization } from "../organizations/tables.ts";
@@ -47,7 +47,7 @@ function meantProducts(organizations: readonly string[], { product_id, billing_t
   if (!product_id && !kind) return undefined;
   const where = and(
     ofOrganizations(products.organization_id, organizations),
-    among(products.id, product_id),
+    product_id && matchAny(products.id)(product_id),
     kind &&
       (kind === "recurring"
         ? sql`${products.recurring_interval} is not null`
@@ -76,7 +76,7 @@ export async function findSums(
     and(
       ofOrganizations(source.organization_id, organizations),
       meant && sql`${source.product_id} in ${meant}`,
-      source.customer_id && among(source.customer_id, filter.customer_id),
+      source.customer_id && filter.customer_id && matchAny(source.customer_id)(filter.customer_id),
     );
   const wants = (some: readonly Measure[]) => some.some((measure) => wanted.has(measure));
   const columns = measures.filter((measure) => wanted.has(measure));

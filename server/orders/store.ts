@@ -1,4 +1,5 @@
-import { and, asc, count, eq, gte, ilike, inArray, isNotNull, isNull, lte, sql } from "drizzle-orm";
+import { and, asc, count, eq, gte, inArray, isNotNull, isNull, lte, sql } from "drizzle-orm";
+import type { orders as operations } from "../../shared/api/orders.ts";
 import { ApiError } from "../../shared/errors.ts";
 import type { Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
@@ -7,7 +8,18 @@ import type { Database, Tx } from "../lib/context.ts";
 import { regionOnly, unlessNamed } from "../lib/forget.ts";
 import { gathered } from "../lib/gather.ts";
 import { stateOf } from "../lib/loggable.ts";
-import { among, contains, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
+import {
+  type ListQuery,
+  matchAny,
+  matchFilters,
+  matchMetadata,
+  matchPresence,
+  matchText,
+  offsetOf,
+  ofOrganizations,
+  orderBy,
+  type Paging,
+} from "../lib/page.ts";
 import {
   addRows,
   followKey,
@@ -24,22 +36,11 @@ import type { ExportedOrder, OrderAggregate, OrderItemRow, OrderRow } from "./ru
 import { orderConfirmations, orderItems, orders } from "./tables.ts";
 
 /** Which orders are meant. */
-export type OrderFilter = {
-  product_id?: string[] | undefined;
-  product_billing_type?: string[] | undefined;
-  discount_id?: string[] | undefined;
-  customer_id?: string[] | undefined;
-  external_customer_id?: string[] | undefined;
-  checkout_id?: string[] | undefined;
-  subscription_id?: string[] | undefined;
-  status?: string[] | undefined;
-  created_after?: Date | undefined;
-  created_before?: Date | undefined;
-  metadata?: Record<string, string[] | undefined> | undefined;
+type Filter = ListQuery<typeof operations.list> & {
   /** Part of the name of the product. */
   query?: string | undefined;
 };
-type Filter = Paging & OrderFilter & { sorting: readonly string[] };
+export type OrderFilter = Omit<Filter, keyof Paging | "sorting">;
 
 const asked = sql`(${orders.subtotal_amount} - ${orders.discount_amount})`;
 const within = sql`(case when ${orders.tax_behavior} = 'inclusive' then ${orders.tax_amount} else 0 end)`;
@@ -87,27 +88,24 @@ const select = (db: Database) =>
 
 /** What is asked for, of the orders that are shown; read with their customers and products (ORD-29). */
 function isMeant(organizations: readonly string[], filter: OrderFilter) {
-  const kinds = filter.product_billing_type;
   return and(
     ofOrganizations(orders.organization_id, organizations),
     isNumbered,
-    among(orders.product_id, filter.product_id),
-    kinds === undefined || kinds.length > 1
-      ? undefined
-      : kinds[0] === "recurring"
-        ? isNotNull(products.recurring_interval)
-        : isNull(products.recurring_interval),
-    among(orders.discount_id, filter.discount_id),
-    among(orders.subscription_id, filter.subscription_id),
-    among(orders.customer_id, filter.customer_id),
-    filter.external_customer_id &&
-      and(inArray(customers.external_id, filter.external_customer_id), isNull(customers.deleted_at)),
-    among(orders.checkout_id, filter.checkout_id),
-    among(orders.status, filter.status),
-    filter.created_after && gte(orders.created_at, filter.created_after),
-    filter.created_before && lte(orders.created_at, filter.created_before),
-    metadataMatches(orders.metadata, filter.metadata),
-    filter.query === undefined ? undefined : ilike(products.name, contains(filter.query)),
+    matchFilters(filter, {
+      product_id: matchAny(orders.product_id),
+      product_billing_type: (kinds) =>
+        kinds.length > 1 ? undefined : matchPresence(products.recurring_interval)(kinds[0] === "recurring"),
+      discount_id: matchAny(orders.discount_id),
+      subscription_id: matchAny(orders.subscription_id),
+      customer_id: matchAny(orders.customer_id),
+      external_customer_id: (ids) => and(inArray(customers.external_id, ids), isNull(customers.deleted_at)),
+      checkout_id: matchAny(orders.checkout_id),
+      status: matchAny(orders.status),
+      created_after: (at) => gte(orders.created_at, at),
+      created_before: (at) => lte(orders.created_at, at),
+      metadata: matchMetadata(orders.metadata),
+      query: matchText(products.name),
+    }),
   );
 }
 

@@ -1,13 +1,14 @@
 import { and, asc, count, eq, inArray, isNull, lte, or, sql } from "drizzle-orm";
+import type { organizations as operations } from "../../shared/api/organizations.ts";
 import { member } from "../accounts/tables.ts";
 import { atClockOf } from "../lib/clock.ts";
 import type { Database, Deps, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
-import { offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { type ListQuery, matchFilters, offsetOf, orderBy } from "../lib/page.ts";
 import type { OrganizationRow } from "./rules.ts";
 import { organization } from "./tables.ts";
 
-type Filter = Paging & { slug?: string | undefined; sorting: readonly string[] };
+type Filter = ListQuery<typeof operations.list>;
 
 const sortable = {
   created_at: organization.createdAt,
@@ -19,18 +20,18 @@ const sortable = {
 };
 
 /** One page of these organizations, and how many there are. */
-export async function listOrganizations(db: Database, ids: string[], { slug, sorting, ...paging }: Filter) {
+export async function listOrganizations(db: Database, ids: string[], filter: Filter) {
   const where = and(
     inArray(organization.id, ids),
-    slug === undefined ? undefined : eq(sql`lower(${organization.slug})`, slug.toLowerCase()),
+    matchFilters(filter, { slug: (slug) => eq(sql`lower(${organization.slug})`, slug.toLowerCase()) }),
   );
   const items = await db
     .select()
     .from(organization)
     .where(where)
-    .orderBy(...orderBy(sorting, sortable, organization.id))
-    .limit(paging.limit)
-    .offset(offsetOf(paging));
+    .orderBy(...orderBy(filter.sorting, sortable, organization.id))
+    .limit(filter.limit)
+    .offset(offsetOf(filter));
   const [row] = await db.select({ total: count() }).from(organization).where(where);
   return { items, total: row?.total ?? 0 };
 }

@@ -1,11 +1,20 @@
 import { and, count, desc, eq, exists, inArray, isNotNull, isNull, lte, ne, not, or, sql } from "drizzle-orm";
 import { union } from "drizzle-orm/pg-core";
+import type { payments as operations } from "../../shared/api/payments.ts";
 import { ApiError } from "../../shared/errors.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { gathered } from "../lib/gather.ts";
-import { among, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
+import {
+  type ListQuery,
+  matchAny,
+  matchFilters,
+  offsetOf,
+  ofOrganizations,
+  orderBy,
+  type Paging,
+} from "../lib/page.ts";
 import { followKey, insertRows, isAmong, matchKey, type RowKey, sellerOf, updateRows } from "../lib/rows.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import { aggregate, ofCustomer, ofDiscount, ofProduct, ofSubscription } from "../orders/store.ts";
@@ -16,15 +25,7 @@ import { subscriptions } from "../subscriptions/tables.ts";
 import type { PaymentAggregate, PaymentMethodRow, PaymentRow, SetupRow } from "./rules.ts";
 import { paymentCustomers, paymentMethods, paymentSetups, payments, processorEvents } from "./tables.ts";
 
-type Filter = Paging & {
-  checkout_id?: string[] | undefined;
-  order_id?: string[] | undefined;
-  customer_id?: string[] | undefined;
-  status?: string[] | undefined;
-  method?: string[] | undefined;
-  customer_email?: string[] | undefined;
-  sorting: readonly string[];
-};
+type Filter = ListQuery<typeof operations.list>;
 const sortable = {
   created_at: payments.created_at,
   status: payments.status,
@@ -42,16 +43,18 @@ const shown = {
 export async function listPayments(db: Database, organizations: readonly string[], filter: Filter) {
   const where = and(
     ofOrganizations(payments.organization_id, organizations),
-    among(orders.checkout_id, filter.checkout_id),
-    filter.order_id && and(among(payments.order_id, filter.order_id), isNotNull(orders.invoice_number)),
-    among(payments.customer_id, filter.customer_id),
-    among(payments.status, filter.status),
-    among(payments.method, filter.method),
-    filter.customer_email &&
-      inArray(
-        sql`lower(${payments.customer_email})`,
-        filter.customer_email.map((email) => email.toLowerCase()),
-      ),
+    matchFilters(filter, {
+      checkout_id: matchAny(orders.checkout_id),
+      order_id: (ids) => and(inArray(payments.order_id, ids), isNotNull(orders.invoice_number)),
+      customer_id: matchAny(payments.customer_id),
+      status: matchAny(payments.status),
+      method: matchAny(payments.method),
+      customer_email: (emails) =>
+        inArray(
+          sql`lower(${payments.customer_email})`,
+          emails.map((email) => email.toLowerCase()),
+        ),
+    }),
   );
   const items: PaymentAggregate[] = await db
     .select(shown)

@@ -33,7 +33,7 @@ async function findOther(tx: Tx, team: CustomerRow, id: string): Promise<MemberR
 export const portalMemberService: Service<typeof portalMembers, Ctx> = {
   async list(ctx, { query }) {
     const team = await findAsker(ctx);
-    const filter = { ...query, customer_id: team.id, sorting: ["created_at"] };
+    const filter = { ...query, customer_id: team.id, sorting: ["created_at" as const] };
     const { items, total } = await listMembers(ctx.db, [team.organization_id], filter);
     return pageOf(items.map(portalMemberOut), total, query);
   },

@@ -1,4 +1,6 @@
-import { and, count, desc, eq, gt, ilike, inArray, isNotNull, isNull, or, sql } from "drizzle-orm";
+import { and, count, desc, eq, gt, inArray, isNotNull, isNull, or, sql } from "drizzle-orm";
+import type { PgColumn } from "drizzle-orm/pg-core";
+import type { portalGrants as operations } from "../../shared/api/portal-grants.ts";
 import { benefits } from "../benefits/tables.ts";
 import type { Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
@@ -7,7 +9,7 @@ import { selectGrants } from "../grants/store.ts";
 import { benefitGrants } from "../grants/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { isOneOf } from "../lib/forget.ts";
-import { among, contains, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { type ListQuery, matchAny, matchFilters, matchText, offsetOf, orderBy } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { orders } from "../orders/tables.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
@@ -162,15 +164,7 @@ const sortableGrants = {
   organization: benefitGrants.organization_id,
   product_benefit: benefitGrants.benefit_id,
 };
-type GrantFilter = Paging & {
-  sorting: readonly string[];
-  query?: string | undefined;
-  type?: string[] | undefined;
-  benefit_id?: string[] | undefined;
-  checkout_id?: string[] | undefined;
-  order_id?: string[] | undefined;
-  subscription_id?: string[] | undefined;
-  member_id?: string[] | undefined;
+type GrantFilter = ListQuery<typeof operations.list> & {
   /** The member of the team who sees no more than what is theirs. */
   own_only: string | null;
 };
@@ -181,28 +175,29 @@ export async function listOwnGrants(
   { organization_id, customer_id }: { organization_id: string; customer_id: string },
   filter: GrantFilter,
 ): Promise<{ items: Grant[]; total: number }> {
-  const bought = db
-    .select({ id: orders.id })
-    .from(orders)
-    .where(and(eq(orders.organization_id, organization_id), inArray(orders.checkout_id, filter.checkout_id ?? [])));
-  const begun = db
-    .select({ id: orders.subscription_id })
-    .from(orders)
-    .where(and(eq(orders.organization_id, organization_id), inArray(orders.checkout_id, filter.checkout_id ?? [])));
+  const boughtBy = (column: PgColumn, ids: string[]) =>
+    db
+      .select({ id: column })
+      .from(orders)
+      .where(and(eq(orders.organization_id, organization_id), inArray(orders.checkout_id, ids)));
   const where = and(
     eq(benefitGrants.organization_id, organization_id),
     eq(benefitGrants.customer_id, customer_id),
     isNull(benefitGrants.revoked_at),
-    filter.query === undefined ? undefined : ilike(benefits.description, contains(filter.query)),
-    among(benefits.type, filter.type),
-    among(benefitGrants.benefit_id, filter.benefit_id),
-    among(benefitGrants.order_id, filter.order_id),
-    among(benefitGrants.subscription_id, filter.subscription_id),
-    among(benefitGrants.member_id, filter.member_id),
-    filter.own_only === null ? undefined : eq(benefitGrants.member_id, filter.own_only),
-    filter.checkout_id === undefined
-      ? undefined
-      : or(inArray(benefitGrants.order_id, bought), inArray(benefitGrants.subscription_id, begun)),
+    matchFilters(filter, {
+      query: matchText(benefits.description),
+      type: matchAny(benefits.type),
+      benefit_id: matchAny(benefitGrants.benefit_id),
+      order_id: matchAny(benefitGrants.order_id),
+      subscription_id: matchAny(benefitGrants.subscription_id),
+      member_id: matchAny(benefitGrants.member_id),
+      own_only: (member_id) => (member_id === null ? undefined : eq(benefitGrants.member_id, member_id)),
+      checkout_id: (ids) =>
+        or(
+          inArray(benefitGrants.order_id, boughtBy(orders.id, ids)),
+          inArray(benefitGrants.subscription_id, boughtBy(orders.subscription_id, ids)),
+        ),
+    }),
   );
   const items = await selectGrants(db)
     .where(where)

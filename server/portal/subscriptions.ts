@@ -98,7 +98,7 @@ export const portalSubscriptionService: Service<typeof portalSubscriptions, Ctx>
   async list(ctx, { query: { query, sorting, ...filter } }) {
     const { organization_id, customer_id } = askerOf(ctx);
     // All are of one seller.
-    const order = sorting.filter((key) => !key.endsWith("organization"));
+    const order = sorting.filter((key) => key !== "organization" && key !== "-organization");
     const { items, total } = await listSubscriptions(ctx.db, [organization_id], {
       ...filter,
       product_name: query,

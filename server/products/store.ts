@@ -1,23 +1,23 @@
-import {
-  and,
-  count,
-  eq,
-  getTableColumns,
-  ilike,
-  inArray,
-  isNotNull,
-  isNull,
-  type Placeholder,
-  type SQL,
-  sql,
-} from "drizzle-orm";
+import { and, count, eq, getTableColumns, inArray, isNull, type Placeholder, type SQL, sql } from "drizzle-orm";
+import type { products as operations } from "../../shared/api/products.ts";
 import type { BenefitRow } from "../benefits/rules.ts";
 import { benefits } from "../benefits/tables.ts";
 import { customFields } from "../custom-fields/tables.ts";
 import type { FileRow } from "../files/rules.ts";
 import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { among, contains, metadataMatches, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
+import {
+  type ListQuery,
+  matchAny,
+  matchFilters,
+  matchMetadata,
+  matchOne,
+  matchPresence,
+  matchText,
+  offsetOf,
+  ofOrganizations,
+  orderBy,
+} from "../lib/page.ts";
 import { followKey, matchKey, type RowKey, rowFromJson, rowsFromJson } from "../lib/rows.ts";
 import { madeOnce } from "../lib/statements.ts";
 import { unitOf } from "../lib/unit-of-work.ts";
@@ -32,16 +32,8 @@ import {
   products,
 } from "./tables.ts";
 
-type Filter = Paging & {
-  id?: string[] | undefined;
-  query?: string | undefined;
-  is_archived?: boolean | undefined;
-  is_recurring?: boolean | undefined;
-  benefit_id?: string[] | undefined;
-  visibility?: string[] | undefined;
-  metadata?: Record<string, string[] | undefined> | undefined;
-  sorting: readonly string[];
-};
+type Filter = ListQuery<typeof operations.list>;
+type Sorting = Filter["sorting"];
 
 type WithMeter = PriceRow & { meter: object | null };
 /** The prices of the product in the same row, so that a page of products is one statement: static ones first (PRD-24). */
@@ -94,7 +86,7 @@ function pageAt(
   db: Database,
   ofThem: SQL,
   where: SQL | undefined,
-  sorting: readonly string[],
+  sorting: Sorting,
   limit: number | Placeholder,
   offset: number | Placeholder,
 ) {
@@ -115,7 +107,7 @@ function pageAt(
 
 const asked = sql.placeholder("organization_id");
 const whole = eq(products.organization_id, asked);
-const prepareWhole = (db: Database, sorting: readonly string[]) => ({
+const prepareWhole = (db: Database, sorting: Sorting) => ({
   page: pageAt(db, whole, whole, sorting, sql.placeholder("limit"), sql.placeholder("offset")).prepare(
     `products_page_${sorting.join("_")}`,
   ),
@@ -124,7 +116,7 @@ const prepareWhole = (db: Database, sorting: readonly string[]) => ({
 /** The unfiltered list is asked for most, so its statements are made once for each order of one key. */
 const statements = madeOnce(() => new Map<string, ReturnType<typeof prepareWhole>>());
 
-function wholeList(db: Database, sorting: readonly string[]): ReturnType<typeof prepareWhole> {
+function wholeList(db: Database, sorting: Sorting): ReturnType<typeof prepareWhole> {
   const made = statements(db);
   const key = sorting.join();
   const known = made.get(key) ?? prepareWhole(db, sorting);
@@ -149,20 +141,15 @@ export async function listProducts(
     const [row] = await total.execute({ organization_id });
     return { items, total: row?.total ?? 0 };
   }
-  const { query, is_archived, is_recurring } = filters;
   const where = and(
     ofOrganizations(products.organization_id, organizations),
-    among(products.id, filters.id),
-    query === undefined ? undefined : ilike(products.name, contains(query)),
-    is_archived === undefined ? undefined : eq(products.is_archived, is_archived),
-    is_recurring === undefined
-      ? undefined
-      : is_recurring
-        ? isNotNull(products.recurring_interval)
-        : isNull(products.recurring_interval),
-    filters.benefit_id === undefined
-      ? undefined
-      : inArray(
+    matchFilters(filter, {
+      id: matchAny(products.id),
+      query: matchText(products.name),
+      is_archived: matchOne(products.is_archived),
+      is_recurring: matchPresence(products.recurring_interval),
+      benefit_id: (ids) =>
+        inArray(
           products.id,
           db
             .select({ id: productBenefits.product_id })
@@ -170,12 +157,13 @@ export async function listProducts(
             .where(
               and(
                 ofOrganizations(productBenefits.organization_id, organizations),
-                inArray(productBenefits.benefit_id, filters.benefit_id),
+                inArray(productBenefits.benefit_id, ids),
               ),
             ),
         ),
-    among(products.visibility, filters.visibility),
-    metadataMatches(products.metadata, filters.metadata),
+      visibility: matchAny(products.visibility),
+      metadata: matchMetadata(products.metadata),
+    }),
   );
   const items = await pageAt(
     db,

@@ -1,10 +1,11 @@
 import { and, count, eq, inArray, isNull, lte, ne, or, sum } from "drizzle-orm";
+import type { refunds as operations } from "../../shared/api/refunds.ts";
 import type { Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import { disputes } from "../disputes/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { unlessNamed } from "../lib/forget.ts";
-import { among, offsetOf, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
+import { type ListQuery, matchAny, matchFilters, offsetOf, ofOrganizations, orderBy } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import type { Share } from "../orders/rules.ts";
 import { orders } from "../orders/tables.ts";
@@ -13,15 +14,7 @@ import { payments } from "../payments/tables.ts";
 import type { RefundRow } from "./rules.ts";
 import { refunds } from "./tables.ts";
 
-type Filter = Paging & {
-  id?: string[] | undefined;
-  order_id?: string[] | undefined;
-  subscription_id?: string[] | undefined;
-  customer_id?: string[] | undefined;
-  external_customer_id?: string[] | undefined;
-  succeeded?: boolean | undefined;
-  sorting: readonly string[];
-};
+type Filter = ListQuery<typeof operations.list>;
 const sortable = { created_at: refunds.created_at, amount: refunds.amount };
 /** The dispute that a refund prevented: there is at most one of a payment. */
 const ofPrevented = and(
@@ -37,13 +30,14 @@ export async function listRefunds(db: Database, organizations: readonly string[]
   const where = and(
     ofOrganizations(refunds.organization_id, organizations),
     eq(refunds.is_announced, true),
-    among(refunds.id, filter.id),
-    among(refunds.order_id, filter.order_id),
-    among(orders.subscription_id, filter.subscription_id),
-    among(refunds.customer_id, filter.customer_id),
-    filter.external_customer_id &&
-      and(inArray(customers.external_id, filter.external_customer_id), isNull(customers.deleted_at)),
-    filter.succeeded === undefined ? undefined : (filter.succeeded ? eq : ne)(refunds.status, "succeeded"),
+    matchFilters(filter, {
+      id: matchAny(refunds.id),
+      order_id: matchAny(refunds.order_id),
+      subscription_id: matchAny(orders.subscription_id),
+      customer_id: matchAny(refunds.customer_id),
+      external_customer_id: (ids) => and(inArray(customers.external_id, ids), isNull(customers.deleted_at)),
+      succeeded: (succeeded) => (succeeded ? eq : ne)(refunds.status, "succeeded"),
+    }),
   );
   const rows = await db
     .select({ refund: refunds, order: { subscription_id: orders.subscription_id }, dispute: disputes })

@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, gte, ilike, inArray, isNotNull, isNull, lte, ne, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, gte, inArray, isNotNull, isNull, lte, ne, sql } from "drizzle-orm";
 import type { z } from "zod";
 import type { subscriptions as operations, SubscriptionColumn } from "../../shared/api/subscriptions.ts";
 import { zonedText } from "../../shared/calendar.ts";
@@ -6,7 +6,18 @@ import { decimalMoney } from "../../shared/money.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database } from "../lib/context.ts";
-import { among, contains, metadataMatches, offsetOf, ofOrganizations, orderBy } from "../lib/page.ts";
+import {
+  type Conditions,
+  type ListQuery,
+  matchAny,
+  matchFilters,
+  matchMetadata,
+  matchOne,
+  matchText,
+  offsetOf,
+  ofOrganizations,
+  orderBy,
+} from "../lib/page.ts";
 import type { RowKey } from "../lib/rows.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import { orders } from "../orders/tables.ts";
@@ -15,13 +26,10 @@ import { active, revoked, type SubscriptionRow } from "./rules.ts";
 import { loadAll, ofCustomer, ofProduct, select } from "./store.ts";
 import { subscriptions } from "./tables.ts";
 
-type Asked = z.output<typeof operations.list.query>;
-type Filter = Pick<Asked, "page" | "limit"> &
-  Partial<Omit<Asked, "sorting">> & {
-    sorting: readonly string[];
-    /** Part of the name of the product. */
-    product_name?: string | undefined;
-  };
+type Filter = ListQuery<typeof operations.list> & {
+  /** Part of the name of the product. */
+  product_name?: string | undefined;
+};
 type Meant = Partial<Omit<z.output<typeof operations.export.query>, "timezone" | "columns">>;
 
 const sortable = {
@@ -36,32 +44,31 @@ const sortable = {
   discount: discounts.name,
 };
 
-const isMeant = (organizations: readonly string[], filter: Meant): SQL | undefined =>
-  and(
-    ofOrganizations(subscriptions.organization_id, organizations),
-    among(subscriptions.product_id, filter.product_id),
-    among(subscriptions.status, filter.status),
-    filter.cancel_at_period_end === undefined
-      ? undefined
-      : eq(subscriptions.cancel_at_period_end, filter.cancel_at_period_end),
-    filter.started_after && gte(subscriptions.started_at, filter.started_after),
-    filter.started_before && lte(subscriptions.started_at, filter.started_before),
-  );
+/** What a list and an export may both be asked for. */
+const conditions: Conditions<Meant> = {
+  product_id: matchAny(subscriptions.product_id),
+  status: matchAny(subscriptions.status),
+  cancel_at_period_end: matchOne(subscriptions.cancel_at_period_end),
+  started_after: (at) => gte(subscriptions.started_at, at),
+  started_before: (at) => lte(subscriptions.started_at, at),
+};
 
 /** One page of subscriptions, and how many there are (SUB-09). */
 export async function listSubscriptions(db: Database, organizations: readonly string[], filter: Filter) {
-  const externals = filter.external_customer_id;
   const where = and(
-    isMeant(organizations, filter),
-    among(subscriptions.customer_id, filter.customer_id),
-    externals && and(inArray(customers.external_id, externals), isNull(customers.deleted_at)),
-    among(subscriptions.discount_id, filter.discount_id),
-    among(subscriptions.customer_cancellation_reason, filter.customer_cancellation_reason),
-    filter.canceled_at_after && gte(subscriptions.canceled_at, filter.canceled_at_after),
-    filter.canceled_at_before && lte(subscriptions.canceled_at, filter.canceled_at_before),
-    filter.active === undefined ? undefined : inArray(subscriptions.status, [...(filter.active ? active : revoked)]),
-    metadataMatches(subscriptions.metadata, filter.metadata),
-    filter.product_name === undefined ? undefined : ilike(products.name, contains(filter.product_name)),
+    ofOrganizations(subscriptions.organization_id, organizations),
+    matchFilters(filter, {
+      ...conditions,
+      customer_id: matchAny(subscriptions.customer_id),
+      external_customer_id: (ids) => and(inArray(customers.external_id, ids), isNull(customers.deleted_at)),
+      discount_id: matchAny(subscriptions.discount_id),
+      customer_cancellation_reason: matchAny(subscriptions.customer_cancellation_reason),
+      canceled_at_after: (at) => gte(subscriptions.canceled_at, at),
+      canceled_at_before: (at) => lte(subscriptions.canceled_at, at),
+      active: (going) => inArray(subscriptions.status, [...(going ? active : revoked)]),
+      metadata: matchMetadata(subscriptions.metadata),
+      product_name: matchText(products.name),
+    }),
   );
   const found = await select(db)
     .where(where)
@@ -96,7 +103,7 @@ export async function* allSubscriptions(
   filter: Meant,
 ): AsyncGenerator<ExportedSubscription[]> {
   const { started_at, id } = subscriptions;
-  const where = isMeant(organizations, filter);
+  const where = and(ofOrganizations(subscriptions.organization_id, organizations), matchFilters(filter, conditions));
   let last: ExportedSubscription | undefined;
   do {
     // The time as text, because a date here knows no microseconds, and would find the last one again.

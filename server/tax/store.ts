@@ -1,8 +1,9 @@
 import { eq, getTableColumns, inArray, type SQL, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
+import type { tax as operations } from "../../shared/api/tax.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { gathered } from "../lib/gather.ts";
-import { listRows, ofOrganizations, orderBy, type Paging } from "../lib/page.ts";
+import { type ListQuery, listRows, ofOrganizations, orderBy } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
 import { organization } from "../organizations/tables.ts";
 import type { RegistrationRow, TaxedSeller } from "./rules.ts";
@@ -44,7 +45,7 @@ export const findTaxedSeller = gathered(async (db: Database, ids: string[]): Pro
 export const listRegistrations = (
   db: Database,
   organizations: readonly string[],
-  { sorting, ...paging }: Paging & { sorting: readonly string[] },
+  { sorting, ...paging }: ListQuery<typeof operations.listRegistrations>,
 ) =>
   listRows(db, taxRegistrations, {
     where: ofOrganizations(taxRegistrations.organization_id, organizations),

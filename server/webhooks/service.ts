@@ -1,4 +1,4 @@
-import { and, eq, gte, lte, type SQL, sql } from "drizzle-orm";
+import { and, gte, lte } from "drizzle-orm";
 import type { z } from "zod";
 import type {
   WebhookDelivery,
@@ -13,7 +13,7 @@ import { type EventType, eventTypesOf } from "../../shared/event-types.ts";
 import { type Ctx, type Database, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { newId, newToken } from "../lib/ids.ts";
 import { checkAddress, reachOf } from "../lib/outbound.ts";
-import { among, contains, offsetOf, ofOrganizations, pageOf } from "../lib/page.ts";
+import { matchAny, matchFilters, matchOne, matchText, offsetOf, ofOrganizations, pageOf } from "../lib/page.ts";
 import { type ApiVersion, type ClientProfile, versionedProfile } from "../lib/profiles.ts";
 import { matchKey } from "../lib/rows.ts";
 import { openTokens, seal, tryUnseal } from "../lib/secrets.ts";
@@ -158,25 +158,27 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
 
   async listDeliveries(ctx, { query }) {
     const [delivery, event] = [webhookDeliveries, webhookEvents];
-    const [least, most] = query.http_code_class ? codes[query.http_code_class] : [];
     // A client with closed value lists cannot read a page that holds a type it does not know.
     const readable =
-      ctx.client.generation === "versioned" ? undefined : among(event.type, [...eventTypesOf[ctx.client.generation]]);
-    const where: (SQL | undefined)[] = [
-      ofOrganizations(delivery.organization_id, organizationsOf(ctx)),
-      among(delivery.endpoint_id, query.endpoint_id),
-      query.start_timestamp && gte(delivery.created_at, query.start_timestamp),
-      query.end_timestamp && lte(delivery.created_at, query.end_timestamp),
-      query.succeeded === undefined ? undefined : eq(delivery.succeeded, query.succeeded),
-      query.query === undefined ? undefined : sql`${event.payload} ilike ${contains(query.query)}`,
-      least === undefined || most === undefined
+      ctx.client.generation === "versioned"
         ? undefined
-        : and(gte(delivery.http_code, least), lte(delivery.http_code, most)),
-      among(event.type, query.event_type),
+        : matchAny(event.type)([...eventTypesOf[ctx.client.generation]]);
+    const where = and(
+      ofOrganizations(delivery.organization_id, organizationsOf(ctx)),
+      matchFilters(query, {
+        endpoint_id: matchAny(delivery.endpoint_id),
+        start_timestamp: (at) => gte(delivery.created_at, at),
+        end_timestamp: (at) => lte(delivery.created_at, at),
+        succeeded: matchOne(delivery.succeeded),
+        query: matchText(event.payload),
+        http_code_class: (name) =>
+          and(gte(delivery.http_code, codes[name][0]), lte(delivery.http_code, codes[name][1])),
+        event_type: matchAny(event.type),
+      }),
       readable,
-    ];
+    );
     const { rows, total } = await store.findDeliveries(ctx.db, {
-      where: and(...where),
+      where,
       limit: query.limit,
       offset: offsetOf(query),
     });

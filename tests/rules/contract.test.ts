@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { faultsOf } from "../../server/lib/faults.ts";
+import type { Conditions, ListQuery } from "../../server/lib/page.ts";
 import { adapt, profileOf } from "../../server/lib/profiles.ts";
 import { Address } from "../../shared/addresses.ts";
 import { BenefitGrant } from "../../shared/api/benefit-grants.ts";
@@ -314,4 +315,12 @@ test.each<[z.ZodType, unknown, string]>([
 ])("what is wrong with a value is said in our words (%#)", (shape, value, said) => {
   const issues = shape.safeParse(value).error?.issues ?? [];
   expect(faultsOf(["body"], issues, value).map(({ msg }) => msg)).toEqual([said]);
+});
+
+test("a list has a condition for each filter that it declares, and for no other", () => {
+  type Asked = ListQuery<typeof api.disputes.list>;
+  expectTypeOf<keyof Conditions<Asked>>().toEqualTypeOf<"order_id" | "status">();
+  expectTypeOf<{ order_id: () => undefined }>().not.toExtend<Conditions<Asked>>();
+  expectTypeOf<Asked["sorting"][number]>().toEqualTypeOf<"created_at" | "-created_at" | "amount" | "-amount">();
+  expect(Object.keys(api.disputes.list.query.shape)).toEqual(expect.arrayContaining(["order_id", "status"]));
 });
