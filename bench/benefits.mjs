@@ -1,5 +1,6 @@
 /**
- * What was bought, asked for by programs, through PostgreSQL: whether a license key is good, and what a customer holds. Each against
+ * What was bought, asked for by programs, through PostgreSQL: whether a license key is good (many copies of a program that share one, and
+ * programs with a key each), and what a customer holds. Each against
  * a bare Fastify handler that runs the same SQL, the look-up of the API key among it, and writes what it finds as JSON; and each for a seller with
  * much behind them (keys, customers, grants, and of the customer asked about a thousand grants that were taken back) against one
  * with nothing. And how long it takes to give three benefits with a subscription, with many grants of the same and with none. All are asked in turns, so that what else the
@@ -20,6 +21,7 @@ const connections = 8;
 const requests = 400;
 const rounds = 7;
 const given_each = 25;
+const keys_each = 16;
 
 const median = (values) => values.toSorted((a, b) => a - b)[(values.length - 1) / 2];
 
@@ -54,7 +56,12 @@ async function openSeller(floe, many, record) {
   const { id: customer_id } = await client.customers.create({ body: { email: "ada@example.com" } });
   const give = () => client.subscriptions.create({ body: { product_id, customer_id } });
   await give();
-  const license = (await client.licenseKeys.list({ query: {} })).items[0];
+  for (let n = 1; n < keys_each; n += 1) {
+    const { id } = await client.customers.create({ body: { email: `key-${n}@example.com` } });
+    await client.subscriptions.create({ body: { product_id, customer_id: id } });
+  }
+  const { items: keys } = await client.licenseKeys.list({ query: { limit: keys_each } });
+  const of_ada = keys.filter((one) => one.customer_id === customer_id);
   const run = (text) => floe.deps.db.execute(text);
   if (many) {
     const columns = async (table, ...left) =>
@@ -82,7 +89,7 @@ async function openSeller(floe, many, record) {
         .split(",")
         .map((name) => `g.${name}`)
         .join(",")}
-      from benefit_grants g, customers c where g.${mine} and c.${mine} and c.id <> '${customer_id}'`);
+      from benefit_grants g, customers c where g.customer_id = '${customer_id}' and c.email like 'other-%' and c.${mine}`);
     await run(`insert into benefit_grants (id, customer_id, granted_at, revoked_at, ${taken_back})
       select gen_random_uuid(), customer_id, null, granted_at, ${taken_back}
       from benefit_grants, generate_series(1, 333) n where customer_id = '${customer_id}'`);
@@ -92,26 +99,34 @@ async function openSeller(floe, many, record) {
         .split(",")
         .map((name) => `k.${name}`)
         .join(",")}
-      from license_keys k, benefit_grants g where k.${mine} and g.${mine} and g.benefit_id = '${ids[0]}'
-        and g.customer_id <> '${customer_id}'`);
+      from license_keys k, benefit_grants g where k.id = '${of_ada[0].id}' and g.${mine} and g.benefit_id = '${ids[0]}'
+        and g.customer_id in (select id from customers where email like 'other-%')`);
     await run("analyze");
   }
+  const validate = { method: "POST", path: "/v1/license-keys/validate", sign: '"validations":' };
+  const naming = (one) => JSON.stringify({ key: one.key, organization_id });
   const asks = {
-    "license key": {
-      method: "POST",
-      path: "/v1/license-keys/validate",
-      body: JSON.stringify({ key: license.key, organization_id }),
-      sign: '"validations":',
+    "one license key": { ...validate, bodies: of_ada.map(naming) },
+    [`${keys_each} license keys in turn`]: { ...validate, bodies: keys.map(naming) },
+    "customer state": {
+      method: "GET",
+      path: `/v1/customers/${customer_id}/state`,
+      bodies: [undefined],
+      sign: '"granted_benefits":[{',
     },
-    "customer state": { method: "GET", path: `/v1/customers/${customer_id}/state`, sign: '"granted_benefits":[{' },
   };
   for (const ask of Object.values(asks)) {
     ask.headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-    const body = ask.body && JSON.parse(ask.body);
-    ask.statements = await record(async () => {
-      const { status } = await floe.request(ask.method, ask.path, { token: key, ...(body ? { body } : {}) });
-      if (status !== 200) throw new Error(`${ask.path}: ${status}`);
-    });
+    ask.statements = [];
+    for (const text of ask.bodies) {
+      const body = text && JSON.parse(text);
+      ask.statements.push(
+        await record(async () => {
+          const { status } = await floe.request(ask.method, ask.path, { token: key, ...(body ? { body } : {}) });
+          if (status !== 200) throw new Error(`${ask.path}: ${status}`);
+        }),
+      );
+    }
   }
   return { asks, give };
 }
@@ -157,30 +172,30 @@ async function serveBare(databaseUrl, given) {
     for (const one of statements) found.push(await on.unsafe(one.sql, one.params, { prepare: true }));
     return found;
   };
-  for (const [index, { method, statements }] of JSON.parse(given).entries()) {
-    const lock = statements.findIndex((one) => /for (no key )?update/.test(one.sql));
-    const [before, locking] = lock < 0 ? [statements, []] : [statements.slice(0, lock), statements.slice(lock)];
-    app.route({
-      method,
-      url: `/${index}`,
-      handler: async (_request, reply) => {
-        const found = await run(sql, before);
-        if (locking.length > 0) found.push(...(await sql.begin((tx) => run(tx, locking))));
-        return reply.type("application/json; charset=utf-8").send(JSON.stringify(found));
-      },
-    });
+  for (const [index, { method, statements: turns }] of JSON.parse(given).entries()) {
+    let turn = 0;
+    const handler = async (_request, reply) => {
+      const statements = turns[turn++ % turns.length];
+      const lock = statements.findIndex((one) => /for (no key )?update/.test(one.sql));
+      const [before, locking] = lock < 0 ? [statements, []] : [statements.slice(0, lock), statements.slice(lock)];
+      const found = await run(sql, before);
+      if (locking.length > 0) found.push(...(await sql.begin((tx) => run(tx, locking))));
+      return reply.type("application/json; charset=utf-8").send(JSON.stringify(found));
+    };
+    app.route({ method, url: `/${index}`, handler });
   }
   process.send({ url: await app.listen({ host: "127.0.0.1", port: 0 }) });
 }
 
 /** Requests per second of one round. */
-async function load({ pool, method, path, headers, body, sign }) {
+async function load({ pool, method, path, headers, bodies, sign }) {
   let left = requests;
   const began = performance.now();
   await Promise.all(
     Array.from({ length: connections }, async () => {
       while (left > 0) {
         left -= 1;
+        const body = bodies[left % bodies.length];
         const answer = await pool.request({ method, path, headers, ...(body ? { body } : {}) });
         const text = await answer.body.text();
         if (answer.statusCode !== 200 || !text.includes(sign))
@@ -215,7 +230,14 @@ async function measure(many) {
       const sides = {
         few: { ...floe.few[name], pool: at_floe },
         many: { ...floe.many[name], pool: at_floe },
-        bare: { method: floe.many[name].method, path: `/${index}`, pool: at_bare, headers: {}, sign: "[" },
+        bare: {
+          method: floe.many[name].method,
+          path: `/${index}`,
+          pool: at_bare,
+          headers: {},
+          bodies: [undefined],
+          sign: "[",
+        },
       };
       const rates = { few: [], many: [], bare: [] };
       for (let round = -1; round < rounds; round += 1)
@@ -224,7 +246,7 @@ async function measure(many) {
           if (round >= 0) rates[side].push(rate);
         }
       const [alone, behind, floor] = [median(rates.few), median(rates.many), median(rates.bare)];
-      const count = floe.many[name].statements.length;
+      const count = floe.many[name].statements[0].length;
       promise(
         (ratio) =>
           `${name}: ${count} statements; floe ${behind.toFixed(0)}/s, bare handler ${floor.toFixed(0)}/s, ratio ${ratio} (at least ${bare_min})`,

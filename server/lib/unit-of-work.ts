@@ -47,6 +47,13 @@ export async function transact<T>(ctx: Parts, work: (tx: Tx) => Promise<T>): Pro
   return result;
 }
 
+/**
+ * Do some work that changes what it changes by one statement and tells nobody: in a transaction only where something else is
+ * written with it, or where one is open.
+ */
+export const change = <T>(ctx: Parts, work: (db: Database) => Promise<T>): Promise<T> =>
+  unitOf(ctx.db) === null && !ctx.alongside?.length ? work(ctx.db) : transact(ctx, work);
+
 const unitIn = (parent: Unit | null): Unit => ({
   parent,
   isUndone: false,

@@ -81,6 +81,9 @@ type Asked = {
   conditions: Metadata;
 };
 
+/** So much can be counted of a key that has no limit. */
+export const usage_max = 2_147_483_647;
+
 /** Refuse a key that cannot be used as it is asked for, for the first reason of this order (BEN-35, BEN-36). */
 export function checkUse(row: KeyRow, activation: ActivationRow | undefined, asked: Asked, now: Date): void {
   const judged = judgeKey(row, now);
@@ -96,8 +99,8 @@ export function checkUse(row: KeyRow, activation: ActivationRow | undefined, ask
     throw refused("License key does not match given benefit.");
   if (asked.customer_id && asked.customer_id !== row.customer_id)
     throw refused("License key does not match given customer.");
-  if (row.limit_usage === null || !asked.increment_usage) return;
-  const left = Math.max(0, row.limit_usage - row.usage);
+  if (!asked.increment_usage) return;
+  const left = Math.max(0, (row.limit_usage ?? usage_max) - row.usage);
   if (asked.increment_usage > left) throw new ApiError("BadRequest", `License key only has ${left} more usages.`);
 }
 

@@ -12,15 +12,16 @@ import type {
 import type { Service } from "../../shared/contract.ts";
 import { notFound } from "../../shared/errors.ts";
 import { atClockOf, serverClock } from "../lib/clock.ts";
-import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
+import { type Ctx, type Database, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { defineSignal, signal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { seal, unseal } from "../lib/secrets.ts";
-import { transact } from "../lib/unit-of-work.ts";
+import { change, transact } from "../lib/unit-of-work.ts";
 import { findOrganization } from "../organizations/store.ts";
 import {
+  type ActivationRow,
   activationOut,
   checkActivation,
   checkRotation,
@@ -86,23 +87,34 @@ async function lockByText(tx: Tx, ctx: Ctx, organization_id: string, text: strin
 }
 
 const validate = (ctx: Ctx, organization_id: string, body: Asked<typeof LicenseKeyValidate>) =>
-  transact(ctx, async (tx) => {
-    const { activation, ...found } = await use(tx, ctx, organization_id, body);
+  change(ctx, async (db) => {
+    const { activation, ...found } = await use(db, ctx, organization_id, body);
     return { ...keyOut(found, ctx.config.secrets), activation: activation ? activationOut(activation) : null };
   });
 
-/** Use a key as it is asked for, if it can be: its row is locked, so limits hold however many ask at once (BEN-35). */
-async function use(tx: Tx, ctx: Ctx, organization_id: string, body: Asked<typeof LicenseKeyValidate>) {
-  const found = await lockByText(tx, ctx, organization_id, body.key);
-  const activation = body.activation_id ? await store.findActivation(tx, found.row, body.activation_id) : undefined;
+type Used = Key & { activation: ActivationRow | undefined };
+
+/**
+ * Use a key as it is asked for, if it can be. It is judged as it is read, and counted where it still has so much, so limits hold
+ * however many ask at once (BEN-35); where others were faster, it is judged again.
+ */
+async function use(
+  db: Database,
+  ctx: Ctx,
+  organization_id: string,
+  body: Asked<typeof LicenseKeyValidate>,
+): Promise<Used> {
+  const found = await store.findKeyByHash(
+    db,
+    organization_id,
+    keyHashes(ctx.config.secrets, organization_id, body.key),
+  );
+  if (!found) throw notFound();
+  const activation = body.activation_id ? await store.findActivation(db, found.row, body.activation_id) : undefined;
   const now = ctx.clock.now();
   checkUse(found.row, activation, body, now);
-  const used = {
-    validations: found.row.validations + 1,
-    last_validated_at: now,
-    usage: found.row.usage + (body.increment_usage ?? 0),
-  };
-  return { ...found, activation, row: await store.updateKey(tx, found.row, used) };
+  const row = await store.noteUse(db, found.row, body.increment_usage ?? 0, now);
+  return row ? { ...found, activation, row } : use(db, ctx, organization_id, body);
 }
 
 const activate = (ctx: Ctx, organization_id: string, body: Asked<typeof LicenseKeyActivate>) =>

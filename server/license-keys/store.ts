@@ -1,4 +1,4 @@
-import { and, count, eq, inArray, isNull, type SQL } from "drizzle-orm";
+import { and, count, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import type { licenseKeys as operations } from "../../shared/api/license-keys.ts";
 import { benefits } from "../benefits/tables.ts";
 import type { Erased } from "../customers/rules.ts";
@@ -7,10 +7,11 @@ import { benefitGrants } from "../grants/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { type ListQuery, matchAny, matchFilters, matchOne, offsetOf, ofOrganizations, orderBy } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import { madeOnce } from "../lib/statements.ts";
 import { members } from "../members/tables.ts";
 import { orders } from "../orders/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
-import type { ActivationRow, Key, KeyRow } from "./rules.ts";
+import { type ActivationRow, type Key, type KeyRow, usage_max } from "./rules.ts";
 import { leaseKeys, licenseKeyActivations, licenseKeys } from "./tables.ts";
 
 const whole = {
@@ -62,18 +63,64 @@ export const findKey = async (db: Database, key: RowKey): Promise<Key | undefine
 export const lockKey = async (tx: Tx, key: RowKey): Promise<Key | undefined> =>
   (await findKeys(tx, matchKey(licenseKeys, key)).for("update", { of: licenseKeys }))[0];
 
+/** By what is kept of a key, which may be one of several texts. */
+const hashedAs = (organization_id: unknown, hashes: unknown) =>
+  sql`${licenseKeys.organization_id} = ${organization_id} and ${licenseKeys.key_hash} = any(${hashes}::text::text[])`;
+const asList = (hashes: readonly string[]): string => `{${hashes.join(",")}}`;
+
 /** The same by what is kept of it. */
 export const lockKeyByHash = async (
   tx: Tx,
   organization_id: string,
   hashes: readonly string[],
 ): Promise<Key | undefined> =>
-  (
-    await findKeys(
-      tx,
-      and(eq(licenseKeys.organization_id, organization_id), inArray(licenseKeys.key_hash, [...hashes])),
-    ).for("update", { of: licenseKeys })
-  )[0];
+  (await findKeys(tx, hashedAs(organization_id, asList(hashes))).for("update", { of: licenseKeys }))[0];
+
+const asked = {
+  organization_id: sql.placeholder("organization_id"),
+  hashes: sql.placeholder("hashes"),
+  id: sql.placeholder("id"),
+  by: sql`${sql.placeholder("by")}::int`,
+  now: sql`${sql.placeholder("now")}::timestamptz`,
+};
+const used = { validations: licenseKeys.validations, usage: licenseKeys.usage, at: licenseKeys.last_validated_at };
+/** What programs ask with each start of theirs. */
+const uses = madeOnce((db) => ({
+  find: findKeys(db, hashedAs(asked.organization_id, asked.hashes)).prepare("license_key"),
+  note: db
+    .update(licenseKeys)
+    .set({
+      validations: sql`${used.validations} + 1`,
+      usage: sql`${used.usage} + ${asked.by}`,
+      last_validated_at: asked.now,
+    })
+    .where(
+      and(
+        eq(licenseKeys.organization_id, asked.organization_id),
+        eq(licenseKeys.id, asked.id),
+        sql`(${asked.by} = 0 or ${used.usage} <= coalesce(${licenseKeys.limit_usage}, ${sql.raw(String(usage_max))}) - ${asked.by})`,
+      ),
+    )
+    .returning(used)
+    .prepare("license_key_use"),
+}));
+
+/** A key by what is kept of it, as it is at this moment. */
+export const findKeyByHash = async (
+  db: Database,
+  organization_id: string,
+  hashes: readonly string[],
+): Promise<Key | undefined> => (await uses(db).find.execute({ organization_id, hashes: asList(hashes) }))[0];
+
+/**
+ * Note that a key was used, by so much: in one statement, so that those who use the same key wait for nothing else. Undefined
+ * where so much is not left.
+ */
+export async function noteUse(db: Database, key: KeyRow, by: number, now: Date): Promise<KeyRow | undefined> {
+  const { organization_id, id } = key;
+  const [row] = await uses(db).note.execute({ organization_id, id, by, now: now.toISOString() });
+  return row && { ...key, validations: row.validations, usage: row.usage, last_validated_at: row.at };
+}
 
 /** The key of a grant, kept from changing until the transaction ends. */
 export async function lockKeyOfGrant(tx: Tx, organization_id: string, grant_id: string): Promise<KeyRow | undefined> {

@@ -92,6 +92,14 @@ test("BEN-35, BEN-36: a key is refused for the first reason of the order, and co
   });
 });
 
+test("BEN-35: a key without a limit is refused what can no longer be counted", async () => {
+  const { call, get } = await buyKey(floe, await floe.seller());
+  expect((await call("validate", { increment_usage: 2_147_483_647 })).status).toBe(200);
+  expect((await call("validate", { increment_usage: 1 })).line).toBe("400 License key only has 0 more usages.");
+  expect((await call("validate")).status).toBe(200);
+  expect(await get()).toMatchObject({ usage: 2_147_483_647, validations: 2 });
+});
+
 test("BEN-34, BEN-37, BEN-38: one judgement for validation and activation, and places that come free", async () => {
   const seller = await floe.seller();
   const { call, update, get } = await buyKey(floe, seller, { activations: { limit: 1, enable_customer_admin: true } });
@@ -239,7 +247,7 @@ test("the limits of a key hold while a hundred ask at once", async () => {
       ...{ 200: 7 + 13, 400: 37, 403: 43 },
     });
     const after = await get();
-    expect([after.activations.length, after.usage]).toEqual([7, 13]);
+    expect([after.activations.length, after.usage, after.validations]).toEqual([7, 13, 13]);
   } finally {
     await real.close();
   }
