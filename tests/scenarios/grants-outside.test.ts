@@ -3,10 +3,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { benefits } from "../../server/benefits/tables.ts";
 import { customerAccounts } from "../../server/customer-accounts/tables.ts";
 import { benefitGrants, grantAccesses } from "../../server/grants/tables.ts";
-import { sealGuild } from "../../server/lib/discord.ts";
 import { events } from "../../server/lib/tables.ts";
+import type { Platform } from "../../shared/api/portal-accounts.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
-import { newId } from "../support/ids.ts";
+import { connectAccount, makeRepository, makeRole } from "../support/platform-rows.ts";
 import { type Platforms, startPlatforms } from "../support/platforms.ts";
 import { payment } from "../support/rows.ts";
 
@@ -65,27 +65,13 @@ const as = (token: string, method: string, path: string, body?: object): Promise
 let made = 0;
 /** A product that gives a role. */
 async function sellsRole(role_id = "10", kick_member = false): Promise<{ product: string; benefit: string }> {
-  const guild_token = sealGuild(floe.deps.config.secret, {
-    guild_id: platforms.state.guild.id,
-    organization_id: seller.organization_id,
-  });
-  made += 1;
-  const { id } = await seller.client.benefits.create({
-    body: { type: "discord", description: `Role ${made}`, properties: { guild_token, role_id, kick_member } },
-  });
-  return { product: await sells(id), benefit: id };
+  const benefit = await makeRole(floe, seller, platforms, role_id, kick_member);
+  return { product: await sells(benefit), benefit };
 }
-/** A product that gives a repository: as somebody made it who may. */
+/** A product that gives a repository. */
 async function sellsRepository(permission = "pull"): Promise<{ product: string; benefit: string }> {
-  made += 1;
-  const { organization_id } = seller;
-  const properties = { repository_owner: "Floe", repository_name: "book", permission } as never;
-  const id = newId();
-  await floe.deps.db.insert(benefits).values({
-    ...{ id, organization_id, created_at: floe.clock.now(), type: "github_repository", description: `Book ${made}` },
-    properties,
-  });
-  return { product: await sells(id), benefit: id };
+  const benefit = await makeRepository(floe, seller, permission);
+  return { product: await sells(benefit), benefit };
 }
 async function sells(...given: string[]): Promise<string> {
   const { id } = await seller.client.products.create({
@@ -115,21 +101,9 @@ const givesBack = (order_id: string) =>
   });
 
 /** To a platform and back, as a browser goes; answers where it ends. */
-async function connects({ id }: Buyer, platform: "discord" | "github"): Promise<string> {
+async function connects({ id }: Buyer, platform: Platform): Promise<string> {
   const { token } = await seller.client.customerSessions.create({ body: { customer_id: id } });
-  const begun = await as(token, "GET", `/customer-portal/oauth-accounts/authorize?platform=${platform}`);
-  expect([begun.status, (begun.json as { detail?: unknown }).detail]).toEqual([200, undefined]);
-  const cookie = String(begun.headers["set-cookie"]).split(";")[0] ?? "";
-  const there = await fetch((begun.json as { url: string }).url, { redirect: "manual" });
-  return comesBack(there.headers.get("location") ?? "", cookie);
-}
-async function comesBack(address: string, cookie: string): Promise<string> {
-  const { pathname, search } = new URL(address);
-  const back = await floe.request("GET", pathname + search, { headers: { cookie } });
-  expect(back.status).toBe(302);
-  const to = new URL(String(back.headers.location));
-  expect(to.origin).toBe(new URL(floe.url).origin);
-  return to.pathname + to.search;
+  return connectAccount(floe, token, platform);
 }
 type Shown = {
   id: string;

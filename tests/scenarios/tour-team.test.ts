@@ -4,12 +4,11 @@
  */
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { benefits } from "../../server/benefits/tables.ts";
 import { customerAccounts } from "../../server/customer-accounts/tables.ts";
-import { sealGuild } from "../../server/lib/discord.ts";
+import type { Platform } from "../../shared/api/portal-accounts.ts";
 import { upload } from "../support/files.ts";
 import { type Floe, start } from "../support/floe.ts";
-import { newId } from "../support/ids.ts";
+import { connectAccount, makeRepository, makeRole } from "../support/platform-rows.ts";
 import { type Platforms, startPlatforms } from "../support/platforms.ts";
 import { lastMail } from "../support/portal-rows.ts";
 import { payment } from "../support/rows.ts";
@@ -42,18 +41,10 @@ test("five seats are bought, two claimed, one revoked; the owner upgrades, cance
     },
   });
   const file = await upload(floe, client, Buffer.from("Hello"), { name: "book.txt" });
-  const guild_token = sealGuild(floe.deps.config.secret, { guild_id: state.guild.id, organization_id });
   const give = async (body: Parameters<typeof client.benefits.create>[0]["body"]): Promise<string> =>
     (await client.benefits.create({ body })).id;
-  const role = (role_id: string) =>
-    give({ type: "discord", description: `Role ${role_id}`, properties: { guild_token, role_id, kick_member: false } });
-  const repository = async (permission: string): Promise<string> => {
-    const [id, properties] = [newId(), { repository_owner: "floe", repository_name: "book", permission } as never];
-    await floe.deps.db.insert(benefits).values({
-      ...{ id, organization_id, created_at: new Date(), type: "github_repository", description: "Source", properties },
-    });
-    return id;
-  };
+  const role = (role_id: string) => makeRole(floe, shop.seller, platforms, role_id);
+  const repository = (permission: string) => makeRepository(floe, shop.seller, permission);
   const activations = { limit: 2, enable_customer_admin: true };
   const common = [
     await give({ type: "license_keys", description: "A key", properties: { activations } }),
@@ -92,15 +83,9 @@ test("five seats are bought, two claimed, one revoked; the owner upgrades, cance
     const invitation_token = /token=([\w-]+)/.exec(await lastMail(floe, email))?.[1] ?? "";
     return (await floe.client().seatClaims.claim({ body: { invitation_token } })).customer_session_token;
   };
-  const connects = async (token: string, platform: "discord" | "github", person: string): Promise<void> => {
+  const connects = async (token: string, platform: Platform, person: string): Promise<void> => {
     state.person[platform] = person;
-    const path = `/v1/customer-portal/oauth-accounts/authorize?platform=${platform}`;
-    const begun = await floe.request("GET", path, { token });
-    const there = await fetch((begun.json as { url: string }).url, { redirect: "manual" });
-    const { pathname, search } = new URL(there.headers.get("location") ?? "");
-    const cookie = String(begun.headers["set-cookie"]).split(";")[0] ?? "";
-    const back = await floe.request("GET", pathname + search, { headers: { cookie } });
-    expect(back.headers.location).toContain(`connected=${platform}`);
+    expect(await connectAccount(floe, token, platform)).toContain(`connected=${platform}`);
   };
 
   /** What somebody has: by grants of theirs, by the state of their customer, and of the key whether it can be used. */

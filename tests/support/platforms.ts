@@ -17,6 +17,8 @@ import { openDescription } from "./platform-description.ts";
 export type Trouble = { call: RegExp; times?: number } & (
   | { how: "unreached" | "lost" | "silent" | "broken" }
   | { how: "limited"; seconds: number }
+  // It is done, and whoever asked is not told: `done` is called instead.
+  | { how: "untold"; done(): void }
   | { how: "answers"; status: number; json?: unknown; headers?: Record<string, string>; raw?: string }
 );
 type Answer = { status: number; json?: unknown; headers?: Record<string, string> };
@@ -317,6 +319,7 @@ export async function startPlatforms() {
     const wrong = described[platform].judge(known.operation, made.status, made.json);
     if (wrong) faults.push(wrong);
     if (trouble?.how === "lost") return void response.destroy();
+    if (trouble?.how === "untold") return trouble.done();
     return send(response, made);
   };
   const server = createServer(handling(answer));
