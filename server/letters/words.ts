@@ -12,7 +12,7 @@ const english = {
   kept: "The links are good for a year.",
   questions: (email: string) => `Questions? Write to ${email}.`,
   fallback: "If the button does not work, open this address:",
-  sent_by: (from: string) => `Sent by ${from}`,
+  sent_by: "Sent by" as string,
   subjects: {
     started: (product: string) => `Your subscription to ${product} has begun`,
     trial_started: (product: string) => `Your free trial of ${product} has begun`,
@@ -86,7 +86,7 @@ const german: LetterWords = {
   kept: "Die Links gelten ein Jahr lang.",
   questions: (email) => `Fragen? Schreiben Sie an ${email}.`,
   fallback: "Falls die Schaltfläche nicht geht, öffnen Sie diese Adresse:",
-  sent_by: (from) => `Gesendet von ${from}`,
+  sent_by: "Gesendet von",
   subjects: {
     started: (product) => `Ihr Abonnement von ${product} hat begonnen`,
     trial_started: (product) => `Ihre kostenlose Testzeit von ${product} hat begonnen`,
@@ -154,7 +154,7 @@ const french: LetterWords = {
   kept: "Les liens sont valables un an.",
   questions: (email) => `Des questions ? Écrivez à ${email}.`,
   fallback: "Si le bouton ne fonctionne pas, ouvrez cette adresse :",
-  sent_by: (from) => `Envoyé par ${from}`,
+  sent_by: "Envoyé par",
   subjects: {
     started: (product) => `Votre abonnement à ${product} a commencé`,
     trial_started: (product) => `Votre essai gratuit de ${product} a commencé`,

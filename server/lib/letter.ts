@@ -22,8 +22,8 @@ export type Letter = {
   links?: readonly { label: string; url: string }[];
   /** Beneath, in small: what to do when this was not asked for. */
   note?: string;
-  /** What every letter says, where it is in another language than English. */
-  speech?: { language: string; fallback: string; sent_by: (from: string) => string };
+  /** What every letter says, where it is in another language than English; `sent_by` stands before the address of the server. */
+  speech?: { language: string; fallback: string; sent_by: string };
 };
 
 const ground = "#edf3f4";
@@ -46,7 +46,7 @@ const night = `@media (prefers-color-scheme: dark) {
 const english: NonNullable<Letter["speech"]> = {
   language: "en",
   fallback: "If the button does not work, open this address:",
-  sent_by: (from) => `Sent by ${from}`,
+  sent_by: "Sent by",
 };
 
 const groundStyle = {
@@ -141,7 +141,7 @@ function page({ subject, paragraphs, table, action, links = [], note, speech = e
           h(Text, { style: textStyle }, h(Link, { className: "address", href: url, style: addressStyle }, label)),
         ),
         note && h(Text, { className: "soft", style: smallStyle }, note),
-        h(Text, { className: "soft", style: { ...smallStyle, margin: 0 } }, speech.sent_by(from)),
+        h(Text, { className: "soft", style: { ...smallStyle, margin: 0 } }, `${speech.sent_by} ${from}`),
       ),
     ),
   );
@@ -160,6 +160,6 @@ export function renderLetter(letter: Letter, from: string): { html: string; text
   const parts = [...paragraphs, ...(table ? [written(table)] : []), ...addresses, ...(note ? [note] : [])];
   return {
     html: `<!doctype html>${renderToStaticMarkup(page(letter, from))}`,
-    text: `${parts.join("\n\n")}\n\n-- \n${speech.sent_by(from)}\n`,
+    text: `${parts.join("\n\n")}\n\n-- \n${speech.sent_by} ${from}\n`,
   };
 }

@@ -44,21 +44,17 @@ const hasInbox = ({ SMTP_URL, development }: Config): boolean => !SMTP_URL && de
 export async function queueMail(tx: Tx, deps: Deps, ...letters: readonly Mail[]): Promise<void> {
   const { clock, config, jobs } = deps;
   if (letters.length === 0) return;
-  // Loaded with the first mail: a server that starts has none to write.
-  const { renderLetter } = await import("./letter.ts");
   const rows = letters.map(({ to, valid_hours, organization_id, customer_id, at, ...letter }) => {
     const sandbox = deps.sandbox ? (organization_id ?? null) : null;
     const now = sandbox === null ? serverClock(clock).now() : (at ?? clock.now());
     const subject = oneLine(letter.subject);
-    const { text, html } = renderLetter({ ...letter, subject }, config.url);
     return {
       id: newId(now),
       organization_id: sandbox,
       customer_id: customer_id ?? null,
       to,
       subject,
-      text: seal(config.secret, text),
-      html: seal(config.secret, html),
+      letter: seal(config.secret, JSON.stringify({ ...letter, subject })),
       created_at: now,
       expires_at: valid_hours === undefined ? null : new Date(now.getTime() + valid_hours * hour_ms),
       next_attempt_at: hasInbox(config) || sandbox !== null ? null : now,
@@ -76,14 +72,22 @@ export async function dropMailsTo(tx: Tx, customer_id: string): Promise<void> {
 /** A text without line ends and other signs that do not print, so that nothing but a subject stands in a subject. */
 const oneLine = (text: string): string => text.replace(/[\p{C}\p{Z}]+/gu, " ").trim();
 
-/** A mail as it was written; null where its words were sealed with a secret of the server's that is gone. */
-export function openMail<M extends { text: string; html: string }>({ secrets }: Config, mail: M): M | null {
-  const [text, html] = [tryUnseal(secrets, mail.text), tryUnseal(secrets, mail.html)];
-  return text === null || html === null ? null : { ...mail, text, html };
+/**
+ * A mail as it is read; null where its words were sealed with a secret of the server's that is gone, or are not kept any more.
+ */
+export async function openMail<M extends { letter: string }>(
+  { secrets, url }: Config,
+  { letter, ...mail }: M,
+): Promise<(Omit<M, "letter"> & { text: string; html: string }) | null> {
+  const said = letter === "" ? null : tryUnseal(secrets, letter);
+  if (said === null) return null;
+  // Loaded with the first mail: a server that starts has none to show.
+  const { renderLetter } = await import("./letter.ts");
+  return { ...mail, ...renderLetter(JSON.parse(said) as Letter, url) };
 }
 
 /** What is over needs no words; those of many mails hold a link that lets in whoever reads it. */
-const over = { next_attempt_at: null, text: "", html: "" };
+const over = { next_attempt_at: null, letter: "" };
 
 /**
  * Send one mail, once, if it is due and nobody else is at it. While the mail server does not take it, it is tried again,
@@ -105,7 +109,7 @@ export async function sendMail(deps: Deps, mail_id: string): Promise<void> {
       .update(mails)
       .set(values)
       .where(and(eq(mails.id, mail_id), eq(mails.next_attempt_at, leased_until)));
-  const opened = openMail(config, mail);
+  const opened = await openMail(config, mail);
   if (!opened) {
     await note(over);
     log.warn({ mail_id }, "A mail was sealed with a FLOE_SECRET that is gone; it is not sent.");
@@ -128,7 +132,11 @@ export async function sendMail(deps: Deps, mail_id: string): Promise<void> {
 }
 
 /** Hand a mail to the mail server. */
-async function hand(config: Config, url: string, mail: typeof mails.$inferSelect): Promise<void> {
+async function hand(
+  config: Config,
+  url: string,
+  mail: Pick<typeof mails.$inferSelect, "id" | "to" | "subject"> & { text: string; html: string },
+): Promise<void> {
   const { createTransport } = await import("nodemailer");
   const { hostname, username } = new URL(url);
   const transport = createTransport({
@@ -220,13 +228,12 @@ export async function listMails({ db, config }: Pick<Deps, "db" | "config">) {
       id: mails.id,
       to: mails.to,
       subject: mails.subject,
-      text: mails.text,
-      html: mails.html,
+      letter: mails.letter,
       created_at: mails.created_at,
     })
     .from(mails)
-    .where(ne(mails.text, ""))
+    .where(ne(mails.letter, ""))
     .orderBy(desc(mails.created_at), desc(mails.id))
     .limit(inbox_size);
-  return rows.flatMap((row) => openMail(config, row) ?? []);
+  return (await Promise.all(rows.map((row) => openMail(config, row)))).filter((mail) => mail !== null);
 }

@@ -48,7 +48,8 @@ export const idempotencyKeys = pgTable(
 
 /**
  * Mail that was or is to be sent; without a mail server, the development inbox. Its words are sealed, as there may be a link
- * in them that lets in whoever reads it, and not kept once it is sent.
+ * in them that lets in whoever reads it, and not kept once it is sent. What is kept is what it says: it is set, as text and as
+ * HTML, when somebody is to read it, which in a sandbox is seldom.
  */
 export const mails = pgTable(
   "mails",
@@ -60,8 +61,7 @@ export const mails = pgTable(
     customer_id: uuid(),
     to: text().notNull(),
     subject: text().notNull(),
-    text: text().notNull(),
-    html: text().notNull(),
+    letter: text().notNull(),
     created_at: instant().notNull(),
     sent_at: instant(),
     /** From when on it is of no use: the link in it has died. */

@@ -47,8 +47,8 @@ export const sandboxService = (sweeps: readonly RowSweep[]): Service<typeof sand
   async listMails(ctx, { query }) {
     const { items, total } = await store.listKept(ctx.db, organizationsOf(ctx), query);
     // Where a secret of the server's is gone, so are the words that it sealed.
-    const opened = items.map((mail) => openMail(ctx.config, mail) ?? { ...mail, text: "", html: "" });
-    return pageOf(opened, total, query);
+    const opened = items.map(async (mail) => (await openMail(ctx.config, mail)) ?? { ...mail, text: "", html: "" });
+    return pageOf(await Promise.all(opened), total, query);
   },
   async listSnapshots(ctx, { query }) {
     const { items, total } = await store.listSnapshots(ctx.db, organizationsOf(ctx), query);

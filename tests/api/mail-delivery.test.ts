@@ -39,7 +39,7 @@ describe("a mail server", () => {
     await floe.runJobs();
     await floe.runJobs();
     expect(server.received.map(({ subject }) => subject)).toEqual(["Your order"]);
-    expect(await rowOf(floe)).toMatchObject({ text: "", html: "", next_attempt_at: null, sent_at: floe.clock.now() });
+    expect(await rowOf(floe)).toMatchObject({ letter: "", next_attempt_at: null, sent_at: floe.clock.now() });
   });
 
   test("that says 4xx gets it later, under the same Message-ID, after longer and longer pauses", async () => {
@@ -93,7 +93,7 @@ describe("a mail server", () => {
       floe.clock.advance(60 * 60 * 1000);
     }
     expect(server.tried()).toBe(1);
-    expect(await rowOf(floe)).toMatchObject({ sent_at: null, next_attempt_at: null, text: "", html: "" });
+    expect(await rowOf(floe)).toMatchObject({ sent_at: null, next_attempt_at: null, letter: "" });
     expect(floe.logged.join("\n")).toContain("A mail was refused; it is not tried again.");
   });
 
@@ -120,7 +120,7 @@ describe("a mail server", () => {
     await floe.runJobs();
     expect(server.received).toEqual([]);
     expect(await runSweeps(floe.deps, mailCleaning)).toBe(1);
-    expect(await rowOf(floe)).toMatchObject({ sent_at: null, next_attempt_at: null, text: "", html: "" });
+    expect(await rowOf(floe)).toMatchObject({ sent_at: null, next_attempt_at: null, letter: "" });
   });
 
   test("gets one copy when two workers take the mail at once", async () => {

@@ -167,8 +167,7 @@ const mailOf = (subject: string) => ({
   id: newId(),
   to: "nobody@example.com",
   subject,
-  text: "",
-  html: "",
+  letter: "",
   created_at: floe.clock.now(),
 });
 const made = (name: string) => ({ id: name });

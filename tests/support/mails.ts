@@ -8,7 +8,8 @@ import type { Floe } from "./floe.ts";
 /** The mails to an address, as they were written, the newest first. */
 export async function mailsTo({ deps }: Pick<Floe, "deps">, address: string) {
   const rows = await deps.db.select().from(mails).where(eq(mails.to, address)).orderBy(desc(mails.id));
-  return rows.flatMap((row) => (row.text === "" ? row : (openMail(deps.config, row) ?? [])));
+  const opened = rows.map((row) => (row.letter === "" ? { ...row, text: "", html: "" } : openMail(deps.config, row)));
+  return (await Promise.all(opened)).filter((mail) => mail !== null);
 }
 
 /** The newest link that was mailed to an address: in a mail of this subject, or containing this text. */

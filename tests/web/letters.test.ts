@@ -34,7 +34,7 @@ const letters: Record<string, Letter & { to: string }> = {
     speech: {
       language: "de",
       fallback: "Falls die Schaltfläche nicht geht, öffnen Sie diese Adresse:",
-      sent_by: (server: string) => `Gesendet von ${server}`,
+      sent_by: "Gesendet von",
     },
   },
   "webhook given up": disabledMail(to, "Ice", { id: "x", name: null, url: "https://hooks.example.com/secret" }),
