@@ -17,6 +17,7 @@ export type CustomerRouteOptions = {
   provider: Provider;
 };
 
+const PortalRequest = z.object({ redirect: z.boolean().default(true) });
 const Ingestion = z.object({
   event: z.string().min(1).max(128),
   metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
@@ -36,6 +37,12 @@ function camel(value: unknown): unknown {
     ]),
   );
 }
+
+/** The same the other way round, of what is asked for: `productBillingType` is `product_billing_type`. */
+const snake = (query: object): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(query).map(([key, value]) => [key.replace(/[A-Z]/g, (one) => `_${one.toLowerCase()}`), value]),
+  );
 
 const wire = (schema: z.ZodType, value: unknown): unknown => camel(z.encode(schema, value as never));
 
@@ -83,26 +90,29 @@ export function routeOwnPurchases(app: FastifyInstance, options: CustomerRouteOp
       handler: async (request, reply) => reply.send(await answer(request)),
     });
   /** A list with the filters of its operation, as its own client has them. */
-  const list = (
+  const list = <Query extends z.ZodObject>(
     url: string,
-    query: z.ZodObject,
+    query: Query,
     response: z.ZodType,
-    ask: (ctx: Ctx, query: never) => Promise<unknown>,
+    ask: (ctx: Ctx, query: z.output<Query>) => Promise<unknown>,
   ) =>
     route("GET", url, async (request) => {
       const { ctx } = await open(request);
-      const { slug: _, organizationId: __, ...given } = request.query as Record<string, unknown>;
+      const given = snake(request.query as object);
       const parsed = query.safeParse(given);
       if (!parsed.success)
         throw new ApiError("RequestValidationError", faultsOf(["query"], parsed.error.issues, given));
-      return { result: wire(response, await ask(ctx, parsed.data as never)) };
+      return { result: wire(response, await ask(ctx, parsed.data)) };
     });
 
   for (const method of ["GET", "POST"] as const) {
     route(method, "/customer/portal", async (request) => {
+      const body = PortalRequest.safeParse(request.body ?? {});
+      if (!body.success)
+        throw new ApiError("RequestValidationError", faultsOf(["body"], body.error.issues, request.body));
       const { ctx, customer_id } = await open(request);
       const { customer_portal_url: url } = await provider.customerSessions.create(ctx, { body: { customer_id } });
-      return { url, redirect: true };
+      return { url, redirect: body.data.redirect };
     });
   }
   route("GET", "/customer/state", async (request) => {
@@ -115,9 +125,23 @@ export function routeOwnPurchases(app: FastifyInstance, options: CustomerRouteOp
   );
   list(
     "/customer/subscriptions/list",
-    portalSubscriptions.list.query,
+    // As what their program has named them by when they were bought.
+    portalSubscriptions.list.query.extend({ reference_id: z.string().optional() }),
     portalSubscriptions.list.response,
-    (ctx, query) => provider.portalSubscriptions.list(ctx, { query }),
+    async (ctx, { reference_id, ...query }) => {
+      if (reference_id === undefined) return provider.portalSubscriptions.list(ctx, { query });
+      // Customers see no metadata, so there is no filter by it on their side.
+      const customer_id = [String(ctx.actor.customer?.customer_id)];
+      const { page, limit, active } = query;
+      const { items, pagination } = await provider.subscriptions.list(ctx, {
+        query: {
+          ...api.subscriptions.list.query.parse({ page, limit, active }),
+          ...{ customer_id, metadata: { referenceId: [reference_id] } },
+        },
+      });
+      const shown = items.map(({ id }) => provider.portalSubscriptions.get(ctx, { params: { id } }));
+      return { items: await Promise.all(shown), pagination };
+    },
   );
   list("/customer/benefits/list", portalGrants.list.query, portalGrants.list.response, (ctx, query) =>
     provider.portalGrants.list(ctx, { query }),

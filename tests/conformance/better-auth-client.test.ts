@@ -1,4 +1,5 @@
 import { apiKeyClient } from "@better-auth/api-key/client";
+import { polarClient } from "@polar-sh/better-auth/client";
 import { createAuthClient } from "better-auth/client";
 import {
   adminClient,
@@ -254,16 +255,10 @@ test("a device: its code, the wait, the approval and the token", async () => {
   expect(denied.error).toMatchObject({ error: "access_denied" });
 });
 
-test("what somebody has as a customer: bought, held, used and looked after, as the published plugin for it asks", async () => {
-  // That plugin has one call of its own, which begins a sale; all others are the client's own way of asking by a path's names.
-  const plugin = {
-    id: "polar-client",
-    getActions: ($fetch: (path: string, how: object) => Promise<Wire>) => ({
-      begin: (body: object) => $fetch("/checkout", { method: "POST", body: { ...body, redirect: false } }),
-    }),
-  };
+test("what somebody has as a customer: bought, held, used and looked after, by the published plugin for it", async () => {
   const fetchOptions = { customFetchImpl: browserFetch() };
-  const client: Wire = createAuthClient({ baseURL: floe.url, fetchOptions, plugins: [plugin as never] });
+  // Its types are of another version of the published client.
+  const client: Wire = createAuthClient({ baseURL: floe.url, fetchOptions, plugins: [polarClient() as never] });
   const account = newAccount();
   const { user: made } = ok<Wire>(await client.signUp.email(account));
   const { client: seller, organization_id } = await floe.seller();
@@ -284,25 +279,34 @@ test("what somebody has as a customer: bought, held, used and looked after, as t
   });
   await seller.products.setBenefits({ params: { id: product }, body: { benefits: [credit.id] } });
 
-  const begun = ok<Wire>(await client.begin({ products: [product], metadata: { from: "page" } }));
+  const begun = ok<Wire>(
+    await client.checkout({ products: [product], referenceId: "page-1", metadata: { from: "page" }, redirect: false }),
+  );
   const client_secret = new URL(begun.url).pathname.split("/").pop() ?? "";
   await floe.client().checkoutClient.confirm({ params: { client_secret }, body: payment });
 
   const state = ok<Wire>(await client.customer.state());
   expect(state).toMatchObject({
     ...{ externalId: made.id, email: account.email, organizationId: organization_id },
-    activeSubscriptions: [{ productId: product, metadata: { from: "page" } }],
+    activeSubscriptions: [{ productId: product, metadata: { from: "page", referenceId: "page-1" } }],
     grantedBenefits: [{ benefitId: credit.id, benefitType: "meter_credit" }],
     activeMeters: [{ meterId: meter.id, creditedUnits: 10, balance: 10 }],
   });
-  const orders = ok<Wire>(
-    await client.customer.orders.list({ query: { page: 1, limit: 10, productBillingType: "recurring" } }),
-  );
-  expect(orders.result).toMatchObject({ items: [{ totalAmount: 900, paid: true }], pagination: { totalCount: 1 } });
-  const subscriptions = ok<Wire>(
-    await client.customer.subscriptions.list({ query: { page: 1, limit: 10, active: true } }),
-  );
-  expect(subscriptions.result.items.map((one: Wire) => one.status)).toEqual(["active"]);
+  const counted = async (what: "orders" | "subscriptions", query: object): Promise<number> => {
+    const { result } = ok<Wire>(await client.customer[what].list({ query: { page: 1, limit: 10, ...query } }));
+    expect(result.pagination.totalCount).toBe(result.items.length);
+    return result.items.length;
+  };
+  const orders = ok<Wire>(await client.customer.orders.list());
+  expect(orders.result.items).toMatchObject([{ totalAmount: 900, paid: true }]);
+  expect([
+    await counted("orders", { productBillingType: "recurring" }),
+    await counted("orders", { productBillingType: "one_time" }),
+    await counted("subscriptions", { active: true }),
+    await counted("subscriptions", { active: false }),
+    await counted("subscriptions", { referenceId: "page-1" }),
+    await counted("subscriptions", { referenceId: "page-2" }),
+  ]).toEqual([1, 0, 1, 0, 1, 0]);
   const benefits = ok<Wire>(await client.customer.benefits.list({ query: { page: 1, limit: 10 } }));
   expect(benefits.result.items.map((one: Wire) => one.benefitId)).toEqual([credit.id]);
   expect(ok<Wire>(await client.usage.ingest({ event: "call", metadata: { tokens: 5 } }))).toMatchObject({
@@ -310,7 +314,10 @@ test("what somebody has as a customer: bought, held, used and looked after, as t
   });
   const meters = ok<Wire>(await client.usage.meters.list({ query: { page: 1, limit: 10 } }));
   expect(meters.result.items).toMatchObject([{ meterId: meter.id, consumedUnits: 1, balance: 9 }]);
-  const { url } = ok<Wire>(await client.customer.portal());
+  expect(ok<Wire>(await client.customer.portal({ redirect: false })).redirect).toBe(false);
+  // The client goes to what it is given, where it is in a browser.
+  const { url, redirect } = ok<Wire>(await client.customer.portal());
+  expect(redirect).toBe(true);
   const token = new URL(url).searchParams.get("customer_session_token") ?? "";
   expect((await floe.client(token).customerPortal.getMe({})).email).toBe(account.email);
   expect((await clientOf().$fetch("/customer/state")).error).toMatchObject({ status: 401 });
