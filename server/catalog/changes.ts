@@ -1,78 +1,22 @@
 /** Carrying out a plan, in earnest or to see what would be refused. */
+
 import type { z } from "zod";
-import { readProperties } from "../../shared/api/benefits.ts";
 import type { CatalogPlan } from "../../shared/api/catalog.ts";
-import { api } from "../../shared/api/index.ts";
 import type { Fields } from "../../shared/catalog/compare.ts";
-import type { Catalog, Kind } from "../../shared/catalog/document.ts";
-import type { Ids, Rows } from "../../shared/catalog/forms.ts";
+import type { Catalog } from "../../shared/catalog/document.ts";
+import type { Item, Rows } from "../../shared/catalog/kinds/index.ts";
+import { type Ids, type Kind, kinds } from "../../shared/catalog/kinds/kind.ts";
 import { placeInFile } from "../../shared/catalog/places.ts";
 import { type Current, type Plan, planCatalog, type Step, stepBody } from "../../shared/catalog/plan.ts";
 import type { Operation } from "../../shared/contract.ts";
 import { ApiError } from "../../shared/errors.ts";
 import { nextSteps } from "../../shared/next-steps.ts";
-import { askOutside, benefitService, changeBenefit, createBenefit } from "../benefits/service.ts";
-import { checkoutLinkService } from "../checkout-links/service.ts";
-import { customFieldService } from "../custom-fields/service.ts";
-import { discountService } from "../discounts/service.ts";
 import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
 import { faultsOf } from "../lib/faults.ts";
 import { transact, within } from "../lib/unit-of-work.ts";
-import { meterService } from "../meters/service.ts";
-import { productService } from "../products/service.ts";
-import { checkUrl, insertEndpoint, patchEndpoint, webhookService } from "../webhooks/service.ts";
 import { currentOf } from "./current.ts";
+import { servedKinds } from "./kinds/index.ts";
 import * as store from "./store.ts";
-
-type Handlers = {
-  create(tx: Tx, ctx: Ctx, body: never): Promise<{ id: string }>;
-  update(tx: Tx, ctx: Ctx, id: string, body: never): Promise<unknown>;
-  remove?(tx: Tx, ctx: Ctx, id: string): Promise<unknown>;
-  shapes: { create: Operation; update: Operation };
-};
-/** How each kind is made, changed and removed: by the operations that everybody uses, within the one transaction. */
-const handlers: Record<Kind, Handlers> = {
-  meters: {
-    create: (_, ctx, body) => meterService.create(ctx, { body }),
-    update: (_, ctx, id, body) => meterService.update(ctx, { params: { id }, body }),
-    shapes: api.meters,
-  },
-  benefits: {
-    create: (_, ctx, body) => createBenefit(ctx, body),
-    update: (_, ctx, id, body) => changeBenefit(ctx, id, body),
-    remove: (_, ctx, id) => benefitService.delete(ctx, { params: { id } }),
-    shapes: api.benefits,
-  },
-  custom_fields: {
-    create: (_, ctx, body) => customFieldService.create(ctx, { body }),
-    update: (_, ctx, id, body) => customFieldService.update(ctx, { params: { id }, body }),
-    remove: (_, ctx, id) => customFieldService.delete(ctx, { params: { id } }),
-    shapes: api.customFields,
-  },
-  products: {
-    create: (_, ctx, body) => productService.create(ctx, { body }),
-    update: (_, ctx, id, body) => productService.update(ctx, { params: { id }, body }),
-    shapes: api.products,
-  },
-  discounts: {
-    create: (_, ctx, body) => discountService.create(ctx, { body }),
-    update: (_, ctx, id, body) => discountService.update(ctx, { params: { id }, body }),
-    remove: (_, ctx, id) => discountService.delete(ctx, { params: { id } }),
-    shapes: api.discounts,
-  },
-  checkout_links: {
-    create: (_, ctx, body) => checkoutLinkService.create(ctx, { body }),
-    update: (_, ctx, id, body) => checkoutLinkService.update(ctx, { params: { id }, body }),
-    remove: (_, ctx, id) => checkoutLinkService.delete(ctx, { params: { id } }),
-    shapes: api.checkoutLinks,
-  },
-  webhooks: {
-    create: (tx, ctx, body) => insertEndpoint(tx, ctx, body),
-    update: (_, ctx, id, body) => patchEndpoint(ctx, id, body),
-    remove: (_, ctx, id) => webhookService.deleteEndpoint(ctx, { params: { id } }),
-    shapes: { create: api.webhooks.createEndpoint, update: api.webhooks.updateEndpoint },
-  },
-};
 
 /** A body as the operation reads it. */
 function read(op: Operation, body: Fields): never {
@@ -176,7 +120,7 @@ async function run(
     fileId: (name, service) =>
       found(name, current.files.find((file) => file.name === name && file.service === service)?.id),
   };
-  const { shapes, create, update, remove } = handlers[kind];
+  const { shapes, create, update, remove, finish } = servedKinds[kind];
   if (step.action === "rename") {
     const from = String(step.changes[0]?.from);
     await store.renameEntry(tx, { ...place, key: from }, key);
@@ -196,16 +140,11 @@ async function run(
   } else if (step.id !== null && Object.keys(body).length > 0) {
     await update(tx, ctx, step.id, read(shapes.update, body));
   }
-  const given = step.changes.find(({ field }) => field === "benefits")?.to;
-  if (kind === "products" && Array.isArray(given) && step.id !== null)
-    await productService.setBenefits(ctx, {
-      params: { id: step.id },
-      body: { benefits: given.map((one) => resolve.idOf("benefits", String(one))) },
-    });
+  if (step.id !== null) await finish?.(ctx, step.id, step.changes, resolve);
 }
 
 const putAway = (tx: Tx, ctx: Ctx, kind: Kind, id: string) =>
-  handlers[kind].update(tx, ctx, id, { is_archived: true } as never);
+  servedKinds[kind].update(tx, ctx, id, { is_archived: true } as never);
 
 /** Take the steps of a plan, one after the other; answers what was refused, where that does not end it. */
 export async function takeSteps(
@@ -238,7 +177,6 @@ export async function takeSteps(
   return issues;
 }
 
-const outside = new Set<string>(["discord", "github_repository"]);
 /** Nothing that is asked outside names another thing of the file. */
 const unnamed: Ids = { idOf: (_, name) => name, fileId: (name) => name };
 
@@ -260,25 +198,20 @@ export async function refusedByOthers(ctx: Ctx, document: Catalog): Promise<Issu
 
 type Asked = { kind: Kind; key: string; ask: () => Promise<void> };
 
-async function questionsFor(
-  ctx: Ctx,
-  { version, catalog: name, webhooks = {}, benefits = {} }: Catalog,
-): Promise<Asked[]> {
-  const given = Object.fromEntries(Object.entries(benefits).filter(([, { type }]) => outside.has(type)));
-  if (Object.keys(webhooks).length + Object.keys(given).length === 0) return [];
-  const only: Catalog = { version, catalog: name, webhooks, benefits: given };
-  const current = await currentOf(ctx.db, ctx, only);
-  const asked: Asked[] = [];
-  for (const step of planCatalog(only, current, false).steps) {
-    const { kind, key, changes } = step;
-    if (kind === "webhooks" && changes.some(({ field }) => field === "url" || field === "enabled"))
-      asked.push({ kind, key, ask: () => checkUrl(ctx, webhooks[key]?.url ?? "", "url") });
-    const type = given[key]?.type;
-    if (kind !== "benefits" || !type) continue;
-    const row = current.rows.benefits.find(({ id }) => id === step.id);
-    const { properties } = stepBody(step, row, unnamed);
-    const read = properties === undefined ? undefined : readProperties(type, properties);
-    if (read?.success) asked.push({ kind, key, ask: async () => void (await askOutside(ctx, type, read.data)) });
+async function questionsFor(ctx: Ctx, { version, catalog, ...document }: Catalog): Promise<Asked[]> {
+  const only: Catalog = { version, catalog };
+  for (const kind of kinds) {
+    const items: Record<string, Item> = document[kind] ?? {};
+    const asked = Object.entries(items).filter(([, item]) => servedKinds[kind].isAsked?.(item));
+    if (asked.length > 0) Object.assign(only, { [kind]: Object.fromEntries(asked) });
   }
-  return asked;
+  if (kinds.every((kind) => only[kind] === undefined)) return [];
+  const current = await currentOf(ctx.db, ctx, only);
+  return planCatalog(only, current, false).steps.flatMap((step): Asked[] => {
+    const { kind, key, changes } = step;
+    const item: Item | undefined = only[kind]?.[key];
+    const row = (current.rows[kind] as Rows[Kind][]).find(({ id }) => id === step.id);
+    const ask = item && servedKinds[kind].questionFor?.(ctx, item, changes, stepBody(step, row, unnamed));
+    return ask ? [{ kind, key, ask }] : [];
+  });
 }

@@ -1,54 +1,19 @@
-import { type Catalog, type Kind, kinds } from "../../shared/catalog/document.ts";
-import type { Rows } from "../../shared/catalog/forms.ts";
+import type { Catalog } from "../../shared/catalog/document.ts";
+import { type Item, kindOf } from "../../shared/catalog/kinds/index.ts";
+import { type Kind, kinds } from "../../shared/catalog/kinds/kind.ts";
 import type { Current } from "../../shared/catalog/plan.ts";
-import { benefitOut } from "../benefits/rules.ts";
-import { findBenefits } from "../benefits/store.ts";
-import { linkOut } from "../checkout-links/rules.ts";
-import { findLinks } from "../checkout-links/store.ts";
-import { customFieldOut } from "../custom-fields/rules.ts";
-import { findCustomFields } from "../custom-fields/store.ts";
-import { discountOut } from "../discounts/rules.ts";
-import { findDiscounts } from "../discounts/store.ts";
 import { type Ctx, type Database, organizationOf } from "../lib/context.ts";
-import { meterOut } from "../meters/rules.ts";
-import { findMeters } from "../meters/store.ts";
 import { findOrganization } from "../organizations/store.ts";
-import { productOut } from "../products/rules.ts";
-import { findProducts } from "../products/store.ts";
-import { findShownEndpoints } from "../webhooks/service.ts";
+import { servedKinds } from "./kinds/index.ts";
 import * as store from "./store.ts";
 
-type Reader<K extends Kind> = (db: Database, ctx: Ctx, organization_id: string, ids: string[]) => Promise<Rows[K][]>;
-const readers: { [K in Kind]: Reader<K> } = {
-  meters: async (db, _, organization_id, ids) => (await findMeters(db, organization_id, ids)).map(meterOut),
-  benefits: async (db, _, organization_id, ids) => (await findBenefits(db, organization_id, ids)).map(benefitOut),
-  custom_fields: async (db, _, organization_id, ids) =>
-    (await findCustomFields(db, organization_id, ids)).map(customFieldOut),
-  products: async (db, ctx, organization_id, ids) =>
-    (await findProducts(db, organization_id, ids)).map((row) => productOut(row, ctx.config.media_url)),
-  discounts: async (db, _, organization_id, ids) => (await findDiscounts(db, organization_id, ids)).map(discountOut),
-  checkout_links: async (db, ctx, organization_id, ids) =>
-    (await findLinks(db, organization_id, ids)).map((whole) => linkOut(whole, ctx.config)),
-  webhooks: (db, ctx, organization_id, ids) => findShownEndpoints(db, ctx, organization_id, ids),
-};
-
 /** The names by which a thing of the file could be known already. */
-function marksOf(kind: Kind, items: Record<string, unknown>): string[] {
-  return Object.entries(items).flatMap(([key, value]) => {
-    const item = value as Record<string, unknown>;
-    const fields = {
-      meters: ["name"],
-      benefits: ["description"],
-      custom_fields: ["slug"],
-      products: ["name"],
-      discounts: ["name", "code"],
-      checkout_links: ["label"],
-      webhooks: ["url", "name"],
-    }[kind];
-    const marks = fields.flatMap((field) => (typeof item[field] === "string" ? [item[field]] : []));
-    return kind === "custom_fields" && marks.length === 0 ? [key] : marks;
-  });
-}
+const marksOf = (kind: Kind, items: Record<string, Item>): string[] =>
+  Object.entries(items).flatMap(([key, item]) =>
+    kindOf(kind)
+      .marksOf(item, key)
+      .filter((mark) => typeof mark === "string"),
+  );
 
 /** The names of files anywhere in a document. */
 function fileNames(document: Catalog): string[] {
@@ -74,7 +39,7 @@ async function gather(
   const rows = {} as Record<Kind, unknown[]>;
   for (const kind of kinds) {
     const keyed = entries.filter((entry) => entry.kind === kind);
-    const found = (ids: string[]) => (ids.length === 0 ? [] : readers[kind](db, ctx, organization_id, ids));
+    const found = (ids: string[]) => (ids.length === 0 ? [] : servedKinds[kind].read(db, ctx, organization_id, ids));
     const here = await found(keyed.map(({ id }) => id));
     const present = new Set(here.map(({ id }) => id));
     const alive = new Set(keyed.filter(({ id }) => present.has(id)).map(({ key }) => key));

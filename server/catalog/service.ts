@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import type { CatalogPlan, catalog } from "../../shared/api/catalog.ts";
 import { priceChanges } from "../../shared/catalog/compare.ts";
-import { type Catalog, type Kind, kinds, wrongAmounts } from "../../shared/catalog/document.ts";
-import { foundFields, type Rows } from "../../shared/catalog/forms.ts";
+import { type Catalog, wrongAmounts } from "../../shared/catalog/document.ts";
+import { kindOf, type Rows } from "../../shared/catalog/kinds/index.ts";
+import { type Kind, kinds } from "../../shared/catalog/kinds/kind.ts";
 import { type Current, namesIn, type Plan, planCatalog, type Step } from "../../shared/catalog/plan.ts";
 import { documentOf } from "../../shared/catalog/pull.ts";
 import type { Service } from "../../shared/contract.ts";
@@ -35,7 +36,7 @@ function fingerprintOf({ document, prune }: Asked, current: Current, organizatio
   const names = namesIn(current);
   const rows = kinds.flatMap((kind) =>
     (current.rows[kind] as Rows[Kind][])
-      .map((row) => [kind, row.id, row.modified_at, foundFields(kind, row as never, names)])
+      .map((row) => [kind, row.id, row.modified_at, kindOf(kind).foundFields(row, names)])
       .sort((a, b) => String(a[1]).localeCompare(String(b[1]))),
   );
   const entries = [...current.entries].sort(byPlace);

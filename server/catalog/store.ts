@@ -1,22 +1,18 @@
-import { and, count, eq, inArray, isNotNull, isNull, notExists, or, type SQL, sql } from "drizzle-orm";
-import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
-import { type Kind, kinds } from "../../shared/catalog/document.ts";
+import { and, count, eq, inArray, isNotNull, isNull, notExists, or, sql } from "drizzle-orm";
+import { type Kind, kinds } from "../../shared/catalog/kinds/kind.ts";
 import type { Entry } from "../../shared/catalog/plan.ts";
-import { benefits } from "../benefits/tables.ts";
-import { checkoutLinks } from "../checkout-links/tables.ts";
 import { checkouts } from "../checkouts/tables.ts";
-import { customFields } from "../custom-fields/tables.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { followKey } from "../lib/rows.ts";
-import { meters } from "../meters/tables.ts";
 import { orders } from "../orders/tables.ts";
-import { productBenefits, products } from "../products/tables.ts";
+import { productBenefits } from "../products/tables.ts";
 import { billable } from "../subscriptions/rules.ts";
 import { subscriptionPrices, subscriptions } from "../subscriptions/tables.ts";
-import { webhookEndpoints } from "../webhooks/tables.ts";
+import { servedKinds } from "./kinds/index.ts";
+import type { Source } from "./kinds/kind.ts";
 import { catalogEntries } from "./tables.ts";
 
 /**
@@ -28,7 +24,7 @@ export async function lockCatalog(tx: Tx, organization_id: string, catalog: stri
   const entries = await entriesOf(tx, organization_id, catalog);
   for (const kind of kinds) {
     const held = entries.filter((entry) => entry.kind === kind).map(({ id }) => id);
-    const { table, id, organization_id: owner } = sources[kind];
+    const { table, id, organization_id: owner } = servedKinds[kind].source;
     if (held.length > 0)
       await tx
         .select({ id })
@@ -47,46 +43,6 @@ export async function entriesOf(db: Database, organization_id: string, catalog: 
     .where(and(eq(catalogEntries.organization_id, organization_id), eq(catalogEntries.catalog, catalog)))
     .orderBy(catalogEntries.created_at, catalogEntries.key);
 }
-
-type Source = { table: PgTable; id: AnyPgColumn; organization_id: AnyPgColumn; alive?: SQL; marks: AnyPgColumn[] };
-const sources: Record<Kind, Source> = {
-  meters: { table: meters, id: meters.id, organization_id: meters.organization_id, marks: [meters.name] },
-  benefits: {
-    table: benefits,
-    id: benefits.id,
-    organization_id: benefits.organization_id,
-    alive: isNull(benefits.deleted_at),
-    marks: [benefits.description],
-  },
-  custom_fields: {
-    table: customFields,
-    id: customFields.id,
-    organization_id: customFields.organization_id,
-    alive: isNull(customFields.deleted_at),
-    marks: [customFields.slug],
-  },
-  products: { table: products, id: products.id, organization_id: products.organization_id, marks: [products.name] },
-  discounts: {
-    table: discounts,
-    id: discounts.id,
-    organization_id: discounts.organization_id,
-    alive: isNull(discounts.deleted_at),
-    marks: [discounts.name, discounts.code],
-  },
-  checkout_links: {
-    table: checkoutLinks,
-    id: checkoutLinks.id,
-    organization_id: checkoutLinks.organization_id,
-    marks: [checkoutLinks.label],
-  },
-  webhooks: {
-    table: webhookEndpoints,
-    id: webhookEndpoints.id,
-    organization_id: webhookEndpoints.organization_id,
-    alive: isNull(webhookEndpoints.deleted_at),
-    marks: [webhookEndpoints.url, webhookEndpoints.name],
-  },
-};
 
 const unmanaged = (db: Database, kind: Kind, { id, organization_id }: Source) =>
   notExists(
@@ -110,7 +66,7 @@ export async function findUnmanaged(
   named?: readonly string[],
 ): Promise<string[]> {
   if (named && named.length === 0) return [];
-  const source = sources[kind];
+  const source = servedKinds[kind].source;
   const wanted = named?.map((name) => name.toLowerCase());
   const rows = await db
     .select({ id: source.id })
@@ -129,7 +85,7 @@ export async function findUnmanaged(
 
 /** Whether a thing of a kind is there. */
 export async function isThere(db: Database, organization_id: string, kind: Kind, id: string): Promise<boolean> {
-  const source = sources[kind];
+  const source = servedKinds[kind].source;
   const [row] = await db
     .select({ id: source.id })
     .from(source.table)

@@ -1,5 +1,5 @@
 import { pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
-import type { Kind } from "../../shared/catalog/document.ts";
+import type { Kind } from "../../shared/catalog/kinds/kind.ts";
 import { instant } from "../lib/columns.ts";
 import { organization } from "../organizations/tables.ts";
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { Catalog, kinds } from "../catalog/document.ts";
+import { Catalog } from "../catalog/document.ts";
+import { kinds } from "../catalog/kinds/kind.ts";
 import { instant, type Resource, seller } from "../contract.ts";
 import type { Scope } from "../scopes.ts";
 

@@ -1,6 +1,8 @@
+import { wantedFields } from "./canonical.ts";
 import { type Fields, sameField } from "./compare.ts";
-import { type Catalog, type Item, type Kind, kinds } from "./document.ts";
-import { bodyOf, type FileService, foundFields, type Ids, type Names, type Rows, wantedFields } from "./forms.ts";
+import type { Catalog } from "./document.ts";
+import { type Item, kindOf, type Rows } from "./kinds/index.ts";
+import { type FileService, type Ids, type Kind, kinds, type Names } from "./kinds/kind.ts";
 
 /** Which thing of the server a key stands for. */
 export type Entry = { kind: Kind; key: string; id: string };
@@ -42,44 +44,10 @@ export type Plan = {
   missing: { kind: Kind; key: string }[];
 };
 
-/** What cannot change once it is made, by kind; with it the thing would have to be another one. */
-const immutable: Partial<Record<Kind, readonly string[]>> = {
-  benefits: ["type"],
-  custom_fields: ["type"],
-  products: ["recurring"],
-};
-
 const nameOf = (kind: Kind, row: Rows[Kind] | undefined, item: Fields | undefined, key: string): string => {
-  const from = { ...(row as Fields | undefined), ...item };
-  const name =
-    kind === "benefits"
-      ? from.description
-      : kind === "checkout_links"
-        ? from.label
-        : kind === "webhooks"
-          ? from.url
-          : from.name;
+  const name = kindOf(kind).nameOf({ ...row, ...item });
   return typeof name === "string" && name !== "" ? name : key;
 };
-
-/** What two things have in common that nobody gives to two of them. */
-function likeness(kind: Kind, fields: Fields): string[] {
-  const text = (value: unknown): string[] => (typeof value === "string" && value !== "" ? [value.toLowerCase()] : []);
-  switch (kind) {
-    case "custom_fields":
-      return text(fields.slug);
-    case "discounts":
-      return [...text(fields.code).map((code) => `code ${code}`), ...text(fields.name)];
-    case "benefits":
-      return text(fields.description).map((description) => `${String(fields.type)} ${description}`);
-    case "checkout_links":
-      return text(fields.label);
-    case "webhooks":
-      return [...text(fields.url), ...text(fields.name).map((name) => `name ${name}`)];
-    default:
-      return text(fields.name);
-  }
-}
 
 /** Names as the file has them; what it does not know is called by its id, which no key can be. */
 export function namesIn(current: Current): Names {
@@ -88,11 +56,9 @@ export function namesIn(current: Current): Names {
   return { keyOf: (kind, id) => keys.get(`${kind} ${id}`) ?? `#${id}`, fileName: (id) => files.get(id) ?? `#${id}` };
 }
 
-type Named = Item & { previously?: string[] | undefined };
-
 /** The key of a thing once the file's renames are done. */
 function keyNow(catalog: Catalog, current: Current, { kind, key }: Entry): string {
-  const items = (catalog[kind] ?? {}) as Record<string, Named>;
+  const items = (catalog[kind] ?? {}) as Record<string, Item>;
   if (items[key]) return key;
   const heir = Object.entries(items).find(([, item]) => item.previously?.includes(key))?.[0];
   const isTaken = current.entries.some((entry) => entry.kind === kind && entry.key === heir);
@@ -106,7 +72,7 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
   const names = namesIn({ ...current, entries });
   const plan: Plan = { steps: [], issues: [], unchanged: 0, missing: [] };
   for (const kind of kinds) {
-    const items = (catalog[kind] ?? {}) as Record<string, Named>;
+    const items = (catalog[kind] ?? {}) as Record<string, Item>;
     const keyed = current.entries.filter((entry) => entry.kind === kind);
     for (const [key, item] of Object.entries(items)) {
       const entry = entries.find((one) => one.kind === kind && one.key === key);
@@ -126,7 +92,7 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
     for (const { key, id } of entries.filter((entry) => entry.kind === kind && !items[entry.key])) {
       const row = (current.rows[kind] as Rows[Kind][]).find((one) => one.id === id);
       // What was deleted by hand, or is put away, is gone as far as it can be.
-      if (row && foundFields(kind, row as never, names).archived !== true) plan.missing.push({ kind, key });
+      if (row && kindOf(kind).foundFields(row, names).archived !== true) plan.missing.push({ kind, key });
     }
   }
   if (prune) removals();
@@ -145,11 +111,10 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
 
   function create(kind: Kind, key: string, want: Fields, rows: Rows[Kind][]): void {
     const known = new Set(current.entries.filter((entry) => entry.kind === kind).map(({ id }) => id));
-    const marks = likeness(kind, want);
+    const { likeness, foundFields } = kindOf(kind);
+    const marks = likeness(want);
     const like = rows.find(
-      (row) =>
-        !known.has(row.id) &&
-        likeness(kind, foundFields(kind, row as never, names)).some((mark) => marks.includes(mark)),
+      (row) => !known.has(row.id) && likeness(foundFields(row, names)).some((mark) => marks.includes(mark)),
     );
     if (like) {
       plan.issues.push({
@@ -167,13 +132,11 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
   }
 
   function compare(kind: Kind, key: string, want: Fields, row: Rows[Kind]): void {
-    const have = foundFields(kind, row as never, names);
+    const have = kindOf(kind).foundFields(row, names);
     const changes = Object.entries(want)
       .filter(([field, value]) => !sameField(field, value, have[field]))
       .map(([field, to]) => ({ field, from: have[field] ?? null, to }));
-    const fixed = changes.filter(
-      ({ field }) => immutable[kind]?.includes(field) || (kind === "discounts" && isTerm(field, have)),
-    );
+    const fixed = changes.filter(({ field }) => kindOf(kind).isFixed?.(field, have));
     for (const { field, from, to } of fixed)
       plan.issues.push({
         code: "immutable",
@@ -185,19 +148,13 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
     else if (fixed.length === 0) plan.steps.push(stepOf("update", kind, key, row, changes));
   }
 
-  /** A fixed discount does not become a percentage, and one that lasts once does not last for ever. */
-  function isTerm(field: string, have: Fields): boolean {
-    if (field === "amount" || field === "basis_points") return have[field] === undefined;
-    return field === "duration" && typeof have.duration === "string";
-  }
-
   /** Deleted first, since what comes may take over its code or slug; put away last, when nothing needs it any more. */
   function removals(): void {
     const [deleted, archived]: [Step[], Step[]] = [[], []];
     for (const { kind, key } of [...plan.missing].reverse()) {
       const id = entries.find((entry) => entry.kind === kind && entry.key === key)?.id;
       const row = (current.rows[kind] as Rows[Kind][]).find((one) => one.id === id);
-      if (kind === "products" || kind === "meters")
+      if (kindOf(kind).isArchived)
         archived.push(stepOf("archive", kind, key, row, [{ field: "archived", from: false, to: true }]));
       else deleted.push(stepOf("delete", kind, key, row, []));
     }
@@ -241,13 +198,14 @@ function fileIssues(kind: Kind, key: string, want: Fields, files: Current["files
 
 /** The body of a step, once everything before it is done. */
 export function stepBody(step: Step, row: Rows[Kind] | undefined, ids: Ids): Fields {
+  const { bodyOf } = kindOf(step.kind);
   const fields = Object.fromEntries(step.changes.map(({ field, to }) => [field, to]));
   // The properties of a benefit or field are replaced as a whole, so what the file does not name goes along.
   if (step.action === "update" && fields.properties && row && "properties" in row) {
     const kept: Fields = { ...row.properties };
-    const sent = bodyOf(step.kind, { properties: fields.properties }, ids).properties as Fields;
+    const sent = bodyOf({ properties: fields.properties }, ids).properties as Fields;
     const { properties: _, ...rest } = fields;
-    return { ...bodyOf(step.kind, rest, ids, row), properties: { ...kept, ...sent } };
+    return { ...bodyOf(rest, ids, row), properties: { ...kept, ...sent } };
   }
-  return bodyOf(step.kind, fields, ids, row);
+  return bodyOf(fields, ids, row);
 }

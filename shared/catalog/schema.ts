@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { Catalog, kinds } from "./document.ts";
+import { Catalog } from "./document.ts";
+import { kinds } from "./kinds/kind.ts";
 
 type Node = Record<string, unknown> & { properties?: Record<string, Node>; additionalProperties?: Node | boolean };
 

@@ -8,7 +8,7 @@ import { writeManifest } from "../../cli/build-manifest.ts";
 import { bundleCli } from "../../cli/bundle.ts";
 import { exitCodes } from "../../cli/fault.ts";
 import { api } from "../../shared/api/index.ts";
-import { kinds } from "../../shared/catalog/document.ts";
+import { kinds } from "../../shared/catalog/kinds/kind.ts";
 import type { Scope } from "../../shared/scopes.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { floe, folder } from "./support.ts";

@@ -1,0 +1,22 @@
+import { isNull } from "drizzle-orm";
+import { api } from "../../../shared/api/index.ts";
+import { customFieldOut } from "../../custom-fields/rules.ts";
+import { customFieldService } from "../../custom-fields/service.ts";
+import { findCustomFields } from "../../custom-fields/store.ts";
+import { customFields } from "../../custom-fields/tables.ts";
+import type { ServedKind } from "./kind.ts";
+
+export const servedCustomFields: ServedKind<"custom_fields"> = {
+  source: {
+    table: customFields,
+    id: customFields.id,
+    organization_id: customFields.organization_id,
+    alive: isNull(customFields.deleted_at),
+    marks: [customFields.slug],
+  },
+  read: async (db, _, organization_id, ids) => (await findCustomFields(db, organization_id, ids)).map(customFieldOut),
+  create: (_, ctx, body) => customFieldService.create(ctx, { body }),
+  update: (_, ctx, id, body) => customFieldService.update(ctx, { params: { id }, body }),
+  remove: (_, ctx, id) => customFieldService.delete(ctx, { params: { id } }),
+  shapes: api.customFields,
+};

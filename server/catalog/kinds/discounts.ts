@@ -1,0 +1,22 @@
+import { isNull } from "drizzle-orm";
+import { api } from "../../../shared/api/index.ts";
+import { discountOut } from "../../discounts/rules.ts";
+import { discountService } from "../../discounts/service.ts";
+import { findDiscounts } from "../../discounts/store.ts";
+import { discounts } from "../../discounts/tables.ts";
+import type { ServedKind } from "./kind.ts";
+
+export const servedDiscounts: ServedKind<"discounts"> = {
+  source: {
+    table: discounts,
+    id: discounts.id,
+    organization_id: discounts.organization_id,
+    alive: isNull(discounts.deleted_at),
+    marks: [discounts.name, discounts.code],
+  },
+  read: async (db, _, organization_id, ids) => (await findDiscounts(db, organization_id, ids)).map(discountOut),
+  create: (_, ctx, body) => discountService.create(ctx, { body }),
+  update: (_, ctx, id, body) => discountService.update(ctx, { params: { id }, body }),
+  remove: (_, ctx, id) => discountService.delete(ctx, { params: { id } }),
+  shapes: api.discounts,
+};

@@ -1,0 +1,111 @@
+import { z } from "zod";
+import { type Discount, discounts } from "../../api/discounts.ts";
+import { currency } from "../../api/fields.ts";
+import { instantText } from "../../contract.ts";
+import { decimalMoney } from "../../money.ts";
+import { Amount, minorOf, wrongAmount } from "../amounts.ts";
+import { key } from "../key.ts";
+import { defineKind, markOf, metadata, placesOf, previously, shortened } from "./kind.ts";
+
+const hundredth = 100;
+/** A share in hundredths of a percent, without the dust of floating point: 12.34 is 1234. */
+const basisPointsOf = (percent: number): number => Number((percent * hundredth).toPrecision(8));
+
+const item = z.strictObject({
+  name: z.string().min(1),
+  code: z.string().nullable().optional(),
+  percent: z
+    .number()
+    .gt(0)
+    .max(100)
+    .refine((share) => Number.isInteger(basisPointsOf(share)), { message: "Two decimals at most." })
+    .optional()
+    .describe("Share taken off: 20 is 20 %, two decimals at most."),
+  amount: z
+    .partialRecord(currency, Amount)
+    .superRefine((amounts, context) => {
+      for (const [code, text = ""] of Object.entries(amounts)) {
+        const message = wrongAmount(text, code);
+        if (message !== undefined) context.addIssue({ code: "custom", path: [code], message });
+      }
+    })
+    .optional()
+    .describe("Amount taken off, by currency: { usd: 5.00 }"),
+  duration: z.union([z.enum(["once", "forever"]), z.strictObject({ months: z.int().min(1).max(999) })]),
+  starts_at: instantText.nullable().optional(),
+  ends_at: instantText.nullable().optional(),
+  max_redemptions: z.int().min(1).nullable().optional(),
+  max_redemptions_per_customer: z.int().min(1).nullable().optional(),
+  products: z.array(key).optional().describe("Keys of products; left out or empty for all."),
+  metadata,
+  previously,
+});
+
+const instantOf = (text: string | null | undefined) => (text ? new Date(text).toISOString() : text);
+const isoOf = (date: Date | null) => (date === null ? null : date.toISOString());
+
+export const discountKind = defineKind({
+  item,
+  update: discounts.update.body,
+  wantedFields: ({ previously: _, percent, amount, ...rest }) => ({
+    ...rest,
+    ...(amount === undefined
+      ? {}
+      : { amount: Object.fromEntries(Object.entries(amount).map(([code, text]) => [code, minorOf(text, code)])) }),
+    ...(percent === undefined ? {} : { basis_points: basisPointsOf(percent) }),
+    starts_at: instantOf(rest.starts_at),
+    ends_at: instantOf(rest.ends_at),
+  }),
+  foundFields: (row: Discount, names) => ({
+    name: row.name,
+    code: row.code,
+    ...(row.type === "fixed" ? { amount: row.amounts } : { basis_points: row.basis_points }),
+    duration: row.duration === "repeating" ? { months: row.duration_in_months } : row.duration,
+    starts_at: isoOf(row.starts_at),
+    ends_at: isoOf(row.ends_at),
+    max_redemptions: row.max_redemptions,
+    max_redemptions_per_customer: row.max_redemptions_per_customer,
+    products: row.products.map(({ id }) => names.keyOf("products", id)),
+    metadata: row.metadata,
+  }),
+  bodyOf({ amount, duration, products, ...plain }, ids) {
+    const months =
+      typeof duration === "object" && duration !== null ? (duration as { months: number }).months : undefined;
+    return {
+      ...plain,
+      ...(amount === undefined ? {} : { type: "fixed", amounts: amount }),
+      ...(plain.basis_points === undefined ? {} : { type: "percentage" }),
+      ...(duration === undefined
+        ? {}
+        : months === undefined
+          ? { duration }
+          : { duration: "repeating", duration_in_months: months }),
+      ...(products === undefined ? {} : { products: (products as string[]).map((one) => ids.idOf("products", one)) }),
+    };
+  },
+  shorten({ basis_points, amount, ...rest }) {
+    const amounts = Object.entries((amount ?? {}) as Record<string, number>);
+    return shortened({
+      name: rest.name,
+      code: rest.code,
+      ...(basis_points === undefined ? {} : { percent: Number(basis_points) / hundredth }),
+      amount: Object.fromEntries(amounts.map(([code, value]) => [code, decimalMoney(value, code)])),
+      ...rest,
+    });
+  },
+  /** A fixed discount does not become a percentage, and one that lasts once does not last for ever. */
+  isFixed(field, found) {
+    if (field === "amount" || field === "basis_points") return found[field] === undefined;
+    return field === "duration" && typeof found.duration === "string";
+  },
+  nameOf: ({ name }) => name,
+  marksOf: ({ name, code }) => [name, code],
+  likeness: ({ code, name }) => [...markOf(code).map((text) => `code ${text}`), ...markOf(name)],
+  needs: ({ products }) => placesOf("products", products),
+  findFaults({ percent, amount, products = [] }, refer) {
+    for (const [index, product] of products.entries()) refer("products", product, ["products", index]);
+    return (percent === undefined) === (amount === undefined)
+      ? [{ path: [], message: "A discount takes off either a percent or an amount." }]
+      : [];
+  },
+});
