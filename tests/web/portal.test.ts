@@ -120,7 +120,7 @@ test("another plan is seen with its price before it is charged; a subscription i
 });
 
 test("what was used is seen against what is included, and day by day as bars, in words and in a list", async () => {
-  const { shop, customer_id, link } = await subscriber();
+  const { shop, customer_id, email, link } = await subscriber();
   const filter = { conjunction: "and", clauses: [{ property: "name", operator: "eq", value: "call" }] };
   const aggregation = { func: "sum", property: "tokens" };
   await shop.accepted("POST", "/v1/meters/", { name: "Tokens", filter, aggregation });
@@ -150,6 +150,37 @@ test("what was used is seen against what is included, and day by day as bars, in
     .filter({ has: page.getByText("Tokens", { exact: true }) });
   await tokens.getByText("Used by the day").click();
   expect((await tokens.locator("details li").allTextContents()).map(plain)).toEqual(["2 Jun1,200", "10 Jun750"]);
+
+  // With units included, and a price that charges no more than so much, the bars grow towards two lines.
+  const { id: meter_id } = (await shop.seller.client.meters.list({ query: { query: "Tokens" } })).items[0] ?? {};
+  const credit = {
+    type: "meter_credit",
+    description: "Tokens",
+    properties: { meter_id, units: 2000, rollover: false },
+  };
+  const benefit = await shop.accepted("POST", "/v1/benefits/", credit);
+  const product = await shop.sells("Tokens", [
+    { amount_type: "metered_unit", meter_id, unit_amount: "0.5", cap_amount: 500 },
+  ]);
+  await shop.accepted("POST", `/v1/products/${product}/benefits`, { benefits: [benefit.id] });
+  await shop.subscribes(product, { buyer: { customer_email: email } });
+  // It counts anew from then on.
+  await shop.set("2027-06-12T12:00:00Z");
+  for (const tokens of [500, 300])
+    await shop.accepted("POST", "/v1/events/ingest", { events: [{ name: "call", customer_id, metadata: { tokens } }] });
+  await page.reload();
+  const chart = tokens.getByRole("img", { name: /Used in all by each day.*800 so far/ });
+  await chart.waitFor();
+  await tokens.getByText("Dashed line: 2,000 are included.").waitFor();
+  await tokens.getByText("Dotted line: from 3,000 on nothing more is charged, US$5.00 at most.").waitFor();
+  const heights = await chart
+    .locator("line")
+    .evaluateAll((lines) => lines.map((one) => Number(one.getAttribute("y1"))));
+  expect(heights.map(Math.round)).toEqual([17, 1]);
+  const tops = await chart.locator("rect").evaluateAll((bars) => bars.map((one) => Number(one.getAttribute("height"))));
+  expect(tops.filter((tall) => tall > 0).map(Math.round)).toEqual([13]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
+  await picture("usage-limits");
 });
 
 test("where the seller lets them, customers pause with the end of a period, and think better of it", async () => {

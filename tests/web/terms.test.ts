@@ -1,6 +1,7 @@
 /** What the checkout says of its figures: when what is charged, in the words of each language. */
 import { describe, expect, test } from "vitest";
 import { accentOf } from "../../web/accent.ts";
+import { levelsOf, limitsOf } from "../../web/portal/levels.ts";
 import { loadSpeech } from "../../web/speech.tsx";
 import { describeButton, describeOffer, describeSchedule, describeUse, linesOf, scheduleOf } from "../../web/terms.ts";
 import { words as german } from "../../web/words/de.ts";
@@ -153,5 +154,47 @@ describe("the languages", () => {
     expect(Object.keys(other).sort()).toEqual(Object.keys(english).sort());
     for (const count of [1, 2]) expect(other.faults(count)).not.toBe(english.faults(count));
     expect(new Set([1, 2].map((count) => other.every("month", count))).size).toBe(2);
+  });
+});
+
+describe("what use is held against, on the customer's own page", () => {
+  const pieces = (quantities: number[], total = quantities.reduce((sum, one) => sum + one, 0)) => ({
+    quantities: quantities.map((quantity) => ({ timestamp: now.toISOString(), quantity })),
+    total,
+  });
+
+  test.each<[string, ReturnType<typeof pieces>, number, number[] | undefined]>([
+    ["all of it lately", pieces([3, 0, 4]), 7, [3, 3, 7]],
+    ["some of it before", pieces([3, 0, 4]), 100, [96, 96, 100]],
+    ["what came before the count began anew is none of it", pieces([50, 2, 4]), 6, [0, 2, 6]],
+    ["parts of units", pieces([0.1, 0.2]), 0.3, [0.09999999999999998, 0.3]],
+    ["nothing", pieces([0, 0]), 0, [0, 0]],
+    ["a highest value does not add up", pieces([5, 9], 9), 9, undefined],
+    ["no pieces", pieces([]), 9, []],
+  ])("%s", (_name, used, consumed, levels) => {
+    expect(levelsOf(used, consumed)).toEqual(levels);
+  });
+
+  const priced = (price: object, status = "active") =>
+    ({ status, currency: "eur", prices: [{ amount_type: "metered_unit", meter_id: "m", ...price }] }) as never;
+  test.each<[string, number, object[], unknown[]]>([
+    ["what is included", 1000, [], [[1000, null]]],
+    ["nothing", 0, [], []],
+    [
+      "where a price is at its most",
+      1000,
+      [priced({ unit_amount: "0.5", cap_amount: 300 })],
+      [
+        [1000, null],
+        [1600, 300],
+      ],
+    ],
+    ["a price without a most", 0, [priced({ unit_amount: "0.5", cap_amount: null })], []],
+    ["another meter", 0, [priced({ unit_amount: "1", cap_amount: 1, meter_id: "n" })], []],
+    ["what has ended", 0, [priced({ unit_amount: "1", cap_amount: 1 }, "canceled")], []],
+    ["what costs nothing", 0, [priced({ unit_amount: "0", cap_amount: 100 })], []],
+  ])("%s", (_name, credited, subscriptions, limits) => {
+    const found = limitsOf("m", credited, subscriptions as never);
+    expect(found.map(({ units, cap }) => [units, cap?.amount ?? null])).toEqual(limits);
   });
 });

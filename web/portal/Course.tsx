@@ -2,22 +2,28 @@ import { useCallback } from "react";
 import { useAsked } from "../asked.ts";
 import { useSpeech } from "../speech.tsx";
 import type { Meter } from "./calls.ts";
+import { type Limit, levelsOf } from "./levels.ts";
 import { usePlace } from "./place.ts";
 import { usePortalWords } from "./speech.tsx";
 
 const [shown_days, day_ms] = [30, 86_400_000];
 const [width, height, gap] = [300, 48, 2];
 
-/** What was used of a meter day by day, lately: as bars, in words, and in a table. */
+/**
+ * What was used of a meter lately: as bars, in words, and in a list. Where it is limited the bars grow with all that was used by
+ * each day towards the lines of the limits; where it is not, each is what was used on its day.
+ */
 export function Course({
-  meter: { id, modified_at, created_at },
+  meter: { id, modified_at, created_at, consumed_units: used },
+  limits,
   units,
 }: {
   meter: Meter;
+  limits: Limit[];
   units: (count: number) => string;
 }) {
   const { portal } = usePlace();
-  const { locale } = useSpeech();
+  const { locale, money } = useSpeech();
   const words = usePortalWords();
   const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   // A seller's clock may be ahead of ours; what was counted last is by that one.
@@ -35,6 +41,11 @@ export function Course({
   if (failure) return null;
   const pieces = value?.quantities ?? [];
   const most = Math.max(0, ...pieces.map(({ quantity }) => quantity));
+  const levels = value && limits.length > 0 ? levelsOf(value, used) : undefined;
+  const lines = levels ? limits : [];
+  const bars = levels ?? pieces.map(({ quantity }) => Math.max(0, quantity));
+  const top = Math.max(...bars, ...lines.map((limit) => limit.units)) || 1;
+  const tallness = (count: number): number => (count / top) * (height - 1);
   const day = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", timeZone });
   const dayOf = (timestamp: string | undefined): string => (timestamp ? day.format(new Date(timestamp)) : "");
   const [from, to] = [dayOf(pieces[0]?.timestamp), dayOf(pieces.at(-1)?.timestamp)];
@@ -50,10 +61,10 @@ export function Course({
             viewBox={`0 0 ${width} ${height}`}
             preserveAspectRatio="none"
             role="img"
-            aria-label={words.course(from, to, units(most))}
+            aria-label={levels ? words.so_far(from, to, units(used)) : words.course(from, to, units(most))}
           >
-            {pieces.map(({ timestamp, quantity }, index) => {
-              const tall = most === 0 ? 0 : (Math.max(0, quantity) / most) * height;
+            {pieces.map(({ timestamp }, index) => {
+              const tall = tallness(bars[index] ?? 0);
               return (
                 <rect
                   key={timestamp}
@@ -64,11 +75,22 @@ export function Course({
                 />
               );
             })}
+            {lines.map(({ units: count, cap }) => {
+              const y = height - tallness(count);
+              return <line key={count} className={cap ? "cap" : undefined} x1={0} x2={width} y1={y} y2={y} />;
+            })}
           </svg>
           <p className="head small soft" aria-hidden="true">
             <span>{from}</span>
             <span>{to}</span>
           </p>
+          {lines.map(({ units: count, cap }) => (
+            <p key={count} className="small soft">
+              {cap
+                ? words.capped(units(Math.ceil(count)), money(cap.amount, cap.currency))
+                : words.included(units(count))}
+            </p>
+          ))}
           <details>
             <summary className="small">{words.by_day}</summary>
             <ul className="amounts">

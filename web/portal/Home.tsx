@@ -119,7 +119,7 @@ function Everything({ portal, seller }: Shown) {
             cards={cards.value?.items ?? []}
           />
           {hasBenefits && <Benefits asked={itemsOf(grants)} />}
-          {showsUsage && <Usage asked={itemsOf(meters)} />}
+          {showsUsage && <Usage asked={itemsOf(meters)} subscriptions={subscriptions.value?.items ?? []} />}
           <Orders
             asked={orders}
             cards={cards.value?.items ?? []}

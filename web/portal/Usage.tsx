@@ -2,12 +2,13 @@ import { useId } from "react";
 import type { Asked } from "../asked.ts";
 import { useSpeech } from "../speech.tsx";
 import { Course } from "./Course.tsx";
-import type { Meter } from "./calls.ts";
+import type { Meter, Subscription } from "./calls.ts";
+import { limitsOf } from "./levels.ts";
 import { Part } from "./Part.tsx";
 import { usePortalWords } from "./speech.tsx";
 
 /** How much of what a meter counts is used, against what is included. */
-function Gauge({ meter: whole }: { meter: Meter }) {
+function Gauge({ meter: whole, subscriptions }: { meter: Meter; subscriptions: Subscription[] }) {
   const { meter, consumed_units: used, credited_units: credited, balance } = whole;
   const { locale } = useSpeech();
   const words = usePortalWords();
@@ -35,20 +36,20 @@ function Gauge({ meter: whole }: { meter: Meter }) {
           </p>
         </>
       )}
-      <Course meter={whole} units={units} />
+      <Course meter={whole} limits={limitsOf(whole.meter_id, credited, subscriptions)} units={units} />
     </li>
   );
 }
 
 /** What was used, meter by meter. */
-export function Usage({ asked }: { asked: Asked<Meter[]> }) {
+export function Usage({ asked, subscriptions }: { asked: Asked<Meter[]>; subscriptions: Subscription[] }) {
   const words = usePortalWords();
   return (
     <Part id="usage" title={words.usage} asked={asked}>
       {(meters) => (
         <ul className="card gauges">
           {meters.map((meter) => (
-            <Gauge key={meter.id} meter={meter} />
+            <Gauge key={meter.id} meter={meter} subscriptions={subscriptions} />
           ))}
         </ul>
       )}

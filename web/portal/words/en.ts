@@ -17,6 +17,10 @@ export const words = {
   benefits: "What is yours",
   usage: "Usage",
   course: (from: string, to: string, most: string) => `Used by the day, ${from} to ${to}: at most ${most} a day.`,
+  so_far: (from: string, to: string, used: string) => `Used in all by each day, ${from} to ${to}: ${used} so far.`,
+  included: (units: string) => `Dashed line: ${units} are included.`,
+  capped: (units: string, amount: string) =>
+    `Dotted line: from ${units} on nothing more is charged, ${amount} at most.`,
   none_used: (from: string, to: string) => `Nothing was used from ${from} to ${to}.`,
   by_day: "Used by the day",
   orders: "Orders",
