@@ -44,6 +44,7 @@ import { hearRefund, openSurplusRefund, refundCounted, refundTakesBack } from ".
 import { endSeats, revokeSeatsOf, revokeSeatsOfMember, seatsChanged } from "./seats/service.ts";
 import {
   endOfCustomer,
+  followUseOfSeat,
   hearFailure,
   settleForSubscription,
   takeChosenCard,
@@ -85,7 +86,7 @@ export const reactions: Reactions = new Map([
   answer(refundCounted, reportRefund),
   answer(refundTakesBack, followOrder),
   answer(subscriptionGivesOtherwise, endSeats, followSubscription),
-  answer(seatsChanged, followSeats),
+  answer(seatsChanged, followUseOfSeat, followSeats),
   answer(disputeTold, hearDispute),
   // Checkouts first, as confirming one locks them: who is being confirmed is waited for, and their customer seen.
   answer(userMerged, (tx, { clock }, { from, to }) => moveToUser(tx, from, to, clock.now()), mergeCustomers),

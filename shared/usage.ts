@@ -1,5 +1,5 @@
 /** Arithmetic with what is used: exact decimals, apart from that of money because pages that sell do without it. */
-import { decimalText, divideHalfAway } from "./money.ts";
+import { decimalText, divideHalfAway, sumOf } from "./money.ts";
 import type { AmountSource } from "./pricing.ts";
 
 /** Decimals as whole numbers of one scale, so that they can be computed with exactly. */
@@ -61,6 +61,78 @@ export const billableUnits = (
   { credited_units, free_units }: Pick<Use, "credited_units" | "free_units">,
   units: string,
 ): string => differenceOf(differenceOf(units, String(credited_units)), free_units);
+
+/** What one of several people has used in a period that is billed as one, and was credited with. */
+export type PartOfUse = {
+  consumed_units: string;
+  /** How many values it is made of, and what they add up to. */
+  counted: number;
+  total: string;
+  credited_units: number;
+  /** What of the credit goes on after the period, as far as it is left. */
+  rollover_units: number;
+  free_units: string;
+};
+
+/**
+ * What is billed on one account as what was used in one period: `ended_at` null is the one that runs. `is_part`: who used it has
+ * left within the period, so it is billed with what others used until its end.
+ */
+export function groupByPeriod<P extends { ended_at: Date | null; is_part: boolean }>(parts: readonly P[]): P[][] {
+  const timeOf = ({ ended_at }: P): number => ended_at?.getTime() ?? Number.POSITIVE_INFINITY;
+  const ends = parts.filter(({ is_part }) => !is_part).map(timeOf);
+  const endOf = (part: P): number =>
+    part.is_part
+      ? ends.reduce((first, end) => (end >= timeOf(part) && end < first ? end : first), Number.POSITIVE_INFINITY)
+      : timeOf(part);
+  return [...Map.groupBy(parts, endOf).values()];
+}
+
+const decimals_of_average = 16;
+
+/** The average of so many values, to so many decimals. */
+function averageOf(total: string, counted: number): string {
+  if (counted === 0) return "0";
+  const { scale, values } = scaled(total);
+  const [sum = 0n] = values;
+  return decimalText(
+    `${divideHalfAway(sum * 10n ** BigInt(decimals_of_average), BigInt(counted))}e-${scale + decimals_of_average}`,
+  );
+}
+
+/** What covers the use of others, too: all that ends with the period. What goes on afterwards is spent on one's own use alone. */
+function sharedCredit({ consumed_units, credited_units, rollover_units }: PartOfUse): number {
+  const ends = credited_units - rollover_units;
+  const more = unitsUp(consumed_units) - BigInt(ends);
+  if (more <= 0n) return ends;
+  return ends + (more < BigInt(rollover_units) ? Number(more) : rollover_units);
+}
+
+/**
+ * What several people have used together, as a meter makes one number of it, with the credit that covers it (SEAT-17). `distinct`:
+ * how many distinct values all of them have shown.
+ */
+export function poolUse(func: string, parts: readonly PartOfUse[], distinct: number) {
+  const add = (texts: readonly string[]): string => texts.reduce(addDecimals, "0");
+  const some = parts.filter(({ counted }) => counted > 0).map(({ consumed_units }) => consumed_units);
+  const extreme = (sign: "" | "-"): string =>
+    some.reduce(
+      (one, other) => (differenceOf(one, other).startsWith("-") === (sign === "-") ? one : other),
+      some[0] ?? "0",
+    );
+  const [total, counted] = [add(parts.map((part) => part.total)), sumOf(parts.map((part) => part.counted))];
+  const units: Record<string, () => string> = {
+    max: () => extreme(""),
+    min: () => extreme("-"),
+    avg: () => averageOf(total, counted),
+    unique: () => String(distinct),
+  };
+  return {
+    consumed_units: units[func]?.() ?? add(parts.map((part) => part.consumed_units)),
+    credited_units: sumOf(parts.map(sharedCredit)),
+    free_units: add(parts.map((part) => part.free_units)),
+  };
+}
 
 type Priced = Omit<Use, "rule" | "meter">;
 

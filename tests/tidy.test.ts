@@ -44,7 +44,7 @@ const domains = [
 const rooms = /^(tables|rules|store|service|jobs|serialize|reactions|routes)$/;
 const own_rooms: Record<string, RegExp> = {
   webhooks: /^messages$/,
-  customers: /^tax-ids$/,
+  customers: /^(holdings|tax-ids)$/,
   "customer-accounts": /^vendors$/,
   meters: /^(matching|counting|credits|landing|lots|paying|uses|verifying|windows)$/,
   events: /^(ingest|lanes|lists|parts|receipts)$/,
@@ -55,7 +55,7 @@ const own_rooms: Record<string, RegExp> = {
   discounts: /^redemption$/,
   checkouts: /^(access|choose|confirm|customer|plan-update|quote|signed-quote|stream|tax)$/,
   subscriptions:
-    /^(card-link|meter-clock|metering|plan|proration|update|change|billing|dunning|forecast|lists|preview|tax|trials)$/,
+    /^(card-link|meter-clock|metering|plan|proration|update|change|billing|dunning|forecast|lists|preview|seated|tax|trials)$/,
   invoices: /^(document|electronic|fonts|links|page|pdf|printer|sums|words|worker)$/,
   grants: /^(accesses|engine|outside|runs)$/,
   letters: /^(life|order|seats|words)$/,
@@ -77,12 +77,14 @@ const reads: Record<string, string> = {
   "server/discounts/store.ts → server/refunds/tables.ts": "but where it was to prevent a dispute",
   "server/payments/store.ts → server/subscriptions/tables.ts":
     "a payment settles an order with all that it is answered with",
-  "server/customers/store.ts → server/subscriptions/tables.ts": "what a customer holds",
-  "server/customers/store.ts → server/benefits/tables.ts": "what a customer holds",
-  "server/customers/store.ts → server/grants/tables.ts": "what a customer holds",
-  "server/customers/store.ts → server/meters/tables.ts": "what a customer holds",
-  "server/customers/store.ts → server/products/tables.ts": "what a customer holds",
-  "server/subscriptions/store.ts → server/seats/tables.ts": "no fewer seats than are taken",
+  "server/customers/store.ts → server/subscriptions/tables.ts": "who has subscribed to something",
+  "server/customers/holdings.ts → server/subscriptions/tables.ts": "what a customer holds",
+  "server/customers/holdings.ts → server/benefits/tables.ts": "what a customer holds",
+  "server/customers/holdings.ts → server/grants/tables.ts": "what a customer holds",
+  "server/customers/holdings.ts → server/meters/tables.ts": "what a customer holds",
+  "server/customers/holdings.ts → server/products/tables.ts": "what a customer holds",
+  "server/subscriptions/seated.ts → server/seats/tables.ts":
+    "no fewer seats than are taken; what their holders use is billed",
   "server/orders/rules.ts → server/subscriptions/tables.ts": "an order is answered with its subscription",
   "server/orders/store.ts → server/subscriptions/tables.ts": "an order is answered with its subscription",
   "server/organizations/store.ts → server/accounts/tables.ts": "whose organizations they are",

@@ -14,6 +14,7 @@ import type { RowKey } from "../lib/rows.ts";
 import { hashToken } from "../lib/secrets.ts";
 import { isTaken } from "../lib/unique.ts";
 import { transact } from "../lib/unit-of-work.ts";
+import { findHeld, findSharedUse, type Held } from "./holdings.ts";
 import {
   type CustomerRow,
   checkTaxId,
@@ -48,10 +49,16 @@ export async function tellNamed(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Prom
 const tries_max = 3;
 
 /** Everything a customer holds now. */
-const stateOf = async (db: Database, row: CustomerRow): Promise<CustomerState> =>
-  describeState(row, await store.findHeld(db, row));
+async function stateOf(db: Database, row: CustomerRow): Promise<CustomerState> {
+  const held = await findHeld(db, row);
+  const shared = new Set(held.running.filter(({ seats }) => seats !== null).map(({ id }) => id));
+  if (shared.size === 0) return describeState(row, held);
+  const own = held.paid.filter(({ subscription_id }) => !shared.has(subscription_id));
+  const paid = [...own, ...(await findSharedUse(db, row.organization_id, [...shared]))];
+  return describeState(row, { ...held, paid });
+}
 
-function describeState(row: CustomerRow, { running, granted, used, paid }: store.Held): CustomerState {
+function describeState(row: CustomerRow, { running, granted, used, paid }: Held): CustomerState {
   const active_subscriptions = running.map(({ status, ...subscription }) => ({
     ...subscription,
     status: status === "trialing" ? ("trialing" as const) : ("active" as const),

@@ -1,10 +1,7 @@
 import { and, asc, count, eq, isNull, ne, not, or, type SQL, sql } from "drizzle-orm";
 import type { customers as operations } from "../../shared/api/customers.ts";
-import { benefits } from "../benefits/tables.ts";
-import { benefitGrants } from "../grants/tables.ts";
 import { anyOf } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { gathered } from "../lib/gather.ts";
 import {
   contains,
   type ListQuery,
@@ -15,12 +12,10 @@ import {
   ofOrganizations,
   orderBy,
 } from "../lib/page.ts";
-import { isAmong, matchKey, type RowKey, rowFromJson, rowsFromJson, sellerOf } from "../lib/rows.ts";
+import { matchKey, type RowKey } from "../lib/rows.ts";
 import { madeOnce } from "../lib/statements.ts";
-import { customerMeters, meters } from "../meters/tables.ts";
 import { organization } from "../organizations/tables.ts";
-import { productPrices } from "../products/tables.ts";
-import { subscriptionPrices, subscriptions } from "../subscriptions/tables.ts";
+import { subscriptions } from "../subscriptions/tables.ts";
 import type { CustomerRow } from "./rules.ts";
 import { customers, customerTallies } from "./tables.ts";
 
@@ -120,92 +115,15 @@ export async function addUpTallies(db: Database, limit: number): Promise<number>
 const keyed = (key: CustomerKey): SQL =>
   "id" in key ? eq(customers.id, key.id) : eq(customers.external_id, key.external_id);
 
-export type Held = {
-  running: (typeof subscriptions.$inferSelect)[];
-  used: (typeof customerMeters.$inferSelect)[];
-  /** What runs on the account of these subscriptions, and at which price. */
-  paid: {
-    use: typeof customerMeters.$inferSelect;
-    subscription_id: string;
-    unit_amount: string;
-    cap_amount: number | null;
-  }[];
-  granted: (typeof benefitGrants.$inferSelect & { benefit: typeof benefits.$inferSelect })[];
-};
-
-const heldBy = (db: Database, where: SQL | undefined) =>
-  db
-    .select({
-      id: customers.id,
-      running: sql<Held["running"]>`(
-          select coalesce(json_agg(to_jsonb(s) order by s.started_at, s.id), '[]') from ${subscriptions} s
-          where s.organization_id = ${customers}.organization_id and s.customer_id = ${customers}.id
-            and s.status in ('trialing', 'active')
-        )`.mapWith((list: unknown) => rowsFromJson(subscriptions, list)),
-      used: sql<Held["used"]>`(
-          select coalesce(json_agg(to_jsonb(u) || jsonb_build_object('consumed_units', u.consumed_units::text)
-            order by u.created_at, u.id), '[]')
-          from ${customerMeters} u join ${meters} m on m.organization_id = u.organization_id and m.id = u.meter_id
-          where u.organization_id = ${customers}.organization_id and u.customer_id = ${customers}.id
-            and m.archived_at is null
-        )`.mapWith((list: unknown) => rowsFromJson(customerMeters, list)),
-      paid: sql<Held["paid"]>`(
-          select coalesce(json_agg(json_build_object('use', to_jsonb(u) || jsonb_build_object(
-            'consumed_units', u.consumed_units::text, 'free_units', u.free_units::text), 'subscription_id', sp.subscription_id,
-            'unit_amount', p.unit_amount::text, 'cap_amount', p.cap_amount) order by sp.subscription_id, sp.order), '[]')
-          from ${customerMeters} u
-          join ${subscriptionPrices} sp on sp.organization_id = u.organization_id and sp.subscription_id = u.payer_id
-          join ${productPrices} p on p.organization_id = u.organization_id and p.id = sp.product_price_id
-            and p.meter_id = u.meter_id
-          where u.organization_id = ${customers}.organization_id and u.customer_id = ${customers}.id
-        )`.mapWith((list: unknown) =>
-        (list as Held["paid"]).map(({ use, ...price }) => ({ ...price, use: rowFromJson(customerMeters, use) })),
-      ),
-      granted: sql<Held["granted"]>`(
-          select coalesce(json_agg(to_jsonb(g) || jsonb_build_object('benefit', to_jsonb(b)) order by g.granted_at, g.id), '[]')
-          from ${benefitGrants} g join ${benefits} b on b.organization_id = g.organization_id and b.id = g.benefit_id
-          where g.organization_id = ${customers}.organization_id and g.customer_id = ${customers}.id
-            and g.granted_at is not null
-        )`.mapWith((list: unknown) =>
-        (list as { benefit: object }[]).map(({ benefit, ...row }) => ({
-          ...rowFromJson(benefitGrants, row),
-          benefit: rowFromJson(benefits, benefit),
-        })),
-      ),
-    })
-    .from(customers)
-    .where(where);
-
 /** What is asked of one customer by our id, as it is of most. */
 const ofOne = { organization_id: sql.placeholder("organization_id"), id: sql.placeholder("id") };
 const isOne = and(eq(customers.organization_id, ofOne.organization_id), eq(customers.id, ofOne.id));
-const heldByOne = madeOnce((db) => heldBy(db, isOne).prepare("customer_held"));
 const findOne = madeOnce((db) =>
   db
     .select()
     .from(customers)
     .where(and(isOne, isNull(customers.deleted_at)))
     .prepare("customer"),
-);
-
-/** The subscriptions that customers have now, what they have used and what they were given, the oldest first, in one statement. */
-export const findHeld = gathered(
-  async (db: Database, rows: Pick<CustomerRow, "organization_id" | "id">[]): Promise<Held[]> => {
-    const [one] = rows;
-    const found =
-      one && rows.length === 1
-        ? await heldByOne(db).execute({ organization_id: one.organization_id, id: one.id })
-        : await heldBy(
-            db,
-            isAmong(
-              sellerOf(rows),
-              customers.id,
-              rows.map(({ id }) => id),
-            ),
-          );
-    const byId = new Map(found.map((held) => [held.id, held]));
-    return rows.map(({ id }) => byId.get(id) ?? { running: [], used: [], paid: [], granted: [] });
-  },
 );
 
 /** A customer that was not deleted. */

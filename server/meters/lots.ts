@@ -42,10 +42,15 @@ export function spendLots<L extends Lot>(
   });
 }
 
-/** What becomes of lots at a reset: closed, with what of each goes on, to the unit (BEN-53). */
-export const closeLots = <L extends Lot>(lots: readonly L[], consumed_units: string, ends_at: Date | null) =>
+/** What becomes of lots at a reset: closed, with what of each goes on, to the unit (BEN-53); of all, where no period is over. */
+export const closeLots = <L extends Lot>(
+  lots: readonly L[],
+  consumed_units: string,
+  ends_at: Date | null,
+  keepsAll = false,
+) =>
   spendLots(lots, consumed_units, ends_at).map(({ lot, left }) => {
-    const rolled = lot.rollover ? left : 0;
+    const rolled = lot.rollover || keepsAll ? left : 0;
     return { lot, rolled, spent: worthOf(lot) - left, expired: lot.expired + left - rolled };
   });
 

@@ -22,7 +22,7 @@ import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { productPrices, products } from "../products/tables.ts";
 import { aggregateSql, digestSql, filterSql, measureSql } from "./matching.ts";
 import type { Consumption, CountedValue, MeterRow, MeterUse } from "./rules.ts";
-import { customerMeters, customerMeterValues, meters } from "./tables.ts";
+import { customerMeters, customerMeterValues, customerMeterWindows, meters } from "./tables.ts";
 
 type Filter = ListQuery<typeof meterOperations.list>;
 const sortable = { created_at: meters.created_at, name: meters.name };
@@ -276,9 +276,15 @@ export async function recount(tx: Tx, meter: MeterRow, now: Date): Promise<void>
   const theirs = and(countedBy(meter), isNotNull(usageEvents.customer_id), notBefore);
   const from = sql`${usageEvents} left join ${customerMeters} on ${customerMeters.organization_id} = ${organization_id}
     and ${customerMeters.customer_id} = ${usageEvents.customer_id} and ${customerMeters.meter_id} = ${id}::uuid`;
-  await tx
-    .delete(customerMeterValues)
-    .where(and(eq(customerMeterValues.organization_id, organization_id), eq(customerMeterValues.meter_id, id)));
+  // Those of periods that are over and not billed yet stay.
+  await tx.delete(customerMeterValues).where(
+    and(
+      eq(customerMeterValues.organization_id, organization_id),
+      eq(customerMeterValues.meter_id, id),
+      sql`not exists (select from ${customerMeterWindows} where ${customerMeterWindows.organization_id} = ${organization_id}
+          and ${customerMeterWindows.id} = ${customerMeterValues.customer_id})`,
+    ),
+  );
   if (func === "unique")
     await tx.execute(sql`
       insert into ${customerMeterValues} (organization_id, meter_id, customer_id, value)

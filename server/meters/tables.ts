@@ -74,6 +74,8 @@ export const customerMeters = pgTable(
     total: numeric().notNull(),
     /** What the open lots of credit come to. */
     credited_units: bigint({ mode: "number" }).notNull().default(0),
+    /** What of these goes on at the next reset, as far as it is left then. */
+    rollover_units: bigint({ mode: "number" }).notNull().default(0),
     /** Since when it counts: when it was reset last; null: ever since. Use of an earlier time that came after that is late. */
     started_at: instant(),
     /** The first id that an event may have to be counted: those before it were counted before the reset. */
@@ -126,7 +128,10 @@ export const customerMeterWindows = pgTable(
     since_key: uuid(),
     until_key: uuid().notNull(),
     consumed_units: numeric().notNull(),
+    counted: bigint({ mode: "number" }).notNull(),
+    total: numeric().notNull(),
     credited_units: bigint({ mode: "number" }).notNull(),
+    rollover_units: bigint({ mode: "number" }).notNull(),
     late_units: numeric().notNull(),
     late_from: instant(),
     late_until: instant(),
@@ -135,6 +140,8 @@ export const customerMeterWindows = pgTable(
     payer_id: uuid(),
     /** Whether its payer has still to take it into a bill. */
     is_open: boolean().notNull(),
+    /** Whether the period goes on for its payer: whoever used it has left, and it is billed with what others use. */
+    is_part: boolean().notNull(),
   },
   (table) => [
     ownedKey(table.id),
@@ -190,8 +197,9 @@ export const customerMeterLots = pgTable(
 );
 
 /**
- * The values that a meter of distinct ones has seen of a customer, by a digest of their JSON. They come as often as events, so
- * a trigger takes those of an organization that goes.
+ * The values that a meter of distinct ones has seen of a customer, by a digest of their JSON; those of a period that is over and
+ * not billed yet stand under the id of that instead. They come as often as events, so a trigger takes those of an
+ * organization that goes.
  */
 export const customerMeterValues = pgTable(
   "customer_meter_values",

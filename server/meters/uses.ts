@@ -71,10 +71,13 @@ export async function findUseKey(db: Database, key: RowKey): Promise<UseKey | un
   return row;
 }
 
-/** The subscriptions that pay for what is to be told of a customer's meters, in the order in which all lock them. */
-export async function findPayers(tx: Tx, { organization_id, customer_id }: UseKey): Promise<string[]> {
-  const rows = await tx
-    .select({ payer_id: customerMeters.payer_id })
+/** What is to be told of a customer's meters, and the subscriptions that pay for it; null: none. */
+export const findToTell = (
+  tx: Tx,
+  { organization_id, customer_id }: UseKey,
+): Promise<Pick<UseRow, "meter_id" | "payer_id">[]> =>
+  tx
+    .select({ meter_id: customerMeters.meter_id, payer_id: customerMeters.payer_id })
     .from(customerMeters)
     .where(
       and(
@@ -82,9 +85,8 @@ export async function findPayers(tx: Tx, { organization_id, customer_id }: UseKe
         eq(customerMeters.customer_id, customer_id),
         isNotNull(customerMeters.notice_at),
       ),
-    );
-  return [...new Set(rows.flatMap(({ payer_id }) => payer_id ?? []))].sort();
-}
+    )
+    .orderBy(customerMeters.meter_id);
 
 /** Nothing is to be told of a customer's meters any more; answers whether there was. */
 export async function takeNotices(tx: Tx, { organization_id, customer_id }: UseKey): Promise<boolean> {
@@ -142,3 +144,7 @@ export const insertWindow = (tx: Tx, values: typeof customerMeterWindows.$inferI
 /** No value was seen yet. */
 export const forgetValues = (tx: Tx, key: UseKey) =>
   tx.delete(customerMeterValues).where(ofUse(customerMeterValues, key));
+
+/** The same, but the values are kept with a period that is over, until it is billed with what others have used. */
+export const putValuesBy = (tx: Tx, key: UseKey, window_id: string) =>
+  tx.update(customerMeterValues).set({ customer_id: window_id }).where(ofUse(customerMeterValues, key));

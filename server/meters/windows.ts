@@ -47,8 +47,10 @@ const dueTimeOf = ({ ends_at }: Pick<UseRow, "ends_at">, lots: readonly LotRow[]
 export async function saveUse(tx: Tx, { row, lots }: Use, patch: Partial<UseRow>, now: Date): Promise<Use> {
   const changed = { ...row, ...patch };
   const credited_units = sumOf(lots.map(worthOf));
+  const rollover_units = sumOf(lots.filter(({ rollover }) => rollover).map(worthOf));
   const due_at = dueTimeOf(changed, lots);
-  return { row: await store.updateUse(tx, row, { ...patch, credited_units, due_at, modified_at: now }), lots };
+  const units = { credited_units, rollover_units };
+  return { row: await store.updateUse(tx, row, { ...patch, ...units, due_at, modified_at: now }), lots };
 }
 
 /**
@@ -108,33 +110,60 @@ export function nextEnd(at: Date, { interval, count, anchor_day, within }: Rhyth
 /**
  * Reset a row at a time: what was used until then is put by, and counted anew from nothing; what is left of credit that rolls
  * over goes on, and of all other is lost (BEN-53). `at` is the end of its period, or now: what came since then is of the time
- * after.
+ * after. `isPart`: no period is over, but somebody else pays from now on. All that is left of credit goes on then.
  */
-export async function resetUse(tx: Tx, ctx: Deps | Ctx, { row, lots }: Use, at: Date, now: Date): Promise<Use> {
+export async function resetUse(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { row, lots }: Use,
+  at: Date,
+  now: Date,
+  { isPart = false }: { isPart?: boolean } = {},
+): Promise<Use> {
   const { organization_id, customer_id, meter_id } = row;
   const isBoundary = row.ends_at !== null && at.getTime() === row.ends_at.getTime();
   const floor = firstIdAt(at);
   const until_key =
     isBoundary && (row.last_key === null || row.last_key < floor) ? floor : nextId(row, at > now ? at : now);
   const since = { started_at: row.started_at, since_key: row.since_key };
-  const { consumed_units, credited_units, late_units, late_from, late_until, free_units, billed_from, payer_id } = row;
+  const { consumed_units, counted, total, late_units, late_from, late_until, free_units, billed_from, payer_id } = row;
+  const closed = closeLots(lots, consumed_units, row.ends_at, isPart);
+  // What goes on is not taken into the bill of who paid until now.
+  const credit = isPart
+    ? { credited_units: sumOf(closed.map(({ spent }) => spent)), rollover_units: 0 }
+    : { credited_units: row.credited_units, rollover_units: row.rollover_units };
+  const window_id = newId(now);
   await store.insertWindow(tx, {
-    ...{ id: newId(now), organization_id, created_at: now, customer_id, meter_id, ...since, ended_at: at, until_key },
-    ...{ consumed_units, credited_units, late_units, late_from, late_until, free_units, billed_from, payer_id },
+    ...{ id: window_id, organization_id, created_at: now, customer_id, meter_id, ...since, ended_at: at, until_key },
+    ...{
+      consumed_units,
+      counted,
+      total,
+      ...credit,
+      late_units,
+      late_from,
+      late_until,
+      free_units,
+      billed_from,
+      payer_id,
+    },
     is_open: payer_id !== null,
+    is_part: isPart && payer_id !== null,
   });
   const rolled: LotRow[] = [];
-  for (const { lot, spent, expired, rolled: units } of closeLots(lots, consumed_units, row.ends_at)) {
+  for (const { lot, spent, expired, rolled: units } of closed) {
     await store.updateLot(tx, lot, { spent, expired, rolled: units, closed_at: at, modified_at: now });
     if (units === 0) continue;
-    const { source_kind, source_id, expires_at, priority } = lot;
-    const more = { customer_id, meter_id, source_kind, source_id, expires_at, priority, rollover: true };
+    const { source_kind, source_id, expires_at, priority, rollover } = lot;
+    const more = { customer_id, meter_id, source_kind, source_id, expires_at, priority, rollover };
     rolled.push(await store.insertLot(tx, { id: newId(now), organization_id, created_at: at, amount: units, ...more }));
   }
-  await store.forgetValues(tx, row);
+  await (payer_id === null ? store.forgetValues(tx, row) : store.putValuesBy(tx, row, window_id));
   await tellMoved(tx, ctx, row, at);
-  const units = sumOf(rolled.map(({ amount }) => amount));
-  if (units > 0) await tellMoved(tx, ctx, row, at, { units, rollover: true });
+  for (const rollover of [false, true]) {
+    const units = sumOf(rolled.filter((lot) => lot.rollover === rollover).map(({ amount }) => amount));
+    if (units > 0) await tellMoved(tx, ctx, row, at, { units, rollover });
+  }
   const { rhythm } = row;
   return saveUse(
     tx,

@@ -801,7 +801,10 @@ CREATE TABLE "customer_meter_windows" (
 	"since_key" uuid,
 	"until_key" uuid NOT NULL,
 	"consumed_units" numeric NOT NULL,
+	"counted" bigint NOT NULL,
+	"total" numeric NOT NULL,
 	"credited_units" bigint NOT NULL,
+	"rollover_units" bigint NOT NULL,
 	"late_units" numeric NOT NULL,
 	"late_from" timestamp with time zone,
 	"late_until" timestamp with time zone,
@@ -809,6 +812,7 @@ CREATE TABLE "customer_meter_windows" (
 	"billed_from" timestamp with time zone,
 	"payer_id" uuid,
 	"is_open" boolean NOT NULL,
+	"is_part" boolean NOT NULL,
 	CONSTRAINT "customer_meter_windows_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
@@ -823,6 +827,7 @@ CREATE TABLE "customer_meters" (
 	"counted" bigint NOT NULL,
 	"total" numeric NOT NULL,
 	"credited_units" bigint DEFAULT 0 NOT NULL,
+	"rollover_units" bigint DEFAULT 0 NOT NULL,
 	"started_at" timestamp with time zone,
 	"since_key" uuid,
 	"last_key" uuid,

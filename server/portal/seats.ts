@@ -39,7 +39,12 @@ export const portalSeatService: Service<typeof portalSeats, Ctx> = {
     const { organization_id, customer_id: id, member } = askerOf(ctx);
     const { items, total } = await listHeld(ctx.db, { organization_id, id, member_id: member?.id ?? null }, query);
     const found = await Promise.all(items.map((id) => findSubscription(ctx.db, organization_id, id)));
-    const shown = found.flatMap((one) => (one ? [serializeSubscription(one, ctx.config)] : []));
+    const shown = found.flatMap((one) => {
+      if (!one) return [];
+      const subscription = serializeSubscription(one, ctx.config);
+      // What all others use is none of the business of who is not of the team.
+      return [one.row.customer_id === id ? subscription : { ...subscription, meters: [] }];
+    });
     return pageOf(await showSubscriptions(ctx, shown), total, query);
   },
   async revoke(ctx, { params }) {

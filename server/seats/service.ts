@@ -159,6 +159,10 @@ export async function describeSeats(ctx: Ctx, container: Container | undefined):
 
 /** Take a seat back, and what its holder has by it (SEAT-12). */
 export async function revokeSeat(tx: Tx, ctx: Deps | Ctx, key: RowKey): Promise<CustomerSeat> {
+  const seat = await store.findSeat(tx, key);
+  if (!seat) throw notFound();
+  // Before the seat, as all lock them.
+  await store.holdContainer(tx, seat.row);
   const found = await store.lockSeat(tx, key);
   if (!found) throw notFound();
   if (found.row.status === "revoked") return seatOut(found.row, null);
@@ -236,6 +240,8 @@ export const seatClaimService: Service<typeof seatClaims, Ctx> = {
 
 async function claimSeat(tx: Tx, ctx: Ctx, token: string) {
   const now = serverClock(ctx.clock).now();
+  const invited = await store.findInvited(tx, hashesIn(ctx, token), now);
+  if (invited) await store.holdContainer(tx, invited.row);
   const found = await store.lockInvited(tx, hashesIn(ctx, token), now);
   const { customer_id, organization_id } = found?.row ?? {};
   const customer = organization_id && customer_id && (await findCustomer(tx, organization_id, { id: customer_id }));

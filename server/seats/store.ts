@@ -86,12 +86,23 @@ export async function findContainer(
   return { organization_id, subscription_id: null, order_id: id, customer_id, product_id, seats, is_live };
 }
 
-/** The same, kept from changing until the transaction ends, so that two do not give the last seat (SEAT-08). */
-export async function lockContainer(tx: Tx, { organization_id, subscription_id, order_id }: Container) {
+type ContainerKey = Pick<Container, "organization_id" | "subscription_id" | "order_id">;
+
+/** Keep what seats are of from changing until the transaction ends. */
+export async function holdContainer(
+  tx: Tx,
+  { organization_id, subscription_id, order_id }: ContainerKey,
+): Promise<void> {
   const table = subscription_id === null ? orders : subscriptions;
-  const id = subscription_id ?? order_id ?? "";
+  const id = subscription_id ?? order_id;
+  if (id === null) return;
   await tx.select({ id: table.id }).from(table).where(matchKey(table, { organization_id, id })).for("no key update");
-  return findContainer(tx, [organization_id], { subscription_id, order_id });
+}
+
+/** The same, kept from changing until the transaction ends, so that two do not give the last seat (SEAT-08). */
+export async function lockContainer(tx: Tx, container: Container) {
+  await holdContainer(tx, container);
+  return findContainer(tx, [container.organization_id], container);
 }
 
 /** How many seats are given: invited, or taken. */

@@ -148,8 +148,8 @@ export async function carryOut(
   // What a period that began, or a pause, took into its lines is not billed again.
   const begins = plan.patch.current_period_start ?? plan.patch.current_meter_period_start;
   const isOver = begins != null || plan.patch.paused_at != null || ends;
-  if (isOver && ground.usage && ground.usage.closed.length > 0)
-    await takeWindows(tx, after.row.organization_id, after.row.id, ends ? null : (begins ?? null));
+  if (isOver && ground.usage?.some(({ ended_at }) => ended_at !== null))
+    await takeWindows(tx, after.row.organization_id, after.row.id, { until: ends ? null : (begins ?? null) });
   if (ends) await withdrawAll(tx, ctx, after, waiting);
   const { bill } = plan;
   if (!bill || !quote) {

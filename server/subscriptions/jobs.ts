@@ -4,8 +4,10 @@ import { findCustomer } from "../customers/store.ts";
 import { atTimeOf, type RowSweep, type Sweep } from "../lib/sweeps.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { customerMeters } from "../meters/tables.ts";
-import { findPayers, findUseKey, takeNotices } from "../meters/uses.ts";
+import { findToTell, findUseKey, takeNotices } from "../meters/uses.ts";
 import { advanceSubscriptions } from "./billing.ts";
+import { passOn } from "./metering.ts";
+import { findPossiblePayers } from "./seated.ts";
 import { emitSubscription } from "./serialize.ts";
 import { findSubscription, holdSubscriptions } from "./store.ts";
 import { subscriptions } from "./tables.ts";
@@ -47,14 +49,28 @@ export const useTelling: RowSweep = {
       const row = await findUseKey(tx, key);
       if (!row) return;
       const { organization_id } = row;
-      const payers = (await findPayers(tx, row)).map((id) => ({ organization_id, id }));
-      if (payers.length > 0) await holdSubscriptions(tx, payers);
+      const toTell = await findToTell(tx, row);
+      const payers = new Set(toTell.flatMap(({ payer_id }) => payer_id ?? []));
+      const orphans = new Map<string, string[]>();
+      for (const { meter_id, payer_id } of toTell)
+        if (payer_id === null) orphans.set(meter_id, await findPossiblePayers(tx, { ...row, meter_id }));
+      const held = [...payers, ...[...orphans.values()].flat()].map((id) => ({ organization_id, id }));
+      if (held.length > 0) await holdSubscriptions(tx, held);
       if (!(await takeNotices(tx, row))) return;
-      for (const { id } of payers) {
-        const payer = await findSubscription(tx, organization_id, id);
-        if (payer) await emitSubscription(tx, deps, ["subscription.updated"], payer);
+      for (const [meter_id, possible] of orphans) {
+        const payer = await passOn(tx, deps, { ...row, meter_id }, possible);
+        if (payer) payers.add(payer);
       }
-      const customer = await findCustomer(tx, organization_id, { id: row.customer_id });
-      if (customer) await emitState(tx, deps, customer);
+      const told = new Set([row.customer_id]);
+      for (const id of [...payers].sort()) {
+        const payer = await findSubscription(tx, organization_id, id);
+        if (!payer) continue;
+        await emitSubscription(tx, deps, ["subscription.updated"], payer);
+        told.add(payer.row.customer_id);
+      }
+      for (const id of told) {
+        const customer = await findCustomer(tx, organization_id, { id });
+        if (customer) await emitState(tx, deps, customer);
+      }
     }),
 };

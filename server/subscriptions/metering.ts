@@ -3,32 +3,34 @@ import { computeAmount, type LineTerms } from "../../shared/pricing.ts";
 import { addDecimals, amountOfUse, billableUnits, differenceOf, type Use } from "../../shared/usage.ts";
 import type { Ctx, Database, Deps, Tx } from "../lib/context.ts";
 import {
-  findOpenWindows,
+  findPaidKeys,
   findPaidUse,
-  holdUse,
+  findUnbilled,
+  freeParts,
+  handOverUse,
+  type PaidUse,
   payUse,
   restartUse,
   takeWindows,
-  type WindowRow,
 } from "../meters/paying.ts";
-import type { UseRow } from "../meters/uses.ts";
-import { lockUse } from "../meters/windows.ts";
+import type { UseKey, UseRow } from "../meters/uses.ts";
+import { lockUse, saveUse } from "../meters/windows.ts";
 import type { PriceRow } from "../products/rules.ts";
 import { meterTermsOf } from "./meter-clock.ts";
 import { isBillable, type SubscriptionAggregate } from "./rules.ts";
+import { findHolders, findPossiblePayers, isOwn } from "./seated.ts";
+import { findSubscription } from "./store.ts";
 
 type Counted = Pick<
-  UseRow,
+  PaidUse,
   "meter_id" | "consumed_units" | "credited_units" | "late_units" | "late_from" | "late_until" | "free_units"
 >;
-/** What a subscription's customer has used: in periods that are over and not billed, and in the one that runs. */
-export type Usage = { closed: readonly WindowRow[]; running: readonly UseRow[] };
+/** What is used on a subscription's account: in periods that are over and not billed, and in the one that runs. */
+export type Usage = readonly PaidUse[];
 
 /** What was used and is not billed: of periods that are over, and of the one that runs. */
-export const loadUsage = async (db: Database, { row }: SubscriptionAggregate): Promise<Usage> => ({
-  closed: await findOpenWindows(db, row.organization_id, row.id),
-  running: await findPaidUse(db, row.organization_id, [row.id]),
-});
+export const loadUsage = (db: Database, { row }: SubscriptionAggregate): Promise<Usage> =>
+  findUnbilled(db, row.organization_id, row.id);
 
 type Metered = PriceRow & { meter_id: string; unit_amount: string; meter: NonNullable<PriceRow["meter"]> };
 const isMetered = (price: PriceRow): price is Metered =>
@@ -75,15 +77,16 @@ function linesOf(price: Metered, used: Counted, currency: string): LineTerms[] {
  */
 export const meteredLines = (
   prices: readonly PriceRow[],
-  { closed, running }: Usage,
+  usage: Usage,
   currency: string,
   until: Date | null,
 ): LineTerms[] =>
   meteredOf(prices).flatMap((price) => {
-    const own = <T extends { meter_id: string }>(some: readonly T[]) =>
-      some.filter(({ meter_id }) => meter_id === price.meter_id);
-    const over = own(closed).filter(({ ended_at }) => until === null || ended_at <= until);
-    const runs = own(running).filter(({ started_at }) => until === null || started_at === null || started_at < until);
+    const own = usage.filter(({ meter_id }) => meter_id === price.meter_id);
+    const over = own.filter(({ ended_at }) => ended_at !== null && (until === null || ended_at <= until));
+    const runs = own.filter(
+      ({ ended_at, started_at }) => ended_at === null && (until === null || started_at === null || started_at < until),
+    );
     return [...over, ...(until === null || over.length === 0 ? runs : [])].flatMap((used) =>
       linesOf(price, used, currency),
     );
@@ -98,10 +101,18 @@ export const metersOf = ({ row, prices, uses = [] }: SubscriptionAggregate) =>
     return [{ use, meter: price.meter, amount: lines.reduce((sum, { source }) => sum + computeAmount(source), 0) }];
   });
 
+const placeOf = ({ customer_id, meter_id }: UseKey): string => customer_id + meter_id;
+/** Each once, in the order in which all lock them. */
+const inOrder = (keys: readonly UseKey[]): UseKey[] =>
+  [...new Map(keys.map((key) => [placeOf(key), key])).values()].toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+
 /** Keep what a subscription bills as it is until the transaction ends; the period that is over is closed. */
 export async function holdMeters(tx: Tx, ctx: Deps | Ctx, { row, prices }: SubscriptionAggregate): Promise<void> {
-  const meters = meteredOf(prices).map(({ meter_id }) => meter_id);
-  if (meters.length > 0) await holdUse(tx, ctx, row, meters);
+  const { organization_id, customer_id, id } = row;
+  const own = meteredOf(prices).map(({ meter_id }) => ({ organization_id, customer_id, meter_id }));
+  if (own.length === 0) return;
+  const held = row.seats === null ? [] : await findPaidKeys(tx, organization_id, id);
+  for (const key of inOrder([...own, ...held])) await lockUse(tx, ctx, key);
 }
 
 /** What is beyond credit of what was used: it was used at another price, or at none, and is never billed (SUB-22). */
@@ -110,53 +121,137 @@ function overdrawn({ consumed_units, credited_units, free_units }: Counted): str
   return more.startsWith("-") ? free_units : addDecimals(free_units, more);
 }
 
-/** Whom the meters of a subscription are on the account of follows what it is paid at, and when its periods end. */
-export async function followMeters(
+type Before = Pick<SubscriptionAggregate, "row" | "prices">;
+type After = Before & Pick<SubscriptionAggregate, "product">;
+
+/**
+ * Whose use of its meters is on the account of a subscription follows what it is paid at, when its periods end, and who holds a
+ * seat of it (SEAT-17). Answers what runs on its account.
+ */
+export async function followMeters(tx: Tx, ctx: Deps | Ctx, before: Before | null, after: After): Promise<PaidUse[]> {
+  const { row } = after;
+  const meters = [...meteredOf(before?.prices ?? []), ...meteredOf(after.prices)].map(({ meter_id }) => meter_id);
+  if (meters.length === 0) return [];
+  const { organization_id, customer_id, id } = row;
+  const holders = row.seats === null ? [] : await findHolders(tx, row);
+  const keys = [customer_id, ...holders].flatMap((one) =>
+    meters.map((meter_id) => ({ organization_id, customer_id: one, meter_id })),
+  );
+  const left = row.seats === null ? [] : await findPaidKeys(tx, organization_id, id);
+  const uses: UseRow[] = [];
+  for (const key of inOrder([...keys, ...left])) {
+    const use = await followUse(tx, ctx, key, { before, after, isHolder: holders.includes(key.customer_id) });
+    if (use) uses.push(use);
+  }
+  if (!isBillable(row.status) && before) await takeWindows(tx, organization_id, id);
+  if (row.seats !== null) {
+    if (before) await followParts(tx, before, after);
+    return findPaidUse(tx, organization_id, [id]);
+  }
+  return uses.map((use) => ({ ...use, ended_at: null }));
+}
+
+/** What those have used who left within the period follows its price as what others use: a sum is billed at none other (SUB-22). */
+async function followParts(tx: Tx, before: Before, { row, prices }: After): Promise<void> {
+  const { organization_id, id, current_period_start, current_meter_period_start } = row;
+  const start = current_meter_period_start ?? current_period_start;
+  for (const old of meteredOf(before.prices)) {
+    const price = meteredOf(prices).find(({ meter_id }) => meter_id === old.meter_id);
+    if (!price) await takeWindows(tx, organization_id, id, { meter_id: old.meter_id });
+    else if (price.id !== old.id && isSum(price.meter)) await freeParts(tx, organization_id, id, old.meter_id, start);
+  }
+}
+
+/** Somebody else holds a seat of a subscription by now: what they use from now on is on its account, and what others used until now stays there. */
+export async function followHolders(tx: Tx, ctx: Deps | Ctx, aggregate: SubscriptionAggregate): Promise<void> {
+  const { row, prices } = aggregate;
+  const { organization_id, id } = row;
+  const holders = await findHolders(tx, row);
+  const keys = holders.flatMap((customer_id) =>
+    meteredOf(prices).map(({ meter_id }) => ({ organization_id, customer_id, meter_id })),
+  );
+  const held = (await findPaidKeys(tx, organization_id, id)).filter(
+    ({ customer_id }) => customer_id !== row.customer_id,
+  );
+  for (const key of inOrder([...keys, ...held])) {
+    const isHolder = holders.includes(key.customer_id);
+    await followUse(tx, ctx, key, { before: aggregate, after: aggregate, isHolder });
+  }
+}
+
+/** What one customer uses of one meter, as a subscription of theirs pays for it, or one that they hold a seat of. Nothing where it does not. */
+async function followUse(
   tx: Tx,
   ctx: Deps | Ctx,
-  before: Pick<SubscriptionAggregate, "row" | "prices"> | null,
-  { row, prices, product }: Pick<SubscriptionAggregate, "row" | "prices" | "product">,
-): Promise<UseRow[]> {
-  const [had, wanted] = [meteredOf(before?.prices ?? []), meteredOf(prices)];
+  key: UseKey,
+  { before, after, isHolder }: { before: Before | null; after: After; isHolder: boolean },
+): Promise<UseRow | undefined> {
   const now = ctx.clock.now();
-  const { organization_id, customer_id, id: payer_id } = row;
-  const terms = { payer_id, ...meterTermsOf(row, product) };
+  const { row, product } = after;
+  const priceIn = (some: readonly PriceRow[]) => meteredOf(some).find(({ meter_id }) => meter_id === key.meter_id);
+  const [price, old] = [priceIn(after.prices), priceIn(before?.prices ?? [])];
   const pays = isBillable(row.status);
+  const isOwner = key.customer_id === row.customer_id;
+  let use = await lockUse(tx, ctx, key);
+  const isMine = use.row.payer_id === row.id;
+  if (!pays || !price || !(isOwner || isHolder)) {
+    if (!isMine) return undefined;
+    const isLeft = pays && !isOwner && !isHolder;
+    if (isLeft) use = await handOverUse(tx, ctx, use);
+    else use = await (pays ? payUse(tx, use, null, {}, now) : restartUse(tx, ctx, use));
+    // Whoever else may pay is asked in a transaction of its own, that holds them in the order in which all do.
+    if ((await findPossiblePayers(tx, key)).some((id) => id !== row.id))
+      await saveUse(tx, use, { notice_at: now }, now);
+    return undefined;
+  }
+  if (use.row.payer_id !== null && !isMine) {
+    // Whoever pays already goes on paying; but what one has subscribed to comes before what one holds a seat of.
+    if (!isOwner || (await isOwn(tx, key, use.row.payer_id))) return undefined;
+    use = await handOverUse(tx, ctx, use);
+  }
+  const terms = { payer_id: row.id, ...meterTermsOf(row, product) };
   // A trial's use is free, whenever it is told (MTR-29).
   const trial_over = row.status === "trialing" ? row.current_period_end : null;
   const wasPaying = before !== null && isBillable(before.row.status);
-  const uses: UseRow[] = [];
-  for (const meter_id of [...new Set([...had, ...wanted].map((price) => price.meter_id))].sort()) {
-    const price = wanted.find((one) => one.meter_id === meter_id);
-    const old = had.find((one) => one.meter_id === meter_id);
-    let use = await lockUse(tx, ctx, { organization_id, customer_id, meter_id });
-    const isMine = use.row.payer_id === payer_id;
-    // Whoever pays already goes on paying.
-    if (use.row.payer_id !== null && !isMine) continue;
-    if (!pays || !price) {
-      if (!isMine) continue;
-      use = pays ? await payUse(tx, use, null, {}, now) : await restartUse(tx, ctx, use);
-      continue;
-    }
-    const start = row.current_meter_period_start ?? row.current_period_start;
+  const start = row.current_meter_period_start ?? row.current_period_start;
+  // Who pays is told with what is done here; who holds a seat hears of it later.
+  const notice = isOwner ? {} : { notice_at: isMine ? use.row.notice_at : now };
+  if (!wasPaying || !isMine) {
+    const isAnew = !wasPaying || !isSum(price.meter);
+    // What somebody used before they held a seat is nobody else's business.
+    if (!isOwner) use = await handOverUse(tx, ctx, use);
+    else if (isAnew) use = await restartUse(tx, ctx, use);
+    const free = isAnew || !isOwner ? {} : { free_units: overdrawn(use.row) };
+    use = await payUse(tx, use, terms, { billed_from: trial_over ?? now, ...free, ...notice }, now);
+  } else {
     const isPeriodOpen = use.row.started_at !== null && use.row.started_at >= start;
-    if (!wasPaying || !isMine) {
-      const isAnew = !wasPaying || !isSum(price.meter);
-      if (isAnew) use = await restartUse(tx, ctx, use);
-      const free = isAnew ? {} : { free_units: overdrawn(use.row) };
-      use = await payUse(tx, use, terms, { billed_from: trial_over ?? now, ...free }, now);
-    } else {
-      const isTrialOver = before?.row.status === "trialing" && row.status !== "trialing";
-      const last = before?.row.current_meter_period_start ?? before?.row.current_period_start;
-      const isNewPeriod = last !== undefined && start > last;
-      if (isNewPeriod && !isPeriodOpen) use = await restartUse(tx, ctx, use);
-      const isRepriced = old !== undefined && old.id !== price.id && isSum(price.meter) && !isNewPeriod;
-      const free = isRepriced ? { free_units: overdrawn(use.row) } : {};
-      const billed_from = trial_over ?? (isTrialOver ? start : null);
-      use = await payUse(tx, use, terms, { ...free, ...(billed_from ? { billed_from } : {}) }, now);
-    }
-    uses.push(use.row);
+    const isTrialOver = before?.row.status === "trialing" && row.status !== "trialing";
+    const last = before?.row.current_meter_period_start ?? before?.row.current_period_start;
+    const isNewPeriod = last !== undefined && start > last;
+    if (isNewPeriod && !isPeriodOpen) use = await restartUse(tx, ctx, use);
+    const isRepriced = old !== undefined && old.id !== price.id && isSum(price.meter) && !isNewPeriod;
+    const free = isRepriced ? { free_units: overdrawn(use.row) } : {};
+    const billed_from = trial_over ?? (isTrialOver ? start : null);
+    use = await payUse(tx, use, terms, { ...free, ...(billed_from ? { billed_from } : {}), ...notice }, now);
   }
-  if (!pays && had.length > 0) await takeWindows(tx, organization_id, payer_id, null);
-  return uses;
+  return use.row;
+}
+
+/**
+ * What nobody pays for any more is paid for by whatever else its customer has subscribed to, or holds a seat of (MTR-28). `payers`:
+ * those that may, in the order in which they are asked; the caller holds them. Answers which one does.
+ */
+export async function passOn(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  key: UseKey,
+  payers: readonly string[],
+): Promise<string | undefined> {
+  for (const id of payers) {
+    const found = await findSubscription(tx, key.organization_id, id);
+    if (!found) continue;
+    const isHolder = (await findHolders(tx, found.row)).includes(key.customer_id);
+    if (await followUse(tx, ctx, key, { before: found, after: found, isHolder })) return id;
+  }
+  return undefined;
 }

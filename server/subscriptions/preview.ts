@@ -14,7 +14,7 @@ import type { TaxedSeller } from "../tax/rules.ts";
 import { loadGround } from "./billing.ts";
 import type { Ground } from "./plan.ts";
 import type { SubscriptionAggregate } from "./rules.ts";
-import { countSeated } from "./store.ts";
+import { countSeated } from "./seated.ts";
 import { billFor, openBillTaxation } from "./tax.ts";
 import { type Decision, planUpdate } from "./update.ts";
 

@@ -14,6 +14,7 @@ import { findMethodOfOrder } from "../payments/store.ts";
 import { findPrices, findProduct } from "../products/store.ts";
 import { noteFailure, withdrawAll, writePlan } from "./billing.ts";
 import { isUnasked, unasked_pause_ms } from "./dunning.ts";
+import { followHolders } from "./metering.ts";
 import { type Event, type Plan, planEnd } from "./plan.ts";
 import { findDueTime, isBillable, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { startSubscription } from "./service.ts";
@@ -213,4 +214,18 @@ export async function endOfCustomer(tx: Tx, ctx: Deps | Ctx, customer: CustomerR
     await writePlan(tx, ctx, ground, planEnd(ground, ctx.clock.now()), { change_order_id: null });
     await withdrawAll(tx, ctx, found, found.waiting);
   }
+}
+
+/**
+ * Somebody else holds a seat of a subscription by now: whose use is on its account follows (SEAT-17). Before anything that came with
+ * the seat is taken back, so what they spent of it stays spent.
+ */
+export async function followUseOfSeat(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  seat: Pick<SubscriptionRow, "organization_id"> & { subscription_id: string | null },
+): Promise<void> {
+  if (seat.subscription_id === null) return;
+  const found = await store.lockSubscription(tx, seat.organization_id, seat.subscription_id);
+  if (found) await followHolders(tx, ctx, found);
 }

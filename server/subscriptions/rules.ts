@@ -1,7 +1,7 @@
 import { addInterval, type Interval } from "../../shared/calendar.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import type { DiscountRow } from "../discounts/rules.ts";
-import type { UseRow } from "../meters/uses.ts";
+import type { PaidUse } from "../meters/paying.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
 import type { subscriptionEntries, subscriptionLetters, subscriptions } from "./tables.ts";
 
@@ -21,7 +21,7 @@ export type SubscriptionAggregate = {
   prices: PaidPrice[];
   retries: Retry[];
   /** What runs on its account of what its prices count. */
-  uses?: UseRow[];
+  uses?: PaidUse[];
 };
 
 /** States in which a customer has what they pay for. */

@@ -14,7 +14,6 @@ import { orders } from "../orders/tables.ts";
 import type { PricedProduct } from "../products/rules.ts";
 import { findProducts } from "../products/store.ts";
 import { productPrices, products } from "../products/tables.ts";
-import { customerSeats } from "../seats/tables.ts";
 import { billable, type EntryRow, type LetterRow, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { subscriptionEntries, subscriptionLetters, subscriptionPrices, subscriptions } from "./tables.ts";
 
@@ -220,17 +219,6 @@ export async function findLiving(db: Database, { organization_id, id }: RowKey):
     .orderBy(subscriptions.id);
   return found.map((row) => row.id);
 }
-
-/** How many seats of a subscription are given. */
-export const countSeated = (db: Database, { organization_id, id }: RowKey): Promise<number> =>
-  db.$count(
-    customerSeats,
-    and(
-      eq(customerSeats.organization_id, organization_id),
-      eq(customerSeats.subscription_id, id),
-      ne(customerSeats.status, "revoked"),
-    ),
-  );
 
 /** What came about in a subscription's period and was not billed yet, in the order in which it did. */
 export const findEntries = gathered(async (db: Database, keys: RowKey[]): Promise<EntryRow[][]> => {

@@ -18,7 +18,7 @@ afterAll(() => floe?.close());
 
 type Func = "count" | "sum" | "max" | "min" | "avg" | "unique";
 type Value = number | string | boolean | undefined;
-type Sent = { n: Value; kind: "a" | "b"; timestamp: Date };
+type Sent = { n: Value; kind: "a" | "b"; size: number; timestamp: Date };
 /** Decimal hundredths of the smallest unit, and the smallest unit itself. */
 type Price = { unit: number; cap: number | null };
 /** An exact number. */
@@ -30,9 +30,42 @@ const minus = (a: Ratio, b: Ratio): Ratio => plus(a, { over: -b.over, under: b.u
 const numberOf = ({ over, under }: Ratio): number => Number(over) / Number(under);
 const tenthsOf = (value: number): number => Math.round(value * 10);
 
-/** What a meter makes of events, by MTR-19. */
-function consumed(func: Func, events: readonly Sent[]): Ratio {
-  const counted = events.filter(({ kind }) => kind === "a");
+/** What meters take here: as they are told of it, and as one says it. */
+const filters = {
+  kind: { clauses: [["kind", "eq", "a"]], takes: ({ kind }: Sent) => kind === "a" },
+  size: { clauses: [["size", "gte", 3]], takes: ({ size }: Sent) => size >= 3 },
+  both: {
+    clauses: [
+      ["kind", "ne", "b"],
+      ["size", "lt", 4],
+    ],
+    takes: ({ kind, size }: Sent) => kind === "a" && size < 4,
+  },
+  either: {
+    clauses: [
+      {
+        conjunction: "or",
+        clauses: [
+          ["kind", "like", "b"],
+          ["size", "gt", 2],
+          ["size", "eq", 0],
+        ],
+      },
+    ],
+    takes: ({ kind, size }: Sent) => kind === "b" || size > 2 || size === 0,
+  },
+  all: { clauses: [], takes: () => true },
+} as const;
+type Clauses = readonly (readonly [string, string, string | number] | { conjunction: string; clauses: Clauses })[];
+const clausesOf = (some: Clauses): object[] =>
+  some.map((one) =>
+    "clauses" in one
+      ? { conjunction: one.conjunction, clauses: clausesOf(one.clauses) }
+      : { property: `metadata.${one[0]}`, operator: one[1], value: one[2] },
+  );
+
+/** What a meter makes of the events that it takes, by MTR-19. */
+function consumed(func: Func, counted: readonly Sent[]): Ratio {
   if (func === "count") return ratio(counted.length * 10);
   if (func === "unique")
     return ratio(new Set(counted.flatMap(({ n }) => (n === undefined ? [] : `${typeof n} ${n}`))).size * 10);
@@ -54,42 +87,90 @@ const start_at = new Date("2027-01-01T00:00:00Z");
 const day_ms = 24 * 60 * 60 * 1000;
 const monthsLater = (months: number): Date => new Date(Date.UTC(2027, months, 1));
 
-/** The rules, computed from nothing but what was sent. */
-function reference(func: Func, first: Price) {
+/** One who uses something: what they have used since they were last counted from nothing, and their credit. */
+type Person = { events: Sent[]; ends: number; rolls: number; free: Ratio; since: Date; isSeated: boolean };
+/** Of who has left within the period: what they used until then, and what of their credit was spent. */
+type Left = { events: Sent[]; spent: number; free: Ratio };
+
+/**
+ * The rules, computed from nothing but what was sent: the first of the people pays, and the others are on that bill while they hold
+ * a seat (SEAT-17).
+ */
+function reference(func: Func, filter: keyof typeof filters, first: Price, seated: boolean) {
   const isSum = func === "count" || func === "sum";
-  let [events, price, ends, rolls, free, month, billed] = [[] as Sent[], first, 0, 0, ratio(0), 1, 0];
-  const used = () => consumed(func, events);
-  const open = () => minus(minus(used(), ratio((ends + rolls) * 10)), free);
+  const people = [0, 1, 2].map(
+    (index): Person => ({ events: [], ends: 0, rolls: 0, free: ratio(0), since: start_at, isSeated: index === 0 }),
+  );
+  let [price, month, billed, left] = [first, 1, 0, [] as Left[]];
+  const used = ({ events }: Pick<Person, "events">) => consumed(func, events);
+  const wholes = ({ over, under }: Ratio) => (over <= 0n ? 0 : Number((over + under - 1n) / under));
+  const spentBy = (one: Person) => Math.min(one.ends + one.rolls, wholes(used(one)));
+  // What ends with the period is there for all, what goes on for oneself.
+  const covers = (one: Person) => one.ends + Math.min(one.rolls, Math.max(0, wholes(used(one)) - one.ends));
+  const paying = () => people.filter(({ isSeated }) => isSeated);
+  const bill = () => {
+    const all = { events: [...paying(), ...left].flatMap(({ events }) => events) };
+    const free = [...paying(), ...left].reduce((sum, one) => plus(sum, one.free), ratio(0));
+    const credit = [...paying().map(covers), ...left.map(({ spent }) => spent)].reduce((sum, one) => sum + one, 0);
+    billed += priced(minus(minus(used(all), ratio(credit * 10)), free), price);
+    left = [];
+  };
   const close = () => {
-    billed += priced(open(), price);
-    // BEN-53: what ends with the period is spent first; a part of a unit takes a whole one.
-    const { over, under } = used();
-    const spent = over <= 0n ? 0 : Number((over + under - 1n) / under);
-    rolls = Math.max(0, Math.min(ends + rolls - spent, rolls));
-    [events, ends, free, month] = [[], 0, ratio(0), month + 1];
+    bill();
+    for (const one of paying()) {
+      // BEN-53: what ends with the period is spent first; a part of a unit takes a whole one.
+      const spent = wholes(used(one));
+      one.rolls = Math.max(0, Math.min(one.ends + one.rolls - spent, one.rolls));
+      Object.assign(one, { events: [], ends: 0, free: ratio(0) });
+    }
+    month += 1;
+  };
+  /** Counted from nothing, with what is left of all credit. */
+  const restart = (one: Person) => {
+    const spent = spentBy(one);
+    const rolls = one.rolls - Math.max(0, spent - one.ends);
+    Object.assign(one, { events: [], ends: Math.max(0, one.ends - spent), rolls, free: ratio(0) });
   };
   return {
-    send(event: Sent) {
-      events.push(event);
-      // Of before the subscription: counted, and never billed (MTR-29).
-      if (isSum && event.timestamp < start_at) free = plus(free, consumed(func, [event]));
+    send(who: number, event: Sent) {
+      const one = people[who];
+      if (!one || !filters[filter].takes(event)) return;
+      one.events.push(event);
+      // Of before the subscription, or the seat: counted, and never billed (MTR-29).
+      if (isSum && one.isSeated && event.timestamp < one.since) one.free = plus(one.free, consumed(func, [event]));
     },
-    credit(units: number, rollover: boolean) {
-      if (rollover) rolls += units;
-      else ends += units;
+    credit(who: number, units: number, rollover: boolean) {
+      const one = people[who];
+      if (!one) return;
+      if (rollover) one.rolls += units;
+      else one.ends += units;
+    },
+    seat(who: number, now: Date) {
+      const one = people[who];
+      if (!one || !seated) return;
+      if (one.isSeated) left.push({ events: one.events, spent: spentBy(one), free: one.free });
+      restart(one);
+      Object.assign(one, { isSeated: !one.isSeated, since: now });
     },
     change(next: Price) {
       // SUB-22: what was used at the price that is gone is billed at none.
-      if (isSum && open().over > 0n) free = plus(free, open());
+      const beyond = (one: Pick<Person, "events" | "free">, credit: number) =>
+        minus(minus(used(one), ratio(credit * 10)), one.free);
+      for (const one of isSum ? paying() : []) {
+        const more = beyond(one, one.ends + one.rolls);
+        if (more.over > 0n) one.free = plus(one.free, more);
+      }
+      for (const one of isSum ? left : []) {
+        const more = beyond(one, one.spent);
+        if (more.over > 0n) one.free = plus(one.free, more);
+      }
       price = next;
     },
     at(now: Date) {
       while (monthsLater(month) <= now) close();
     },
-    end: () => {
-      billed += priced(open(), price);
-    },
-    balance: () => [numberOf(used()), ends + rolls],
+    end: bill,
+    balance: (who: number) => people.slice(who, who + 1).flatMap((one) => [numberOf(used(one)), one.ends + one.rolls]),
     billed: () => billed,
   };
 }
@@ -99,28 +180,32 @@ const value: fc.Arbitrary<Value> = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: -30, max: 400 }).map((tenths) => tenths / 10) },
   { weight: 1, arbitrary: fc.constantFrom<Value>("7", true, undefined) },
 );
+const event = fc.record({
+  n: value,
+  kind: fc.constantFrom("a" as const, "a" as const, "b" as const),
+  size: fc.nat(5),
+  ago: fc.nat(45),
+});
+const who = fc.nat(2);
 const step = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({
       kind: fc.constant("send" as const),
-      events: fc.array(
-        fc.record({ n: value, kind: fc.constantFrom("a" as const, "a" as const, "b" as const), ago: fc.nat(45) }),
-        {
-          minLength: 1,
-          maxLength: 6,
-        },
-      ),
+      who,
+      events: fc.array(event, { minLength: 1, maxLength: 6 }),
     }),
   },
   {
     weight: 2,
     arbitrary: fc.record({
       kind: fc.constant("credit" as const),
+      who,
       units: fc.integer({ min: 1, max: 60 }),
       rollover: fc.boolean(),
     }),
   },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("seat" as const), who: fc.constantFrom(1, 2) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("change" as const), price }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("wait" as const), days: fc.integer({ min: 1, max: 40 }) }) },
 );
@@ -131,59 +216,84 @@ test("what is billed, and every balance, is what a recount of the raw events by 
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom<Func>("count", "sum", "max", "min", "avg", "unique"),
+      fc.constantFrom(...(Object.keys(filters) as (keyof typeof filters)[])),
+      fc.boolean(),
       price,
-      fc.array(step, { minLength: 6, maxLength: 16 }),
-      async (func, first, steps) => {
+      fc.array(step, { minLength: 6, maxLength: 18 }),
+      async (func, filter, seated, first, steps) => {
         opened += 1;
         const shop = await openShop(floe, "2027-01-01");
         const { organization_id, client } = shop.seller;
         const name = `use-${opened}`;
-        const clause = (property: string, text: string) => ({ property, operator: "eq", value: text });
         const meter = await shop.accepted("POST", "/v1/meters/", {
           name: "Tokens",
-          filter: { conjunction: "and", clauses: [clause("name", name), clause("metadata.kind", "a")] },
+          filter: {
+            conjunction: "and",
+            clauses: [{ property: "name", operator: "eq", value: name }, ...clausesOf(filters[filter].clauses)],
+          },
           aggregation: func === "count" ? { func } : { func, property: "n" },
         });
+        const tiers = [{ min_seats: 1, max_seats: null, price_per_seat: 1000 }];
         const sells = ({ unit, cap }: { unit: number; cap: number | null }) =>
           shop.sells("API", [
-            { amount_type: "fixed", price_amount: 100_000 },
+            seated
+              ? { amount_type: "seat_based", seat_tiers: { tiers } }
+              : { amount_type: "fixed", price_amount: 100_000 },
             { amount_type: "metered_unit", meter_id: meter.id, unit_amount: (unit / 100).toFixed(2), cap_amount: cap },
           ]);
-        const id = await shop.subscribes(await sells(first));
-        const { customer_id } = await shop.get(id);
-        const rules = reference(func, first);
-        const key = { organization_id, customer_id, meter_id: String(meter.id) };
-        const compare = async () => {
-          const { items } = await client.customerMeters.list({ query: { customer_id: [customer_id] } });
-          const [consumed_units = 0, credited_units] = rules.balance();
-          expect(items[0]?.consumed_units ?? 0).toBeCloseTo(consumed_units, 9);
-          expect(items[0]?.credited_units ?? 0).toBe(credited_units);
+        const id = await shop.subscribes(await sells(first), { checkout: seated ? { seats: 3 } : {} });
+        const people = [(await shop.get(id)).customer_id];
+        for (const index of [1, 2]) {
+          const body = { email: `use-${opened}-${index}@example.com` };
+          people.push((await client.customers.create({ body })).id);
+        }
+        const rules = reference(func, filter, first, seated);
+        const seats = new Map<number, string>();
+        const lines = async () => {
           const orders = await client.orders.list({ query: { subscription_id: [id], limit: 100 } as never });
-          const lines = orders.items.flatMap((order) => order.items).filter(({ label }) => label.startsWith("Tokens"));
-          expect(lines.reduce((sum, { amount }) => sum + amount, 0)).toBe(rules.billed());
+          const all = orders.items.flatMap((order) => order.items).filter(({ label }) => label.startsWith("Tokens"));
+          return all.reduce((sum, { amount }) => sum + amount, 0);
+        };
+        const compare = async () => {
+          for (const [index, customer_id] of people.entries()) {
+            const { items } = await client.customerMeters.list({ query: { customer_id: [customer_id] } });
+            const [consumed_units = 0, credited_units] = rules.balance(index);
+            expect(items[0]?.consumed_units ?? 0).toBeCloseTo(consumed_units, 9);
+            expect(items[0]?.credited_units ?? 0).toBe(credited_units);
+          }
+          expect(await lines()).toBe(rules.billed());
         };
         let now = start_at;
         for (const one of steps) {
           if (one.kind === "send") {
-            const sent = one.events.map(({ n, kind, ago }): Sent => {
+            const sent = one.events.map(({ ago, ...rest }): Sent => {
               // Of what is no sum, nothing is of before the subscription: it would count like any other.
               const at = new Date(now.getTime() - ago * day_ms);
-              return { n, kind, timestamp: func === "count" || func === "sum" || at > start_at ? at : start_at };
+              return { ...rest, timestamp: func === "count" || func === "sum" || at > start_at ? at : start_at };
             });
-            const events = sent.map(({ n, kind, timestamp }) => ({
+            const events = sent.map(({ timestamp, ...metadata }) => ({
               name,
-              customer_id,
+              customer_id: people[one.who],
               timestamp,
-              metadata: { n, kind },
+              metadata,
             }));
             await shop.accepted("POST", "/v1/events/ingest", { events });
-            for (const event of sent) rules.send(event);
+            for (const event of sent) rules.send(one.who, event);
           } else if (one.kind === "credit") {
             const { units, rollover } = one;
+            const key = { organization_id, customer_id: people[one.who] ?? "", meter_id: String(meter.id) };
             const credit = { ...key, source: { kind: "test", id: "a" }, units, rollover };
             const clock = { now: () => now };
             await transact(floe.deps, (tx) => creditMeter(tx, { ...floe.deps, clock }, credit));
-            rules.credit(units, rollover);
+            rules.credit(one.who, units, rollover);
+          } else if (one.kind === "seat") {
+            if (!seated) continue;
+            const held = seats.get(one.who);
+            const body = { subscription_id: id, customer_id: people[one.who], immediate_claim: true };
+            if (held) await shop.accepted("DELETE", `/v1/customer-seats/${held}`);
+            else seats.set(one.who, String((await shop.accepted("POST", "/v1/customer-seats", body)).id));
+            if (held) seats.delete(one.who);
+            rules.seat(one.who, now);
           } else if (one.kind === "change") {
             const product_id = await sells(one.price);
             expect(await shop.changes(id, { product_id, proration_behavior: "prorate" })).toBe("done");
@@ -198,9 +308,7 @@ test("what is billed, and every balance, is what a recount of the raw events by 
         await compare();
         await shop.accepted("DELETE", `/v1/subscriptions/${id}`);
         rules.end();
-        const orders = await client.orders.list({ query: { subscription_id: [id], limit: 100 } as never });
-        const lines = orders.items.flatMap((order) => order.items).filter(({ label }) => label.startsWith("Tokens"));
-        expect(lines.reduce((sum, { amount }) => sum + amount, 0)).toBe(rules.billed());
+        expect(await lines()).toBe(rules.billed());
         for (const after of [{}, { after: "p" }]) {
           const verified = await client.customerMeters.verify({ query: { ...after, limit: 1000 } });
           expect([verified.differences, verified.skipped]).toEqual([[], 0]);

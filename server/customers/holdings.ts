@@ -1,0 +1,177 @@
+/** What customers hold: their subscriptions, what they have used, and what they were given. */
+import { and, countDistinct, eq, type SQL, sql } from "drizzle-orm";
+import { groupByPeriod, poolUse } from "../../shared/usage.ts";
+import { benefits } from "../benefits/tables.ts";
+import { benefitGrants } from "../grants/tables.ts";
+import type { Database } from "../lib/context.ts";
+import { gathered } from "../lib/gather.ts";
+import { followKey, isAmong, rowFromJson, rowsFromJson, sellerOf } from "../lib/rows.ts";
+import { madeOnce } from "../lib/statements.ts";
+import { customerMeters, customerMeterValues, customerMeterWindows, meters } from "../meters/tables.ts";
+import { productPrices } from "../products/tables.ts";
+import { subscriptionPrices, subscriptions } from "../subscriptions/tables.ts";
+import type { CustomerRow } from "./rules.ts";
+import { customers } from "./tables.ts";
+
+type UsedOf = Pick<
+  typeof customerMeters.$inferSelect,
+  "id" | "created_at" | "modified_at" | "meter_id" | "consumed_units" | "credited_units" | "free_units"
+>;
+export type Held = {
+  running: (typeof subscriptions.$inferSelect)[];
+  used: (typeof customerMeters.$inferSelect)[];
+  /** What runs on the account of these subscriptions, and at which price. */
+  paid: {
+    use: UsedOf;
+    subscription_id: string;
+    unit_amount: string;
+    cap_amount: number | null;
+  }[];
+  granted: (typeof benefitGrants.$inferSelect & { benefit: typeof benefits.$inferSelect })[];
+};
+
+const heldBy = (db: Database, where: SQL | undefined) =>
+  db
+    .select({
+      id: customers.id,
+      running: sql<Held["running"]>`(
+          select coalesce(json_agg(to_jsonb(s) order by s.started_at, s.id), '[]') from ${subscriptions} s
+          where s.organization_id = ${customers}.organization_id and s.customer_id = ${customers}.id
+            and s.status in ('trialing', 'active')
+        )`.mapWith((list: unknown) => rowsFromJson(subscriptions, list)),
+      used: sql<Held["used"]>`(
+          select coalesce(json_agg(to_jsonb(u) || jsonb_build_object('consumed_units', u.consumed_units::text)
+            order by u.created_at, u.id), '[]')
+          from ${customerMeters} u join ${meters} m on m.organization_id = u.organization_id and m.id = u.meter_id
+          where u.organization_id = ${customers}.organization_id and u.customer_id = ${customers}.id
+            and m.archived_at is null
+        )`.mapWith((list: unknown) => rowsFromJson(customerMeters, list)),
+      paid: sql<Held["paid"]>`(
+          select coalesce(json_agg(json_build_object('use', to_jsonb(u) || jsonb_build_object(
+            'consumed_units', u.consumed_units::text, 'free_units', u.free_units::text), 'subscription_id', sp.subscription_id,
+            'unit_amount', p.unit_amount::text, 'cap_amount', p.cap_amount) order by sp.subscription_id, sp.order), '[]')
+          from ${customerMeters} u
+          join ${subscriptionPrices} sp on sp.organization_id = u.organization_id and sp.subscription_id = u.payer_id
+          join ${productPrices} p on p.organization_id = u.organization_id and p.id = sp.product_price_id
+            and p.meter_id = u.meter_id
+          where u.organization_id = ${customers}.organization_id and u.customer_id = ${customers}.id
+        )`.mapWith((list: unknown) =>
+        (list as (Held["paid"][number] & { use: object })[]).map(({ use, ...price }) => ({
+          ...price,
+          use: rowFromJson(customerMeters, use),
+        })),
+      ),
+      granted: sql<Held["granted"]>`(
+          select coalesce(json_agg(to_jsonb(g) || jsonb_build_object('benefit', to_jsonb(b)) order by g.granted_at, g.id), '[]')
+          from ${benefitGrants} g join ${benefits} b on b.organization_id = g.organization_id and b.id = g.benefit_id
+          where g.organization_id = ${customers}.organization_id and g.customer_id = ${customers}.id
+            and g.granted_at is not null
+        )`.mapWith((list: unknown) =>
+        (list as { benefit: object }[]).map(({ benefit, ...row }) => ({
+          ...rowFromJson(benefitGrants, row),
+          benefit: rowFromJson(benefits, benefit),
+        })),
+      ),
+    })
+    .from(customers)
+    .where(where);
+
+const isOne = and(
+  eq(customers.organization_id, sql.placeholder("organization_id")),
+  eq(customers.id, sql.placeholder("id")),
+);
+const heldByOne = madeOnce((db) => heldBy(db, isOne).prepare("customer_held"));
+
+/** The subscriptions that customers have now, what they have used and what they were given, the oldest first, in one statement. */
+export const findHeld = gathered(
+  async (db: Database, rows: Pick<CustomerRow, "organization_id" | "id">[]): Promise<Held[]> => {
+    const [one] = rows;
+    const found =
+      one && rows.length === 1
+        ? await heldByOne(db).execute({ organization_id: one.organization_id, id: one.id })
+        : await heldBy(
+            db,
+            isAmong(
+              sellerOf(rows),
+              customers.id,
+              rows.map(({ id }) => id),
+            ),
+          );
+    const byId = new Map(found.map((held) => [held.id, held]));
+    return rows.map(({ id }) => byId.get(id) ?? { running: [], used: [], paid: [], granted: [] });
+  },
+);
+
+/** What one customer uses on the account of a subscription, with the price that is paid for it: what runs, or was closed before. */
+const paidFrom = (db: Database, table: typeof customerMeters | typeof customerMeterWindows, where: SQL | undefined) => {
+  const { id, created_at, modified_at, customer_id, meter_id, payer_id, consumed_units, counted, total } =
+    table as typeof customerMeters;
+  const { organization_id, credited_units, rollover_units, free_units } = table as typeof customerMeters;
+  return db
+    .select({
+      ...{ id, created_at, modified_at, customer_id, meter_id, consumed_units, counted, total },
+      ...{ credited_units, rollover_units, free_units },
+      ended_at: "is_part" in table ? sql`${table.ended_at}`.mapWith(table.ended_at) : sql<null>`null`,
+      is_part: "is_part" in table ? sql<boolean>`${table.is_part}` : sql<boolean>`false`,
+      subscription_id: subscriptionPrices.subscription_id,
+      price_id: productPrices.id,
+      unit_amount: sql<string>`${productPrices.unit_amount}::text`,
+      cap_amount: productPrices.cap_amount,
+      func: sql<string>`${meters.aggregation} ->> 'func'`,
+    })
+    .from(table as typeof customerMeters)
+    .innerJoin(
+      subscriptionPrices,
+      and(eq(subscriptionPrices.organization_id, organization_id), eq(subscriptionPrices.subscription_id, payer_id)),
+    )
+    .innerJoin(
+      productPrices,
+      and(followKey(subscriptionPrices.product_price_id, productPrices), eq(productPrices.meter_id, meter_id)),
+    )
+    .innerJoin(meters, followKey(meter_id, meters))
+    .where(where)
+    .orderBy(subscriptionPrices.subscription_id, subscriptionPrices.order, id);
+};
+
+/** How many distinct values several have shown a meter together, in what runs or in periods that are over. */
+export const countShown = async (
+  db: Database,
+  organization_id: string,
+  parts: readonly { id: string; customer_id: string; meter_id: string; ended_at: Date | null }[],
+): Promise<number> => {
+  const whose = parts.map(({ id, customer_id, ended_at }) => (ended_at === null ? customer_id : id));
+  const [row] = await db
+    .select({ count: countDistinct(customerMeterValues.value) })
+    .from(customerMeterValues)
+    .where(
+      and(
+        isAmong(organization_id, customerMeterValues.customer_id, whose),
+        eq(customerMeterValues.meter_id, parts[0]?.meter_id ?? ""),
+      ),
+    );
+  return row?.count ?? 0;
+};
+
+/** What runs on the account of subscriptions with seats, of all who use it together (SEAT-17). */
+export async function findSharedUse(
+  db: Database,
+  organization_id: string,
+  ids: readonly string[],
+): Promise<Held["paid"]> {
+  const windows = customerMeterWindows;
+  const found = [
+    ...(await paidFrom(db, customerMeters, isAmong(organization_id, customerMeters.payer_id, ids))),
+    ...(await paidFrom(db, windows, and(isAmong(organization_id, windows.payer_id, ids), eq(windows.is_open, true)))),
+  ];
+  const pooled: Held["paid"] = [];
+  for (const own of Map.groupBy(found, ({ subscription_id, price_id }) => subscription_id + price_id).values()) {
+    const running = groupByPeriod(own).find((pool) => pool.some(({ ended_at }) => ended_at === null));
+    const first = running?.find(({ ended_at }) => ended_at === null);
+    if (!running || !first) continue;
+    const { subscription_id, unit_amount, cap_amount, func } = first;
+    const distinct = func === "unique" ? await countShown(db, organization_id, running) : 0;
+    const use = running.length === 1 ? first : { ...first, ...poolUse(func, running, distinct) };
+    pooled.push({ use, subscription_id, unit_amount, cap_amount });
+  }
+  return pooled;
+}
