@@ -179,13 +179,50 @@ function reached(root: Command, called: string[]): string {
   return path.join(" ");
 }
 
+/** What people call elsewhere what is done here under another name. */
+const otherWords: Record<string, string[]> = {
+  delete: ["delete", "remove", "archive", "revoke", "cancel"],
+  show: ["get", "show"],
+  list: ["list"],
+  update: ["update"],
+  create: ["create", "add"],
+};
+const alike: Record<string, string> = {
+  ...{
+    remove: "delete",
+    rm: "delete",
+    destroy: "delete",
+    archive: "delete",
+    view: "show",
+    get: "show",
+    describe: "show",
+  },
+  ...{ ls: "list", edit: "update", set: "update", change: "update", new: "create", add: "create", make: "create" },
+};
+
+/** What was meant by a command that is not there: a verb of its group by another word. */
+function meant(root: Command, called: string[]): string | undefined {
+  const [name = "", verb = ""] = called;
+  const group = root.commands.find((one) => one.name() === name);
+  const words = otherWords[alike[verb] ?? verb] ?? [];
+  const found = words.find((word) => group?.commands.some((one) => one.name() === word));
+  return found && `Did you mean \`floe ${name} ${found}\`?`;
+}
+
 /** Help that was asked for is data; help that stands for an answer is a usage error. */
 function asFault(error: CommanderError, root: Command, argv: string[]): Fault {
   // What a flag says of its text begins in small letters: it is the end of this sentence.
   const message = error.message.replace(/^error: /, "").replace(/ is invalid\. (?=[a-z])/, " ");
   const [first, ...more] = message.split("\n");
   const see = `See: \`${reached(root, words(argv))} --help\``;
-  return new Fault("usage", first ?? message, { hint: [more.join(" ").trim(), see].filter(Boolean).join("  ") });
+  const other = error.code === "commander.unknownCommand" ? meant(root, words(argv)) : undefined;
+  const suggestion =
+    other ??
+    more
+      .join(" ")
+      .trim()
+      .replace(/^\((.*)\)$/, "$1");
+  return new Fault("usage", first ?? message, { hint: [suggestion, see].filter(Boolean).join("  ") });
 }
 
 /** Run one command line and answer the exit code. This is the one place where a fault becomes text. */
@@ -210,6 +247,10 @@ export async function run(argv: string[], io: Io, manifest: Manifest, version: s
   let context: ReturnType<typeof makeContext> | undefined;
   try {
     const called = words(argv);
+    if (called[0] === "version" && argv.length === 1) {
+      io.stdout.write(`${version}\n`);
+      return exitCodes.ok[0];
+    }
     if (called[0] === "help") return help(argv, io, manifest, version);
     const flags = await addCalled(root, manifest, called, (command) => {
       given = globalsOf(command);

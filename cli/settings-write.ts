@@ -21,8 +21,8 @@ function ownFolder(env: Env): string {
   return folder;
 }
 
-/** Change one profile, and make it the one in use where none is. */
-export async function writeProfile(env: Env, name: string, change: Profile): Promise<void> {
+/** What the settings are, and the store that changes them. */
+async function settingsStore(env: Env) {
   const cwd = ownFolder(env);
   const config = readSettingsFile(env, "config.json") as Config;
   const { default: Conf } = await import("conf");
@@ -32,8 +32,30 @@ export async function writeProfile(env: Env, name: string, change: Profile): Pro
     configFileMode: 0o600,
     accessPropertiesByDotNotation: false,
   });
+  return { config, store };
+}
+
+/** Change one profile, and make it the one in use where none is. */
+export async function writeProfile(env: Env, name: string, change: Profile): Promise<void> {
+  const { config, store } = await settingsStore(env);
   store.set("profiles", { ...config.profiles, [name]: { ...config.profiles?.[name], ...change } });
   if (!config.profile) store.set("profile", name);
+}
+
+/** Use a profile where none is named. */
+export async function chooseProfile(env: Env, name: string): Promise<void> {
+  const { store } = await settingsStore(env);
+  store.set("profile", name);
+}
+
+/** Forget a profile with its sign-ins. */
+export async function forgetProfile(env: Env, name: string): Promise<void> {
+  const { [name]: _, ...credentials } = readSettingsFile(env, "credentials.json") as Credentials;
+  writePrivate(env, "credentials.json", credentials);
+  const { config, store } = await settingsStore(env);
+  const { [name]: __, ...profiles } = config.profiles ?? {};
+  store.set("profiles", profiles);
+  if (config.profile === name) store.delete("profile");
 }
 
 /** Write a file that nobody else can read: a new one, put in place at once. */

@@ -31,6 +31,20 @@ export function listed<T>(answer: unknown, key: string): T[] {
   return Array.isArray(list) ? (list as T[]) : [];
 }
 
+/** What people wrote themselves, whose keys are theirs. */
+const own_words = new Set(["details", "metadata", "permission", "permissions"]);
+
+/** The same in the spelling of the rest of the API: `created_at` where the account side writes `createdAt`. */
+export function inWireCase<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(inWireCase) as T;
+  if (typeof value !== "object" || value === null) return value;
+  const pairs = Object.entries(value).map(([key, one]): [string, unknown] => [
+    key.replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before}_${after.toLowerCase()}`),
+    own_words.has(key) ? one : inWireCase(one),
+  ]);
+  return Object.fromEntries(pairs) as T;
+}
+
 export type Member = {
   id: string;
   userId: string;

@@ -2,7 +2,8 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { type Document, isNode, LineCounter, parseDocument, visit } from "yaml";
 import type { z } from "zod";
-import { Catalog, type CatalogInput } from "../../shared/catalog/document.ts";
+import { Catalog, type CatalogInput, fieldsAt, lostReferences } from "../../shared/catalog/document.ts";
+import { nearest } from "../../shared/nearest.ts";
 import { sayIssue } from "../../shared/words.ts";
 import { Fault } from "../fault.ts";
 import { isMap, laidOver } from "../resource/maps.ts";
@@ -110,6 +111,11 @@ export function readCatalog(name: string, text: string, env: Env, environment: s
   const { fill, missing } = filler(env, secrets);
   const catalog = fill(written, []);
   const result = Catalog.safeParse(catalog);
+  // References are looked at also where something else is wrong: whoever mends a file wants to know all of it.
+  const lost = () => {
+    const told = new Set(result.error?.issues.map((issue) => shownPath(issue.path as Path)));
+    return lostReferences(catalog as Record<string, unknown>).filter(({ path }) => !told.has(shownPath(path)));
+  };
   const unset = new Set(missing.map(({ path }) => shownPath(path)));
   const flaws = [
     ...missing.map(({ path, name: variable }) => ({
@@ -117,9 +123,10 @@ export function readCatalog(name: string, text: string, env: Env, environment: s
       message: `The environment variable ${variable} is not set.`,
     })),
     // What is wrong with a text that lacks a part of it is not known yet.
-    ...(result.success ? [] : result.error.issues.flatMap((issue) => plainIssues(issue))).filter(
-      ({ path }) => !unset.has(shownPath(path)),
-    ),
+    ...(result.success
+      ? []
+      : [...result.error.issues.flatMap((issue) => plainIssues(catalog, issue)), ...lost()]
+    ).filter(({ path }) => !unset.has(shownPath(path))),
   ];
   if (flaws.length > 0)
     throw flawed(
@@ -128,7 +135,7 @@ export function readCatalog(name: string, text: string, env: Env, environment: s
       flaws.map(({ path, message }) => ({
         path: asWritten(path, catalog),
         message: hideText(message, secrets),
-        ...placeOf(document, lines, asWritten(path, catalog), environment),
+        ...placeOf(document, lines, asWritten(path, catalog), environment, message.startsWith("There is no field")),
       })),
     );
   return {
@@ -153,23 +160,37 @@ function plainValue(name: string, document: Document.Parsed): unknown {
 }
 
 type Issue = z.core.$ZodIssue;
+/** How much speaks against a form of which a field is unknown, or which is another thing altogether. */
+const strange = 10;
+
+const isAbsent = (value: unknown, [name, ...rest]: Path): boolean =>
+  name === undefined
+    ? value === undefined
+    : typeof value !== "object" || value === null || isAbsent((value as Record<string, unknown>)[name], rest);
 
 /** An issue as people understand it: of a choice between forms, the form that was meant. */
-function plainIssues(issue: Issue, before: Path = []): { path: Path; message: string }[] {
+function plainIssues(catalog: unknown, issue: Issue, before: Path = []): { path: Path; message: string }[] {
   const path = [...before, ...issue.path.map((part) => (typeof part === "number" ? part : String(part)))];
   if (issue.code !== "invalid_union" || issue.errors.length === 0) {
     if (issue.code === "unrecognized_keys")
-      return issue.keys.map((key) => ({ path: [...path, key], message: `There is no field "${key}" here.` }));
-    return [{ path, message: sayIssue(issue) }];
+      return issue.keys.map((key) => {
+        const [near] = nearest(key, fieldsAt(path));
+        const meant = near === undefined ? "" : ` Did you mean ${near}?`;
+        return { path: [...path, key], message: `There is no field "${key}" here.${meant}` };
+      });
+    const isMissing = issue.code === "invalid_type" && isAbsent(catalog, path);
+    return [{ path, message: isMissing ? `${String(path.at(-1))} is missing.` : sayIssue(issue) }];
   }
   // A form whose own fields are all there, but one wrong inside, is what was meant; a missing or unknown field speaks against it.
   const strangeness = (issues: Issue[]): number =>
-    issues.reduce((sum, one) => sum + (one.code === "unrecognized_keys" || one.path.length === 0 ? 10 : 1), 0);
+    issues.reduce((sum, one) => {
+      if (one.code === "invalid_union" && one.errors.length > 0) return sum + Math.min(...one.errors.map(strangeness));
+      return sum + (one.code === "unrecognized_keys" || (one.path.length === 0 && one.code !== "custom") ? strange : 1);
+    }, 0);
   const [meant = []] = [...issue.errors].sort((a, b) => strangeness(a) - strangeness(b));
   // Where no form fits at all, what the choice itself says is clearer than what its first form lacks.
-  if (issue.message !== "Invalid input" && meant.every((one) => one.path.length === 0))
-    return [{ path, message: issue.message }];
-  return meant.flatMap((one) => plainIssues(one, path));
+  if (issue.message !== "Invalid input" && strangeness(meant) >= strange) return [{ path, message: issue.message }];
+  return meant.flatMap((one) => plainIssues(catalog, one, path));
 }
 
 /** One price in words says all of the prices, and how often they are paid. */
@@ -181,16 +202,25 @@ function asWritten(path: Path, catalog: unknown): Path {
   return isSpoken && (field === "prices" || field === "recurring") ? [kind ?? "", key ?? "", "price"] : path;
 }
 
+function placeIn(lines: LineCounter, [start]: readonly [number, number, number]): { line: number; column: number } {
+  const { line, col } = lines.linePos(start);
+  return { line, column: col };
+}
+
 /** Where a path stands in the text: its value, or the nearest thing around it that is there. */
 function placeOf(
   document: Document.Parsed,
   lines: LineCounter,
   path: Path,
   environment?: string,
+  isField = false,
 ): Pick<Flaw, "line" | "column" | "length"> {
   // What an environment says otherwise is told where it says so.
   const inOver = ["environments", environment ?? "", ...path];
-  if (environment !== undefined && document.hasIn(inOver)) return placeOf(document, lines, inOver);
+  if (environment !== undefined && document.hasIn(inOver)) return placeOf(document, lines, inOver, undefined, isField);
+  // A field that is not known is told at its name, since that is what is wrong with it.
+  const named = isField ? keyRange(document, path) : undefined;
+  if (named) return { ...placeIn(lines, named), length: Math.max(1, named[1] - named[0]) };
   for (let depth = path.length; depth >= 0; depth -= 1) {
     const here = path.slice(0, depth);
     const node = depth === 0 ? document.contents : document.getIn(here, true);
@@ -199,8 +229,7 @@ function placeOf(
     const key = depth > 0 ? keyRange(document, here) : undefined;
     const found = range && !document.getIn(here) ? range : (scalarRange(node) ?? key ?? range);
     if (!found) continue;
-    const { line, col } = lines.linePos(found[0]);
-    return { line, column: col, length: Math.max(1, found[1] - found[0]) };
+    return { ...placeIn(lines, found), length: Math.max(1, found[1] - found[0]) };
   }
   return { line: 1, column: 1, length: 1 };
 }

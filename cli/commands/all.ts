@@ -24,6 +24,12 @@ export const commands: Record<string, Entry> = {
     load: () => import("./whoami.ts"),
   },
   orgs: { summary: "Your organizations: list, choose, create", heading: "start", load: () => import("./orgs.ts") },
+  profiles: {
+    summary: "The servers that you have signed in to",
+    heading: "start",
+    load: () => import("./profiles.ts"),
+  },
+  open: { summary: "Open a page of the server in the browser", heading: "start", load: () => import("./open.ts") },
   init: catalog("Start a catalogue file", (all) => all.addInit),
   pull: catalog("Bring the file up to what the server has", (all) => all.addPull),
   validate: catalog("Check the file, without asking the server", (all) => all.addValidate),

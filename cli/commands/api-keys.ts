@@ -1,6 +1,6 @@
 /** `floe api-keys`: keys for programs, of the organization or of oneself. A key is shown once. */
 import { type Command, InvalidArgumentError } from "commander";
-import { type Account, accountOf, listed, placeOf } from "../accounts/place.ts";
+import { type Account, accountOf, inWireCase, listed, placeOf } from "../accounts/place.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
@@ -17,23 +17,23 @@ type CreateOptions = {
 type UpdateOptions = { name?: string; expiresIn?: number; scopes?: string[]; enable?: boolean; disable?: boolean };
 type Key = Record<string, unknown> & { id: string; key?: string };
 
-const columns = ["name:name", "start", "scopes", "enabled:flag", "expiresAt:date", "lastRequest:date", "id:key"];
+const columns = ["name:name", "start", "scopes", "enabled:flag", "expires_at:date", "last_request:date", "id:key"];
 const fields = [
   "id",
   "name",
   "start",
-  "configId",
-  "organizationId",
-  "userId",
+  "config_id",
+  "organization_id",
+  "user_id",
   "scopes",
   "enabled",
   "remaining",
-  "rateLimitMax",
-  "rateLimitTimeWindow",
-  "expiresAt",
-  "lastRequest",
-  "createdAt",
-  "updatedAt",
+  "rate_limit_max",
+  "rate_limit_time_window",
+  "expires_at",
+  "last_request",
+  "created_at",
+  "updated_at",
 ];
 const inSeconds: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800, y: 31_536_000 };
 const ms_per_second = 1000;
@@ -77,7 +77,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   create.option("--rate <count/time>", "how many requests in how long: 100/1m", readRate);
   create.addHelpText(
     "after",
-    "\nExamples:\n  floe api-keys create ci --expires-in 90d --scopes products:write\n  export FLOE_API_KEY=$(floe api-keys create deploy --json key | jq -r .key)",
+    "\nExamples:\n  floe api-keys create ci --expires-in 90d --scopes products:write\n  export FLOE_API_KEY=$(floe api-keys create deploy --jq .key)",
   );
   create.action((name: string | undefined, options: CreateOptions) => createKey(contextOf(create), name, options));
   const update = group.command("update").description("Change a key; its value stays").argument("<id>");
@@ -113,12 +113,13 @@ async function ownerOf(context: Context, personal: boolean | undefined): Promise
 async function listKeys(context: Context, personal: boolean | undefined): Promise<void> {
   const asked = askedFields(context.globals.json, fields);
   const { account, owner } = await ownerOf(context, personal);
-  showList(context, listed<Key>(await account.get("api-key/list", { ...owner }), "apiKeys"), columns, asked);
+  const keys = listed<Key>(await account.get("api-key/list", { ...owner }), "apiKeys");
+  showList(context, inWireCase(keys), columns, asked);
 }
 
 function showKey(context: Context, made: Key, asked: string[] | undefined): void {
   context.say("Keep the key now: it is not shown again.\n");
-  if (context.json) showOne(context, made, asked);
+  if (context.json) showOne(context, inWireCase(made), asked);
   else context.print(`${made.key ?? ""}\n`);
 }
 
@@ -155,7 +156,7 @@ async function updateKey(context: Context, keyId: string, options: UpdateOptions
     });
   const changed = await accountOf(context).post("api-key/update", { keyId, ...changes });
   context.say("Changed the key.\n");
-  showOne(context, changed, asked);
+  showOne(context, inWireCase(changed), asked);
 }
 
 async function rotateKey(context: Context, keyId: string, grace: number | undefined): Promise<void> {

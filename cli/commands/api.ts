@@ -47,6 +47,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 /** The path on our own server; a token is never sent to another. */
 function ownPath(text: string, server: string): string {
   if (text.startsWith("/") && !text.startsWith("//")) return text;
+  if (/^(v1|api)\//.test(text)) return `/${text}`;
   if (text === server || text.startsWith(`${server}/`)) return text.slice(server.length) || "/";
   throw new Fault("usage", `${text} is not a path on ${server}`, {
     hint: "Write the path alone: `floe api /v1/products/`",

@@ -1,6 +1,6 @@
 /** `floe audit`: who did what, when and from where. */
 import { type Command, InvalidArgumentError } from "commander";
-import { accountOf, placeOf } from "../accounts/place.ts";
+import { accountOf, inWireCase, placeOf } from "../accounts/place.ts";
 import type { Context } from "../context.ts";
 import { askedFields, showList } from "../resource/show.ts";
 
@@ -8,17 +8,17 @@ type Entry = Record<string, unknown> & { actor: { name?: string; email?: string;
 type Answer = { entries: Entry[]; next: string | null };
 type Options = { mine?: boolean; action?: string; actor?: string; limit: number };
 
-const columns = ["createdAt:date", "who", "action", "subject.id:id", "ipAddress", "details"];
+const columns = ["created_at:date", "who", "action", "subject.id:id", "ip_address", "details"];
 const fields = [
   "id",
   "action",
   "actor.*",
   "subject.*",
-  "organizationId",
+  "organization_id",
   "details",
-  "ipAddress",
-  "userAgent",
-  "createdAt",
+  "ip_address",
+  "user_agent",
+  "created_at",
 ];
 const page_max = 100;
 
@@ -64,5 +64,6 @@ async function listAudit(context: Context, { mine, action, actor, limit }: Optio
     before = page.next;
     if (!before || page.entries.length === 0) break;
   }
-  showList(context, context.json ? entries : entries.map((one) => ({ ...one, who: whoOf(one) })), columns, asked);
+  const shown = context.json ? entries : entries.map((one) => ({ ...one, who: whoOf(one) }));
+  showList(context, inWireCase(shown), columns, asked);
 }

@@ -8,7 +8,7 @@ import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { send, Unreachable } from "../http.ts";
 import { pause } from "../pause.ts";
-import { askedFields, showList, showOne } from "../resource/show.ts";
+import { askedFields, showList } from "../resource/show.ts";
 import { progress } from "../ui/progress.ts";
 
 type Options = { service: string; name?: string; mimeType?: string; fileVersion?: string };
@@ -76,9 +76,8 @@ async function uploadAll(context: Context, paths: string[], options: Options): P
     for (const path of paths) made.push(await uploadOne(context, path, options));
   } finally {
     // What is there is said, whatever becomes of the rest.
-    const [only] = made;
-    if (paths.length === 1 && only) showOne(context, only, asked);
-    else if (made.length > 0) showList(context, made, ["name:name", "service", "size_readable", "id:id"], asked);
+    // However many there are, it is a list: a script is not to ask how many it gave.
+    if (made.length > 0) showList(context, made, ["name:name", "service", "size_readable", "id:id"], asked);
   }
 }
 

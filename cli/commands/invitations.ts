@@ -1,6 +1,6 @@
 /** `floe invitations`: ask people into the organization, and answer those who ask you. */
 import type { Command } from "commander";
-import { accountOf, listed, placeOf } from "../accounts/place.ts";
+import { accountOf, inWireCase, listed, placeOf } from "../accounts/place.ts";
 import { teamNamed } from "../accounts/teams.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
@@ -10,18 +10,18 @@ import { askedFields, showList, showOne } from "../resource/show.ts";
 type Invitation = { id: string; email: string; role: string; status: string };
 type CreateOptions = { role: string; team?: string[]; resend?: boolean };
 
-const columns = ["email:name", "role", "status:state", "expiresAt:date", "organizationName", "id:key"];
+const columns = ["email:name", "role", "status:state", "expires_at:date", "organization_name", "id:key"];
 const fields = [
   "id",
   "email",
   "role",
   "status",
-  "organizationId",
-  "organizationName",
-  "teamId",
-  "inviterId",
-  "expiresAt",
-  "createdAt",
+  "organization_id",
+  "organization_name",
+  "team_id",
+  "inviter_id",
+  "expires_at",
+  "created_at",
 ];
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
@@ -65,7 +65,8 @@ async function listInvitations(context: Context, options: { mine?: boolean; stat
     ? await accountOf(context).get("organization/list-user-invitations")
     : await ofOrganization(context);
   const all = listed<Invitation>(answer, "invitations");
-  showList(context, options.status ? all.filter(({ status }) => status === options.status) : all, columns, asked);
+  const shown = options.status ? all.filter(({ status }) => status === options.status) : all;
+  showList(context, inWireCase(shown), columns, asked);
 }
 
 async function ofOrganization(context: Context): Promise<unknown> {
@@ -85,7 +86,7 @@ async function invite(context: Context, email: string, { role, team, resend }: C
     ...(resend && { resend }),
   });
   context.say(`Invited ${email}.\n`);
-  if (context.json) showOne(context, made, asked);
+  if (context.json) showOne(context, inWireCase(made), asked);
 }
 
 async function cancelInvitation(context: Context, named: string, yes: boolean | undefined): Promise<void> {

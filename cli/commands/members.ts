@@ -1,12 +1,12 @@
 /** `floe members`: who belongs to the organization, and as what. */
 import type { Command } from "commander";
-import { memberNamed, membersOf, placeOf } from "../accounts/place.ts";
+import { inWireCase, memberNamed, membersOf, placeOf } from "../accounts/place.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { askedFields, showList, showOne } from "../resource/show.ts";
 
-const columns = ["user.email:name", "user.name", "role", "createdAt:date", "id:id"];
-const fields = ["id", "userId", "organizationId", "role", "createdAt", "user.*"];
+const columns = ["user.email:name", "user.name", "role", "created_at:date", "id:id"];
+const fields = ["id", "user_id", "organization_id", "role", "created_at", "user.*"];
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const group = root.command("members").description("Who belongs to the organization, and as what").helpCommand(false);
@@ -34,7 +34,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 
 async function listMembers(context: Context): Promise<void> {
   const asked = askedFields(context.globals.json, fields);
-  showList(context, await membersOf(await placeOf(context)), columns, asked);
+  showList(context, inWireCase(await membersOf(await placeOf(context))), columns, asked);
 }
 
 async function giveRole(context: Context, named: string, given: string): Promise<void> {
@@ -45,7 +45,7 @@ async function giveRole(context: Context, named: string, given: string): Promise
   const { organizationId } = place;
   const changed = await place.post("organization/update-member-role", { memberId: id, role, organizationId });
   context.say(`${user.email} is ${role.join(" and ")} now.\n`);
-  if (context.json) showOne(context, changed, asked);
+  if (context.json) showOne(context, inWireCase(changed), asked);
 }
 
 async function removeMember(context: Context, named: string, yes: boolean | undefined): Promise<void> {

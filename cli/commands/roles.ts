@@ -1,7 +1,7 @@
 /** `floe roles`: what members may do, in roles of the organization's own. */
 import { type Command, InvalidArgumentError } from "commander";
 import { organizationRoles, type Permissions, statements } from "../../shared/permissions.ts";
-import { listed, placeOf } from "../accounts/place.ts";
+import { inWireCase, listed, placeOf } from "../accounts/place.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
@@ -102,7 +102,7 @@ async function createRole(context: Context, role: string, permission: Permission
   const place = await placeOf(context);
   const made = await place.post("organization/create-role", { role, permission, organizationId: place.organizationId });
   context.say(`Created the role ${role}. Give it: floe members role EMAIL ${role}\n`);
-  if (context.json) showOne(context, made);
+  if (context.json) showOne(context, inWireCase(made));
 }
 
 async function updateRole(context: Context, roleName: string, permission: Permissions): Promise<void> {
@@ -110,7 +110,7 @@ async function updateRole(context: Context, roleName: string, permission: Permis
   const { organizationId } = place;
   const changed = await place.post("organization/update-role", { roleName, data: { permission }, organizationId });
   context.say(`Changed the role ${roleName}: ${inLines(permission).join(" ")}\n`);
-  if (context.json) showOne(context, changed);
+  if (context.json) showOne(context, inWireCase(changed));
 }
 
 async function deleteRole(context: Context, roleName: string, yes: boolean | undefined): Promise<void> {

@@ -1,6 +1,6 @@
 /** `floe sessions`: where you are signed in. */
 import type { Command } from "commander";
-import { accountOf, listed } from "../accounts/place.ts";
+import { accountOf, inWireCase, listed } from "../accounts/place.ts";
 import { confirm } from "../ask.ts";
 import { type Context, personOf } from "../context.ts";
 import { Fault } from "../fault.ts";
@@ -9,8 +9,17 @@ import { askedFields, showList } from "../resource/show.ts";
 type Session = Record<string, unknown> & { id: string; token: string };
 type RevokeOptions = { others?: boolean; all?: boolean; yes?: boolean };
 
-const columns = ["current:flag", "ipAddress", "updatedAt:date", "expiresAt:date", "userAgent", "id:key"];
-const fields = ["id", "current", "ipAddress", "userAgent", "createdAt", "updatedAt", "expiresAt", "impersonatedBy"];
+const columns = ["current:flag", "ip_address", "updated_at:date", "expires_at:date", "user_agent", "id:key"];
+const fields = [
+  "id",
+  "current",
+  "ip_address",
+  "user_agent",
+  "created_at",
+  "updated_at",
+  "expires_at",
+  "impersonated_by",
+];
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const group = root.command("sessions").description("See and end your sign-ins").helpCommand(false);
@@ -34,7 +43,7 @@ async function listSessions(context: Context): Promise<void> {
   // What names a session to the server is nobody's business on a screen or in a log.
   showList(
     context,
-    sessions.map(({ token, ...one }) => ({ ...one, current: token === own })),
+    inWireCase(sessions.map(({ token, ...one }) => ({ ...one, current: token === own }))),
     columns,
     asked,
   );

@@ -1,15 +1,15 @@
 /** `floe teams`: groups of members within the organization. */
 import type { Command } from "commander";
-import { listed, memberNamed, membersOf, placeOf } from "../accounts/place.ts";
+import { inWireCase, listed, memberNamed, membersOf, placeOf } from "../accounts/place.ts";
 import { teamNamed, teamsOf } from "../accounts/teams.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { askedFields, showList, showOne } from "../resource/show.ts";
 
-const columns = ["name:name", "createdAt:date", "id:id"];
-const fields = ["id", "name", "organizationId", "createdAt", "updatedAt"];
-const memberColumns = ["user.email:name", "user.name", "createdAt:date"];
-const memberFields = ["id", "teamId", "userId", "createdAt", "user.*"];
+const columns = ["name:name", "created_at:date", "id:id"];
+const fields = ["id", "name", "organization_id", "created_at", "updated_at"];
+const memberColumns = ["user.email:name", "user.name", "created_at:date"];
+const memberFields = ["id", "team_id", "user_id", "created_at", "user.*"];
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const group = root.command("teams").description("Groups of members within the organization").helpCommand(false);
@@ -47,7 +47,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 
 async function listTeams(context: Context): Promise<void> {
   const asked = askedFields(context.globals.json, fields);
-  showList(context, await teamsOf(await placeOf(context)), columns, asked);
+  showList(context, inWireCase(await teamsOf(await placeOf(context))), columns, asked);
 }
 
 async function createTeam(context: Context, name: string): Promise<void> {
@@ -55,7 +55,7 @@ async function createTeam(context: Context, name: string): Promise<void> {
   const place = await placeOf(context);
   const made = await place.post("organization/create-team", { name, organizationId: place.organizationId });
   context.say(`Created the team ${name}.\n`);
-  if (context.json) showOne(context, made, asked);
+  if (context.json) showOne(context, inWireCase(made), asked);
 }
 
 async function renameTeam(context: Context, named: string, name: string): Promise<void> {
@@ -84,7 +84,7 @@ async function listTeamMembers(context: Context, named: string): Promise<void> {
     ...one,
     user: people.get(one.userId) ?? null,
   }));
-  showList(context, rows, memberColumns, asked);
+  showList(context, inWireCase(rows), memberColumns, asked);
 }
 
 async function move(context: Context, verb: "add" | "remove", named: string, who: string): Promise<void> {

@@ -1,4 +1,5 @@
 /** Names in place of ids: what people call a thing is looked up before anything is sent. */
+import { distance, mistakesIn } from "../../shared/nearest.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import type { GroupEntry } from "../manifest.ts";
@@ -16,20 +17,6 @@ const shownMax = 5;
 /** `API calls` and `api-calls` are the same name to whoever types one of them. */
 const slug = (text: string): string => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-");
 const ways: ((text: string) => string)[] = [(text) => text, (text) => text.toLowerCase(), slug];
-
-/** How many letters one must change to come from one word to another. */
-function distance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let a = 1; a <= from.length; a++) {
-    const next = [a];
-    for (let b = 1; b <= to.length; b++) {
-      const change = (row[b - 1] ?? 0) + (from[a - 1] === to[b - 1] ? 0 : 1);
-      next.push(Math.min(change, (row[b] ?? 0) + 1, (next[b - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
-}
 
 /** The things of one group, as far as they were asked for. */
 class Things {
@@ -126,7 +113,7 @@ class Things {
   #unknown(name: string, rows: Row[]): Fault {
     const { noun, name: group } = this.#group;
     const names = [...new Set(rows.flatMap((row) => this.#names(row).slice(0, 1)))];
-    const least = Math.max(2, name.length / 3);
+    const least = mistakesIn(name);
     const near = names
       .map((one) => {
         const words = [slug(one), ...slug(one).split("-")];

@@ -1,6 +1,7 @@
 /** Texts as values of the wire. */
 import { readFileSync } from "node:fs";
 import { InvalidArgumentError } from "commander";
+import { nearest } from "../../shared/nearest.ts";
 import type { FlagEntry } from "../manifest.ts";
 import { isMap, laidOver, nested } from "./maps.ts";
 
@@ -50,7 +51,8 @@ function readNumber(text: string, integer: boolean): number {
 function readChoice(text: string, choices: string[] | undefined): string {
   if (!choices || choices.includes(text)) return text;
   const shown = choices.length > 20 ? `${choices.slice(0, 20).join(", ")}, …` : choices.join(", ");
-  throw new InvalidArgumentError(`is none of ${shown}.`);
+  const [near] = nearest(text, choices);
+  throw new InvalidArgumentError(near ? `is not known. Did you mean ${near}?` : `is none of ${shown}.`);
 }
 
 function readBoolean(text: string): boolean {

@@ -162,8 +162,6 @@ const title = (path: string): string =>
     ? "ID"
     : path
         .replace(/(\.name|\.func|_readable)$/, "")
-        // The account side writes createdAt where billing writes created_at.
-        .replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before}_${after.toLowerCase()}`)
         .replace(/^is_/, "")
         .replace(/^basis_points$/, "off")
         .replace(/_(amount|at|units)$/, "")
@@ -263,31 +261,52 @@ export function renderFields(row: unknown, columns: string[], paint: Paint, term
 }
 
 /** Names and texts beside each other. */
-function inColumns(lines: [string, string][], paint: Paint, terminal: number): string {
+function inColumns(lines: [string, string][], paint: Paint, terminal: number, before = ""): string {
   const width = Math.max(0, ...lines.map(([key]) => key.length));
-  const indent = `\n${" ".repeat(width + 2)}`;
-  const room = Math.max(20, terminal - width - 2);
-  return lines.map(([key, text]) => `${paint.dim(key.padEnd(width))}  ${wrap(text, room).join(indent)}\n`).join("");
+  const indent = `\n${before}${" ".repeat(width + 2)}`;
+  const room = Math.max(20, terminal - before.length - width - 2);
+  const line = ([key, text]: [string, string]): string =>
+    `${before}${paint.dim(key.padEnd(width))}  ${wrap(text, room).join(indent)}\n`;
+  return lines.map(line).join("");
 }
 
-/** The fields of one object, each on a line; nested ones dotted. */
+/** Where a field stands among the others: first what it is called and how it is, last times and ids. */
+function rank(key: string): number {
+  if (/^(name|label|email|slug|description|status)$/.test(key)) return 0;
+  if (/(^|_)(at|from|until|since)$/.test(key)) return 2;
+  return /(^|_)id$/.test(key) ? 3 : 1;
+}
+
+/** What a person does not ask for: whose it is, which is said with the command, and what it is not. */
+const isNoise = (key: string, value: unknown): boolean =>
+  key === "organization_id" || (value === false && key.startsWith("is_"));
+
+/** The fields of one object, each on a line; below them its settings, under the keys by which they are set. */
 export function renderDetail(row: unknown, paint: Paint, terminal: number): string {
-  const lines: [string, string][] = [];
-  const walk = (value: unknown, prefix: string, depth: number): void => {
-    if (!isRow(value)) return;
-    for (const [key, inner] of Object.entries(value)) {
-      const path = `${prefix}${key}`;
-      // Settings are read one by one, under the keys by which they are set.
-      const isDeep = depth > 0 || (isRow(inner) && Object.values(inner).every((one) => typeof one === "boolean"));
-      if (isRow(inner) && isDeep && Object.keys(inner).length > 0) walk(inner, `${path}.`, depth - 1);
-      else if (isRow(inner) && Object.keys(inner).length === 0) continue;
-      else {
-        const kind = key === "prices" ? "price" : /(^|_)amount$/.test(key) ? "money" : undefined;
-        const text = humanize(inner, kind, value);
-        if (text !== "") lines.push([path, text]);
-      }
+  const lines: [key: string, text: string][] = [];
+  const parts: { title: string; lines: [string, string][] }[] = [];
+  const settings = (value: Row, prefix: string): [string, string][] =>
+    Object.entries(value).flatMap(([key, inner]): [string, string][] => {
+      if (isRow(inner)) return settings(inner, `${prefix}${key}.`);
+      const text = humanize(inner, undefined, value);
+      return text === "" ? [] : [[prefix + key, text]];
+    });
+  for (const [key, inner] of Object.entries(isRow(row) ? row : {})) {
+    if (isNoise(key, inner)) continue;
+    if (isRow(inner) && /(_settings|^capabilities)$/.test(key)) {
+      const own = settings(inner, "");
+      if (own.length > 0) parts.push({ title: key, lines: own });
+      continue;
     }
-  };
-  walk(row, "", 1);
-  return inColumns(lines, paint, terminal);
+    if (isRow(inner) && Object.keys(inner).length === 0) continue;
+    const kind =
+      key === "prices" ? "price" : /(^|_)amount$/.test(key) ? "money" : key === "status" ? "state" : undefined;
+    const text = humanize(inner, kind, row);
+    const named = rank(key) === 0 && key === "name" ? "name" : /(^|_)id$/.test(key) ? "id" : kind;
+    if (text !== "") lines.push([key, toned(text, named, paint)]);
+  }
+  lines.sort(([a], [b]) => rank(a) - rank(b));
+  const words = lines.map(([key, text]): [string, string] => [key.replace(/^is_/, "").replaceAll("_", " "), text]);
+  const below = parts.map((part) => `\n${paint.strong(part.title)}\n${inColumns(part.lines, paint, terminal, "  ")}`);
+  return inColumns(words, paint, terminal) + below.join("");
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { nearest } from "../nearest.ts";
 import { key } from "./key.ts";
 import { catalogKinds, type Item, kindOf } from "./kinds/index.ts";
 import { type Fault, type Kind, kinds } from "./kinds/kind.ts";
@@ -41,6 +42,43 @@ export const wrongAmounts = (catalog: Catalog, standard: string): Fault[] =>
     prices.flatMap((price, index) => wrongInPrice(price, ["products", name, "prices", index], standard)),
   );
 
+/** The fields that a place of a catalogue may have; none where that is not known. */
+export function fieldsAt([kind, ...inside]: readonly PropertyKey[]): string[] {
+  if (kind === undefined) return Object.keys(Catalog.shape);
+  if (inside.length !== 1 || !isKind(kind)) return [];
+  const { item } = kindOf(kind);
+  const written = item instanceof z.ZodPipe ? item.in : item;
+  return written instanceof z.ZodObject ? Object.keys(written.shape) : [];
+}
+const isKind = (name: PropertyKey): name is Kind => (kinds as readonly PropertyKey[]).includes(name);
+
+/** That a file has no such thing, and which one is meant. */
+function noThing(items: object | undefined, to: Kind, name: string): string {
+  const [near] = nearest(name, Object.keys(items ?? {}));
+  return `There is no "${name}" under ${to} in this file.${near === undefined ? "" : ` Did you mean "${near}"?`}`;
+}
+
+/** The references that lead nowhere, of the things that are right by themselves, in a file of which others are not. */
+export function lostReferences(catalog: Record<string, unknown>): Fault[] {
+  const itemsOf = (kind: Kind): Record<string, unknown> => {
+    const items = catalog[kind];
+    return typeof items === "object" && items !== null ? { ...items } : {};
+  };
+  return kinds.flatMap((kind) =>
+    Object.entries(itemsOf(kind)).flatMap(([name, written]) => {
+      const faults: Fault[] = [];
+      const item = kindOf(kind).item.safeParse(written);
+      if (item.success)
+        kindOf(kind).findFaults?.(item.data, (to, other, path) => {
+          const items = itemsOf(to);
+          if (!Object.hasOwn(items, other))
+            faults.push({ path: [kind, name, ...path], message: noThing(items, to, other) });
+        });
+      return faults;
+    }),
+  );
+}
+
 /** What no single field can tell: references that lead nowhere, keys and codes that stand twice. */
 function faultsOf(catalog: Pick<Catalog, Kind>): Fault[] {
   const faults: Fault[] = [];
@@ -49,8 +87,7 @@ function faultsOf(catalog: Pick<Catalog, Kind>): Fault[] {
     for (const [name, item] of Object.entries(items)) {
       const note = ({ path, message }: Fault) => void faults.push({ path: [kind, name, ...path], message });
       const own = kindOf(kind).findFaults?.(item, (to, other, path) => {
-        if (catalog[to]?.[other] === undefined)
-          note({ path, message: `There is no "${other}" under ${to} in this file.` });
+        if (catalog[to]?.[other] === undefined) note({ path, message: noThing(catalog[to], to, other) });
       });
       for (const fault of own ?? []) note(fault);
       for (const [index, old] of (item.previously ?? []).entries())

@@ -100,7 +100,9 @@ const PriceFields = Fields.superRefine((price, context) => {
 }).transform((price): Spoken => ({ price, interval: undefined }));
 
 export const Price = z
-  .union([SpokenPrice, PriceFields])
+  .union([SpokenPrice, PriceFields], {
+    error: "Written as 25.00/month, or in fields: fixed, free, custom, metered or seats.",
+  })
   .describe("25.00 eur, or in fields: fixed, free, custom, metered or seats.");
 
 /** What a price is among the prices of its product: a product has one of each (PRD-17, PRD-18). */

@@ -119,6 +119,53 @@ test("a wrong file is told with every flaw at its line and column, without askin
   expect(err).toMatch(/products\.pro\.prices\[0\]\.fixed\n.*\n> 16 \| {7}- fixed: 20\.505\n {5}\| {16}\^\^\^\^\^\^/);
 });
 
+test("what was mistyped is told with what was meant, lost references also where something else is wrong", async () => {
+  const file = join(folder(), "floe.yaml");
+  writeFileSync(
+    file,
+    [
+      "version: 1",
+      "catalog: shop",
+      "products:",
+      "  pro: { nam: Pro, price: 25.00 }",
+      "  team:",
+      "    name: Team",
+      "    prices: [{ price: 25.00/month }]",
+      "  all:",
+      "    name: All of it",
+      "    recurring: month",
+      "    prices: [{ metered: tokns, unit_price: 0.1 }]",
+      "    benefits: [teem]",
+      "    custom_fields: [{ field: siz, required: true }]",
+      "benefits: { team: { type: custom, description: Thanks } }",
+      "custom_fields: { size: { type: text, name: Size } }",
+      "meters: { tokens: { name: Tokens, filter: name eq 'x', aggregation: count } }",
+      "discounts:",
+      "  launch: { name: Launch, percent: 20, duration: 3 }",
+      "  early: { name: Early, percent: 20, duration: once, products: [constructor] }",
+      "checkout_links: { shop: { products: [pro], discount: lunch } }",
+      "bundles: {}",
+    ].join("\n"),
+  );
+  const { code, err } = await floe(["validate", "-f", file], { env, tty: true });
+  expect(code).toBe(1);
+  for (const said of [
+    "floe.yaml:4:10  products.pro.nam\n",
+    'There is no field "nam" here. Did you mean name?',
+    "name is missing.",
+    'There is no "teem" under benefits in this file. Did you mean "team"?',
+    'There is no "siz" under custom_fields in this file. Did you mean "size"?',
+    'There is no "tokns" under meters in this file. Did you mean "tokens"?',
+    'There is no "constructor" under products in this file.\n',
+    'There is no "lunch" under discounts in this file. Did you mean "launch"?',
+    "Written as 25.00/month, or in fields",
+    "or so many months: { months: 3 }.",
+    "floe.yaml:21:1  bundles\n",
+  ])
+    expect(err).toContain(said);
+  expect(err.match(/There is no "teem"/g)).toHaveLength(1);
+});
+
 test("what the server refuses is told at its line in the file", async () => {
   write(text.replace("fixed: 20.00", "fixed: 0.03"));
   const { code, err } = await floe(["apply", "--yes", "-f", file], {

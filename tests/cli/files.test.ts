@@ -35,7 +35,7 @@ test("a file goes up in parts, in a pipe with lines on stderr and JSON on stdout
     0,
     expect.stringMatching(/^(My book\.pdf: \d+ % of 17 MB\n)*My book\.pdf: 100 % of 17 MB\n$/),
   ]);
-  const file = JSON.parse(out) as Shown;
+  const [file] = JSON.parse(out) as [Shown];
   expect(file).toMatchObject({
     name: "My book.pdf",
     service: "downloadable",
@@ -70,7 +70,7 @@ test("parts that fail are sent again, the others are not", async () => {
   try {
     const { code, out } = await floe(["files", "upload", book, "--name", "again.pdf"], { env });
     expect(code).toBe(0);
-    expect((await storedBytes((JSON.parse(out) as Shown).path)).equals(bytes)).toBe(true);
+    expect((await storedBytes((JSON.parse(out) as [Shown])[0].path)).equals(bytes)).toBe(true);
     expect([puts.length, new Set(puts).size]).toEqual([5, 3]);
   } finally {
     server.deps.storage.targets = targets;

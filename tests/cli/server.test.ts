@@ -120,8 +120,12 @@ describe("the organization in use", () => {
     floe(["organization", ...argv], { env: { FLOE_SERVER: server.url, FLOE_API_KEY: seller.key }, tty });
 
   test("is read with nothing but a key: fields for a person, JSON for a program", async () => {
-    const { code, out } = await run(true, "get");
-    expect([code, out]).toEqual([0, expect.stringMatching(/^feature_settings\.seat_based_pricing_enabled +no$/m)]);
+    const { code, out, leafed } = await run(true, "get");
+    const shown = out + leafed.map(({ text }) => text).join("");
+    expect([code, shown]).toEqual([
+      0,
+      expect.stringMatching(/^feature_settings\n( {2}.*\n)* {2}seat_based_pricing_enabled +no$/m),
+    ]);
     const { out: json } = await run(false, "get", "--json", "id,feature_settings");
     expect(JSON.parse(json)).toMatchObject({
       id: seller.organization_id,

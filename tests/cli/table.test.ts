@@ -35,16 +35,37 @@ test("what is inside of a thing is told by what people call it, and never as JSO
     80,
   );
   expect(text).toContain("API key, Our thanks");
-  expect(text).toMatch(/attached_custom_fields +Size\n/);
+  expect(text).toMatch(/attached custom fields +Size\n/);
   expect(text).not.toMatch(/[{}]/);
 });
 
 test("one thing is told field by field, settings under the keys by which they are set", () => {
   const settings = { usage: { show: true }, subscription: { pause: false } };
-  expect(renderDetail({ name: "Acme", customer_portal_settings: settings }, paint, 80).split("\n")).toEqual([
-    "name                                         Acme",
-    "customer_portal_settings.usage.show          yes",
-    "customer_portal_settings.subscription.pause  no",
+  const acme = {
+    id,
+    created_at: "soon",
+    is_archived: false,
+    is_recurring: true,
+    organization_id: id,
+    total_amount: 1900,
+    currency: "usd",
+    customer_portal_settings: settings,
+    status: "paid",
+    metadata: {},
+    name: "Acme",
+  };
+  expect(renderDetail(acme, paint, 80).split("\n")).toEqual([
+    "status        paid",
+    "name          Acme",
+    "recurring     yes",
+    "total amount  $19.00",
+    "currency      usd",
+    "created at    soon",
+    `id            ${id}`,
+    "",
+    "customer_portal_settings",
+    "  usage.show          yes",
+    "  subscription.pause  no",
     "",
   ]);
 });

@@ -31,7 +31,9 @@ const item = z.strictObject({
     })
     .optional()
     .describe("Amount taken off, by currency: { usd: 5.00 }"),
-  duration: z.union([z.enum(["once", "forever"]), z.strictObject({ months: z.int().min(1).max(999) })]),
+  duration: z.union([z.enum(["once", "forever"]), z.strictObject({ months: z.int().min(1).max(999) })], {
+    error: "Must be once, forever, or so many months: { months: 3 }.",
+  }),
   starts_at: instantText.nullable().optional(),
   ends_at: instantText.nullable().optional(),
   max_redemptions: z.int().min(1).nullable().optional(),

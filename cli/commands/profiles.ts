@@ -1,0 +1,84 @@
+/** `floe profiles`: the servers that you have signed in to, under their names. */
+import type { Command } from "commander";
+import { confirm } from "../ask.ts";
+import type { Context } from "../context.ts";
+import { Fault } from "../fault.ts";
+import { askedFields, showList } from "../resource/show.ts";
+import { type Config, type Credentials, noProfile, profilesIn, readSettingsFile } from "../settings.ts";
+
+const columns = ["name:name", "current:flag", "server", "organization", "signed_in_by"];
+const fields = ["name", "current", "server", "organization", "signed_in_by"];
+
+export function add(root: Command, contextOf: (command: Command) => Context): void {
+  const group = root.command("profiles").description("The servers that you have signed in to").helpCommand(false);
+  group.addHelpText(
+    "after",
+    "\nExamples:\n  floe profiles list\n  floe login --profile live --server https://pay.example.com   # makes one",
+  );
+  const list = group.command("list").description("List the profiles");
+  list.action(() => listProfiles(contextOf(list)));
+  const use = group.command("use").description("Use a profile where none is named").argument("<name>");
+  use.action((name: string) => useProfile(contextOf(use), name));
+  const remove = group
+    .command("remove")
+    .description("Sign out wherever a profile is signed in, and forget it")
+    .argument("<name>")
+    .option("-y, --yes", "do not ask");
+  remove.action((name: string, options: { yes?: boolean }) => removeProfile(contextOf(remove), name, options.yes));
+}
+
+function listProfiles(context: Context): void {
+  const asked = askedFields(context.globals.json, fields);
+  const { env } = context.io;
+  const config = readSettingsFile(env, "config.json") as Config;
+  const credentials = readSettingsFile(env, "credentials.json") as Credentials;
+  const { profile } = context.settings();
+  const rows = profilesIn(env).map((name) => {
+    const { server, organization } = config.profiles?.[name] ?? {};
+    const signedIn = Object.entries(credentials[name] ?? {});
+    const [at] = server === undefined ? signedIn : signedIn.filter(([url]) => url === server);
+    return {
+      name,
+      current: name === profile,
+      server: server ?? at?.[0] ?? null,
+      organization: organization?.slug ?? null,
+      signed_in_by: at ? (at[1].is_key ? "api_key" : "session") : null,
+    };
+  });
+  showList(context, rows, columns, asked, "There are none yet. Make one: `floe login`\n");
+}
+
+async function useProfile(context: Context, name: string): Promise<void> {
+  if (!profilesIn(context.io.env).includes(name)) throw noProfile(context.io.env, name);
+  const { chooseProfile } = await import("../settings-write.ts");
+  await chooseProfile(context.io.env, name);
+  context.say(`${name} is used where no profile is named.\n`);
+}
+
+async function removeProfile(context: Context, name: string, yes: boolean | undefined): Promise<void> {
+  const { env } = context.io;
+  if (!profilesIn(env).includes(name)) throw noProfile(env, name);
+  await confirm(context, `Sign out of the profile ${name} and forget it?`, yes);
+  const signedIn = Object.entries((readSettingsFile(env, "credentials.json") as Credentials)[name] ?? {});
+  const left: string[] = [];
+  for (const [server, { token, is_key }] of signedIn) {
+    if (is_key) continue;
+    await endSession(context, server, token).catch((error: unknown) => {
+      if (!(error instanceof Fault)) throw error;
+      if (error.kind !== "signed_out") left.push(server);
+    });
+  }
+  const { forgetProfile } = await import("../settings-write.ts");
+  await forgetProfile(env, name);
+  const untold =
+    left.length > 0 ? ` ${left.join(", ")} could not be told; the session there ends when it expires.` : "";
+  context.say(`Forgot the profile ${name}.${untold}\n`);
+}
+
+/** End a session at the server that gave it, whichever one this run is for. */
+async function endSession(context: Context, server: string, token: string): Promise<void> {
+  const { makeContext } = await import("../make-context.ts");
+  const { io, manifest, version, globals } = context;
+  const there = makeContext(io, manifest, version, { ...globals, server });
+  await there.call({ method: "POST", path: "/api/auth/sign-out", body: {}, organization: false, token });
+}
