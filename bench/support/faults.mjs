@@ -27,6 +27,8 @@ const outside = ["tests/scenarios/grants-outside.test.ts"];
 const team = ["tests/scenarios/tour-team.test.ts"];
 const people = ["tests/api/customer-members.test.ts"];
 const seating = ["tests/api/seats.test.ts"];
+const sharing = [stories("seats-use")];
+const recounting = stories("recount");
 const killed = ["tests/scenarios/kept-cards-stripe-killed.test.ts"];
 
 // biome-ignore format: a table, one fault in a line
@@ -242,6 +244,28 @@ export const faults = {
     ["seat-expiry", "server/seats/store.ts", "    gt(customerSeats.invitation_token_expires_at, now),\n", "", ...seating],
     ["seat-used", "server/seats/service.ts", "    token_hash: null,\n    token: null,\n    mail_due_at: null,\n    invitation_token_expires_at: null,", "    mail_due_at: null,", ...seating],
     ["wallet-debt", "server/portal/wallets.ts", ".filter(({ amount }) => amount > 0)", "", "tests/api/portal.test.ts"],
+  ],
+  sharing: [
+    ["no-payer", "server/subscriptions/metering.ts", "const holders = row.seats === null ? [] : await findHolders(tx, row);", "const holders: string[] = [];", ...sharing],
+    ["joins-not", "server/reactions.ts", "followUseOfSeat, followSeats", "followSeats", ...sharing],
+    ["left-lost", "server/meters/windows.ts", "is_part: isPart && payer_id !== null,", "is_part: false,", ...sharing],
+    ["left-unpaid", "server/subscriptions/metering.ts", "if (isLeft) use = await handOverUse(tx, ctx, use);", "if (isLeft) use = await restartUse(tx, ctx, use);", ...sharing],
+    ["before-billed", "server/subscriptions/metering.ts", "if (!isOwner) use = await handOverUse(tx, ctx, use);\n    else if", "if", ...sharing],
+    ["credit-shared", "shared/usage.ts", "const ends = credited_units - rollover_units;", "const ends = credited_units;", ...sharing],
+    ["credit-alone", "shared/usage.ts", "credited_units: sumOf(parts.map(sharedCredit)),", "credited_units: sumOf(parts.map((part) => Math.min(sharedCredit(part), Number(unitsUp(part.consumed_units))))),", ...sharing],
+    ["credit-wiped", "server/meters/lots.ts", "lot.rollover || keepsAll ? left : 0", "lot.rollover ? left : 0", ...sharing],
+    ["spent-again", "server/meters/windows.ts", "credited_units: sumOf(closed.map(({ spent }) => spent)), rollover_units: 0", "credited_units: 0, rollover_units: 0", ...sharing],
+    ["own-after", "server/subscriptions/metering.ts", "if (!isOwner || (await isOwn(tx, key, use.row.payer_id))) return undefined;", "return undefined;", ...sharing],
+    ["not-passed-on", "server/subscriptions/jobs.ts", "if (payer) payers.add(payer);", "", ...sharing],
+    ["never-asked", "server/subscriptions/jobs.ts", "const payer = await passOn(tx, deps, { ...row, meter_id }, possible);", "const payer = possible[0];", ...sharing],
+    ["values-forgotten", "server/meters/windows.ts", "payer_id === null ? store.forgetValues(tx, row)", "payer_id !== null ? store.forgetValues(tx, row)", ...sharing],
+    ["values-left", "server/meters/paying.ts", "in (select meter_id, id from taken)", "in (select meter_id, id from taken where false)", ...sharing],
+    ["parts-repriced", "server/subscriptions/metering.ts", "else if (price.id !== old.id && isSum(price.meter))", "else if (price.id === old.id && isSum(price.meter))", recounting],
+    ["max-of-one", "shared/usage.ts", "max: () => extreme(\"\"),", "max: () => extreme(\"-\"),", ...sharing],
+    ["avg-of-averages", "shared/usage.ts", "avg: () => averageOf(total, counted),", "avg: () => some[0] ?? \"0\",", ...sharing],
+    ["state-alone", "server/customers/service.ts", "if (shared.size === 0) return describeState(row, held);", "if (shared.size >= 0) return describeState(row, held);", ...sharing],
+    ["holder-sees", "server/portal/seats.ts", "one.row.customer_id === id ? subscription :", "one ? subscription :", ...sharing],
+    ["late-not-pooled", "server/meters/paying.ts", "...poolLate(pool) }", "}", ...sharing],
   ],
   usage: [
     ["key-twice", "server/events/ingest.ts", "if (key && key.event_id !== one.row.id)", "if (key && key.event_id === one.row.id)", "tests/api/events.test.ts"],

@@ -274,6 +274,10 @@ export async function recount(tx: Tx, meter: MeterRow, now: Date): Promise<void>
   const sums = func === "count" || func === "sum";
   const late = sql`${usageEvents.timestamp} < ${customerMeters.started_at}`;
   const theirs = and(countedBy(meter), isNotNull(usageEvents.customer_id), notBefore);
+  // What whoever pays by now has not seen counted came before what they pay for: it is never billed (MTR-12).
+  const notBilled = sums
+    ? sql` + case when ${kept.payer_id} is null then 0 else greatest(0, excluded.consumed_units - ${kept.consumed_units}) end`
+    : sql``;
   const from = sql`${usageEvents} left join ${customerMeters} on ${customerMeters.organization_id} = ${organization_id}
     and ${customerMeters.customer_id} = ${usageEvents.customer_id} and ${customerMeters.meter_id} = ${id}::uuid`;
   // Those of periods that are over and not billed yet stay.
@@ -303,7 +307,8 @@ export async function recount(tx: Tx, meter: MeterRow, now: Date): Promise<void>
     on conflict (organization_id, customer_id, meter_id) do update set modified_at = excluded.modified_at,
       consumed_units = excluded.consumed_units, counted = excluded.counted, total = excluded.total,
       last_key = greatest(${kept.last_key}, excluded.last_key), notice_at = coalesce(${kept.notice_at}, excluded.notice_at),
-      late_units = excluded.late_units, late_from = excluded.late_from, late_until = excluded.late_until`);
+      late_units = excluded.late_units, late_from = excluded.late_from, late_until = excluded.late_until,
+      free_units = ${kept.free_units}${notBilled}`);
 }
 
 /** That an event came since the row beside it was reset. */

@@ -254,6 +254,72 @@ test("each event is told the period with which it is invoiced, also where it com
   ]);
 });
 
+test("MTR-12: what came before a meter was made is counted, and never billed, whenever it is counted", async () => {
+  const { shop, metered, fixed } = await open();
+  const plain = await shop.subscribes(await shop.sells("Plain", 700));
+  const { customer_id } = await shop.get(plain);
+  const use = (n: number) =>
+    shop.accepted("POST", "/v1/events/ingest", { events: [{ name: "older", customer_id, metadata: { n } }] });
+  await use(1000);
+  const meter = await shop.accepted("POST", "/v1/meters/", {
+    name: "Older",
+    filter: { conjunction: "and", clauses: [{ property: "name", operator: "eq", value: "older" }] },
+    aggregation: { func: "sum", property: "n" },
+  });
+  const product_id = await shop.sells("By use", [fixed(700), { ...metered("1"), meter_id: meter.id }]);
+  // Before anything of it was counted.
+  expect(await shop.changes(plain, { product_id, proration_behavior: "prorate" })).toBe("done");
+  await use(3);
+  await shop.on("2027-01-05");
+  await use(4);
+  const query = { customer_id: [customer_id] };
+  const counted = await shop.seller.client.meters.quantities({
+    params: { id: String(meter.id) },
+    query: {
+      start_timestamp: "2027-01-01T00:00:00Z",
+      end_timestamp: "2027-01-06T00:00:00Z",
+      interval: "day",
+      ...query,
+    } as never,
+  });
+  expect(counted.total).toBe(1007);
+  expect((await shop.get(plain)).meters.map(({ amount }) => amount)).toEqual([7]);
+  await shop.on("2027-02-01");
+  expect((await shop.lines(plain)).at(-1)?.[1]).toBe(7);
+});
+
+test("BEN-55: what a credit is worth from now on counts from the next period", async () => {
+  const { shop, id, event, meters } = await open();
+  const {
+    customer_id,
+    product,
+    meters: [mine],
+  } = await shop.get(id);
+  const properties = { meter_id: mine?.meter_id, units: 100, rollover: false };
+  const benefit = await shop.accepted("POST", "/v1/benefits/", {
+    type: "meter_credit",
+    description: "Free",
+    properties,
+  });
+  await shop.accepted("POST", `/v1/products/${product.id}/benefits`, { benefits: [benefit.id] });
+  await shop.on("2027-01-02");
+  expect(await meters()).toEqual([[0, 100, 0]]);
+  const other = { type: "meter_credit", properties: { ...properties, units: 40, rollover: true } };
+  await shop.accepted("PATCH", `/v1/benefits/${benefit.id}`, other);
+  await shop.on("2027-01-03");
+  expect(await meters()).toEqual([[0, 100, 0]]);
+  await shop.accepted("POST", "/v1/events/ingest", { events: [event(30)] });
+  // What was credited as not to go on does not; the next does.
+  await shop.on("2027-02-01");
+  expect(await meters()).toEqual([[0, 40, 0]]);
+  await shop.on("2027-03-01");
+  expect(await meters()).toEqual([[0, 80, 0]]);
+  const { items } = await shop.seller.client.events.list({
+    query: { customer_id: [customer_id], name: ["meter.credited"], sorting: ["timestamp"] } as never,
+  });
+  expect(items.map((one) => (one.metadata as { units?: number }).units)).toEqual([100, 40, 40, 40]);
+});
+
 test("MTR-29: what comes in a trial, or is of it and comes before anybody has looked at its end, is on no invoice", async () => {
   const { shop, id, event, lands } = await open({ more: { trial_interval: "day", trial_interval_count: 10 } });
   expect(await lands(event(500))).toEqual(["counted"]);
