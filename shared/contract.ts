@@ -33,6 +33,8 @@ export type Operation = {
   file?: { name: string; type: `text/${string}` | "application/json" };
   /** 200 unless said. */
   status?: 200 | 201 | 202 | 204;
+  /** True where the oldest published clients expect the list alone, whole and not in pages. */
+  bare?: true;
   /** Names of the errors it may answer besides 401, 403 and 422. */
   errors?: readonly ErrorName[];
   /** True where the organization is the one whose products the body names. */

@@ -8,7 +8,7 @@ import { bytes_max, open_bytes_max } from "../lib/body.ts";
 import { atClockOf } from "../lib/clock.ts";
 import { type Actor, anonymous, type Ctx, type Database, type Deps, type Identity } from "../lib/context.ts";
 import { faultsOf } from "../lib/faults.ts";
-import { adapt, type ClientProfile } from "../lib/profiles.ts";
+import { adapt, type ClientProfile, readsBareLists } from "../lib/profiles.ts";
 import { Relayed } from "../lib/relayed.ts";
 import { inTurn } from "../lib/turns.ts";
 import { type Asking, actorsOf, admit, checkIdentity, checkKnown, type Identify } from "./actor.ts";
@@ -130,7 +130,11 @@ async function answerAs(
     if (result instanceof Relayed) return { status: result.status || (op.status ?? 200), body: result.json };
     return answered(op.response ? z.encode(op.response, result as never) : null);
   };
-  const answered = (wire: unknown): Answer => ({ status: op.status ?? 200, body: adapt(request.client, wire) });
+  const isBare = op.bare === true && readsBareLists(request.client);
+  const answered = (wire: unknown): Answer => {
+    const known = adapt(request.client, wire);
+    return { status: op.status ?? 200, body: isBare ? (known as { items: unknown }).items : known };
+  };
   const early: AnswerOf = (result) => {
     // A refusal that what was written before it led to, and that is the answer from then on.
     if (result instanceof ApiError) return { status: result.status, body: errorBody(result) };

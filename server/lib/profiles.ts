@@ -1,6 +1,6 @@
 /**
  * What a client understands. The official SDKs come in three generations whose value lists differ; answers are made in
- * the newest form and adapted here, and nowhere else. Structure needs no adapting: unknown fields are ignored by all.
+ * the newest form and adapted here, and nowhere else. Structure needs none but for one list: unknown fields are ignored by all.
  */
 export type ClientProfile = {
   /** `legacy`: closed value lists (0.x up to 0.43, and clients that do not say). `open`: 0.44–0.49. `versioned`: 1.x. */
@@ -42,6 +42,9 @@ export function profileOf(headers: Record<string, string | string[] | undefined>
   const release = Math.min(Number(minor), current_release - 1);
   return { generation: release < firsts.open ? "legacy" : "open", release, version: "2026-04", fills: true };
 }
+
+/** Whether it is a published client from before pages of what its operation marks as `bare`. */
+export const readsBareLists = ({ fills, release }: ClientProfile): boolean => fills === true && release < firsts.open;
 
 /** By field, the word that closed value lists know in place of a newer one. */
 const legacyValues = new Map([

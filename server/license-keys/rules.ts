@@ -26,6 +26,10 @@ export type KeyTerms = BenefitInput["license_keys"];
 export const makeKey = (prefix: string | null): string =>
   [...(prefix ? [prefix.trim().toUpperCase()] : []), randomUUID().toUpperCase()].join("-");
 
+const id_length = 36;
+/** What a key begins with, before what makes it one of its own. */
+export const prefixOf = (key: string): string | null => key.slice(0, -id_length).replace(/-$/, "") || null;
+
 /** What is kept of a key. */
 export const keyColumns = (secret: string, organization_id: string, key: string) => ({
   key_hash: hashKey(secret, organization_id, key),

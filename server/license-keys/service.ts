@@ -10,14 +10,15 @@ import type {
   licenseKeyUses,
 } from "../../shared/api/license-keys.ts";
 import type { Service } from "../../shared/contract.ts";
-import { notFound } from "../../shared/errors.ts";
+import { ApiError, notFound } from "../../shared/errors.ts";
+import { findBenefits } from "../benefits/store.ts";
 import { atClockOf, serverClock } from "../lib/clock.ts";
 import { type Ctx, type Database, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { pageOf } from "../lib/page.ts";
 import { defineSignal, signal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
-import { seal, unseal } from "../lib/secrets.ts";
+import { seal, tryUnseal } from "../lib/secrets.ts";
 import { change, transact } from "../lib/unit-of-work.ts";
 import { findOrganization } from "../organizations/store.ts";
 import {
@@ -36,6 +37,7 @@ import {
   limitsOf,
   makeKey,
   openSeed,
+  prefixOf,
   signLease,
 } from "./rules.ts";
 import * as store from "./store.ts";
@@ -141,6 +143,9 @@ const deactivate = (ctx: Ctx, organization_id: string, body: Asked<typeof Licens
     await endActivation(tx, ctx, row, body.activation_id);
   });
 
+const lost_seed =
+  "Leases cannot be signed: their key was sealed with a secret that the server has no more. Its owner adds it to FLOE_SECRET_PREVIOUS.";
+
 /** What a key may be used for without asking again, signed. The program's own clock is asked, so it is the world's. */
 const lease = (ctx: Ctx, organization_id: string, body: Asked<typeof LicenseKeyLease>) =>
   transact(ctx, async (tx) => {
@@ -152,7 +157,8 @@ const lease = (ctx: Ctx, organization_id: string, body: Asked<typeof LicenseKeyL
     const issued_at = new Date(now).setUTCMilliseconds(0);
     const expires_at = new Date(issued_at + Math.min(seconds * 1000, left_ms)).setUTCMilliseconds(0);
     const fresh = seal(ctx.config.secret, randomBytes(32).toString("base64url"));
-    const seed = unseal(ctx.config.secrets, await store.keepSeed(tx, organization_id, fresh, now));
+    const seed = tryUnseal(ctx.config.secrets, await store.keepSeed(tx, organization_id, fresh, now));
+    if (seed === null) throw new ApiError("ServiceUnavailable", lost_seed);
     const { private_key, public_key } = openSeed(Buffer.from(seed, "base64url"));
     const { features, seats } = await store.findLeased(tx, row);
     const claims = {
@@ -234,16 +240,23 @@ export const licenseKeyService: Service<typeof licenseKeys, Ctx> = {
   lease: (ctx, { body }) => lease(ctx, organizationOf(ctx), body),
 };
 
-/** Give a key that the caller has locked another text, under the same prefix, unless it was taken back. */
+/**
+ * Give a key that the caller has locked another text, under the same prefix, unless it was taken back. Of one that cannot be read any
+ * more, since it was sealed with a secret that is gone, the prefix is that of its benefit.
+ */
 export async function replaceKey(tx: Tx, { clock, config }: Ctx, { row, ...found }: Key): Promise<LicenseKey> {
   checkRotation(row);
-  const before = unseal(config.secrets, row.key_sealed);
-  const text = makeKey(before.slice(0, -uuid_length).replace(/-$/, ""));
-  const columns = keyColumns(config.secret, row.organization_id, text);
+  const { organization_id, benefit_id } = row;
+  const before = tryUnseal(config.secrets, row.key_sealed);
+  const text = makeKey(before === null ? await findPrefix(tx, organization_id, benefit_id) : prefixOf(before));
+  const columns = keyColumns(config.secret, organization_id, text);
   const replaced = await store.updateKey(tx, row, { ...columns, modified_at: clock.now() });
   return keyOut({ ...found, row: replaced }, config.secrets);
 }
-const uuid_length = 36;
+async function findPrefix(tx: Tx, organization_id: string, id: string): Promise<string | null> {
+  const [benefit] = await findBenefits(tx, organization_id, [id]);
+  return benefit?.type === "license_keys" ? (benefit.properties as KeyTerms).prefix : null;
+}
 
 /** By the clock of the seller whom a program names. */
 async function ofSeller(ctx: Ctx, organization_id: string): Promise<Ctx> {

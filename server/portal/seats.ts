@@ -3,6 +3,7 @@ import type { Service } from "../../shared/contract.ts";
 import { notFound } from "../../shared/errors.ts";
 import type { Ctx, Database } from "../lib/context.ts";
 import { pageOf } from "../lib/page.ts";
+import { readsBareLists } from "../lib/profiles.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { type Container, checkAssign } from "../seats/rules.ts";
@@ -35,7 +36,8 @@ export const portalSeatService: Service<typeof portalSeats, Ctx> = {
     checkAssign(body);
     return transact(ctx, async (tx) => assignSeat(tx, ctx, await findOwn(ctx, tx, body), body));
   },
-  async listClaimed(ctx, { query }) {
+  async listClaimed(ctx, { query: asked }) {
+    const query = readsBareLists(ctx.client) ? { page: 1, limit: 100 } : asked;
     const { organization_id, customer_id: id, member } = askerOf(ctx);
     const { items, total } = await listHeld(ctx.db, { organization_id, id, member_id: member?.id ?? null }, query);
     const found = await Promise.all(items.map((id) => findSubscription(ctx.db, organization_id, id)));

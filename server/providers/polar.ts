@@ -66,7 +66,7 @@ export function polarProvider(config: Config): Provider {
       update: (ctx, { params, body }) => relay(ctx, () => polar.licenseKeys.update(params.id, body as never)),
       getActivation: (ctx, { params }) =>
         relay(ctx, () => polar.licenseKeys.getActivation(params.id, params.activation_id)),
-      rotate: notHosted("Rotate the key at hosted Polar itself."),
+      rotate: (ctx, { params }) => relay(ctx, () => polar.licenseKeys.rotate(params.id)),
       validate: (ctx, { body }) => relay(ctx, () => polar.licenseKeys.validate(body as never)),
       activate: (ctx, { body }) => relay(ctx, () => polar.licenseKeys.activate(body as never)),
       deactivate: (ctx, { body }) => relay(ctx, () => polar.licenseKeys.deactivate(body as never)),

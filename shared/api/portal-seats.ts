@@ -33,6 +33,7 @@ export const portalSeats = {
     access: customer("customer_portal:own:read"),
     query: paging,
     response: page(CustomerSubscription),
+    bare: true,
   },
   revoke: {
     method: "DELETE",

@@ -1,7 +1,7 @@
 import { createPublicKey, verify } from "node:crypto";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { licenseKeys } from "../../server/license-keys/tables.ts";
+import { leaseKeys, licenseKeys } from "../../server/license-keys/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { startOnPostgres } from "../support/races.ts";
@@ -179,6 +179,26 @@ test("a key that was rotated is another one, and all that counts goes on", async
   await update({ status: "revoked" });
   await expect(seller.client.licenseKeys.rotate({ params: { id: key.id } })).rejects.toThrow("no longer active");
   expect((await get()).key).toBe(after.key);
+});
+
+test("a key whose secret is gone shows its end, and is replaced under the prefix of its benefit", async () => {
+  const { seller, key } = await buyKey(floe, await floe.seller(), { prefix: "APP" });
+  await floe.deps.db.update(licenseKeys).set({ key_sealed: "gone" }).where(eq(licenseKeys.id, key.id));
+  const params = { id: key.id };
+  expect((await seller.client.licenseKeys.get({ params })).key).toBe(key.display_key);
+  expect((await seller.client.licenseKeys.rotate({ params })).key).toMatch(/^APP-[0-9A-F-]{36}$/);
+});
+
+test("leases whose key was sealed with a secret that is gone are refused with who has to see to it", async () => {
+  const { seller, call } = await buyKey(floe, await floe.seller());
+  const { organization_id } = seller;
+  expect((await call("lease", { seconds: 60 })).status).toBe(200);
+  await floe.deps.db
+    .update(leaseKeys)
+    .set({ seed_sealed: "gone" })
+    .where(eq(leaseKeys.organization_id, organization_id));
+  const { status, json } = await call("lease", { seconds: 60 });
+  expect([status, json]).toMatchObject([503, { detail: expect.stringContaining("FLOE_SECRET_PREVIOUS") }]);
 });
 
 test("another seller's key is nobody's, whoever asks", async () => {

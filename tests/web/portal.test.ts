@@ -308,6 +308,20 @@ test("a license key, a file and a note are there to be taken; a place where a ke
   await picture("benefits");
   await mine.getByRole("button", { name: "Stop using it on Ada's desk" }).click();
   await mine.getByText("In use in 0 of 3 places").waitFor();
+  // A key that has become known is replaced, once it was asked whether that is meant.
+  await mine.getByRole("button", { name: /^Replace: \*{4}-/ }).press("Enter");
+  const question = page.getByRole("dialog", { name: "Replace this key?" });
+  await question.getByText(`ends in ${key.slice(-6)} stops working`).waitFor();
+  expect(await seriousFaults(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await question.waitFor({ state: "detached" });
+  expect((await client.licenseKeys.list({ query: {} })).items[0]?.key).toBe(key);
+  await mine.getByRole("button", { name: /^Replace: / }).click();
+  await question.getByRole("button", { name: "Replace" }).click();
+  await mine.getByText(key).waitFor({ state: "detached" });
+  const [{ key: second } = { key: "" }] = (await client.licenseKeys.list({ query: {} })).items;
+  expect(second).not.toBe(key);
+  await mine.getByText(second).waitFor();
   const [download] = await Promise.all([
     page.waitForEvent("download"),
     mine.getByRole("link", { name: /Download/ }).click(),

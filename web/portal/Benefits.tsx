@@ -7,7 +7,7 @@ import { Notice } from "../parts/Notice.tsx";
 import { useSpeech } from "../speech.tsx";
 import { Account, platformOf, Returned } from "./Account.tsx";
 import type { Failure, Grant, LicenseKey } from "./calls.ts";
-import { Part, Refused } from "./Part.tsx";
+import { Dialog, Part, Refused } from "./Part.tsx";
 import { usePlace } from "./place.ts";
 import { usePortalWords } from "./speech.tsx";
 
@@ -36,10 +36,52 @@ function Files({ benefit_id }: { benefit_id: string }) {
   );
 }
 
-function Key({ license }: { license: LicenseKey }) {
+/** Asks whether a key is to be replaced by another one, and says what that does. */
+function ReplaceKey({
+  license,
+  left,
+  replaced,
+}: {
+  license: LicenseKey;
+  left: () => void;
+  replaced: () => Promise<unknown>;
+}) {
+  const words = usePortalWords();
+  const { portal } = usePlace();
+  const [busy, setBusy] = useState(false);
+  const [refused, setRefused] = useState<Failure>();
+  const replace = async (): Promise<void> => {
+    setBusy(true);
+    const answer = await portal.replaceKey(license.id);
+    if (answer.ok) {
+      await replaced();
+      return left();
+    }
+    setRefused(answer.failure);
+    setBusy(false);
+  };
+  return (
+    <Dialog title={words.replace_key_title} left={left}>
+      <p className="soft">{words.replace_key_how(license.display_key)}</p>
+      <Refused failure={refused} />
+      <div className="row">
+        <Button quiet onClick={left}>
+          {words.cancel_action}
+        </Button>
+        <Button danger busy={busy} onClick={() => void replace()}>
+          {words.replace_key}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+function Key({ license, replaced }: { license: LicenseKey; replaced: () => Promise<unknown> }) {
   const { day, locale } = useSpeech();
   const words = usePortalWords();
-  const [copied, setCopied] = useState(false);
+  const { me } = usePlace();
+  const [copied, setCopied] = useState<string>();
+  const [replacing, setReplacing] = useState(false);
   const count = (number: number): string => new Intl.NumberFormat(locale).format(number);
   return (
     <li>
@@ -50,9 +92,21 @@ function Key({ license }: { license: LicenseKey }) {
           {license.limit_usage !== null && words.key_uses(count(license.usage), count(license.limit_usage))}
         </p>
       </div>
-      <Button quiet onClick={() => void navigator.clipboard.writeText(license.key).then(() => setCopied(true))}>
-        <span aria-live="polite">{copied ? words.copied : words.copy}</span>
-      </Button>
+      <div className="row">
+        <Button
+          quiet
+          onClick={() => void navigator.clipboard.writeText(license.key).then(() => setCopied(license.key))}
+        >
+          <span aria-live="polite">{copied === license.key ? words.copied : words.copy}</span>
+        </Button>
+        {/* Somebody of a team asks who runs it. */}
+        {me && (
+          <Button quiet aria-label={`${words.replace_key}: ${license.display_key}`} onClick={() => setReplacing(true)}>
+            {words.replace_key}
+          </Button>
+        )}
+      </div>
+      {replacing && <ReplaceKey license={license} left={() => setReplacing(false)} replaced={replaced} />}
     </li>
   );
 }
@@ -116,7 +170,7 @@ function Activations({
 
 function Keys({ grant }: { grant: Grant }) {
   const { portal } = usePlace();
-  const { value, failure } = useAsked(
+  const { value, failure, reload } = useAsked(
     useCallback(() => portal.licenseKeys(grant.benefit_id), [portal, grant.benefit_id]),
   );
   const limited = grant.benefit.type === "license_keys" ? grant.benefit.properties.activations : null;
@@ -126,13 +180,13 @@ function Keys({ grant }: { grant: Grant }) {
       {value && (
         <ul className="items">
           {value.items.map((license) => (
-            <Key key={license.id} license={license} />
+            <Key key={license.id} license={license} replaced={reload} />
           ))}
         </ul>
       )}
       {limited &&
         value?.items.map((license) => (
-          <Activations key={license.id} license={license} administers={limited.enable_customer_admin} />
+          <Activations key={license.key} license={license} administers={limited.enable_customer_admin} />
         ))}
     </>
   );

@@ -89,6 +89,7 @@ export function openPortal(token: string, ended: () => void) {
     licenseKeys: (benefit_id: string) =>
       ask<Page<LicenseKey>>("GET", `/license-keys/?limit=${most}&benefit_id=${benefit_id}`),
     licenseKey: (id: string) => ask<KeyInUse>("GET", at("license-keys", id)),
+    replaceKey: (id: string) => ask<LicenseKey>("POST", `${at("license-keys", id)}/rotate`),
     deactivate: (body: object) => ask<null>("POST", "/license-keys/deactivate", body),
     meters: () => ask<Page<Meter>>("GET", `/meters/?limit=${most}`),
     used: (id: string, query: Record<string, string>) =>

@@ -115,6 +115,10 @@ export const words: PortalWords = {
   download: "Herunterladen",
   copy: "Kopieren",
   copied: "Kopiert",
+  replace_key: "Ersetzen",
+  replace_key_title: "Diesen Schlüssel ersetzen?",
+  replace_key_how: (key) =>
+    `Sie bekommen einen anderen Schlüssel. Der auf ${key.slice(-6)} endet, gilt dann nirgends mehr; was und wo genutzt wurde, bleibt.`,
   key_until: (date) => `Gültig bis ${date}.`,
   key_uses: (used, limit) => `${used} von ${limit} Mal verwendet.`,
   activations: (count, limit) =>

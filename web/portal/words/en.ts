@@ -114,6 +114,10 @@ export const words = {
   download: "Download",
   copy: "Copy",
   copied: "Copied",
+  replace_key: "Replace",
+  replace_key_title: "Replace this key?",
+  replace_key_how: (key: string) =>
+    `You get another key. The one that ends in ${key.slice(-6)} stops working everywhere; what was used, and where, stays as it is.`,
   key_until: (date: string) => `Good until ${date}.`,
   key_uses: (used: string, limit: string) => `Used ${used} of ${limit} times.`,
   activations: (count: string, limit: string | undefined) =>

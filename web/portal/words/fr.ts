@@ -114,6 +114,10 @@ export const words: PortalWords = {
   download: "Télécharger",
   copy: "Copier",
   copied: "Copié",
+  replace_key: "Remplacer",
+  replace_key_title: "Remplacer cette clé ?",
+  replace_key_how: (key) =>
+    `Vous recevez une autre clé. Celle qui finit par ${key.slice(-6)} ne vaut plus nulle part ; les utilisations et les endroits restent.`,
   key_until: (date) => `Valable jusqu’au ${date}.`,
   key_uses: (used, limit) => `Utilisée ${used} fois sur ${limit}.`,
   activations: (count, limit) => (limit ? `Utilisée à ${count} endroits sur ${limit}` : `Utilisée à ${count} endroits`),
