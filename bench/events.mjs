@@ -3,7 +3,7 @@
  *
  * - batches of 1,000 by 8 connections, what customers have used included, against a bare insert of as many rows of the same
  *   columns into the same table, and how long an answer takes;
- * - single events by 8 connections against a bare insert of each;
+ * - single events, by 8 connections and by 64, against a bare insert of each by as many;
  * - a batch, and reading a customer's meters, at a long history against a short one;
  * - a month of a meter, by the day, against the same sums written by hand in SQL;
  * - batches on the embedded database, a second.
@@ -18,7 +18,7 @@ import { once } from "node:events";
 import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker } from "node:worker_threads";
 
-const [connections, batch_size, rounds] = [8, 1000, 3];
+const [batch_size, rounds] = [1000, 3];
 const allowed = {
   batches_ratio: 0.5,
   batches_rate: 25_000,
@@ -32,7 +32,7 @@ const allowed = {
 /** In a thread of its own, the client: sends bodies that are ready by so many connections, and says how long each took. */
 async function serveClient() {
   const { Agent, request } = await import("node:http");
-  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const agent = new Agent({ keepAlive: true });
   const send = (url, key, body) =>
     new Promise((resolve, reject) => {
       const headers = {
@@ -53,7 +53,7 @@ async function serveClient() {
       out.end(body);
     });
   for (;;) {
-    const [{ url, key, size, count, prefix, customers }] = await once(parentPort, "message");
+    const [{ url, key, size, count, prefix, customers, connections }] = await once(parentPort, "message");
     const bodies = Array.from({ length: count }, (_, b) =>
       Buffer.from(JSON.stringify({ events: makeEvents(size, `${prefix}-${b}`, customers) })),
     );
@@ -81,7 +81,7 @@ const models = ["small", "medium", "large"];
 /** Calls of a language model, by any of so many customers. */
 function makeEvents(size, prefix, customers) {
   return Array.from({ length: size }, (_, n) => ({
-    name: n % 10 === 0 ? "image" : "completion",
+    name: Math.random() < 0.1 ? "image" : "completion",
     external_customer_id: `user-${Math.floor(Math.random() * customers)}`,
     external_id: `${prefix}-${n}`,
     metadata: { tokens: Math.floor(Math.random() * 2000), model: models[n % 3], cached: n % 4 === 0 },
@@ -123,9 +123,10 @@ async function measure() {
     await floe.deps.db.execute(sql`analyze customers`);
     return seller;
   };
-  const ingest = async (floe, seller, size, count, customers = customers_count) => {
+  const ingest = async (floe, seller, size, count, connections = 8) => {
     sent += 1;
-    client.postMessage({ url: floe.url, key: seller.key, size, count, prefix: `run-${sent}`, customers });
+    const [prefix, customers] = [`run-${sent}`, customers_count];
+    client.postMessage({ url: floe.url, key: seller.key, size, count, prefix, customers, connections });
     await once(client, "message");
     client.postMessage("go");
     const [{ ms, took, failed: why }] = await once(client, "message");
@@ -141,7 +142,7 @@ async function measure() {
     const seller = await openSeller(floe, "bench");
     const { organization_id } = seller;
     const owners = await floe.deps.db.execute(sql`select id from customers where organization_id = ${organization_id}`);
-    const pools = Array.from({ length: connections }, () => postgres(database.url, { max: 1, fetch_types: false }));
+    const pools = Array.from({ length: 64 }, () => postgres(database.url, { max: 1, fetch_types: false }));
     const bareRow = (n) => ({
       organization_id,
       id: newId(new Date()),
@@ -158,12 +159,12 @@ async function measure() {
       metadata: { tokens: Math.floor(Math.random() * 2000), model: models[n % 3], cached: n % 4 === 0 },
     });
     /** The floor: rows that are ready, so many in each statement, by as many connections. */
-    const insertBare = async (size, count) => {
+    const insertBare = async (size, count, connections) => {
       sent += 1;
       const batches = Array.from({ length: count }, () => Array.from({ length: size }, (_, n) => bareRow(n)));
       const began = performance.now();
       await Promise.all(
-        pools.map(async (pool) => {
+        pools.slice(0, connections).map(async (pool) => {
           for (let rows = batches.pop(); rows; rows = batches.pop())
             await pool`insert into usage_events ${pool(rows.map((row) => ({ ...row, metadata: pool.json(row.metadata) })))}`;
         }),
@@ -171,17 +172,18 @@ async function measure() {
       return (size * count * 1000) / (performance.now() - began);
     };
 
-    for (const [part, size, many] of [
-      ["batches", batch_size, 40],
-      ["single", 1, 4000],
+    for (const [part, size, many, connections] of [
+      ["batches", batch_size, 40, 8],
+      ["single", 1, 4000, 8],
+      ["single", 1, 4000, 64],
     ]) {
       if (!wants(part)) continue;
-      await ingest(floe, seller, size, Math.ceil(many / 4));
-      await insertBare(size, Math.ceil(many / 4));
+      await ingest(floe, seller, size, Math.ceil(many / 4), connections);
+      await insertBare(size, Math.ceil(many / 4), connections);
       const [floors, rates, took] = [[], [], []];
       for (let round = 0; round < rounds; round += 1) {
-        floors.push(await insertBare(size, many));
-        const made = await ingest(floe, seller, size, many);
+        floors.push(await insertBare(size, many, connections));
+        const made = await ingest(floe, seller, size, many, connections);
         rates.push(made.rate);
         took.push(percentile(made.took, 0.99));
         console.log(
@@ -190,7 +192,7 @@ async function measure() {
       }
       const ratio = best(rates) / best(floors);
       judge(
-        `${part}: events a second to bare rows a second`,
+        `${part} by ${connections} connections: events a second to bare rows a second`,
         ratio.toFixed(2),
         `${allowed[`${part}_ratio`]}`,
         ratio >= allowed[`${part}_ratio`],

@@ -1,4 +1,5 @@
 import { type Ctx, type Database, organizationOf } from "../lib/context.ts";
+import { endOfTick } from "../lib/ticks.ts";
 import { inTurn } from "../lib/turns.ts";
 import { transact, unitOf } from "../lib/unit-of-work.ts";
 import { MeterMoved } from "../meters/store.ts";
@@ -40,6 +41,7 @@ const isMuch = (waiting: readonly Waiting[]): boolean =>
 
 async function openLane(own: Lanes, close: () => void): Promise<void> {
   own.open += 1;
+  await endOfTick();
   while (own.waiting.length > 0) await writeTogether(takeNext(own.waiting));
   own.open -= 1;
   if (own.open === 0) close();

@@ -1,7 +1,7 @@
 import { and, eq, isNotNull, isNull, sql } from "drizzle-orm";
 import { arraySql } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { matchKey, type RowKey } from "../lib/rows.ts";
+import { isAmong, matchKey, type RowKey } from "../lib/rows.ts";
 import { customerMeterLots, customerMeters, customerMeterValues, customerMeterWindows } from "./tables.ts";
 
 export type UseRow = typeof customerMeters.$inferSelect;
@@ -18,8 +18,7 @@ export const findWindows = (tx: Tx, organization_id: string, customers_of: reado
     .from(customerMeters)
     .where(
       and(
-        eq(customerMeters.organization_id, organization_id),
-        sql`${customerMeters.customer_id} in (select * from unnest(${arraySql(customers_of, "uuid")}))`,
+        isAmong(organization_id, customerMeters.customer_id, customers_of),
         sql`(${customerMeters.since_key} is not null or ${customerMeters.due_at} is not null)`,
       ),
     );

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { doTogether, gathered } from "../../server/lib/gather.ts";
+import { askedOnce, endOfTick } from "../../server/lib/ticks.ts";
 import type { Database } from "../../server/lib/transaction.ts";
 
 /** What is asked side by side is asked once, in the order of who asks; what is last is asked when nobody asks anything else. */
@@ -50,4 +51,24 @@ test("where one fails the others come to their end first, and its error is told"
   });
   await expect(doTogether(work)).rejects.toThrow("refused");
   expect(ended).toEqual([1, 3]);
+});
+
+test("what several ask in the same moment is asked once, and anew in the next, also after it has failed", async () => {
+  const asked: string[] = [];
+  const ask = askedOnce(async (key: string) => {
+    asked.push(key);
+    if (asked.length === 2) throw new Error("away");
+    return `${key} ${asked.length}`;
+  });
+  const some = [ask("a"), ask("b"), ask("a")];
+  expect(asked).toEqual([]);
+  expect(await Promise.allSettled(some)).toEqual([
+    { status: "fulfilled", value: "a 1" },
+    { status: "rejected", reason: new Error("away") },
+    { status: "fulfilled", value: "a 1" },
+  ]);
+  // What has been sent may be older than who comes now.
+  const first = ask("b");
+  await endOfTick();
+  expect(await Promise.all([first, ask("b")])).toEqual(["b 3", "b 4"]);
 });

@@ -2,6 +2,7 @@ import { and, eq, gt, inArray, isNotNull, isNull, lte, ne, or, sql } from "drizz
 import { expandScopes } from "../../../shared/scopes.ts";
 import type { Deps, Identity } from "../../lib/context.ts";
 import { hashesOf } from "../../lib/secrets.ts";
+import { askedOnce } from "../../lib/ticks.ts";
 import { organization } from "../../organizations/tables.ts";
 import { limitedTo, memberships, membershipsIn } from "../identity/memberships.ts";
 import { apikey, member, user } from "../tables.ts";
@@ -85,15 +86,19 @@ export function createKeyIdentifier(deps: Deps): KeyIdentifier {
     ...Object.fromEntries(known.map((hash, index) => [`key${index}`, hash])),
     now: deps.clock.now().toISOString(),
   });
-  async function byKey(token: string, kind: keyof typeof key_prefixes): Promise<Identity> {
+  const findOfOrganization = askedOnce(async (token: string) => {
     const known = hashesOf(secrets, token);
-    if (kind === "organization") {
-      const [row] = await ofOrganization.execute(askedOf(known));
-      if (!row) return { kind: "invalid" };
-      const scopes = expandScopes(scopesIn(row.permissions));
-      const { key_id, organization_id, clock_offset_ms, sandbox } = row;
-      return (await use(row, known)) ?? { kind: "key", key_id, organization_id, clock_offset_ms, sandbox, scopes };
-    }
+    const [row] = await ofOrganization.execute(askedOf(known));
+    return row && { ...row, known, scopes: expandScopes(scopesIn(row.permissions)) };
+  });
+  async function ofKey(token: string): Promise<Identity> {
+    const row = await findOfOrganization(token);
+    if (!row) return { kind: "invalid" };
+    const { key_id, organization_id, clock_offset_ms, sandbox, scopes } = row;
+    return (await use(row, row.known)) ?? { kind: "key", key_id, organization_id, clock_offset_ms, sandbox, scopes };
+  }
+  async function ofPersonalKey(token: string): Promise<Identity> {
+    const known = hashesOf(secrets, token);
     const [row] = await ofPerson.execute(askedOf(known));
     if (!row) return { kind: "invalid" };
     const { key_id, user_id } = row;
@@ -104,8 +109,8 @@ export function createKeyIdentifier(deps: Deps): KeyIdentifier {
 
   return {
     identify(token) {
-      if (token.startsWith(key_prefixes.organization)) return byKey(token, "organization");
-      return token.startsWith(key_prefixes.default) ? byKey(token, "default") : undefined;
+      if (token.startsWith(key_prefixes.organization)) return ofKey(token);
+      return token.startsWith(key_prefixes.default) ? ofPersonalKey(token) : undefined;
     },
     async flush() {
       const keys = [...used];
