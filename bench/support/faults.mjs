@@ -28,7 +28,6 @@ const team = ["tests/scenarios/tour-team.test.ts"];
 const people = ["tests/api/customer-members.test.ts"];
 const seating = ["tests/api/seats.test.ts"];
 const sharing = [stories("seats-use")];
-const recounting = stories("recount");
 const killed = ["tests/scenarios/kept-cards-stripe-killed.test.ts"];
 
 // biome-ignore format: a table, one fault in a line
@@ -260,7 +259,7 @@ export const faults = {
     ["never-asked", "server/subscriptions/jobs.ts", "const payer = await passOn(tx, deps, { ...row, meter_id }, possible);", "const payer = possible[0];", ...sharing],
     ["values-forgotten", "server/meters/windows.ts", "payer_id === null ? store.forgetValues(tx, row)", "payer_id !== null ? store.forgetValues(tx, row)", ...sharing],
     ["values-left", "server/meters/paying.ts", "in (select meter_id, id from taken)", "in (select meter_id, id from taken where false)", ...sharing],
-    ["parts-repriced", "server/subscriptions/metering.ts", "else if (price.id !== old.id && isSum(price.meter))", "else if (price.id === old.id && isSum(price.meter))", recounting],
+    ["parts-repriced", "server/subscriptions/metering.ts", "else if (price.id !== old.id && isSum(price.meter))", "else if (price.id === old.id && isSum(price.meter))", ...sharing],
     ["max-of-one", "shared/usage.ts", "max: () => extreme(\"\"),", "max: () => extreme(\"-\"),", ...sharing],
     ["avg-of-averages", "shared/usage.ts", "avg: () => averageOf(total, counted),", "avg: () => some[0] ?? \"0\",", ...sharing],
     ["state-alone", "server/customers/service.ts", "if (shared.size === 0) return describeState(row, held);", "if (shared.size >= 0) return describeState(row, held);", ...sharing],

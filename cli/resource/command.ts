@@ -42,6 +42,14 @@ const drawings: Record<string, Record<string, () => Promise<Drawn>>> = {
   meters: { quantities: () => import("../commands/meters-watch.ts") },
 };
 
+/** What is taken where flags that the server asks for are left out. */
+type Filling = { fill(context: Context, said: Record<string, unknown>): Promise<Record<string, unknown>> };
+const fillings: Record<string, Record<string, () => Promise<Filling>>> = {
+  meters: { quantities: () => import("../commands/meters-stretch.ts") },
+};
+/** Of these lists no more than so many rows are counted. */
+const countedTo: Record<string, number> = { events: 10_000 };
+
 type Page = { items?: unknown[]; pagination?: { total_count?: number; max_page?: number } };
 
 const pageSizeMax = 100;
@@ -61,7 +69,9 @@ export async function addOperation(
   entry: OperationEntry,
   makeContext: (command: Command) => Context,
 ): Promise<FlagEntry[]> {
-  const op = await complete(entry);
+  const whole = await complete(entry);
+  const isFilled = fillings[group.name]?.[whole.name] !== undefined;
+  const op = isFilled ? { ...whole, query: whole.query.map(({ required: _, ...flag }) => flag) } : whole;
   const command = placeOf(parent, group, op.name).description(op.summary);
   const names = group.namedBy?.map((name) => name.replaceAll("_", " ")).join(", ");
   for (const param of op.params)
@@ -116,7 +126,9 @@ async function runOperation(
   const asked = context.globals.json;
   const fields =
     typeof asked === "string" ? askedFields(asked, context.manifest.fields(group.name, op.name)) : undefined;
-  const { said } = readTyped(op.query, options);
+  const filling = await fillings[group.name]?.[op.name]?.();
+  const typed = readTyped(op.query, options).said;
+  const said = filling ? { ...typed, ...(await filling.fill(context, typed)) } : typed;
   const missing = op.query.filter(({ name, required }) => required && said[name] === undefined);
   if (missing.length > 0) throw missingFault(op, missing.map(flagName));
   const params = await paramsOf(context, group, op, values);
@@ -129,7 +141,8 @@ async function runOperation(
     // Nothing at all, and not merely nothing that the filters let through.
     const first = Object.keys(query).length === 0 ? group.operations.find(({ name }) => name === "create") : undefined;
     const none = first ? `There are none yet. Make one: \`floe ${group.name} create\`\n` : "There are none.\n";
-    return list(context, op, params, query, options, { columns, none, ...(fields && { fields }) });
+    const most = countedTo[group.name] ?? Number.POSITIVE_INFINITY;
+    return list(context, op, params, query, options, { columns, none, most, ...(fields && { fields }) });
   }
   const { body, further, told } = op.body
     ? await (await import("./body.ts")).readBody(context, group, op, params, options)
@@ -255,7 +268,8 @@ function dryRun(
   context.print(`${JSON.stringify(request, null, 2)}\n`);
 }
 
-type View = { columns: string[]; fields?: string[]; none: string };
+/** `most`: so many rows are counted, and of more it is known that there are more. */
+type View = { columns: string[]; fields?: string[]; none: string; most: number };
 
 async function list(
   context: Context,
@@ -293,5 +307,7 @@ async function list(
   const total = answer.pagination?.total_count ?? shown.length;
   // Said in a pipe too: a program that takes the first page for all of them is a fault that nobody sees.
   if (query.page === undefined && shown.length < total)
-    context.say(`${shown.length} of ${total} are shown; --all shows every one.\n`);
+    context.say(
+      `${shown.length} of ${total > view.most ? `more than ${view.most.toLocaleString("en-US")}` : total} are shown; --all shows every one.\n`,
+    );
 }

@@ -60,8 +60,10 @@ function price(value: unknown): string {
   const currency = value.price_currency;
   if (value.amount_type === "free" || value.price_amount === 0) return `free${every}`;
   if (value.amount_type === "custom") return `${money(value.minimum_amount ?? 0, currency)}+${every}`;
-  if (value.amount_type === "metered_unit" && typeof currency === "string")
-    return `${formatUnitMoney(String(value.unit_amount), currency)}/${String(at(value, "meter.name") ?? "unit")}`;
+  if (value.amount_type === "metered_unit" && typeof currency === "string") {
+    const cap = typeof value.cap_amount === "number" ? ` up to ${money(value.cap_amount, currency)}` : "";
+    return `${formatUnitMoney(String(value.unit_amount), currency)}/${String(at(value, "meter.name") ?? "unit")}${cap}`;
+  }
   if (value.amount_type === "seat_based")
     return `${money(at(value, "seat_tiers.tiers.price_per_seat"), currency)}/seat${every}`;
   if (typeof value.price_amount === "number") return `${money(value.price_amount, currency)}${every}`;

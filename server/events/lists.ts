@@ -94,7 +94,7 @@ export async function listEvents(db: Database, organizations: readonly string[],
     .orderBy(...order)
     .limit(filter.limit)
     .offset(offsetOf(filter));
-  const most = Math.max(counted_max, offsetOf(filter) + filter.limit + 1);
+  const most = Math.max(counted_max + 1, offsetOf(filter) + filter.limit + 1);
   const some = db.select({ id: usageEvents.id }).from(usageEvents).where(where).limit(most).as("some");
   const [row] = await db.select({ total: count() }).from(some);
   return { items, total: row?.total ?? 0 };

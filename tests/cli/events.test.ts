@@ -18,13 +18,14 @@ let refuse: (
 ) => { status: number; json?: unknown; headers?: Record<string, string> } | undefined = () => undefined;
 let asked = 0;
 let listed: unknown[] = [];
+let total: number | undefined;
 let recounted: object[] = [];
 /** How far ahead the clock of a sandbox is; without it the key may not ask. */
 let ahead_ms: number | undefined;
 const server = await standIn(({ path, body }) => {
   if (path === "/v1/organizations/") return { json: { items: [{ id: organization, slug: "o", name: "o" }] } };
   if (path === "/v1/events/")
-    return { json: { items: listed, pagination: { total_count: listed.length, max_page: 1 } } };
+    return { json: { items: listed, pagination: { total_count: total ?? listed.length, max_page: 1 } } };
   if (path.endsWith("/quantities"))
     return {
       json: {
@@ -265,6 +266,33 @@ describe("a meter", () => {
     const drawn = await floe(["meters", "quantities", meter, ...flags], { env, tty: true, columns: 80 });
     expect(drawn.out).toContain("█");
     expect(Math.max(...drawn.out.split("\n").map((line) => [...line].length))).toBeLessThanOrEqual(80);
+  });
+
+  test("what is left open of the stretch of time is the last thirty days, and pieces of which there are some dozens", async () => {
+    const asked = async (...more: string[]) => {
+      await floe(["meters", "quantities", meter, ...more], { env });
+      const query = new URLSearchParams(server.received.find((one) => one.path.includes("/quantities"))?.query);
+      server.received.length = 0;
+      const [start = 0, end = 0] = ["start_timestamp", "end_timestamp"].map((name) =>
+        Date.parse(query.get(name) ?? ""),
+      );
+      return [(end - start) / 86_400_000, query.get("interval"), Math.abs(Date.now() - end) < 60_000];
+    };
+    expect(await asked()).toEqual([30, "day", true]);
+    expect(await asked("--interval", "hour")).toEqual([1, "hour", true]);
+    expect((await asked("--start-timestamp", "2025-01-01T00:00:00Z")).slice(1)).toEqual(["month", true]);
+    const until = ["--end-timestamp", "2026-11-03T00:00:00Z"];
+    expect(await asked("--start-timestamp", "2026-11-01T12:00:00Z", ...until)).toEqual([1.5, "hour", false]);
+    expect(await asked(...until)).toEqual([30, "day", false]);
+  });
+
+  test("a list of so many that they are not counted says so", async () => {
+    listed = [landed({ external_id: "a", metadata: {} } as never, "counted")];
+    total = 10_001;
+    expect((await floe(["events", "list"], { env })).err).toContain("1 of more than 10,000 are shown");
+    total = 10_000;
+    expect((await floe(["events", "list"], { env })).err).toContain("1 of 10000 are shown");
+    [listed, total] = [[], undefined];
   });
 
   test("is watched as a line of JSON for each look, in a pipe", async () => {

@@ -1,6 +1,8 @@
+import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { transact } from "../../server/lib/unit-of-work.ts";
 import { creditMeter } from "../../server/meters/credits.ts";
+import { customerMeterValues } from "../../server/meters/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { openShop } from "../support/story.ts";
 
@@ -112,6 +114,10 @@ test("SEAT-17, MTR-28: what a holder uses is on the owner's bill, in one line wi
   expect(state.active_subscriptions[0]?.meters).toMatchObject([{ consumed_units: 47, credited_units: 0, amount: 47 }]);
   const hers = await client.customers.getState({ params: { id: ada } });
   expect([hers.active_subscriptions, hers.active_meters]).toMatchObject([[], [{ consumed_units: 30, balance: -30 }]]);
+  // Who holds a seat sees what it is of, and nothing of what the others use.
+  const { token } = await client.customerSessions.create({ body: { customer_id: ada } });
+  const { items } = await floe.client(token).portalSeats.listClaimed({ query: {} });
+  expect(items).toMatchObject([{ id, meters: [] }]);
   await shop.on("2027-02-01");
   expect(await tokens()).toEqual([["Tokens — (47 consumed units) × $0.01", 47]]);
   expect([await own(ada), await meters()]).toEqual([[[0, 0]], [[0, 0, 0]]]);
@@ -201,7 +207,9 @@ test("SEAT-17: what one has subscribed to comes before what one holds a seat of;
   expect([await meters(hers), await meters()]).toEqual([[[100, 0, 300]], [[7, 0, 7]]]);
   await shop.accepted("DELETE", `/v1/subscriptions/${mine}`);
   expect(await tokens(mine)).toEqual([["Tokens — (10 consumed units) × $0.03", 30]]);
+  await shop.told();
   await floe.runJobs();
+  expect(await shop.told()).toContain("subscription.updated");
   await use(bob, 9);
   expect([await own(bob), await meters()]).toEqual([[[9, 0]], [[16, 0, 16]]]);
   await shop.on("2027-02-01");
@@ -222,6 +230,7 @@ test.each([
   "SEAT-17, MTR-19: the %s of what all use together is one number, also after the period",
   async (func, [x, y, z], expected) => {
     const { shop, client, owner, person, seat, revoke, use, meters, tokens } = await open({ func });
+    const { seller } = shop;
     const [ada, bob] = [await person(), await person()];
     const hers = await seat(ada);
     await seat(bob);
@@ -238,11 +247,32 @@ test.each([
     ]);
     await shop.on("2027-02-01");
     expect(await tokens()).toEqual([[`Tokens — (${expected} consumed units) × $0.01`, expected]]);
+    expect(
+      await floe.deps.db.$count(customerMeterValues, eq(customerMeterValues.organization_id, seller.organization_id)),
+    ).toBe(func === "unique" ? 1 : 0);
     await use(bob, x);
     const anew = func === "count" || func === "unique" ? 1 : x;
     expect(await meters()).toEqual([[anew, 0, anew]]);
   },
 );
+
+test("SEAT-17, SUB-22: at another price, what was used before is billed at none, also of who has left", async () => {
+  const { shop, id, owner, person, seat, revoke, use, meters, metered, tokens } = await open();
+  const ada = await person();
+  const hers = await seat(ada);
+  await use(ada, 30);
+  await use(owner, 5);
+  await revoke(hers);
+  expect(await meters()).toEqual([[35, 0, 35]]);
+  const product_id = await shop.sells("Team", [seats, metered("2")]);
+  expect(await shop.changes(id, { product_id, proration_behavior: "prorate" })).toBe("done");
+  expect((await meters()).map(([, , amount]) => amount)).toEqual([0]);
+  await seat(ada);
+  await use(ada, 4);
+  expect((await meters()).map(([, , amount]) => amount)).toEqual([8]);
+  await shop.on("2027-02-01");
+  expect((await tokens()).map(([, amount]) => amount)).toEqual([8]);
+});
 
 test("SEAT-14, MTR-29: nothing of a trial is billed, nothing of a pause, and what is open when it ends is billed last", async () => {
   const trial = { trial_interval: "day", trial_interval_count: 10 };
