@@ -17,6 +17,8 @@ export type Body = {
   further: Further[];
   /** A fault of the server, told by what was typed. */
   told(fault: Fault): Fault;
+  /** The body with other answers to what a fault refuses; undefined where none of it was asked. */
+  again?(fault: Fault): Promise<Body | undefined>;
 };
 
 /** What a command needs to know and was not told. */
@@ -97,7 +99,7 @@ export async function readBody(
   const data = options.data ?? {};
   let given: Given = { ...data, ...op.preset };
   for (const [name, value] of Object.entries(said)) given[name] = parts.has(name) ? laidOver(data[name], value) : value;
-  let typed = flags;
+  const typed = flags;
   given = typeOf(op, given, typed);
   if (op.method === "POST") checkTypes(given.type, typed);
   const asks = asksOf(group, op);
@@ -105,16 +107,46 @@ export async function readBody(
     const { askMissing } = await import("./form.ts");
     // What was typed wrongly is said before anything is asked.
     const start = { given: await resolveNames(context, given), typed };
-    ({ given, typed } = await askMissing(context, op, start, asks));
+    const answers = new Map<string, string>();
+    const ask = async (refused: Map<string, string>): Promise<Body> => {
+      const asked = await askMissing(context, op, start, asks, answers, refused);
+      const again = (fault: Fault) => {
+        const wrong = refusedOf(fault, answers);
+        return wrong.size > 0 ? ask(wrong) : Promise.resolve(undefined);
+      };
+      return { ...(await bodyOf(context, group, op, params, asked)), again };
+    };
+    return ask(new Map());
   }
   const missing = missingOf(asks(given));
   if (missing.length > 0) throw missingFault(op, missing, given);
   if (op.method === "PATCH" && entries.length > 0 && Object.keys(given).length === 0) {
     throw new Fault("usage", "nothing to change was given", { hint: `Flags: ${entries.map(flagName).join(", ")}` });
   }
+  return bodyOf(context, group, op, params, { given, typed });
+}
+
+/** What is sent for what was said. */
+async function bodyOf(
+  context: Context,
+  group: GroupEntry,
+  op: OperationEntry,
+  params: Record<string, unknown>,
+  { given, typed }: { given: Given; typed: Typed[] },
+): Promise<Body> {
   const whole = filled(await completed(context, op, params, await resolveNames(context, given), typed), typed);
-  const { body, further } = apart(group, entries, whole);
+  const { body, further } = apart(group, op.body ?? [], whole);
   return { body, further, told: (fault) => asTyped(fault, op, typed) };
+}
+
+/** What a fault says of what was answered, by flag. */
+function refusedOf({ parts }: Fault, answers: Map<string, string>): Map<string, string> {
+  const wrong = (parts.faults ?? []).flatMap(({ flag, message }): [string, string][] => {
+    const [, name] = /^--([a-z][a-z-]*)/.exec(flag) ?? [];
+    return name !== undefined && answers.has(name) ? [[name, message]] : [];
+  });
+  // With one that nobody can answer otherwise, the others would be asked in vain.
+  return new Map(wrong.length === parts.faults?.length ? wrong : []);
 }
 
 /** The fields of this request, and those that are sent after it. */

@@ -8,7 +8,7 @@ import type { FlagEntry, GroupEntry, OperationEntry } from "../manifest.ts";
 import type { Body, Further } from "./body.ts";
 import { addFlags, flagName, missingFault, readTyped } from "./flags.ts";
 import { idOrName, namesIn } from "./shorthand.ts";
-import { askedFields, showList, showWritten } from "./show.ts";
+import { askedFields, pickable, showList, showWritten } from "./show.ts";
 import { readJson } from "./values.ts";
 
 type Options = Record<string, unknown> & {
@@ -74,8 +74,12 @@ export async function addOperation(
   const op = isFilled ? { ...whole, query: whole.query.map(({ required: _, ...flag }) => flag) } : whole;
   const command = placeOf(parent, group, op.name).description(op.summary);
   const names = group.namedBy?.map((name) => name.replaceAll("_", " ")).join(", ");
-  for (const param of op.params)
-    command.argument(`<${param}>`, param === "id" && names ? `its id, or its ${names}` : undefined);
+  for (const param of op.params) {
+    const isPicked = param === "id" && listOf(group) !== undefined;
+    const told = param === "id" && names ? `its id, or its ${names}` : undefined;
+    // Commander would refuse it before anybody can be asked.
+    command.argument(isPicked ? `[${param}]` : `<${param}>`, told);
+  }
   const writes = op.method !== "GET";
   if (op.query.length > 0) addFlags(command, op.query, op.list ? "Filters:" : "Options:");
   if (op.body) {
@@ -144,33 +148,43 @@ async function runOperation(
     const most = countedTo[group.name] ?? Number.POSITIVE_INFINITY;
     return list(context, op, params, query, options, { columns, none, most, ...(fields && { fields }) });
   }
-  const { body, further, told } = op.body
+  let sent = op.body
     ? await (await import("./body.ts")).readBody(context, group, op, params, options)
     : { ...withoutBody, body: op.preset };
-  if (options.dryRun) return dryRun(context, op, params, query, body, further);
+  if (options.dryRun) return dryRun(context, op, params, query, sent.body, sent.further);
   if (op.confirm) {
     const [named] = op.params.filter((param, index) => params[param] !== values[index]);
     const which = named ? `${values[op.params.indexOf(named)]} is ${params[named]}. ` : "";
     const asked = options.yes ? undefined : await questions[group.name]?.[op.name]?.();
-    await confirm(context, which + ((await asked?.describe(context, body, params)) ?? op.confirm), options.yes);
+    await confirm(context, which + ((await asked?.describe(context, sent.body, params)) ?? op.confirm), options.yes);
   }
-  const made = {
-    method: op.method,
-    path: op.path,
-    params,
-    query,
-    ...(body !== undefined && { body }),
-    organization: !op.ofPerson,
-    repeatable: true,
-    ...(options.idempotencyKey && { idempotencyKey: options.idempotencyKey }),
+  const send = async (): Promise<unknown> => {
+    const { body, told, again } = sent;
+    const made = {
+      method: op.method,
+      path: op.path,
+      params,
+      query,
+      ...(body !== undefined && { body }),
+      organization: !op.ofPerson,
+      repeatable: true,
+      ...(options.idempotencyKey && { idempotencyKey: options.idempotencyKey }),
+    };
+    try {
+      return await context.call(made);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      const fault = notThere(told(error), group, values);
+      const next = await again?.(fault);
+      if (!next) throw fault;
+      sent = next;
+      return send();
+    }
   };
   // An update of nothing but what is sent afterwards is no update.
-  const isEmpty = further.length > 0 && op.method === "PATCH" && Object.keys(body as object).length === 0;
-  let answer = isEmpty
-    ? params
-    : await context.call(made).catch((error: unknown) => {
-        throw error instanceof Fault ? notThere(told(error), group, values) : error;
-      });
+  const isEmpty = sent.further.length > 0 && op.method === "PATCH" && Object.keys(sent.body as object).length === 0;
+  let answer = isEmpty ? params : await send();
+  const { further, told } = sent;
   for (const one of further) {
     const made = { group, id: String((answer as { id?: unknown }).id), changed: !isEmpty, done: op.name };
     answer = await callFurther(context, made, one, told, options.idempotencyKey);
@@ -204,11 +218,40 @@ async function paramsOf(
   if (op.current) return { id: await currentOrganization(context) };
   const params: Record<string, string> = {};
   for (const [index, param] of op.params.entries()) {
-    const value = values[index] ?? "";
+    const value = values[index];
+    if (value === undefined) {
+      params[param] = await pickOne(context, group, param);
+      continue;
+    }
     const named = param === "id" && group.namedBy ? idOrName(group.name, value) : value;
     params[param] = typeof named === "string" ? named : await (await import("./names.ts")).idOf(context, named);
   }
   return params;
+}
+
+/** The list of the things of a group, where it needs nothing to be known. */
+const listOf = (group: GroupEntry): OperationEntry | undefined =>
+  group.operations.find(({ list, params, query }) => list && params.length === 0 && !query.some((one) => one.required));
+
+/** Which of the things of a group is meant, where nobody said it: a person picks it from a list. */
+async function pickOne(context: Context, group: GroupEntry, param: string): Promise<string> {
+  const listed = listOf(group);
+  const see = listed ? ` See: \`floe ${group.name} ${listed.name}\`` : "";
+  const absent = new Fault("usage", `missing required argument '${param}'`, { hint: `Give its id or name.${see}` });
+  if (!listed || !context.interactive) throw absent;
+  const { method, path, ofPerson } = listed;
+  const query = { limit: pageSizeMax };
+  const { items = [] } = ((await context.call({ method, path, query, organization: !ofPerson })) ?? {}) as Page;
+  const rows = items as { id: string }[];
+  if (rows.length === 0) throw new Fault("not_found", `there is no ${group.noun} yet`, absent.parts);
+  const { askChoice } = await import("../ask.ts");
+  const columns = group.columnsOf?.[listed.name] ?? group.columns;
+  const shown = pickable(rows, columns, (context.io.stdout.columns ?? 80) - 2);
+  return askChoice(
+    context,
+    `Which ${group.noun}?`,
+    rows.map(({ id }, index) => ({ value: id, label: shown[index] ?? id })),
+  );
 }
 
 /** What is sent when the first request is done. If it fails, the first is not undone: say what there is and how to go on. */

@@ -13,6 +13,10 @@ import type { Standard } from "./shorthand.ts";
 import { join, placesOf, type Typed } from "./typed.ts";
 
 type Body = { given: Record<string, unknown>; typed: Typed[] };
+/** What was answered, by the flag that it stands for. */
+export type Answers = Map<string, string>;
+/** What the server does not take, by flag. */
+export type Refused = Map<string, string>;
 
 /** What a text means for the body, and that it goes with what is there; throws what is wrong with it. */
 function taken({ given, typed }: Body, ask: Ask, flag: Flag, text: string, standard?: Standard): Body {
@@ -34,7 +38,7 @@ function wrongWith(read: () => unknown): string | undefined {
   }
 }
 
-function questionOf(body: Body, ask: Ask, flag: Flag): Question {
+function questionOf(body: Body, ask: Ask, flag: Flag, before?: Question["before"]): Question {
   const { description, kind, choices } = flag;
   const first = ask.optional && kind === "boolean" ? ["false", "true"] : ["true", "false"];
   return {
@@ -43,6 +47,7 @@ function questionOf(body: Body, ask: Ask, flag: Flag): Question {
     hint: ask.optional && kind !== "boolean" ? `${description} (enter leaves it out)` : description,
     ...(choices && kind === "text" && { choices }),
     ...(kind === "boolean" && { choices: first }),
+    ...(before && { before }),
     check: (text) => {
       if (text.trim() === "") return ask.optional ? undefined : "is required";
       const [least, most] = flag.entry.length ?? [0, Number.POSITIVE_INFINITY];
@@ -65,34 +70,53 @@ async function known(context: Context, read: (standard: Standard) => Body): Prom
   }
 }
 
-/** Ask until nothing is left to ask: what `asksOf` says is needed, which may depend on the answers so far. */
+/**
+ * Ask until nothing is left to ask: what `asksOf` says is needed, which may depend on the answers so far. What is in
+ * `answers` is not asked again, unless it was `refused`; new answers are added to it.
+ */
 export async function askMissing(
   context: Context,
   op: OperationEntry,
   start: Body,
   asksOf: (given: Record<string, unknown>) => Ask[],
+  answers: Answers,
+  refused: Refused,
 ): Promise<Body> {
   let body = start;
   const asked = new Set<string>();
   for (;;) {
     const [ask, ...more] = asksOf(body.given).filter(({ flag }) => !asked.has(flag));
     if (!ask) return body;
+    const kept = refused.has(ask.flag) ? undefined : answers.get(ask.flag);
+    if (kept !== undefined) {
+      asked.add(ask.flag);
+      const had = body;
+      const read = (standard?: Standard): Body => taken(had, ask, flagNamed(op, ask.flag), kept, standard);
+      if (kept.trim() !== "") body = ask.pick ? read() : ((await known(context, read)) ?? body);
+      continue;
+    }
     if (ask.pick) {
       asked.add(ask.flag);
       const choices = ask.pick.choices.map(([value, label]) => ({ value, label }));
-      body = taken(body, ask, flagNamed(op, ask.flag), await askChoice(context, ask.pick.title, choices));
+      const chosen = await askChoice(context, ask.pick.title, choices);
+      answers.set(ask.flag, chosen);
+      body = taken(body, ask, flagNamed(op, ask.flag), chosen);
       continue;
     }
-    const next = more.findIndex(({ pick }) => pick);
+    const next = more.findIndex(({ pick, flag }) => pick || (answers.has(flag) && !refused.has(flag)));
     const together = [ask, ...(next < 0 ? more : more.slice(0, next))];
     const before = body;
-    const answers = await askForm(
+    const given = await askForm(
       context,
       op.summary,
-      together.map((one) => questionOf(before, one, flagNamed(op, one.flag))),
+      together.map((one) => {
+        const [text, fault] = [answers.get(one.flag), refused.get(one.flag)];
+        const last = text === undefined || fault === undefined ? undefined : { text, fault };
+        return questionOf(before, one, flagNamed(op, one.flag), last);
+      }),
     );
     for (const one of together) {
-      const text = answers[one.flag] ?? "";
+      const text = given[one.flag] ?? "";
       if (text.trim() !== "") {
         const start = body;
         const next = await known(context, (standard) => taken(start, one, flagNamed(op, one.flag), text, standard));
@@ -100,6 +124,7 @@ export async function askMissing(
         if (!next) continue;
         body = next;
       }
+      answers.set(one.flag, text);
       asked.add(one.flag);
     }
   }

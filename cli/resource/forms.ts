@@ -101,7 +101,7 @@ function product(given: Given): Ask[] {
     pick: { title: "How often is it paid?", choices: isMetered ? choices.slice(1) : choices },
     means: (answer) => (answer === "once" ? {} : { recurring_interval: answer }),
   };
-  const rest = need("name", "price");
+  const rest = need("name", "price", "description?");
   if (isMetered)
     return [{ ...interval, missing: "an interval for the metered price, as in metered:METER:0.002/month" }, ...rest];
   return prices === undefined ? [{ ...interval, optional: true }, ...rest] : rest;

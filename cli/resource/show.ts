@@ -4,7 +4,7 @@ import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { inPlaceNamed } from "../hints.ts";
 import { renderDetail, renderFields, renderTable, wrap } from "../ui/table.ts";
-import { plain } from "../ui/theme.ts";
+import { painter, plain } from "../ui/theme.ts";
 import { chargesIn } from "./charges.ts";
 
 type Row = Record<string, unknown>;
@@ -61,6 +61,13 @@ export function showList(
   else if (rows.length === 0) context.say(none);
   else context.page(renderTable(rows, columns, context.paint.out(), context.io.stdout.columns ?? 80));
 }
+
+/** Rows as one line each, to be picked from. */
+export const pickable = (rows: unknown[], columns: string[], width: number): string[] =>
+  renderTable(rows, columns, painter({ NO_COLOR: "1" }, undefined, {}), width)
+    .trimEnd()
+    .split("\n")
+    .slice(1);
 
 /** Figures that others are parts of, as they are drawn: each below what it is a part of. */
 type Tree = { steps: { depth: number; label: string; amount: number; because: string }[]; currency: string };

@@ -7,12 +7,15 @@ import { beginTyping, moveCursor, type Typing, type } from "./typing.ts";
 type Answers = Record<string, string>;
 type Props = { title: string; questions: Question[]; done(outcome: Outcome<Answers>): void };
 
+/** What stands at a question before anything is typed. */
+const firstText = (question: Question | undefined): string => question?.before?.text ?? question?.choices?.[0] ?? "";
+
 /** Questions one under the other; each is checked before the next is asked. */
 export function Form({ title, questions, done }: Props) {
   const [answers, setAnswers] = useState<Answers>({});
   const [at, setAt] = useState(0);
-  const [shown, setShown] = useState(beginTyping(questions[0]?.choices?.[0] ?? ""));
-  const [fault, setFault] = useState<string>();
+  const [shown, setShown] = useState(beginTyping(firstText(questions[0])));
+  const [fault, setFault] = useState(questions[0]?.before?.fault);
   // Keys may come faster than frames: the text is kept where the next key finds it at once.
   const text = useRef(shown);
   const question = questions[at];
@@ -24,7 +27,9 @@ export function Form({ title, questions, done }: Props) {
   };
   const go = (to: number, from: Answers): void => {
     setAt(to);
-    put(beginTyping(from[questions[to]?.name ?? ""] ?? questions[to]?.choices?.[0] ?? ""));
+    const answered = from[questions[to]?.name ?? ""];
+    put(beginTyping(answered ?? firstText(questions[to])));
+    if (answered === undefined) setFault(questions[to]?.before?.fault);
   };
   const take = (): void => {
     if (!question) return;

@@ -6,6 +6,8 @@ export type Question = {
   label: string;
   hint: string;
   choices?: string[];
+  /** What was answered before, and what is wrong with it. */
+  before?: { text: string; fault: string };
   /** What is wrong with a text, or undefined. */
   check(text: string): string | undefined;
 };

@@ -303,7 +303,7 @@ export function renderDetail(row: unknown, paint: Paint, terminal: number): stri
     if (isRow(inner) && Object.keys(inner).length === 0) continue;
     const kind =
       key === "prices" ? "price" : /(^|_)amount$/.test(key) ? "money" : key === "status" ? "state" : undefined;
-    const text = humanize(inner, kind, row);
+    const text = isRow(inner) ? called(inner) : humanize(inner, kind, row);
     const named = rank(key) === 0 && key === "name" ? "name" : /(^|_)id$/.test(key) ? "id" : kind;
     if (text !== "") lines.push([key, toned(text, named, paint)]);
   }

@@ -563,8 +563,11 @@ describe("floe api", () => {
     expect((await floe(["api", "POST", "/v1/products/", "--paginate"], { env })).code).toBe(64);
   });
 
-  test.each(["https://evil.test/v1", "//evil.test/v1", "v1/products"])("%s is not sent a token", async (path) => {
-    const { code } = await floe(["api", "GET", path], { env });
-    expect(code).toBe(64);
-  });
+  test.each(["https://evil.test/v1", "//evil.test/v1", "evil.test/v1/products", "v1.evil.test/x"])(
+    "%s is not sent a token",
+    async (path) => {
+      const { code } = await floe(["api", "GET", path], { env });
+      expect(code).toBe(64);
+    },
+  );
 });

@@ -50,11 +50,16 @@ describe("a form", () => {
         ["is not a price", "\u0015"],
         ["price", "19.00"],
         ["19.00", enter],
+        ["? description", "A **soft** one\r"],
       ],
     );
     expect(code).toBe(0);
     expect(bodies).toEqual([
-      { name: "Pro", prices: [{ amount_type: "fixed", price_amount: 1900, price_currency: "usd" }] },
+      {
+        name: "Pro",
+        prices: [{ amount_type: "fixed", price_amount: 1900, price_currency: "usd" }],
+        description: "A **soft** one",
+      },
     ]);
     expect(err).toContain("Create a product");
     expect(err).toContain("✓ Created the product Pro.\nNext: floe checkout-links create --products Pro\n");
@@ -74,6 +79,7 @@ describe("a form", () => {
         ["Prox", left],
         ["Prox", "\b"],
         ["Prx", enter],
+        ["? description", enter],
       ],
     );
     expect([code, bodies]).toMatchObject([0, [{ name: "Prx" }]]);
@@ -85,6 +91,7 @@ describe("a form", () => {
       [
         ["? name", "ab\r"],
         ["has at least 3 characters.", "c\r"],
+        ["? description", enter],
       ],
     );
     expect([code, bodies]).toMatchObject([0, [{ name: "abc" }]]);
@@ -98,6 +105,7 @@ describe("a form", () => {
         ["How often is it paid?", "Mon\bnth\r"],
         ["? name", "Prx\u007fo\r"],
         ["? price", "1\b9.00\rignored"],
+        ["? description", enter],
       ],
     );
     expect(code).toBe(0);
@@ -197,6 +205,7 @@ describe("a form asks what decides the rest first, and then only what that needs
         ["How often is it paid?", "year\r"],
         ["? price", "9/month\r"],
         ["says month for the recurring interval, where year was said before", "\u00159\r"],
+        ["? description", enter],
       ],
       {
         name: "Pro",
@@ -229,6 +238,109 @@ describe("a form asks what decides the rest first, and then only what that needs
       description: "Units",
       properties: { meter_id: id, units: 5, rollover: false },
     });
+  });
+});
+
+describe("what the server refuses of the answers is asked again in its place", () => {
+  const refuse = (...faults: [(string | number)[], string][]) => ({
+    status: 422,
+    json: {
+      error: "PolarRequestValidationError",
+      detail: faults.map(([loc, msg]) => ({ type: "value_error", loc: ["body", ...loc], msg })),
+    },
+  });
+  const product: [string, string][] = [
+    ["How often is it paid?", "Every m\r"],
+    ["? name", "Pro\r"],
+    ["? price", "0.10\r"],
+    ["? description", "Kept\r"],
+  ];
+
+  test("with what was answered, and what is wrong with it; the rest stays", async () => {
+    let asked = 0;
+    answer = ({ method }) => {
+      if (method === "GET") return { json: {} };
+      asked++;
+      return asked === 1
+        ? refuse([["prices", 0, "price_amount"], "Amount must be 0 or at least $0.50."])
+        : { json: { id: "p1", name: "Pro" } };
+    };
+    const { code, err } = await type(
+      ["products", "create"],
+      [...product, ["Amount must be 0 or at least $0.50.", "\b\b\b\b1.50\r"]],
+    );
+    expect([code, err]).toEqual([0, expect.stringContaining("✓ Created the product Pro.")]);
+    expect(bodies[1]).toEqual({
+      ...(bodies[0] as object),
+      prices: [{ amount_type: "fixed", price_amount: 150, price_currency: "usd" }],
+    });
+    expect(bodies[1]).toMatchObject({ name: "Pro", description: "Kept", recurring_interval: "month" });
+    expect(bodies).toHaveLength(2);
+  });
+
+  test("several times, and Escape leaves it", async () => {
+    answer = ({ method }) => (method === "GET" ? { json: {} } : refuse([["name"], `Taken ${bodies.length}.`]));
+    const { code } = await type(["products", "create"], [...product, ["Taken 1.", "x\r"], ["Taken 2.", leave]]);
+    expect([code, bodies.map((one) => (one as { name: string }).name)]).toEqual([2, ["Pro", "Prox"]]);
+  });
+
+  test("but not where nobody was asked for what is wrong", async () => {
+    const both = refuse([["name"], "Taken."], [["metadata", "a"], "Too long."]);
+    answer = ({ method }) => (method === "GET" ? { json: {} } : both);
+    const { code, err } = await type(["products", "create", "--metadata", "a=b"], product);
+    expect([code, bodies.length, err]).toEqual([1, 1, expect.stringContaining("Too long.")]);
+    bodies.length = 0;
+    answer = ({ method }) => (method === "GET" ? { json: {} } : refuse([["name"], "Taken."]));
+    const given = await type(
+      ["products", "create", "--name", "Pro"],
+      product.filter(([question]) => question !== "? name"),
+    );
+    expect([given.code, bodies.length]).toEqual([1, 1]);
+  });
+});
+
+describe("a thing that is not named is picked from a list", () => {
+  const [first, second] = [id, id.replace(/1$/, "2")];
+  const customers = [
+    { id: first, email: "ada@example.com", name: "Ada", created_at: "2026-01-01T00:00:00Z" },
+    { id: second, email: "bob@example.com", name: "Bob", created_at: "2026-01-01T00:00:00Z" },
+  ];
+
+  test("by arrows or a part of what stands there", async () => {
+    answer = ({ path }) => (path.endsWith(second) ? { json: customers[1] } : listOf(...customers));
+    const { code, out, err } = await type(
+      ["customers", "get"],
+      [
+        ["Which customer?", "bob"],
+        ["❯ bob@example.com  Bob", enter],
+      ],
+    );
+    expect([code, out]).toEqual([0, expect.stringContaining("bob@example.com")]);
+    expect(err).toContain("Which customer?");
+    expect(server.received.map(({ path }) => path)).toEqual(["/v1/customers/", `/v1/customers/${second}`]);
+  });
+
+  test("before what is asked, sent or changed; nothing is done where it is left", async () => {
+    answer = ({ method }) => (method === "DELETE" ? { status: 204 } : listOf(...customers));
+    const { code } = await type(
+      ["customers", "delete"],
+      [
+        ["Which customer?", enter],
+        ["[y/N]", "y\n"],
+      ],
+    );
+    expect([code, server.received.at(-1)?.path]).toEqual([0, `/v1/customers/${first}`]);
+    server.received.length = 0;
+    expect((await type(["customers", "delete"], [["Which customer?", leave]])).code).toBe(2);
+    expect(server.received.map(({ method }) => method)).toEqual(["GET"]);
+  });
+
+  test("where there is none, and where nobody can be asked, that is said", async () => {
+    answer = () => listOf();
+    const none = await type(["customers", "get"], []);
+    expect([none.code, none.err]).toEqual([6, expect.stringContaining("there is no customer yet")]);
+    const { code, err } = await type(["customers", "get"], [], { env: { CI: "1" } });
+    expect([code, err]).toEqual([64, expect.stringContaining("missing required argument 'id'")]);
   });
 });
 
@@ -273,7 +385,7 @@ test("a list of nothing says how to make the first, and one that filters left em
 
 test("one object is its fields, money in words", async () => {
   const { out } = await type(["orders", "get", "x"], []);
-  expect(out).toBe("id            p1\nname          Pro\ntotal_amount  $19.00\ncurrency      usd\n");
+  expect(out).toBe("name          Pro\ntotal amount  $19.00\ncurrency      usd\nid            p1\n");
 });
 
 test("things inside it are told by their names, and long texts wrapped", async () => {
@@ -281,18 +393,20 @@ test("things inside it are told by their names, and long texts wrapped", async (
     json: {
       id: "p1",
       items: [{ id: "i1", label: "Pro", amount: 1900 }, { id: "i2" }],
-      customer: { billing_address: { country: "US", line2: null, city: "New York" } },
+      customer: { id: "c1", email: "ada@example.com", name: null },
+      billing_address: { country: "US", line2: null, city: "New York" },
       description: "word ".repeat(12).trim(),
     },
   });
   const { out } = await type(["orders", "get", "x"], [], { columns: 60 });
   expect(out).toBe(
     [
-      "id                        p1",
-      "items                     Pro, i2",
-      "customer.billing_address  country=US city=New York",
-      "description               word word word word word word word",
-      "                          word word word word word",
+      "description      word word word word word word word word",
+      "                 word word word word",
+      "items            Pro, i2",
+      "customer         ada@example.com",
+      "billing address  country=US city=New York",
+      "id               p1",
       "",
     ].join("\n"),
   );
