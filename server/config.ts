@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
+import { sayIssue } from "../shared/words.ts";
 
 const blank = (value: unknown) => (value === "" ? undefined : value);
 const optional = <T extends z.ZodType>(schema: T) => z.preprocess(blank, schema.optional());
@@ -216,7 +217,7 @@ export function readSettings(
   const named = Object.fromEntries(Object.keys(Settings.shape).map((name) => [name, given[name] ?? env[name]]));
   const result = Settings.safeParse(named);
   if (!result.success) {
-    const lines = result.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+    const lines = result.error.issues.map((issue) => `${issue.path.join(".")}: ${sayIssue(issue)}`);
     throw new ConfigError(`Wrong setting. ${lines.join("; ")}`);
   }
   const { data } = result;

@@ -180,7 +180,8 @@ const tones: Record<string, "good" | "warn" | "bad"> = Object.fromEntries([
   ...["open", "pending", "processing", "draft", "trialing", "requires_action"].map((state) => [state, "warn"]),
   ...["failed", "expired", "canceled", "rejected", "refunded", "disputed", "void"].map((state) => [state, "bad"]),
 ]);
-const least_width = 8;
+/** How narrow a column may become before another one is left out: half a price is none. */
+const leastWidth = (kind: string | undefined): number => (kind === "price" ? 14 : 8);
 
 /**
  * Rows in columns that fit the terminal. What a row is called, or its id where it has no name, stays whole, since it is
@@ -201,7 +202,7 @@ export function renderTable(rows: unknown[], columns: string[], paint: Paint, te
   const natural = [...widths];
   while (total() > terminal) {
     const [widest] = shown
-      .filter((index) => shrinks(parsed[index]?.kind) && (widths[index] ?? 0) > least_width)
+      .filter((index) => shrinks(parsed[index]?.kind) && (widths[index] ?? 0) > leastWidth(parsed[index]?.kind))
       .sort((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
     if (widest !== undefined) widths[widest] = (widths[widest] ?? 0) - 1;
     else {

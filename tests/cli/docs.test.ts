@@ -1,6 +1,6 @@
 /** The manuals of the command line, done as they say: docs/catalogue.md with its two keys, docs/cli.md line by line. */
 import { execFile } from "node:child_process";
-import { chmodSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -115,6 +115,23 @@ test("every line of the manual does what it says, one after the other, for a sel
     }
   }
   expect(failed).toEqual([]);
+});
+
+test("what is said to go wrong is what the programs say", () => {
+  const sources = ["cli", "server", "shared"].flatMap((name) =>
+    readdirSync(name, { recursive: true, withFileTypes: true })
+      .filter((one) => one.isFile() && one.name.endsWith(".ts"))
+      .map((one) => readFileSync(join(one.parentPath, one.name), "utf8")),
+  );
+  const told = [...readFileSync("docs/troubleshooting.md", "utf8").matchAll(/^### `(.*)`$/gm)].map(
+    ([, text = ""]) => text,
+  );
+  expect(told.length).toBeGreaterThan(10);
+  // Names, numbers and kinds are filled in.
+  const parts = told
+    .flatMap((text) => text.split(/ ?…|4455|25\.00 or 0\.25|product$/))
+    .filter((part) => part.trim() !== "");
+  expect(parts.filter((part) => !sources.some((source) => source.includes(part.trim())))).toEqual([]);
 });
 
 test("the manual has every exit code", () => {

@@ -43,6 +43,17 @@ afterEach(async () => {
   expect(complaints).toEqual([]);
 });
 
+test("who has to sign in first is told what for, and not offered to be a guest", async () => {
+  await context.clearCookies();
+  await page.goto(`${floe.url}/device?user_code=ABCDEFGH`);
+  await page.getByText("To connect the terminal or device that shows you a code.").waitFor();
+  expect(new URL(page.url()).pathname).toBe("/sign-in");
+  expect(await page.getByText("Continue as a guest").count()).toBe(0);
+  await page.goto(`${floe.url}/sign-in?next=/devices`);
+  await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
+  expect(await page.getByText("To connect the terminal").count()).toBe(0);
+});
+
 const away = "198.51.100.23";
 const ask = (address: string, scope?: string): Promise<Asked> =>
   devicesOf(floe).ask(scope === undefined ? {} : { scope }, { address });

@@ -5,3 +5,6 @@ export function safePath(next: string | null, fallback = "/", origin = location.
   const target = next?.startsWith("/") ? destinationOf(next, [origin]) : undefined;
   return target ? target.pathname + target.search + target.hash : fallback;
 }
+
+/** Whether somebody is on their way to a page where a device is let in, which a guest cannot do anything with. */
+export const isForDevice = (path: string): boolean => /^\/device(?=[/?#]|$)/.test(path);

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import { addressFault, type Faults, sentenceOf, useForm, withNext } from "../account/form.ts";
 import { Link } from "../account/Link.tsx";
-import { safePath } from "../account/onward.ts";
+import { isForDevice, safePath } from "../account/onward.ts";
 import { useMethods } from "../account/use-methods.ts";
 import { useStore } from "../account/use-store.ts";
 import { Ways } from "../account/Ways.tsx";
@@ -104,6 +104,7 @@ function SignInForm({ next, methods, left }: FormProps) {
   return (
     <div className="card stack">
       <h1>Sign in</h1>
+      {isForDevice(target) && <p className="soft">To connect the terminal or device that shows you a code.</p>}
       {form.faults.form && <Notice tone="fault">{form.faults.form}</Notice>}
       {unconfirmed && <Unconfirmed key={unconfirmed} email={unconfirmed} next={next} />}
       {methods.password && (
@@ -139,7 +140,7 @@ function SignInForm({ next, methods, left }: FormProps) {
           </Button>
         </form>
       )}
-      <Ways methods={methods} next={target} guests />
+      <Ways methods={methods} next={target} guests={!isForDevice(target)} />
       {(methods.signUp.password || methods.signUp.providers) && (
         <p className="small soft">
           No account yet? <Link href={withNext("/sign-up", next)}>Sign up</Link>
