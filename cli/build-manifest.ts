@@ -314,6 +314,7 @@ function groupOf(key: string, resource: Resource, look: Look): Group {
       ...(look.columnsOf && { columnsOf: look.columnsOf }),
       ...(look.parts && { parts: look.parts }),
       ...(look.namedBy && { namedBy: look.namedBy }),
+      ...(look.within && { within: look.within }),
       operations,
     },
     fields,

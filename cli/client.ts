@@ -48,8 +48,7 @@ const flagOf = (loc: (string | number)[]): string => {
 };
 
 /** Whether a refusal is about how things stand, such as an order that was refunded, so that nobody else could do it either. */
-const isBeyondAsking = (error: unknown): boolean =>
-  typeof error === "string" && /^[A-Z]/.test(error) && error !== "NotPermitted";
+const isBeyondAsking = (error: unknown): boolean => typeof error === "string" && /^[A-Z]/.test(error);
 
 /** A fault from an answer that is not a success, with the next step where there is one. */
 export function faultOf(answer: Answer, server: string): Fault {

@@ -5,7 +5,7 @@ export const holdingLooks = {
     summary: "What customers were given of what they bought",
     noun: "benefit grant",
     columns: [
-      ...["customer.email:name", "benefit.description", "benefit.type", "is_granted:flag", "error.message"],
+      ...["customer.email:name", "benefit.description", "is_granted:flag", "error.message", "benefit.type"],
       ...["created_at:date", "id:key"],
     ],
     examples: {
@@ -18,7 +18,7 @@ export const holdingLooks = {
     summary: "License keys of your customers, and where they are in use",
     noun: "license key",
     columns: [
-      ...["customer.email:name", "display_key", "status:state", "usage", "limit_usage", "limit_activations"],
+      ...["customer.email:name", "display_key:id", "status:state", "usage", "limit_usage", "limit_activations"],
       ...["expires_at:date", "created_at:date", "id:key"],
     ],
     names: { getActivation: "activation" },
@@ -28,10 +28,10 @@ export const holdingLooks = {
         "floe license-keys update KEY_ID --status disabled",
         "floe license-keys update KEY_ID --limit-activations 5 --expires-at 2027-12-31T00:00:00Z",
       ],
-      validate: ["floe license-keys validate --key KEY --organization-id ORG_ID --increment-usage 1"],
-      activate: ["floe license-keys activate --key KEY --organization-id ORG_ID --label laptop"],
-      deactivate: ["floe license-keys deactivate --key KEY --organization-id ORG_ID --activation-id ID"],
-      lease: ["floe license-keys lease --key KEY --organization-id ORG_ID --seconds 86400 --usage-budget 100"],
+      validate: ["floe license-keys validate --key KEY --increment-usage 1"],
+      activate: ["floe license-keys activate --key KEY --label laptop"],
+      deactivate: ["floe license-keys deactivate --key KEY --activation-id ID"],
+      lease: ["floe license-keys lease --key KEY --seconds 86400 --usage-budget 100"],
     },
   },
   // What programs call that hold nothing but a key.

@@ -25,8 +25,9 @@ export type Look = {
   names?: Record<string, string | false>;
   /** Field of the wire → shorthands that write it, or parts of it. */
   shorthands?: Record<string, string | string[]>;
-  /** Fields by which people call one of them, in place of its id. */
+  /** Fields by which people call one of them, in place of its id, or the group whose things the ids of its paths are of. */
   namedBy?: string[];
+  within?: string;
   /** Field of another operation that is taken by create and update too → that operation, which is called afterwards. */
   sentBy?: Record<string, string>;
   /** Columns of an operation whose rows are something else. */
@@ -85,7 +86,7 @@ export const looks: Record<string, Look | false> = {
     summary: "What products give",
     noun: "benefit",
     next: "floe products update PRODUCT --benefits NAMES",
-    columns: ["description:name", "type", "visibility", "created_at:date", "id:id"],
+    columns: ["description:name", "type:state", "created_at:date", "id:id", "visibility"],
     namedBy: ["description"],
     shorthands: {
       properties: [

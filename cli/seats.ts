@@ -16,6 +16,7 @@ export const memberLook = {
   name: "customer-members",
   summary: "The people of customers that are teams",
   noun: "member of a team",
+  within: "customers",
   columns: ["email:name", "name", "role", "customer_id:id", "id:id"],
   names: {
     listOfCustomer: "of",

@@ -74,11 +74,11 @@ export async function addOperation(
   const op = isFilled ? { ...whole, query: whole.query.map(({ required: _, ...flag }) => flag) } : whole;
   const command = placeOf(parent, group, op.name).description(op.summary);
   const names = group.namedBy?.map((name) => name.replaceAll("_", " ")).join(", ");
+  const which = group.within ? `id or name of one of the ${group.within}` : names && `its id, or its ${names}`;
   for (const param of op.params) {
-    const isPicked = param === "id" && listOf(group) !== undefined;
-    const told = param === "id" && names ? `its id, or its ${names}` : undefined;
+    const isPicked = param === "id" && !group.within && listOf(group) !== undefined;
     // Commander would refuse it before anybody can be asked.
-    command.argument(isPicked ? `[${param}]` : `<${param}>`, told);
+    command.argument(isPicked ? `[${param}]` : `<${param}>`, param === "id" ? which : undefined);
   }
   const writes = op.method !== "GET";
   if (op.query.length > 0) addFlags(command, op.query, op.list ? "Filters:" : "Options:");
@@ -217,13 +217,14 @@ async function paramsOf(
 ): Promise<Record<string, string>> {
   if (op.current) return { id: await currentOrganization(context) };
   const params: Record<string, string> = {};
+  const found = group.within ?? (group.namedBy && group.name);
   for (const [index, param] of op.params.entries()) {
     const value = values[index];
     if (value === undefined) {
       params[param] = await pickOne(context, group, param);
       continue;
     }
-    const named = param === "id" && group.namedBy ? idOrName(group.name, value) : value;
+    const named = param === "id" && found ? idOrName(found, value) : value;
     params[param] = typeof named === "string" ? named : await (await import("./names.ts")).idOf(context, named);
   }
   return params;

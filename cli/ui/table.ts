@@ -105,20 +105,46 @@ function humanize(value: unknown, kind: string | undefined, row: unknown): strin
   return plain(String(value));
 }
 
+/** What a thing without a name is, of those that a customer's state lists. */
+function described(row: Row): string | undefined {
+  if (typeof row.benefit_type === "string") return plain(row.benefit_type);
+  if (typeof row.recurring_interval === "string" && typeof row.status === "string")
+    return `${money(row.amount, row.currency)}/${plain(row.recurring_interval)} (${plain(row.status)})`;
+  const { consumed_units: used, credited_units: credited } = row;
+  if (typeof used !== "number" || typeof credited !== "number") return undefined;
+  return `${formatUnits(used)} of ${formatUnits(credited)}`;
+}
+
 /** What a thing in a list is called: a person wants to know which it is, not all of it. */
 const called = (row: Row): string => {
   // What is only attached to something is called as the thing itself.
   const inner = [row.custom_field, row.product, row.customer].find(isRow);
-  if (inner) return called(inner);
-  const names = [row.name, row.label, row.description, row.email, row.slug, row.type, row.id];
+  if (inner && row.display_key === undefined) return called(inner);
+  const names = [
+    row.display_key,
+    row.name,
+    row.label,
+    row.description,
+    row.email,
+    row.slug,
+    described(row),
+    row.type,
+    row.id,
+  ];
   const name = names.find((one) => typeof one === "string" && one !== "");
   return name === undefined ? inOneLine(row) : plain(String(name));
 };
 
+/** What a thing of its own is called where it stands within another, such as the customer of an order. */
+function namedWithin(row: Row): string {
+  const [name, email] = [called(row), plain(String(row.email ?? ""))];
+  return email === "" || email === name ? name : `${name}, ${email}`;
+}
+
 /** The fields of a small thing, such as an address, on one line. */
 const inOneLine = (row: Row): string =>
   Object.entries(row)
-    .filter(([, value]) => value !== null && value !== "")
+    .filter(([, value]) => value !== null && value !== "" && !(isRow(value) && Object.keys(value).length === 0))
     .map(([key, value]) => `${plain(key)}=${plain(isRow(value) ? called(value) : String(value))}`)
     .join(" ");
 
@@ -304,7 +330,7 @@ export function renderDetail(row: unknown, paint: Paint, terminal: number): stri
     if (isRow(inner) && Object.keys(inner).length === 0) continue;
     const kind =
       key === "prices" ? "price" : /(^|_)amount$/.test(key) ? "money" : key === "status" ? "state" : undefined;
-    const text = isRow(inner) ? called(inner) : humanize(inner, kind, row);
+    const text = isRow(inner) ? namedWithin(inner) : humanize(inner, kind, row);
     const named = rank(key) === 0 && key === "name" ? "name" : /(^|_)id$/.test(key) ? "id" : kind;
     if (text !== "") lines.push([key, toned(text, named, paint)]);
   }

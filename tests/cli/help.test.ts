@@ -32,6 +32,18 @@ test.each([80, 60])(
   },
 );
 
+test("the flags of every example are flags of its command", async () => {
+  const wrong: string[] = [];
+  for (const argv of all) {
+    const help = await helpOf([...argv, ...(argv.length > 1 ? ["--all"] : [])]);
+    const [, , examples = ""] = /(\n|^)Examples:\n((?: {2}.*\n)+)/.exec(help) ?? [];
+    const flags = withoutExamples(help);
+    for (const example of examples.split("\n").filter((line) => line.trim().startsWith(`floe ${argv.join(" ")} `)))
+      for (const [flag] of example.matchAll(/--[a-z][a-z-]*/g)) if (!flags.includes(flag)) wrong.push(example.trim());
+  }
+  expect(wrong).toEqual([]);
+});
+
 describe("the help of a command", () => {
   test("names the flags of every command, which a group leaves to its commands", async () => {
     const flags = [
