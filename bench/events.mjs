@@ -2,7 +2,9 @@
  * Events of use through PostgreSQL, over HTTP, each figure against a floor in the same run:
  *
  * - batches of 1,000 by 8 connections, what customers have used included, against a bare insert of as many rows of the same
- *   columns into the same table, and how long an answer takes;
+ *   columns into the same table;
+ * - how long an answer takes where batches come evenly, half as many as are promised a second: 8 that wait for each other's end
+ *   have 8,000 events under way, so that at 25,000 a second each takes 320 ms, however fast one alone is;
  * - single events, by 8 connections and by 64, against a bare insert of each by as many;
  * - a batch, and reading a customer's meters, at a long history against a short one;
  * - a month of a meter, by the day, against the same sums written by hand in SQL;
@@ -15,6 +17,7 @@
  * It needs Node 24, as it reads TypeScript. The promise is of a history of 10,000,000, which takes 12 GB and half an hour.
  */
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker } from "node:worker_threads";
 
@@ -53,7 +56,7 @@ async function serveClient() {
       out.end(body);
     });
   for (;;) {
-    const [{ url, key, size, count, prefix, customers, connections }] = await once(parentPort, "message");
+    const [{ url, key, size, count, prefix, customers, connections, every_ms }] = await once(parentPort, "message");
     const bodies = Array.from({ length: count }, (_, b) =>
       Buffer.from(JSON.stringify({ events: makeEvents(size, `${prefix}-${b}`, customers) })),
     );
@@ -62,15 +65,22 @@ async function serveClient() {
     const took = [];
     const began = performance.now();
     let failed;
-    await Promise.all(
-      Array.from({ length: connections }, async () => {
-        for (let body = bodies.pop(); body; body = bodies.pop()) {
-          const sent = performance.now();
-          await send(url, key, body);
-          took.push(performance.now() - sent);
-        }
-      }),
-    ).catch((error) => {
+    const sendAll = async () => {
+      for (let body = bodies.pop(); body; body = bodies.pop()) {
+        const sent = performance.now();
+        await send(url, key, body);
+        took.push(performance.now() - sent);
+      }
+    };
+    // Evenly: each is timed from when it was to be sent, also where those before it have held it up.
+    const sendEvenly = async (body, place) => {
+      const due = began + place * every_ms;
+      await sleep(Math.max(0, due - performance.now()));
+      await send(url, key, body);
+      took.push(performance.now() - due);
+    };
+    const work = every_ms ? bodies.map(sendEvenly) : Array.from({ length: connections }, sendAll);
+    await Promise.all(work).catch((error) => {
       failed = String(error);
     });
     parentPort.postMessage({ ms: performance.now() - began, took, failed });
@@ -123,10 +133,10 @@ async function measure() {
     await floe.deps.db.execute(sql`analyze customers`);
     return seller;
   };
-  const ingest = async (floe, seller, size, count, connections = 8) => {
+  const ingest = async (floe, seller, size, count, { connections = 8, every_ms } = {}) => {
     sent += 1;
     const [prefix, customers] = [`run-${sent}`, customers_count];
-    client.postMessage({ url: floe.url, key: seller.key, size, count, prefix, customers, connections });
+    client.postMessage({ url: floe.url, key: seller.key, size, count, prefix, customers, connections, every_ms });
     await once(client, "message");
     client.postMessage("go");
     const [{ ms, took, failed: why }] = await once(client, "message");
@@ -178,12 +188,12 @@ async function measure() {
       ["single", 1, 4000, 64],
     ]) {
       if (!wants(part)) continue;
-      await ingest(floe, seller, size, Math.ceil(many / 4), connections);
+      await ingest(floe, seller, size, Math.ceil(many / 4), { connections });
       await insertBare(size, Math.ceil(many / 4), connections);
       const [floors, rates, took] = [[], [], []];
       for (let round = 0; round < rounds; round += 1) {
         floors.push(await insertBare(size, many, connections));
-        const made = await ingest(floe, seller, size, many, connections);
+        const made = await ingest(floe, seller, size, many, { connections });
         rates.push(made.rate);
         took.push(percentile(made.took, 0.99));
         console.log(
@@ -192,7 +202,7 @@ async function measure() {
       }
       const ratio = best(rates) / best(floors);
       judge(
-        `${part} by ${connections} connections: events a second to bare rows a second`,
+        `${part} by ${connections} connections: events a second to bare rows`,
         ratio.toFixed(2),
         `${allowed[`${part}_ratio`]}`,
         ratio >= allowed[`${part}_ratio`],
@@ -204,8 +214,17 @@ async function measure() {
           `${allowed.batches_rate} on an idle machine`,
           best(rates) >= allowed.batches_rate,
         );
-        const p99 = Math.min(...took);
-        judge("batches: p99 of an answer, ms", p99.toFixed(0), `${allowed.p99_ms}`, p99 <= allowed.p99_ms);
+        const every_ms = (2000 * size) / allowed.batches_rate;
+        const evenly = [];
+        for (let round = 0; round < rounds; round += 1)
+          evenly.push(percentile((await ingest(floe, seller, size, many, { every_ms })).took, 0.99));
+        const p99 = Math.min(...evenly);
+        judge(
+          `batches: p99 of an answer at ${allowed.batches_rate / 2} events a second, ms`,
+          p99.toFixed(0),
+          `${allowed.p99_ms} on an idle machine`,
+          p99 <= allowed.p99_ms,
+        );
       }
     }
     for (const pool of pools) await pool.end();

@@ -3,6 +3,7 @@ import { type Fault, fault, invalid } from "../../shared/errors.ts";
 import { markFirstUse } from "../customers/store.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
 import { newId, timeOfId } from "../lib/ids.ts";
+import { giveWay } from "../lib/way.ts";
 import { type Became, countUse } from "../meters/counting.ts";
 import { findLandings } from "../meters/landing.ts";
 import { countingLock } from "../meters/store.ts";
@@ -18,6 +19,9 @@ export type Batch = {
 };
 /** What became of it. */
 export type Ingested = { inserted: number; duplicates: number; events: IngestedEvent[] };
+
+/** More events than these take milliseconds to prepare and to count. */
+const heavy_events = 100;
 
 /** An event on its way into the table. */
 type Coming = { event: EventCreate; index: number; batch: Batch; row: EventRow; digest: string };
@@ -40,6 +44,8 @@ export async function writeBatches(
   const all = batches.flatMap(({ events }) => events);
   const named = await resolve(tx, ctx, organization_id, all);
   const parents = await findParents(tx, organization_id, all);
+  const isHeavy = all.length > heavy_events;
+  if (isHeavy) await giveWay();
   const now = ctx.clock.now();
   const faults = new Map(batches.map((batch) => [batch, checkBatch(batch, named, parents)]));
   const taken = batches.filter((batch) => faults.get(batch)?.length === 0);
@@ -66,6 +72,7 @@ export async function writeBatches(
       fresh.map(({ row }) => row),
       namesOf(fresh),
     );
+  if (isHeavy) await giveWay();
   const became = await countUse(
     tx,
     ctx,

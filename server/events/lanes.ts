@@ -2,6 +2,7 @@ import { type Ctx, type Database, organizationOf } from "../lib/context.ts";
 import { endOfTick } from "../lib/ticks.ts";
 import { inTurn } from "../lib/turns.ts";
 import { transact, unitOf } from "../lib/unit-of-work.ts";
+import { isAlone } from "../lib/way.ts";
 import { MeterMoved } from "../meters/store.ts";
 import { type Batch, type Ingested, writeBatches } from "./ingest.ts";
 
@@ -9,8 +10,9 @@ import { type Batch, type Ingested, writeBatches } from "./ingest.ts";
 const lanes_max = 2;
 /** So many events wait before there is more than one: fewer are soon written, and cost less with those that come meanwhile. */
 const events_more = 200;
-/** What came meanwhile is written together, up to so many events. */
+/** What came meanwhile is written together, up to so many events; where others ask for something, too, in smaller pieces. */
 const events_max = 2000;
+const events_beside = 500;
 
 type Waiting = { ctx: Ctx; batch: Batch; answer: PromiseWithResolvers<Ingested> };
 type Lanes = { waiting: Waiting[]; open: number };
@@ -31,7 +33,7 @@ export function ingestBatch(ctx: Ctx, batch: Batch): Promise<Ingested> {
   all.set(organization_id, own);
   const one = { ctx, batch, answer: Promise.withResolvers<Ingested>() };
   own.waiting.push(one);
-  if (own.open === 0 || (own.open < lanes_max && isMuch(own.waiting)))
+  if (own.open === 0 || (own.open < lanes_max && isMuch(own.waiting) && isAlone()))
     void openLane(own, () => all.delete(organization_id));
   return one.answer.promise;
 }
@@ -48,10 +50,11 @@ async function openLane(own: Lanes, close: () => void): Promise<void> {
 }
 
 function takeNext(waiting: Waiting[]): Waiting[] {
+  const most = isAlone() ? events_max : events_beside;
   let events = 0;
   const end = waiting.findIndex(({ batch }, index) => {
     events += batch.events.length;
-    return index > 0 && events > events_max;
+    return index > 0 && events > most;
   });
   return waiting.splice(0, end < 0 ? waiting.length : end);
 }

@@ -11,6 +11,7 @@ import { faultsOf } from "../lib/faults.ts";
 import { adapt, type ClientProfile, readsBareLists } from "../lib/profiles.ts";
 import { Relayed } from "../lib/relayed.ts";
 import { inTurn } from "../lib/turns.ts";
+import { goAhead } from "../lib/way.ts";
 import { type Asking, actorsOf, admit, checkIdentity, checkKnown, type Identify } from "./actor.ts";
 import { isAudited, withEntry } from "./audit.ts";
 import { findHolder, pickOwner, tryAs } from "./candidates.ts";
@@ -86,8 +87,11 @@ export function mount(
           if (op.access.by !== "anyone") checkKnown(identity);
           request.identity = identity;
         },
-        handler: (request, reply) =>
-          answer({ resource: name, key, op }, handler, { findCustomer, findOwners, deps }, request, reply),
+        handler: (request, reply) => {
+          const work = () =>
+            answer({ resource: name, key, op }, handler, { findCustomer, findOwners, deps }, request, reply);
+          return op.bulk ? work() : goAhead(work);
+        },
       });
     }
   }

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ApiError, type Fault, notFound } from "../../shared/errors.ts";
 import { isStorable, readJson, unstorable } from "../lib/body.ts";
 import { profileOf } from "../lib/profiles.ts";
+import { giveWay } from "../lib/way.ts";
 
 /** Refuse what the database cannot hold: a path is none of ours then, and a query is told where. */
 function checkAddress(url: string): void {
@@ -14,12 +15,21 @@ function checkAddress(url: string): void {
   throw new ApiError("RequestValidationError", faults);
 }
 
+/** What is longer takes milliseconds to read. */
+const heavy_bytes = 16_384;
+
 /** What a request must look like before anything reads it: JSON bodies of text that can be stored, a known `Polar-Version`. */
 export function parseRequests(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (request: FastifyRequest, bytes: Buffer) =>
-    // SDK 1.x names JSON on calls without a body too; an empty body is none.
-    bytes.length === 0 ? undefined : readJson(bytes, request.routeOptions.bodyLimit, request.routeOptions.config.bulk),
+  app.addContentTypeParser(
+    "application/json",
+    { parseAs: "buffer" },
+    async (request: FastifyRequest, bytes: Buffer) => {
+      // SDK 1.x names JSON on calls without a body too; an empty body is none.
+      if (bytes.length === 0) return undefined;
+      if (bytes.length > heavy_bytes) await giveWay();
+      return readJson(bytes, request.routeOptions.bodyLimit, request.routeOptions.config.bulk);
+    },
   );
   app.addHook("onRequest", async (request, reply) => {
     const client = profileOf(request.headers);

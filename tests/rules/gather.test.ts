@@ -1,7 +1,8 @@
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { doTogether, gathered } from "../../server/lib/gather.ts";
 import { askedOnce, endOfTick } from "../../server/lib/ticks.ts";
 import type { Database } from "../../server/lib/transaction.ts";
+import { giveWay, goAhead, isAlone } from "../../server/lib/way.ts";
 
 /** What is asked side by side is asked once, in the order of who asks; what is last is asked when nobody asks anything else. */
 
@@ -71,4 +72,59 @@ test("what several ask in the same moment is asked once, and anew in the next, a
   const first = ask("b");
   await endOfTick();
   expect(await Promise.all([first, ask("b")])).toEqual(["b 3", "b 4"]);
+});
+
+describe("heavy work", () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+  const some = async () => {
+    for (let left = 10; left > 0; left -= 1) await endOfTick();
+  };
+
+  test("comes one piece at a time, and what else is at hand between them", async () => {
+    const said: string[] = [];
+    const first = giveWay().then(() => {
+      said.push("first");
+      setImmediate(() => said.push("else"));
+    });
+    const second = giveWay().then(() => said.push("second"));
+    await Promise.all([first, second]);
+    expect(said).toEqual(["first", "else", "second"]);
+  });
+
+  test("waits for all that somebody waits for, but not for ever", async () => {
+    const said: string[] = [];
+    const asked = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+    const answered = asked.map(({ promise }) => goAhead(() => promise));
+    void giveWay().then(() => said.push("first"));
+    void giveWay().then(() => said.push("second"));
+    asked[0].resolve();
+    await some();
+    expect(said).toEqual([]);
+    vi.advanceTimersByTime(20);
+    await some();
+    expect(said).toEqual(["first"]);
+    asked[1].resolve();
+    await Promise.all(answered);
+    await some();
+    expect(said).toEqual(["first", "second"]);
+  });
+
+  test("has the process for itself again when nobody has asked for a while, also where what was asked for has failed", async () => {
+    vi.advanceTimersByTime(1000);
+    expect(isAlone()).toBe(true);
+    const failing = goAhead(async () => {
+      await Promise.resolve();
+      throw new Error("refused");
+    });
+    expect(isAlone()).toBe(false);
+    await expect(failing).rejects.toThrow("refused");
+    expect(isAlone()).toBe(false);
+    vi.advanceTimersByTime(101);
+    expect(isAlone()).toBe(true);
+  });
 });
