@@ -6,13 +6,17 @@ import { sayIssue } from "../../shared/words.ts";
 function typeOf(issue: z.core.$ZodIssue, input: unknown): string {
   if (issue.code === "invalid_type" && input === undefined) return "missing";
   if (issue.code === "invalid_value") return "enum";
-  if (issue.code === "too_small")
-    return issue.origin === "number" || issue.origin === "int" ? "greater_than_equal" : "too_short";
-  if (issue.code === "too_big")
-    return issue.origin === "number" || issue.origin === "int" ? "less_than_equal" : "too_long";
+  if (issue.code === "too_small") return boundOf(issue.origin, "greater_than_equal", "too_short");
+  if (issue.code === "too_big") return boundOf(issue.origin, "less_than_equal", "too_long");
   if (issue.code === "invalid_format" && issue.format === "uuid") return "uuid_parsing";
   if (issue.code === "custom") return typeof issue.params?.type === "string" ? issue.params.type : "value_error";
   return issue.code;
+}
+
+/** The name of a bound that a number, a text or a list does not keep to. */
+function boundOf(origin: string, ofNumber: string, ofLength: string): string {
+  if (origin === "number" || origin === "int") return ofNumber;
+  return origin === "string" ? `string_${ofLength}` : ofLength;
 }
 
 const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>

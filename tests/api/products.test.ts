@@ -160,6 +160,8 @@ describe("making products", () => {
 
   test("PRD-06, PRD-21, API-23, API-28: shape faults come first and alone, rule faults all together", async () => {
     expect(await refused("POST", "/v1/products/", { name: "Book", prices: [] })).toEqual(["prices too_short"]);
+    const name = await refused("POST", "/v1/products/", { name: "B", prices: [{ amount_type: "free" }] });
+    expect(name).toEqual(["name string_too_short"]);
     const media = "00000000-0000-7000-8000-000000000001";
     expect(
       await refused("POST", "/v1/products/", {
