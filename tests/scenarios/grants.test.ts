@@ -6,6 +6,7 @@ import { events } from "../../server/lib/tables.ts";
 import { subscriptions } from "../../server/subscriptions/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
+import { atOnce, startOnPostgres } from "../support/races.ts";
 import { payment } from "../support/rows.ts";
 import { cards, openShop } from "../support/story.ts";
 
@@ -110,6 +111,42 @@ test("WHK-30: what is bought once is there with the answer, and is told of after
       granted_at: new Date("2026-07-01"),
     },
   });
+});
+
+test("WHK-30: whoever asks another server with the paid answer finds all that was bought, however many buy", async () => {
+  const real = await startOnPostgres();
+  const databaseUrl = String(real.deps.config.DATABASE_URL);
+  const other = await start({ databaseUrl });
+  const { client, key } = await real.seller();
+  const filter = {
+    conjunction: "and" as const,
+    clauses: [{ property: "name", operator: "eq" as const, value: "call" }],
+  };
+  const { id: meter_id } = await client.meters.create({
+    body: { name: "Calls", filter, aggregation: { func: "count" } },
+  });
+  const made = [
+    await client.benefits.create({ body: { type: "custom", description: "Note", properties: {} } }),
+    await client.benefits.create({ body: { type: "license_keys", description: "Key", properties: {} } }),
+    await client.benefits.create({
+      body: { type: "meter_credit", description: "Calls", properties: { meter_id, units: 100, rollover: false } },
+    }),
+  ].map(({ id }) => id);
+  const { id } = await client.products.create({
+    body: { name: "Pro", recurring_interval: "month", prices: [{ amount_type: "fixed", price_amount: 900 }] },
+  });
+  await client.products.setBenefits({ params: { id }, body: { benefits: made } });
+  const found = await atOnce(12, async () => {
+    const { client_secret } = await client.checkouts.create({ body: { products: [id] } });
+    const body = { ...payment, customer_email: `${newId()}@example.com` };
+    const { customer_id } = await real.client().checkoutClient.confirm({ params: { client_secret }, body });
+    const state = await other.client(key).customers.getState({ params: { id: customer_id ?? "" } });
+    const credit = state.active_meters.map(({ balance }) => balance);
+    return [state.active_subscriptions.length, state.granted_benefits.map((one) => one.benefit_id).toSorted(), credit];
+  });
+  expect(found).toEqual(found.map(() => [1, made.toSorted(), [100]]));
+  await other.close();
+  await real.close();
 });
 
 test("WHK-31, WHK-33, WHK-36: a subscription gives at once, is cycled with each period that is paid, and takes at its end", async () => {
