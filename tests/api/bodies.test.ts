@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { limitArrival } from "../../server/http/arrival.ts";
 import { answerError } from "../../server/http/errors.ts";
 import { parseRequests } from "../../server/http/parsing.ts";
+import { bytes_max, readJson } from "../../server/lib/body.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 /** Bodies whose only purpose is to cost: the server answers them shortly, in few words, and whoever sends them. */
@@ -128,6 +129,15 @@ describe("many faults", () => {
     expect(answer.status).toBe(422);
     expect(answer.text.length).toBeLessThan(3000);
   });
+});
+
+test("a body is read as deep as a hundred, and refused deeper, also where braces stand in its texts", () => {
+  const lists = (depth: number) => Buffer.from(nested(depth, '"[[{{\\"[["'));
+  const maps = (depth: number) => Buffer.from(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`);
+  for (const made of [lists, maps]) {
+    expect(() => readJson(made(100), bytes_max)).not.toThrow();
+    expect(() => readJson(made(101), bytes_max)).toThrow("nested more than 100 deep");
+  }
 });
 
 test("a body within every limit is read, however deep its values stand and whatever they are called", async () => {

@@ -123,7 +123,7 @@ describe("the pager", () => {
     const { code, out, err, leafed } = await run([]);
     expect([code, out, leafed.map(({ program }) => program)]).toEqual([0, "", ["less"]]);
     expect(leafed[0]?.text.split("\n")).toHaveLength(102);
-    expect(err).toContain("100 of 300 are shown");
+    expect([leafed[0]?.said, err]).toEqual(["", expect.stringContaining("100 of 300 are shown")]);
     const json = await run(["--json", "id"]);
     expect(JSON.parse(json.leafed[0]?.text ?? "")).toHaveLength(100);
     expect((await run(["-q", ".[].id"])).leafed[0]?.text).toContain("o99\n");

@@ -117,7 +117,8 @@ export function place({ tty = false, env = {}, columns = 120, signal, openBrowse
   stdout.resume();
   stderr.resume();
   const opened: string[] = [];
-  const leafed: { program: string; text: string }[] = [];
+  /** What was leafed through, and what had been said before. */
+  const leafed: { program: string; text: string; said: string }[] = [];
   const io: Io = {
     stdin,
     stdout,
@@ -126,7 +127,7 @@ export function place({ tty = false, env = {}, columns = 120, signal, openBrowse
     signal: signal ?? new AbortController().signal,
     openBrowser: openBrowser ?? (async (url) => void opened.push(url)),
     leaf: async (program, text) => {
-      if (pager) leafed.push({ program, text });
+      if (pager) leafed.push({ program, text, said: stderr.text });
       return pager;
     },
     atOnce: (work) => work(),
