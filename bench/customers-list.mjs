@@ -35,7 +35,7 @@ const fill = (organization_id, count) => sql`
 
 /** What the statements that make customers keep beside them. */
 const tally = (organization_id, count) =>
-  sql`insert into customer_tallies (organization_id, change) values (${organization_id}, ${count})`;
+  sql`insert into list_tallies (organization_id, list, change) values (${organization_id}, 'customers', ${count})`;
 
 const median = (values) => values.toSorted((a, b) => a - b)[(values.length - 1) / 2];
 

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, inArray, isNull, lte, or, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, isNull, lte, or, sql } from "drizzle-orm";
 import type { checkouts as operations } from "../../shared/api/checkouts.ts";
 import { user } from "../accounts/tables.ts";
 import type { Erased } from "../customers/rules.ts";
@@ -17,6 +17,7 @@ import {
   orderBy,
 } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import { countMatching } from "../lib/tallies.ts";
 import { refuseLocked } from "../orders/store.ts";
 import { organization } from "../organizations/tables.ts";
 import type { PricedProduct } from "../products/rules.ts";
@@ -66,26 +67,24 @@ export async function loadCheckout(db: Database, row: CheckoutRow): Promise<Chec
 
 /** One page of checkouts, and how many there are. */
 export async function listCheckouts(db: Database, organizations: readonly string[], filter: Filter) {
-  const where = and(
-    ofOrganizations(checkouts.organization_id, organizations),
-    matchFilters(filter, {
-      product_id: matchAny(checkouts.product_id),
-      customer_id: matchAny(checkouts.customer_id),
-      external_customer_id: (externals) =>
-        or(
-          inArray(checkouts.external_customer_id, externals),
-          inArray(
-            checkouts.customer_id,
-            db
-              .select({ id: customers.id })
-              .from(customers)
-              .where(and(inArray(customers.external_id, externals), isNull(customers.deleted_at))),
-          ),
+  const asked = matchFilters(filter, {
+    product_id: matchAny(checkouts.product_id),
+    customer_id: matchAny(checkouts.customer_id),
+    external_customer_id: (externals) =>
+      or(
+        inArray(checkouts.external_customer_id, externals),
+        inArray(
+          checkouts.customer_id,
+          db
+            .select({ id: customers.id })
+            .from(customers)
+            .where(and(inArray(customers.external_id, externals), isNull(customers.deleted_at))),
         ),
-      status: matchAny(checkouts.status),
-      query: matchText(checkouts.customer_email),
-    }),
-  );
+      ),
+    status: matchAny(checkouts.status),
+    query: matchText(checkouts.customer_email),
+  });
+  const where = and(ofOrganizations(checkouts.organization_id, organizations), asked);
   const rows = await db
     .select()
     .from(checkouts)
@@ -93,8 +92,9 @@ export async function listCheckouts(db: Database, organizations: readonly string
     .orderBy(...orderBy(filter.sorting, sortable, checkouts.id))
     .limit(filter.limit)
     .offset(offsetOf(filter));
-  const [row] = await db.select({ total: count() }).from(checkouts).where(where);
-  return { items: await loadAll(db, rows), total: row?.total ?? 0 };
+  const count = () => db.$count(checkouts, where);
+  const total = await countMatching(db, organizations, "checkouts", asked, count);
+  return { items: await loadAll(db, rows), total };
 }
 
 /** A checkout of an organization. */

@@ -80,6 +80,10 @@ export const checkouts = pgTable(
     references(table.discount_id, discounts),
     references(table.subscription_id, subscriptions),
     index("checkouts_by_creation").on(table.organization_id, table.created_at, table.id),
+    index("checkouts_by_expiry").on(table.organization_id, table.expires_at, table.id),
+    index("checkouts_by_status").on(table.organization_id, table.status, table.id),
+    index("checkouts_by_product").on(table.organization_id, table.product_id, table.id),
+    index("checkouts_part").using("gin", sql`${table.customer_email} gin_trgm_ops`),
     index("checkouts_by_customer").on(table.organization_id, table.customer_id),
     // An order or a subscription that goes is looked for here by the database.
     index("checkouts_of_order").on(table.organization_id, table.order_id).where(sql`${table.order_id} is not null`),

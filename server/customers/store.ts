@@ -1,4 +1,4 @@
-import { and, asc, count, eq, isNull, ne, not, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, isNull, ne, not, or, type SQL, sql } from "drizzle-orm";
 import type { customers as operations } from "../../shared/api/customers.ts";
 import { anyOf } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
@@ -14,10 +14,10 @@ import {
 } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
 import { madeOnce } from "../lib/statements.ts";
-import { organization } from "../organizations/tables.ts";
+import { countMatching, noteListed } from "../lib/tallies.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
 import type { CustomerRow } from "./rules.ts";
-import { customers, customerTallies } from "./tables.ts";
+import { customers } from "./tables.ts";
 
 const isSubscribed: SQL = sql`exists (
   select 1 from ${subscriptions} s where s.organization_id = ${customers}.organization_id
@@ -53,17 +53,8 @@ export async function listCustomers(db: Database, organizations: readonly string
     .orderBy(...(filter.email === undefined ? orderBy(filter.sorting, sortable, customers.id) : []))
     .limit(filter.limit)
     .offset(offsetOf(filter));
-  if (!asked) return { items, total: await countAll(db, organizations) };
-  const [row] = await db.select({ total: count() }).from(customers).where(where);
-  return { items, total: row?.total ?? 0 };
-}
-
-async function countAll(db: Database, organizations: readonly string[]): Promise<number> {
-  const [row] = await db
-    .select({ total: sql<number>`coalesce(sum(${customerTallies.change}), 0)::int` })
-    .from(customerTallies)
-    .where(ofOrganizations(customerTallies.organization_id, organizations));
-  return row?.total ?? 0;
+  const count = () => db.$count(customers, where);
+  return { items, total: await countMatching(db, organizations, "customers", asked, count) };
 }
 
 /** How many customers are read at once where all are wanted. */
@@ -90,26 +81,6 @@ export async function* allCustomers(db: Database, organizations: readonly string
     const last = rows.length === export_page ? rows.at(-1) : undefined;
     after = last && { at: last.at, id: last.row.id };
   } while (after);
-}
-
-/** Add up the tallies of so many organizations to one row for each; answers of how many. */
-export async function addUpTallies(db: Database, limit: number): Promise<number> {
-  const { organization_id, change } = customerTallies;
-  const loose = await db
-    .select({ organization_id })
-    .from(customerTallies)
-    .groupBy(organization_id)
-    .having(sql`count(*) > 1 or sum(${change}) = 0`)
-    .limit(limit);
-  // In one statement, so that at no moment there are more or fewer. The organization first, as deleting it does; while
-  // that is under way, there is nothing to add up.
-  for (const one of loose)
-    await db.execute(sql`
-      with owner as (select id from ${organization} where id = ${one.organization_id} for key share skip locked),
-        gone as (delete from ${customerTallies} where organization_id in (select id from owner) returning change)
-      insert into ${customerTallies} (organization_id, change)
-      select ${one.organization_id}, sum(change) from gone having sum(change) <> 0`);
-  return loose.length;
 }
 
 const keyed = (key: CustomerKey): SQL =>
@@ -208,16 +179,13 @@ export async function findOthers(
     .where(and(living(organization_id), id === undefined ? undefined : ne(customers.id, id), same));
 }
 
-/** The tally of a change of customers, as a part of its statement: of the rows that the statement calls `changed`. */
-const tallyOf = (tx: Tx, by: 1 | -1) =>
-  tx.$with("tally", {}).as(sql`
-    insert into ${customerTallies} (organization_id, change)
-    select organization_id, ${by}::int * count(*) from changed group by organization_id`);
-
 /** Add a customer; undefined when a parallel one has just taken the e-mail address or the external id. */
 export async function insertCustomer(tx: Tx, values: typeof customers.$inferInsert): Promise<CustomerRow | undefined> {
   const changed = tx.$with("changed").as(tx.insert(customers).values(values).onConflictDoNothing().returning());
-  const [row] = await tx.with(changed, tallyOf(tx, 1)).select().from(changed);
+  const [row] = await tx
+    .with(changed, noteListed(tx, "customers", 1))
+    .select()
+    .from(changed);
   return row;
 }
 
@@ -269,7 +237,10 @@ export async function deleteCustomer(
       .where(and(matchKey(customers, key), isNull(customers.deleted_at)))
       .returning(),
   );
-  const [row] = await tx.with(changed, tallyOf(tx, -1)).select().from(changed);
+  const [row] = await tx
+    .with(changed, noteListed(tx, "customers", -1))
+    .select()
+    .from(changed);
   if (!row) throw new Error(`The customer ${key.id} is gone.`);
   return row;
 }

@@ -1,9 +1,9 @@
 import { sql } from "drizzle-orm";
-import { bigserial, boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { boolean, index, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { Address } from "../../shared/addresses.ts";
 import type { Customer } from "../../shared/api/customers.ts";
 import { instant, metadata, ownedKey } from "../lib/columns.ts";
-import { organization, owned } from "../organizations/tables.ts";
+import { owned } from "../organizations/tables.ts";
 
 /** Who buys. Deleting keeps the row, because orders and payments go on naming it (CUS-18). */
 export const customers = pgTable(
@@ -39,9 +39,8 @@ export const customers = pgTable(
     index("customers_by_creation")
       .on(table.organization_id, table.created_at, table.id)
       .where(sql`${table.deleted_at} is null`),
-    index("customers_by_email")
-      .on(table.organization_id, table.email, table.id)
-      .where(sql`${table.deleted_at} is null`),
+    // Of those who were deleted, too: orders are sorted by it.
+    index("customers_by_email").on(table.organization_id, table.email, table.id),
     index("customers_by_name").on(table.organization_id, table.name, table.id).where(sql`${table.deleted_at} is null`),
     // The beginning of an external id is looked for here, too: an ordinary index finds it only where texts sort by bytes.
     index("customers_part").using(
@@ -52,20 +51,4 @@ export const customers = pgTable(
     ),
     index("customers_metadata").using("gin", sql`${table.metadata} jsonb_path_ops`),
   ],
-);
-
-/**
- * How many customers an organization has: the sum of its rows. The statement that makes or deletes a customer adds one, so
- * that nobody who makes a customer waits for another, and counting a million reads a few rows; a sweep adds them up.
- */
-export const customerTallies = pgTable(
-  "customer_tallies",
-  {
-    organization_id: text()
-      .notNull()
-      .references(() => organization.id, { onDelete: "cascade" }),
-    id: bigserial({ mode: "number" }).notNull(),
-    change: integer().notNull(),
-  },
-  (table) => [ownedKey(table.id)],
 );

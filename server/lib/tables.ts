@@ -31,6 +31,27 @@ export const events = pgTable(
   ],
 );
 
+/** The lists that grow with what is sold, so that counting them is left to tallies. */
+export type CountedList = "customers" | "checkouts" | "orders" | "payments" | "subscriptions";
+
+/**
+ * How many rows of a list an organization has: the sum of its rows here. Whatever statement makes or takes away such rows notes
+ * how many (triggers see to it), so that nobody who makes one waits for another, and counting a million reads a few rows; a
+ * sweep adds them up.
+ */
+export const listTallies = pgTable(
+  "list_tallies",
+  {
+    organization_id: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
+    id: bigserial({ mode: "number" }).notNull(),
+    list: text().$type<CountedList>().notNull(),
+    change: integer().notNull(),
+  },
+  (table) => [ownedKey(table.id)],
+);
+
 /** First answers of POST requests that carried an `Idempotency-Key`, kept for 24 hours. */
 export const idempotencyKeys = pgTable(
   "idempotency_keys",

@@ -340,13 +340,6 @@ CREATE TABLE "customer_sessions" (
 	CONSTRAINT "customer_sessions_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
-CREATE TABLE "customer_tallies" (
-	"organization_id" text NOT NULL,
-	"id" bigserial NOT NULL,
-	"change" integer NOT NULL,
-	CONSTRAINT "customer_tallies_pkey" PRIMARY KEY("organization_id","id")
-);
---> statement-breakpoint
 CREATE TABLE "customers" (
 	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
@@ -686,6 +679,14 @@ CREATE TABLE "idempotency_keys" (
 	"body" text,
 	"created_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "idempotency_keys_subject_key_pk" PRIMARY KEY("subject","key")
+);
+--> statement-breakpoint
+CREATE TABLE "list_tallies" (
+	"organization_id" text NOT NULL,
+	"id" bigserial NOT NULL,
+	"list" text NOT NULL,
+	"change" integer NOT NULL,
+	CONSTRAINT "list_tallies_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "mails" (
@@ -1589,7 +1590,6 @@ ALTER TABLE "customer_accounts" ADD CONSTRAINT "customer_accounts_member_id_fkey
 ALTER TABLE "customer_sessions" ADD CONSTRAINT "customer_sessions_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_sessions" ADD CONSTRAINT "customer_sessions_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_sessions" ADD CONSTRAINT "customer_sessions_member_id_fkey" FOREIGN KEY ("organization_id","member_id") REFERENCES "public"."members"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "customer_tallies" ADD CONSTRAINT "customer_tallies_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customers" ADD CONSTRAINT "customers_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "discount_products" ADD CONSTRAINT "discount_products_discount_id_fkey" FOREIGN KEY ("organization_id","discount_id") REFERENCES "public"."discounts"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "discount_products" ADD CONSTRAINT "discount_products_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1633,6 +1633,7 @@ ALTER TABLE "invoices" ADD CONSTRAINT "invoices_refund_id_fkey" FOREIGN KEY ("or
 ALTER TABLE "invoices" ADD CONSTRAINT "invoices_file_id_fkey" FOREIGN KEY ("organization_id","file_id") REFERENCES "public"."files"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "audit_log" ADD CONSTRAINT "audit_log_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE set null ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "events" ADD CONSTRAINT "events_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "list_tallies" ADD CONSTRAINT "list_tallies_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "mails" ADD CONSTRAINT "mails_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "lease_keys" ADD CONSTRAINT "lease_keys_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "license_key_activations" ADD CONSTRAINT "license_key_activations_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1762,6 +1763,10 @@ CREATE INDEX "checkout_links_by_label" ON "checkout_links" USING btree ("organiz
 CREATE INDEX "checkout_links_by_codes" ON "checkout_links" USING btree ("organization_id","allow_discount_codes","id");--> statement-breakpoint
 CREATE INDEX "checkout_links_by_success_url" ON "checkout_links" USING btree ("organization_id",left("success_url", 600),"id");--> statement-breakpoint
 CREATE INDEX "checkouts_by_creation" ON "checkouts" USING btree ("organization_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "checkouts_by_expiry" ON "checkouts" USING btree ("organization_id","expires_at","id");--> statement-breakpoint
+CREATE INDEX "checkouts_by_status" ON "checkouts" USING btree ("organization_id","status","id");--> statement-breakpoint
+CREATE INDEX "checkouts_by_product" ON "checkouts" USING btree ("organization_id","product_id","id");--> statement-breakpoint
+CREATE INDEX "checkouts_part" ON "checkouts" USING gin ("customer_email" gin_trgm_ops);--> statement-breakpoint
 CREATE INDEX "checkouts_by_customer" ON "checkouts" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "checkouts_of_order" ON "checkouts" USING btree ("organization_id","order_id") WHERE "checkouts"."order_id" is not null;--> statement-breakpoint
 CREATE INDEX "checkouts_of_subscription" ON "checkouts" USING btree ("organization_id","subscription_id") WHERE "checkouts"."subscription_id" is not null;--> statement-breakpoint
@@ -1785,7 +1790,7 @@ CREATE UNIQUE INDEX "customers_email" ON "customers" USING btree ("organization_
 CREATE UNIQUE INDEX "customers_external_id" ON "customers" USING btree ("organization_id","external_id");--> statement-breakpoint
 CREATE INDEX "customers_by_external_id" ON "customers" USING btree ("external_id");--> statement-breakpoint
 CREATE INDEX "customers_by_creation" ON "customers" USING btree ("organization_id","created_at","id") WHERE "customers"."deleted_at" is null;--> statement-breakpoint
-CREATE INDEX "customers_by_email" ON "customers" USING btree ("organization_id","email","id") WHERE "customers"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "customers_by_email" ON "customers" USING btree ("organization_id","email","id");--> statement-breakpoint
 CREATE INDEX "customers_by_name" ON "customers" USING btree ("organization_id","name","id") WHERE "customers"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "customers_part" ON "customers" USING gin ("email" gin_trgm_ops,"name" gin_trgm_ops,"external_id" gin_trgm_ops);--> statement-breakpoint
 CREATE INDEX "customers_metadata" ON "customers" USING gin ("metadata" jsonb_path_ops);--> statement-breakpoint
@@ -1888,10 +1893,14 @@ CREATE UNIQUE INDEX "orders_invoice" ON "orders" USING btree ("organization_id",
 CREATE UNIQUE INDEX "orders_of_checkout" ON "orders" USING btree ("organization_id","checkout_id") WHERE "orders"."checkout_id" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "orders_of_period" ON "orders" USING btree ("organization_id","subscription_id","period_start") WHERE "orders"."status" <> 'void';--> statement-breakpoint
 CREATE INDEX "orders_by_creation" ON "orders" USING btree ("organization_id","created_at","id") WHERE "orders"."invoice_number" is not null;--> statement-breakpoint
+CREATE INDEX "orders_by_status" ON "orders" USING btree ("organization_id","status","id") WHERE "orders"."invoice_number" is not null;--> statement-breakpoint
+CREATE INDEX "orders_by_amount" ON "orders" USING btree ("organization_id",(("subtotal_amount" - "discount_amount") + "tax_amount" - (case when "tax_behavior" = 'inclusive' then "tax_amount" else 0 end)),"id") WHERE "orders"."invoice_number" is not null;--> statement-breakpoint
+CREATE INDEX "orders_by_net_amount" ON "orders" USING btree ("organization_id",(("subtotal_amount" - "discount_amount") - (case when "tax_behavior" = 'inclusive' then "tax_amount" else 0 end)),"id") WHERE "orders"."invoice_number" is not null;--> statement-breakpoint
 CREATE INDEX "orders_by_customer" ON "orders" USING btree ("organization_id","customer_id");--> statement-breakpoint
-CREATE INDEX "orders_by_product" ON "orders" USING btree ("organization_id","product_id");--> statement-breakpoint
-CREATE INDEX "orders_by_discount" ON "orders" USING btree ("organization_id","discount_id") WHERE "orders"."discount_id" is not null;--> statement-breakpoint
-CREATE INDEX "orders_by_subscription" ON "orders" USING btree ("organization_id","subscription_id");--> statement-breakpoint
+CREATE INDEX "orders_by_product" ON "orders" USING btree ("organization_id","product_id","id");--> statement-breakpoint
+CREATE INDEX "orders_by_discount" ON "orders" USING btree ("organization_id","discount_id","id") WHERE "orders"."discount_id" is not null;--> statement-breakpoint
+CREATE INDEX "orders_by_subscription" ON "orders" USING btree ("organization_id","subscription_id","id");--> statement-breakpoint
+CREATE INDEX "orders_metadata" ON "orders" USING gin ("metadata" jsonb_path_ops);--> statement-breakpoint
 CREATE INDEX "orders_by_gap" ON "orders" USING btree ("organization_id",("paid_at" - "preceded_at")) WHERE "orders"."preceded_at" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "orders_receipt" ON "orders" USING btree ("organization_id","receipt_number") WHERE "orders"."receipt_number" is not null;--> statement-breakpoint
 CREATE INDEX "orders_settle_due" ON "orders" USING btree ("organization_id","settle_due_at") WHERE "orders"."settle_due_at" is not null;--> statement-breakpoint
@@ -1908,6 +1917,10 @@ CREATE INDEX "payment_setups_due" ON "payment_setups" USING btree ("organization
 CREATE UNIQUE INDEX "payments_under_way" ON "payments" USING btree ("organization_id","order_id") WHERE "payments"."status" = 'pending';--> statement-breakpoint
 CREATE UNIQUE INDEX "payments_succeeded" ON "payments" USING btree ("organization_id","order_id") WHERE "payments"."status" = 'succeeded' and not "payments"."is_surplus";--> statement-breakpoint
 CREATE INDEX "payments_by_creation" ON "payments" USING btree ("organization_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "payments_by_status" ON "payments" USING btree ("organization_id","status","id");--> statement-breakpoint
+CREATE INDEX "payments_by_amount" ON "payments" USING btree ("organization_id","amount","id");--> statement-breakpoint
+CREATE INDEX "payments_by_kind" ON "payments" USING btree ("organization_id","method","id");--> statement-breakpoint
+CREATE INDEX "payments_by_email" ON "payments" USING btree ("organization_id",lower("customer_email"));--> statement-breakpoint
 CREATE INDEX "payments_by_order" ON "payments" USING btree ("organization_id","order_id");--> statement-breakpoint
 CREATE INDEX "payments_by_customer" ON "payments" USING btree ("organization_id","customer_id");--> statement-breakpoint
 CREATE INDEX "payments_by_method" ON "payments" USING btree ("organization_id","payment_method_id") WHERE "payments"."payment_method_id" is not null;--> statement-breakpoint
@@ -2124,6 +2137,56 @@ CREATE TRIGGER "checkouts_tally_changed" AFTER UPDATE ON "checkouts" FOR EACH RO
   WHEN ((OLD.created_at, OLD.status, OLD.product_id) IS DISTINCT FROM
     (NEW.created_at, NEW.status, NEW.product_id))
   EXECUTE FUNCTION "checkouts_tally"();
+--> statement-breakpoint
+-- How many rows long lists have is noted by whatever statement makes or takes away such rows. Of an organization that is
+-- deleted the tallies go, too; what a snapshot puts back has its own.
+CREATE FUNCTION "rows_tally"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_setting('floe.restoring', true) = 'on' THEN RETURN NULL; END IF;
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO list_tallies (organization_id, list, change)
+    SELECT organization_id, TG_TABLE_NAME, count(*) FROM changed GROUP BY organization_id;
+  ELSE
+    INSERT INTO list_tallies (organization_id, list, change)
+    SELECT o.id, TG_TABLE_NAME, -count(*) FROM changed JOIN organization o ON o.id = changed.organization_id GROUP BY o.id;
+  END IF;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER "checkouts_listed" AFTER INSERT ON "checkouts" REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION "rows_tally"();
+--> statement-breakpoint
+CREATE TRIGGER "checkouts_unlisted" AFTER DELETE ON "checkouts" REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION "rows_tally"();
+--> statement-breakpoint
+CREATE TRIGGER "payments_listed" AFTER INSERT ON "payments" REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION "rows_tally"();
+--> statement-breakpoint
+CREATE TRIGGER "payments_unlisted" AFTER DELETE ON "payments" REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION "rows_tally"();
+--> statement-breakpoint
+CREATE TRIGGER "subscriptions_listed" AFTER INSERT ON "subscriptions" REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION "rows_tally"();
+--> statement-breakpoint
+CREATE TRIGGER "subscriptions_unlisted" AFTER DELETE ON "subscriptions" REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION "rows_tally"();
+--> statement-breakpoint
+-- An order is in the list once it has its number.
+CREATE FUNCTION "orders_listed"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_setting('floe.restoring', true) = 'on' THEN RETURN NULL; END IF;
+  IF TG_OP = 'DELETE' THEN
+    INSERT INTO list_tallies (organization_id, list, change)
+    SELECT id, 'orders', -1 FROM organization WHERE id = OLD.organization_id;
+  ELSE
+    INSERT INTO list_tallies (organization_id, list, change)
+    VALUES (NEW.organization_id, 'orders', CASE WHEN NEW.invoice_number IS NULL THEN -1 ELSE 1 END);
+  END IF;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER "orders_listed" AFTER INSERT ON "orders" FOR EACH ROW
+  WHEN (NEW.invoice_number IS NOT NULL) EXECUTE FUNCTION "orders_listed"();
+--> statement-breakpoint
+CREATE TRIGGER "orders_numbered" AFTER UPDATE ON "orders" FOR EACH ROW
+  WHEN ((OLD.invoice_number IS NULL) <> (NEW.invoice_number IS NULL)) EXECUTE FUNCTION "orders_listed"();
+--> statement-breakpoint
+CREATE TRIGGER "orders_unlisted" AFTER DELETE ON "orders" FOR EACH ROW
+  WHEN (OLD.invoice_number IS NOT NULL) EXECUTE FUNCTION "orders_listed"();
 --> statement-breakpoint
 -- Events of use are kept in parts, by the time in their ids. What no part is for is in the last one, which is mostly empty.
 ALTER TABLE "usage_events" RENAME TO "usage_events_plain";

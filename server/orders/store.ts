@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gte, inArray, isNotNull, isNull, lte, sql } from "drizzle-orm";
+import { and, asc, eq, gte, inArray, isNotNull, isNull, lte, type SQL, sql } from "drizzle-orm";
 import type { orders as operations } from "../../shared/api/orders.ts";
 import { ApiError } from "../../shared/errors.ts";
 import type { Erased } from "../customers/rules.ts";
@@ -30,10 +30,11 @@ import {
   rowsFromJson,
   updateRows,
 } from "../lib/rows.ts";
+import { countMatching } from "../lib/tallies.ts";
 import { products } from "../products/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
 import type { ExportedOrder, OrderAggregate, OrderItemRow, OrderRow } from "./rules.ts";
-import { orderConfirmations, orderItems, orders } from "./tables.ts";
+import { orderConfirmations, orderItems, orders, sortedAmounts } from "./tables.ts";
 
 /** Which orders are meant. */
 type Filter = ListQuery<typeof operations.list> & {
@@ -42,14 +43,11 @@ type Filter = ListQuery<typeof operations.list> & {
 };
 export type OrderFilter = Omit<Filter, keyof Paging | "sorting">;
 
-const asked = sql`(${orders.subtotal_amount} - ${orders.discount_amount})`;
-const within = sql`(case when ${orders.tax_behavior} = 'inclusive' then ${orders.tax_amount} else 0 end)`;
 const sortable = {
+  ...sortedAmounts(orders),
   created_at: orders.created_at,
   status: orders.status,
   invoice_number: orders.invoice_number,
-  amount: sql`(${asked} + ${orders.tax_amount} - ${within})`,
-  net_amount: sql`(${asked} - ${within})`,
   customer: customers.email,
   product: products.name,
   discount: discounts.name,
@@ -86,44 +84,76 @@ const select = (db: Database) =>
     .leftJoin(discounts, ofDiscount)
     .leftJoin(subscriptions, ofSubscription);
 
-/** What is asked for, of the orders that are shown; read with their customers and products (ORD-29). */
-function isMeant(organizations: readonly string[], filter: OrderFilter) {
-  return and(
-    ofOrganizations(orders.organization_id, organizations),
-    isNumbered,
-    matchFilters(filter, {
-      product_id: matchAny(orders.product_id),
-      product_billing_type: (kinds) =>
-        kinds.length > 1 ? undefined : matchPresence(products.recurring_interval)(kinds[0] === "recurring"),
-      discount_id: matchAny(orders.discount_id),
-      subscription_id: matchAny(orders.subscription_id),
-      customer_id: matchAny(orders.customer_id),
-      external_customer_id: (ids) => and(inArray(customers.external_id, ids), isNull(customers.deleted_at)),
-      checkout_id: matchAny(orders.checkout_id),
-      status: matchAny(orders.status),
-      created_after: (at) => gte(orders.created_at, at),
-      created_before: (at) => lte(orders.created_at, at),
-      metadata: matchMetadata(orders.metadata),
-      query: matchText(products.name),
-    }),
-  );
+/** What is asked for (ORD-29). */
+function matchAsked(organizations: readonly string[], filter: OrderFilter): SQL | undefined {
+  const ofProducts = (where: SQL | undefined) =>
+    sql`${orders.product_id} in (select ${products.id} from ${products}
+      where ${and(ofOrganizations(products.organization_id, organizations), where)})`;
+  return matchFilters(filter, {
+    product_id: matchAny(orders.product_id),
+    product_billing_type: (kinds) =>
+      kinds.length > 1 ? undefined : ofProducts(matchPresence(products.recurring_interval)(kinds[0] === "recurring")),
+    discount_id: matchAny(orders.discount_id),
+    subscription_id: matchAny(orders.subscription_id),
+    customer_id: matchAny(orders.customer_id),
+    external_customer_id: (ids) =>
+      sql`${orders.customer_id} in (select ${customers.id} from ${customers} where ${and(
+        ofOrganizations(customers.organization_id, organizations),
+        inArray(customers.external_id, ids),
+        isNull(customers.deleted_at),
+      )})`,
+    checkout_id: matchAny(orders.checkout_id),
+    status: matchAny(orders.status),
+    created_after: (at) => gte(orders.created_at, at),
+    created_before: (at) => lte(orders.created_at, at),
+    metadata: matchMetadata(orders.metadata),
+    query: (text) => ofProducts(matchText(products.name)(text)),
+  });
+}
+
+/** Of the orders that are shown. */
+const isMeant = (organizations: readonly string[], asked: SQL | undefined): SQL | undefined =>
+  and(ofOrganizations(orders.organization_id, organizations), isNumbered, asked);
+
+/** What orders are of, few of which have many orders: an order has the name of it to be sorted by. */
+const namers = { product: [products, orders.product_id], discount: [discounts, orders.discount_id] } as const;
+
+/**
+ * The ids of a page in the order of such names. Of each name there need to be no more than the page ends with, so that of a
+ * million orders a few are looked at. Orders of nothing of the kind come last, or first where the order is turned round.
+ */
+function selectByName(organizations: readonly string[], where: SQL | undefined, key: string, filter: Paging): SQL {
+  const [table, column] = namers[key.replace("-", "") as keyof typeof namers];
+  const direction = sql.raw(key.startsWith("-") ? "desc" : "asc");
+  const most = offsetOf(filter) + filter.limit;
+  const some = (of: SQL) =>
+    sql`select ${orders.id} as id from ${orders} where ${and(where, of)} order by ${orders.id} ${direction} limit ${most}`;
+  return sql`(select page.id from (
+    select ${table.name} as name, own.id from ${table} cross join lateral (
+      ${some(and(eq(orders.organization_id, table.organization_id), eq(column, table.id)) as SQL)}) own
+    where ${ofOrganizations(table.organization_id, organizations)}
+    union all select null, own.id from (${some(isNull(column))}) own
+  ) page order by page.name ${direction}, page.id ${direction} limit ${filter.limit} offset ${offsetOf(filter)})`;
 }
 
 /** One page of orders, and how many there are. */
 export async function listOrders(db: Database, organizations: readonly string[], filter: Filter) {
-  const where = isMeant(organizations, filter);
-  const items: OrderAggregate[] = await select(db)
-    .where(where)
-    .orderBy(...orderBy(filter.sorting, sortable, orders.id))
-    .limit(filter.limit)
-    .offset(offsetOf(filter));
-  const [row] = await db
-    .select({ total: count() })
-    .from(orders)
-    .innerJoin(customers, ofCustomer)
-    .innerJoin(products, ofProduct)
-    .where(where);
-  return { items, total: row?.total ?? 0 };
+  const asked = matchAsked(organizations, filter);
+  const where = isMeant(organizations, asked);
+  const order = orderBy(filter.sorting, sortable, orders.id);
+  const [key = "", ...others] = filter.sorting;
+  const isByName = others.length === 0 && key.replace("-", "") in namers;
+  const page = isByName
+    ? select(db).where(
+        and(
+          ofOrganizations(orders.organization_id, organizations),
+          sql`${orders.id} in ${selectByName(organizations, where, key, filter)}`,
+        ),
+      )
+    : select(db).where(where).limit(filter.limit).offset(offsetOf(filter));
+  const items: OrderAggregate[] = await page.orderBy(...order);
+  const count = () => db.$count(orders, where);
+  return { items, total: await countMatching(db, organizations, "orders", asked, count) };
 }
 
 const export_page = 500;
@@ -175,7 +205,7 @@ export function nextOrders(
     .from(orders)
     .innerJoin(customers, ofCustomer)
     .innerJoin(products, ofProduct)
-    .where(and(isMeant(organizations, filter), further))
+    .where(and(isMeant(organizations, matchAsked(organizations, filter)), further))
     .orderBy(asc(orders.created_at), asc(orders.id))
     .limit(limit);
 }

@@ -1,5 +1,15 @@
 import { sql } from "drizzle-orm";
-import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import {
+  type AnyPgColumn,
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  text,
+  uniqueIndex,
+  uuid,
+} from "drizzle-orm/pg-core";
 import type { Address } from "../../shared/addresses.ts";
 import type { Order } from "../../shared/api/orders.ts";
 import type { Quote } from "../../shared/pricing.ts";
@@ -24,6 +34,15 @@ export type SubscriptionChange = {
   prices: { product_price_id: string; amount: number }[] | null;
   entry_ids: string[];
 };
+
+/** What an order comes to, as lists are sorted by it: `amount` with its tax, `net_amount` without. */
+export function sortedAmounts(
+  table: Record<"subtotal_amount" | "discount_amount" | "tax_amount" | "tax_behavior", AnyPgColumn>,
+) {
+  const asked = sql`(${table.subtotal_amount} - ${table.discount_amount})`;
+  const within = sql`(case when ${table.tax_behavior} = 'inclusive' then ${table.tax_amount} else 0 end)`;
+  return { amount: sql`(${asked} + ${table.tax_amount} - ${within})`, net_amount: sql`(${asked} - ${within})` };
+}
 
 /**
  * A sale, from its first cent. It is opened before the card is asked and gets its number when it is paid (or has to be paid
@@ -110,12 +129,22 @@ export const orders = pgTable(
     index("orders_by_creation")
       .on(table.organization_id, table.created_at, table.id)
       .where(sql`${table.invoice_number} is not null`),
+    index("orders_by_status")
+      .on(table.organization_id, table.status, table.id)
+      .where(sql`${table.invoice_number} is not null`),
+    index("orders_by_amount")
+      .on(table.organization_id, sortedAmounts(table).amount, table.id)
+      .where(sql`${table.invoice_number} is not null`),
+    index("orders_by_net_amount")
+      .on(table.organization_id, sortedAmounts(table).net_amount, table.id)
+      .where(sql`${table.invoice_number} is not null`),
     index("orders_by_customer").on(table.organization_id, table.customer_id),
-    index("orders_by_product").on(table.organization_id, table.product_id),
+    index("orders_by_product").on(table.organization_id, table.product_id, table.id),
     index("orders_by_discount")
-      .on(table.organization_id, table.discount_id)
+      .on(table.organization_id, table.discount_id, table.id)
       .where(sql`${table.discount_id} is not null`),
-    index("orders_by_subscription").on(table.organization_id, table.subscription_id),
+    index("orders_by_subscription").on(table.organization_id, table.subscription_id, table.id),
+    index("orders_metadata").using("gin", sql`${table.metadata} jsonb_path_ops`),
     index("orders_by_gap")
       .on(table.organization_id, sql`(${table.paid_at} - ${table.preceded_at})`)
       .where(sql`${table.preceded_at} is not null`),

@@ -1,4 +1,4 @@
-import { and, count, desc, eq, exists, inArray, isNotNull, isNull, lte, ne, not, or, sql } from "drizzle-orm";
+import { and, count, desc, eq, exists, inArray, isNotNull, isNull, lte, ne, not, or, type SQL, sql } from "drizzle-orm";
 import { union } from "drizzle-orm/pg-core";
 import type { payments as operations } from "../../shared/api/payments.ts";
 import { ApiError } from "../../shared/errors.ts";
@@ -16,6 +16,7 @@ import {
   type Paging,
 } from "../lib/page.ts";
 import { followKey, insertRows, isAmong, matchKey, type RowKey, sellerOf, updateRows } from "../lib/rows.ts";
+import { countMatching } from "../lib/tallies.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import { aggregate, ofCustomer, ofDiscount, ofProduct, ofSubscription } from "../orders/store.ts";
 import { orders } from "../orders/tables.ts";
@@ -41,21 +42,22 @@ const shown = {
 
 /** One page of payments, and how many there are. */
 export async function listPayments(db: Database, organizations: readonly string[], filter: Filter) {
-  const where = and(
-    ofOrganizations(payments.organization_id, organizations),
-    matchFilters(filter, {
-      checkout_id: matchAny(orders.checkout_id),
-      order_id: (ids) => and(inArray(payments.order_id, ids), isNotNull(orders.invoice_number)),
-      customer_id: matchAny(payments.customer_id),
-      status: matchAny(payments.status),
-      method: matchAny(payments.method),
-      customer_email: (emails) =>
-        inArray(
-          sql`lower(${payments.customer_email})`,
-          emails.map((email) => email.toLowerCase()),
-        ),
-    }),
-  );
+  const ofOrders = (where: SQL | undefined) =>
+    sql`${payments.order_id} in (select ${orders.id} from ${orders}
+      where ${and(ofOrganizations(orders.organization_id, organizations), where)})`;
+  const asked = matchFilters(filter, {
+    checkout_id: (ids) => ofOrders(inArray(orders.checkout_id, ids)),
+    order_id: (ids) => ofOrders(and(inArray(orders.id, ids), isNotNull(orders.invoice_number))),
+    customer_id: matchAny(payments.customer_id),
+    status: matchAny(payments.status),
+    method: matchAny(payments.method),
+    customer_email: (emails) =>
+      inArray(
+        sql`lower(${payments.customer_email})`,
+        emails.map((email) => email.toLowerCase()),
+      ),
+  });
+  const where = and(ofOrganizations(payments.organization_id, organizations), asked);
   const items: PaymentAggregate[] = await db
     .select(shown)
     .from(payments)
@@ -64,8 +66,8 @@ export async function listPayments(db: Database, organizations: readonly string[
     .orderBy(...orderBy(filter.sorting, sortable, payments.id))
     .limit(filter.limit)
     .offset(offsetOf(filter));
-  const [row] = await db.select({ total: count() }).from(payments).innerJoin(orders, ofOrder).where(where);
-  return { items, total: row?.total ?? 0 };
+  const count = () => db.$count(payments, where);
+  return { items, total: await countMatching(db, organizations, "payments", asked, count) };
 }
 
 /** A payment of an organization. */

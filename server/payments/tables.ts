@@ -111,6 +111,10 @@ export const payments = pgTable(
       .on(table.organization_id, table.order_id)
       .where(sql`${table.status} = 'succeeded' and not ${table.is_surplus}`),
     index("payments_by_creation").on(table.organization_id, table.created_at, table.id),
+    index("payments_by_status").on(table.organization_id, table.status, table.id),
+    index("payments_by_amount").on(table.organization_id, table.amount, table.id),
+    index("payments_by_kind").on(table.organization_id, table.method, table.id),
+    index("payments_by_email").on(table.organization_id, sql`lower(${table.customer_email})`),
     index("payments_by_order").on(table.organization_id, table.order_id),
     index("payments_by_customer").on(table.organization_id, table.customer_id),
     index("payments_by_method")

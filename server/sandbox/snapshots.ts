@@ -243,7 +243,7 @@ async function putBack(tx: Tx, table: SavedTable, snapshot: SnapshotRow): Promis
 const listed_max = 50;
 /** What only keeps count, or says which row something else names. */
 const plumbing = new Set([
-  ...["customer_tallies", "failed_work", "processor_events", "checkout_secrets", "checkout_link_secrets"],
+  ...["list_tallies", "failed_work", "processor_events", "checkout_secrets", "checkout_link_secrets"],
   ...["product_sellers", "metric_tallies", "invoice_counters", "document_counters", "webhook_deliveries"],
   ...["test_intents", "test_setups", "test_refunds", "test_disputes", "test_events"],
 ]);

@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, gte, inArray, isNotNull, isNull, lte, ne, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lte, ne, sql } from "drizzle-orm";
 import type { z } from "zod";
 import type { subscriptions as operations, SubscriptionColumn } from "../../shared/api/subscriptions.ts";
 import { zonedText } from "../../shared/calendar.ts";
@@ -19,6 +19,7 @@ import {
   orderBy,
 } from "../lib/page.ts";
 import type { RowKey } from "../lib/rows.ts";
+import { countMatching } from "../lib/tallies.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import { orders } from "../orders/tables.ts";
 import { products } from "../products/tables.ts";
@@ -55,33 +56,36 @@ const conditions: Conditions<Meant> = {
 
 /** One page of subscriptions, and how many there are (SUB-09). */
 export async function listSubscriptions(db: Database, organizations: readonly string[], filter: Filter) {
-  const where = and(
-    ofOrganizations(subscriptions.organization_id, organizations),
-    matchFilters(filter, {
-      ...conditions,
-      customer_id: matchAny(subscriptions.customer_id),
-      external_customer_id: (ids) => and(inArray(customers.external_id, ids), isNull(customers.deleted_at)),
-      discount_id: matchAny(subscriptions.discount_id),
-      customer_cancellation_reason: matchAny(subscriptions.customer_cancellation_reason),
-      canceled_at_after: (at) => gte(subscriptions.canceled_at, at),
-      canceled_at_before: (at) => lte(subscriptions.canceled_at, at),
-      active: (going) => inArray(subscriptions.status, [...(going ? active : revoked)]),
-      metadata: matchMetadata(subscriptions.metadata),
-      product_name: matchText(products.name),
-    }),
-  );
+  const asked = matchFilters(filter, {
+    ...conditions,
+    customer_id: matchAny(subscriptions.customer_id),
+    external_customer_id: (ids) =>
+      sql`${subscriptions.customer_id} in (select ${customers.id} from ${customers} where ${and(
+        ofOrganizations(customers.organization_id, organizations),
+        inArray(customers.external_id, ids),
+        isNull(customers.deleted_at),
+      )})`,
+    discount_id: matchAny(subscriptions.discount_id),
+    customer_cancellation_reason: matchAny(subscriptions.customer_cancellation_reason),
+    canceled_at_after: (at) => gte(subscriptions.canceled_at, at),
+    canceled_at_before: (at) => lte(subscriptions.canceled_at, at),
+    active: (going) => inArray(subscriptions.status, [...(going ? active : revoked)]),
+    metadata: matchMetadata(subscriptions.metadata),
+    product_name: (text) =>
+      sql`${subscriptions.product_id} in (select ${products.id} from ${products} where ${and(
+        ofOrganizations(products.organization_id, organizations),
+        matchText(products.name)(text),
+      )})`,
+  });
+  const where = and(ofOrganizations(subscriptions.organization_id, organizations), asked);
   const found = await select(db)
     .where(where)
     .orderBy(...orderBy(filter.sorting, sortable, subscriptions.id))
     .limit(filter.limit)
     .offset(offsetOf(filter));
-  const [row] = await db
-    .select({ total: count() })
-    .from(subscriptions)
-    .innerJoin(customers, ofCustomer)
-    .innerJoin(products, ofProduct)
-    .where(where);
-  return { items: await loadAll(db, found), total: row?.total ?? 0 };
+  const count = () => db.$count(subscriptions, where);
+  const total = await countMatching(db, organizations, "subscriptions", asked, count);
+  return { items: await loadAll(db, found), total };
 }
 
 /** What an export reads of each subscription; `at`: when it began, to the microsecond. */

@@ -1,9 +1,9 @@
 import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { tallySweep } from "../../server/customers/jobs.ts";
 import { listCustomers } from "../../server/customers/store.ts";
 import { customers } from "../../server/customers/tables.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
+import { tallySweep } from "../../server/lib/tallies.ts";
 import { callsOf } from "../support/calls.ts";
 import type { Floe, Seller } from "../support/floe.ts";
 import { atOnce, startOnPostgres } from "../support/races.ts";

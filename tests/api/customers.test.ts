@@ -1,9 +1,9 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { tallySweep } from "../../server/customers/jobs.ts";
-import { customers, customerTallies } from "../../server/customers/tables.ts";
+import { customers } from "../../server/customers/tables.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
-import { events } from "../../server/lib/tables.ts";
+import { events, listTallies } from "../../server/lib/tables.ts";
+import { tallySweep } from "../../server/lib/tallies.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
@@ -365,7 +365,10 @@ describe("how many customers there are", () => {
       and(eq(customers.organization_id, of.organization_id), isNull(customers.deleted_at)),
     );
   const tallies = (of: Seller = seller) =>
-    floe.deps.db.$count(customerTallies, eq(customerTallies.organization_id, of.organization_id));
+    floe.deps.db.$count(
+      listTallies,
+      and(eq(listTallies.organization_id, of.organization_id), eq(listTallies.list, "customers")),
+    );
 
   test("is exact after all that was made, refused, raced for, deleted and made unreadable; also while it is added up", async () => {
     expect(await total()).toBe(await counted());

@@ -170,6 +170,37 @@ describe("lists (ORD-29)", () => {
     if (names) expect(sorted).toEqual(names);
   });
 
+  test.each(["product", "discount", "customer"])(
+    "pages sorted by %s, with their names twice, are the whole list cut",
+    async (key) => {
+      const { id: discount_id } = await seller.client.discounts.create({
+        body: { name: "Tenth", type: "percentage", basis_points: 1000, duration: "once" },
+      });
+      for (const [product_id, body] of [
+        [map?.id, {}],
+        [guide?.id, {}],
+        [guide?.id, { discount_id }],
+        [map?.id, { discount_id }],
+        [guide?.id, {}],
+      ] as const)
+        await sell({ email: "same@example.com", product_id, body });
+      for (const sorting of [key, `-${key}`] as const) {
+        const whole = await list({ sorting });
+        const nameOf = ({ product, discount }: (typeof whole)[number]) =>
+          key === "discount" ? (discount?.name ?? null) : (product?.name ?? null);
+        if (key !== "customer") {
+          const names = whole.map(nameOf);
+          const inOrder = names.toSorted((a, b) =>
+            a === b ? 0 : a === null ? 1 : b === null ? -1 : String(a) < String(b) ? -1 : 1,
+          );
+          expect(names).toEqual(sorting === key ? inOrder : inOrder.toReversed());
+        }
+        const pages = await Promise.all([1, 2, 3].map((page) => list({ sorting, page, limit: 2 })));
+        expect(pages.flat().map(({ id }) => id)).toEqual(whole.map(({ id }) => id));
+      }
+    },
+  );
+
   test("pages hold each order once", async () => {
     for (let sales = 0; sales < 3; sales += 1) await sell();
     const pages = await Promise.all([1, 2].map((page) => seller.client.orders.list({ query: { page, limit: 2 } })));
