@@ -33,10 +33,6 @@ const fill = (organization_id, count) => sql`
     'u-' || n, case when n <= 200 then '{"tier":"rare"}'::jsonb else jsonb_build_object('tier', 'common', 'n', n % 50) end
   from generate_series(1, ${count}::int) n`;
 
-/** What the statements that make customers keep beside them. */
-const tally = (organization_id, count) =>
-  sql`insert into list_tallies (organization_id, list, change) values (${organization_id}, 'customers', ${count})`;
-
 const median = (values) => values.toSorted((a, b) => a - b)[(values.length - 1) / 2];
 
 const database = await startPostgres();
@@ -49,7 +45,6 @@ try {
   ]) {
     const seller = await floe.seller(name);
     await floe.deps.db.execute(fill(seller.organization_id, count));
-    await floe.deps.db.execute(tally(seller.organization_id, count));
     sides[name] = { seller, count };
   }
   await floe.deps.db.execute("vacuum analyze customers");

@@ -14,7 +14,7 @@ import {
 } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
 import { madeOnce } from "../lib/statements.ts";
-import { countMatching, noteListed } from "../lib/tallies.ts";
+import { countMatching } from "../lib/tallies.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
 import type { CustomerRow } from "./rules.ts";
 import { customers } from "./tables.ts";
@@ -181,11 +181,7 @@ export async function findOthers(
 
 /** Add a customer; undefined when a parallel one has just taken the e-mail address or the external id. */
 export async function insertCustomer(tx: Tx, values: typeof customers.$inferInsert): Promise<CustomerRow | undefined> {
-  const changed = tx.$with("changed").as(tx.insert(customers).values(values).onConflictDoNothing().returning());
-  const [row] = await tx
-    .with(changed, noteListed(tx, "customers", 1))
-    .select()
-    .from(changed);
+  const [row] = await tx.insert(customers).values(values).onConflictDoNothing().returning();
   return row;
 }
 
@@ -230,17 +226,11 @@ export async function deleteCustomer(
   key: RowKey,
   patch: CustomerPatch & { deleted_at: Date },
 ): Promise<CustomerRow> {
-  const changed = tx.$with("changed").as(
-    tx
-      .update(customers)
-      .set(patch)
-      .where(and(matchKey(customers, key), isNull(customers.deleted_at)))
-      .returning(),
-  );
   const [row] = await tx
-    .with(changed, noteListed(tx, "customers", -1))
-    .select()
-    .from(changed);
+    .update(customers)
+    .set(patch)
+    .where(and(matchKey(customers, key), isNull(customers.deleted_at)))
+    .returning();
   if (!row) throw new Error(`The customer ${key.id} is gone.`);
   return row;
 }

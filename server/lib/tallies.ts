@@ -1,7 +1,7 @@
 /** How many rows of a list an organization has, without counting them. */
 import { and, eq, type SQL, sql } from "drizzle-orm";
 import { organization } from "../organizations/tables.ts";
-import type { Database, Tx } from "./context.ts";
+import type { Database } from "./context.ts";
 import { ofOrganizations } from "./page.ts";
 import type { Sweep } from "./sweeps.ts";
 import { type CountedList, listTallies } from "./tables.ts";
@@ -23,12 +23,6 @@ export const countMatching = (
   asked: SQL | undefined,
   count: () => Promise<number>,
 ): Promise<number> => (asked ? count() : countListed(db, organizations, list));
-
-/** Note a change of a list as a part of its statement: of the rows that the statement calls `changed`. */
-export const noteListed = (tx: Tx, list: CountedList, by: 1 | -1) =>
-  tx.$with("tally", {}).as(sql`
-    insert into ${listTallies} (organization_id, list, change)
-    select organization_id, ${list}, ${by}::int * count(*) from changed group by organization_id`);
 
 /** Add up the tallies of so many lists to one row for each; answers of how many. */
 export async function addUpTallies(db: Database, limit: number): Promise<number> {

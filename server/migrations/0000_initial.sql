@@ -2165,28 +2165,34 @@ CREATE TRIGGER "subscriptions_listed" AFTER INSERT ON "subscriptions" REFERENCIN
 --> statement-breakpoint
 CREATE TRIGGER "subscriptions_unlisted" AFTER DELETE ON "subscriptions" REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION "rows_tally"();
 --> statement-breakpoint
--- An order is in the list once it has its number.
-CREATE FUNCTION "orders_listed"() RETURNS trigger LANGUAGE plpgsql AS $$
+-- An order is in the list once it has its number, and a customer until they are deleted.
+CREATE FUNCTION "row_tally"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF current_setting('floe.restoring', true) = 'on' THEN RETURN NULL; END IF;
   IF TG_OP = 'DELETE' THEN
     INSERT INTO list_tallies (organization_id, list, change)
-    SELECT id, 'orders', -1 FROM organization WHERE id = OLD.organization_id;
+    SELECT id, TG_TABLE_NAME, -1 FROM organization WHERE id = OLD.organization_id;
   ELSE
-    INSERT INTO list_tallies (organization_id, list, change)
-    VALUES (NEW.organization_id, 'orders', CASE WHEN NEW.invoice_number IS NULL THEN -1 ELSE 1 END);
+    INSERT INTO list_tallies (organization_id, list, change) VALUES (NEW.organization_id, TG_TABLE_NAME, TG_ARGV[0]::int);
   END IF;
   RETURN NULL;
 END $$;
 --> statement-breakpoint
-CREATE TRIGGER "orders_listed" AFTER INSERT ON "orders" FOR EACH ROW
-  WHEN (NEW.invoice_number IS NOT NULL) EXECUTE FUNCTION "orders_listed"();
+CREATE TRIGGER "orders_listed" AFTER INSERT ON "orders" FOR EACH ROW WHEN (NEW.invoice_number IS NOT NULL) EXECUTE FUNCTION "row_tally"('1');
 --> statement-breakpoint
-CREATE TRIGGER "orders_numbered" AFTER UPDATE ON "orders" FOR EACH ROW
-  WHEN ((OLD.invoice_number IS NULL) <> (NEW.invoice_number IS NULL)) EXECUTE FUNCTION "orders_listed"();
+CREATE TRIGGER "orders_appeared" AFTER UPDATE ON "orders" FOR EACH ROW WHEN (NOT (OLD.invoice_number IS NOT NULL) AND NEW.invoice_number IS NOT NULL) EXECUTE FUNCTION "row_tally"('1');
 --> statement-breakpoint
-CREATE TRIGGER "orders_unlisted" AFTER DELETE ON "orders" FOR EACH ROW
-  WHEN (OLD.invoice_number IS NOT NULL) EXECUTE FUNCTION "orders_listed"();
+CREATE TRIGGER "orders_disappeared" AFTER UPDATE ON "orders" FOR EACH ROW WHEN (OLD.invoice_number IS NOT NULL AND NOT (NEW.invoice_number IS NOT NULL)) EXECUTE FUNCTION "row_tally"('-1');
+--> statement-breakpoint
+CREATE TRIGGER "orders_unlisted" AFTER DELETE ON "orders" FOR EACH ROW WHEN (OLD.invoice_number IS NOT NULL) EXECUTE FUNCTION "row_tally"();
+--> statement-breakpoint
+CREATE TRIGGER "customers_listed" AFTER INSERT ON "customers" FOR EACH ROW WHEN (NEW.deleted_at IS NULL) EXECUTE FUNCTION "row_tally"('1');
+--> statement-breakpoint
+CREATE TRIGGER "customers_appeared" AFTER UPDATE ON "customers" FOR EACH ROW WHEN (NOT (OLD.deleted_at IS NULL) AND NEW.deleted_at IS NULL) EXECUTE FUNCTION "row_tally"('1');
+--> statement-breakpoint
+CREATE TRIGGER "customers_disappeared" AFTER UPDATE ON "customers" FOR EACH ROW WHEN (OLD.deleted_at IS NULL AND NOT (NEW.deleted_at IS NULL)) EXECUTE FUNCTION "row_tally"('-1');
+--> statement-breakpoint
+CREATE TRIGGER "customers_unlisted" AFTER DELETE ON "customers" FOR EACH ROW WHEN (OLD.deleted_at IS NULL) EXECUTE FUNCTION "row_tally"();
 --> statement-breakpoint
 -- Events of use are kept in parts, by the time in their ids. What no part is for is in the last one, which is mostly empty.
 ALTER TABLE "usage_events" RENAME TO "usage_events_plain";

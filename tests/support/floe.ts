@@ -2,7 +2,7 @@ import "../../shared/walls.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isNotNull } from "drizzle-orm";
+import { isNotNull, sql } from "drizzle-orm";
 import type { FastifyInstance } from "fastify";
 import { findDifferences } from "../../bench/recompute.ts";
 import { type Auth, createAuth } from "../../server/accounts/auth.ts";
@@ -112,6 +112,24 @@ async function recomputeOrders(db: Deps["db"]): Promise<void> {
   const sold = await db.select().from(orders).where(isNotNull(orders.invoice_number));
   const differences = sold.flatMap((order) => findDifferences({ ...order, ...computeTotals(order) }));
   if (differences.length > 0) throw new Error(`Orders cannot be explained:\n${differences.join("\n")}`);
+}
+
+/** What lists say of how many rows they have is how many there are, whatever a test did to them. */
+async function recountLists(db: Deps["db"]): Promise<void> {
+  const list = (name: string, where = "true") =>
+    `select organization_id, '${name}' as list, 1 as change from ${name} where ${where}`;
+  const wrong = await db.execute(sql`
+    select organization_id, list, sum(change)::int as missing from (
+      ${sql.raw(
+        [
+          list("customers", "deleted_at is null"),
+          list("orders", "invoice_number is not null"),
+          ...["checkouts", "payments", "subscriptions"].map((name) => list(name)),
+          "select organization_id, list, -change from list_tallies",
+        ].join(" union all "),
+      )}) rows group by organization_id, list having sum(change) <> 0`);
+  const rows = Array.from(wrong as Iterable<unknown>);
+  if (rows.length > 0) throw new Error(`Lists do not know how many rows they have: ${JSON.stringify(rows)}`);
 }
 
 const quick: PasswordRecipe = { kind: "scrypt", ln: 4, r: 8, p: 1 };
@@ -249,7 +267,10 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     },
     async close() {
       // Measurements make them by the ten thousand.
-      if (!options.databaseUrl || process.env.VITEST) await recomputeOrders(deps.db);
+      if (!options.databaseUrl || process.env.VITEST) {
+        await recomputeOrders(deps.db);
+        await recountLists(deps.db);
+      }
       await app.close();
       await auth.close();
       await worker?.stop();
