@@ -163,6 +163,7 @@ const arrows: Record<string, RegExp> = {
 const exceptions = new Set([
   "cli/commands/serve.ts → server/main.ts",
   "server/lib/due.ts → server/organizations/tables.ts",
+  "server/lib/tallies.ts → server/organizations/tables.ts",
   "server/lib/unit-of-work.ts → server/webhooks/tables.ts",
   "server/providers/embedded.ts → server/worker.ts",
 ]);

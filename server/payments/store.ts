@@ -40,6 +40,8 @@ const shown = {
   order: { id: orders.id, checkout_id: orders.checkout_id, invoice_number: orders.invoice_number },
 };
 
+const anyOfEmails = (emails: string[]): SQL => inArray(sql`lower(${payments.customer_email})`, emails);
+
 /** One page of payments, and how many there are. */
 export async function listPayments(db: Database, organizations: readonly string[], filter: Filter) {
   const ofOrders = (where: SQL | undefined) =>
@@ -51,11 +53,7 @@ export async function listPayments(db: Database, organizations: readonly string[
     customer_id: matchAny(payments.customer_id),
     status: matchAny(payments.status),
     method: matchAny(payments.method),
-    customer_email: (emails) =>
-      inArray(
-        sql`lower(${payments.customer_email})`,
-        emails.map((email) => email.toLowerCase()),
-      ),
+    customer_email: (emails) => anyOfEmails(emails.map((email) => email.toLowerCase())),
   });
   const where = and(ofOrganizations(payments.organization_id, organizations), asked);
   const items: PaymentAggregate[] = await db
