@@ -10,11 +10,18 @@ import { findBalance } from "../orders/balances.ts";
 import type { OrderAggregate } from "../orders/rules.ts";
 import { takeConfirmations } from "../orders/store.ts";
 import { takeExpiring } from "../payments/methods.ts";
-import { findCard, loadGround } from "../subscriptions/billing.ts";
+import { loadGround } from "../subscriptions/billing.ts";
 import { linkCard } from "../subscriptions/card-link.ts";
 import { forecast } from "../subscriptions/forecast.ts";
 import type { SubscriptionAggregate } from "../subscriptions/rules.ts";
-import { findLiving, findSubscription, findUnpaid, takeLetter, takeReminder } from "../subscriptions/store.ts";
+import {
+  findCard,
+  findLiving,
+  findSubscription,
+  findUnpaid,
+  takeLetter,
+  takeReminder,
+} from "../subscriptions/store.ts";
 import { foreseeTax } from "../subscriptions/tax.ts";
 import type { TaxedSeller } from "../tax/rules.ts";
 import { findTaxedSeller } from "../tax/store.ts";

@@ -42,7 +42,7 @@ export const atTimeOf = (deps: Deps, { at }: WorkRow): Deps =>
   at ? { ...deps, clock: { now: () => at, server: serverClock(deps.clock) } } : deps;
 
 /** How many rows that are worked on by their own time are one piece of work, where a clock is walked. */
-export const walked_together = 100;
+export const walked_together = 400;
 
 /** Work on many rows in one statement, up to a number; answers on how many. */
 export type BulkSweep = Named & { limit: number; sweep(deps: Deps, limit: number): Promise<number> };

@@ -12,12 +12,11 @@ import { pageOf } from "../lib/page.ts";
 import { type OrganizationRow, organizationOut } from "../organizations/rules.ts";
 import { checkoutProductOut } from "../products/rules.ts";
 import { findProduct, findProducts } from "../products/store.ts";
-import { findCard } from "../subscriptions/billing.ts";
 import { listSubscriptions } from "../subscriptions/lists.ts";
 import type { SubscriptionAggregate } from "../subscriptions/rules.ts";
 import { serializeSubscription } from "../subscriptions/serialize.ts";
 import { subscriptionService } from "../subscriptions/service.ts";
-import { findSubscription } from "../subscriptions/store.ts";
+import { findCard, findSubscription } from "../subscriptions/store.ts";
 import { askerOf, findSellerOf } from "./access.ts";
 import { portalOrganizationOut } from "./rules.ts";
 

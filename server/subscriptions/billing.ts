@@ -1,5 +1,6 @@
 import { ApiError } from "../../shared/errors.ts";
 import type { Quote } from "../../shared/pricing.ts";
+import { both } from "../lib/both.ts";
 import type { Ctx, Database, Deps, Tx } from "../lib/context.ts";
 import { newId } from "../lib/ids.ts";
 import { signal } from "../lib/reactions.ts";
@@ -9,9 +10,9 @@ import { takeWindows } from "../meters/paying.ts";
 import type { OrderAggregate } from "../orders/rules.ts";
 import { billOrder, isQuiet, noteAttempt, withdrawOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
-import { findChargeable, findUnderWay } from "../payments/methods.ts";
-import type { PaymentMethodRow, PaymentRow } from "../payments/rules.ts";
-import { chargePayments, startSavedPayment } from "../payments/settlement.ts";
+import { findUnderWay } from "../payments/methods.ts";
+import type { PaymentRow } from "../payments/rules.ts";
+import { chargePayments, type DueCharge, startSavedPayment } from "../payments/settlement.ts";
 import { findPrices, findProduct } from "../products/store.ts";
 import type { Computed, Wanted } from "../tax/computed.ts";
 import { findTaxedSeller } from "../tax/store.ts";
@@ -69,19 +70,6 @@ export async function loadGround(db: Database, aggregate: SubscriptionAggregate)
     pending: await findPending(db, aggregate),
   };
 }
-
-/** The card that a subscription is charged to: its own, else its customer's default one (ORD-15). */
-export const findCard = (
-  db: Database,
-  { processor }: Pick<Deps, "processor">,
-  { row, customer }: Pick<SubscriptionAggregate, "row" | "customer">,
-): Promise<PaymentMethodRow | undefined> =>
-  findChargeable(
-    db,
-    row,
-    processor.account,
-    [row.payment_method_id, customer.default_payment_method_id].filter((id) => id !== null),
-  );
 
 /** Write down what a plan makes of a subscription, and say so; what it bills is left to the caller. */
 export async function writePlan(
@@ -173,7 +161,7 @@ async function startCharge(
   whole: OrderAggregate,
   trigger: "subscription_cycle" | "retry_dunning",
 ): Promise<Charge | null> {
-  const method = await findCard(tx, ctx, aggregate);
+  const method = await store.findCard(tx, ctx, aggregate);
   if (!method) {
     await noteFailure(tx, ctx, aggregate, whole, { reason: null, isTold: true });
     return null;
@@ -262,28 +250,46 @@ export type DueSubscription = { deps: Deps | Ctx; key: RowKey };
 export const advanceSubscription = (deps: Deps | Ctx, key: RowKey): Promise<void> =>
   advanceSubscriptions([{ deps, key }]);
 
+/** How many are billed in one transaction. */
+const side_by_side = 100;
+
 /**
- * Do what is due of subscriptions of one seller, of each one thing after the other: those of all in one transaction, and their
- * cards are charged after it. Whatever is broken off is due still, or is the reconciliation's.
+ * Do what is due of subscriptions of one seller, of each one thing after the other: those of many in one transaction, whose cards
+ * are charged after it, while the next ones are billed. Whatever is broken off is due still, or is the reconciliation's.
  */
-export async function advanceSubscriptions(due: readonly DueSubscription[]): Promise<void> {
+export async function advanceSubscriptions(due: readonly DueSubscription[], together = side_by_side): Promise<void> {
   const taxes = new Map<DueSubscription, Computed | null>();
   let going = due;
-  for (let left = steps_max; left > 0; left -= 1) {
-    const [first] = going;
-    if (!first) return;
+  for (let left = steps_max; left > 0 && going.length > 0; left -= 1) {
     // What two of one customer take of the same balance, they take one after the other.
     const customers = new Set<string>();
     const takeCustomer = (id: string): boolean => !customers.has(id) && customers.add(id).has(id);
-    const steps = await transactEach(first.deps, going, async (tx, one) => ({
-      one,
-      ...(await takeStep(tx, one.deps, one.key, taxes.get(one), takeCustomer)),
-    }));
-    taxes.clear();
-    for (const { one, asks } of steps) if (asks) taxes.set(one, await askBillTax(one.deps, one.key.id, asks));
-    await chargePayments(steps.flatMap(({ one: { deps }, charges }) => charges.map((charge) => ({ deps, ...charge }))));
-    going = steps.filter(({ goesOn }) => goesOn).map(({ one }) => one);
+    const next: DueSubscription[] = [];
+    let charges: DueCharge[] = [];
+    // The last group is of nobody: what is left then are the cards of the one before.
+    for (let from = 0; from < going.length + together; from += together) {
+      const group = going.slice(from, from + together);
+      const [steps] = await both(takeSteps(group, taxes, takeCustomer), chargePayments(charges));
+      for (const { one, asks } of steps) if (asks) taxes.set(one, await askBillTax(one.deps, one.key.id, asks));
+      charges = steps.flatMap(({ one: { deps }, charges: own }) => own.map((charge) => ({ deps, ...charge })));
+      next.push(...steps.filter(({ goesOn }) => goesOn).map(({ one }) => one));
+    }
+    going = next;
   }
+}
+
+async function takeSteps(
+  group: readonly DueSubscription[],
+  taxes: Map<DueSubscription, Computed | null>,
+  takeCustomer: (id: string) => boolean,
+): Promise<(Step & { one: DueSubscription })[]> {
+  const [first] = group;
+  if (!first) return [];
+  return transactEach(first.deps, group, async (tx, one) => {
+    const tax = taxes.get(one);
+    taxes.delete(one);
+    return { one, ...(await takeStep(tx, one.deps, one.key, tax, takeCustomer)) };
+  });
 }
 
 /** Asks: what a service is to say of the tax before anything is written. */
@@ -351,7 +357,7 @@ function planDue(ground: Ground, now: Date): Plan {
 async function chargeLeft(tx: Tx, ctx: Deps | Ctx, aggregate: SubscriptionAggregate): Promise<Step> {
   const row = { ...aggregate.row, card_due_at: null };
   await store.updateSubscription(tx, row, { card_due_at: null, due_at: findDueTime(row, aggregate.retries) });
-  const method = await findCard(tx, ctx, aggregate);
+  const method = await store.findCard(tx, ctx, aggregate);
   const charges: Charge[] = [];
   for (const { id } of method ? await store.findUnpaid(tx, row) : []) {
     const whole = await lockOrder(tx, row.organization_id, id);

@@ -16,7 +16,7 @@ import { findStanding, findUnderWay } from "../payments/methods.ts";
 import type { PaymentMethodRow, PaymentRow, SetupRow } from "../payments/rules.ts";
 import { chargePayment, startPayment } from "../payments/settlement.ts";
 import { executeSetup, startFreeSetup } from "../payments/setups.ts";
-import { advanceSubscription, findCard } from "./billing.ts";
+import { advanceSubscription } from "./billing.ts";
 import { deadlineOf } from "./dunning.ts";
 import type { SubscriptionAggregate } from "./rules.ts";
 import * as store from "./store.ts";
@@ -107,7 +107,7 @@ async function describeLink({ ctx, seller, aggregate, expiring }: Omit<Opened, "
   const { row, product, customer, retries } = aggregate;
   const unpaid = row.ended_at === null ? await store.findUnpaid(ctx.db, row) : [];
   const payment = await findAttempt(ctx.db, unpaid);
-  const card = await findCard(ctx.db, ctx, aggregate);
+  const card = await store.findCard(ctx.db, ctx, aggregate);
   const { name, email, website, avatar_url, branding } = checkoutOrganizationOut(seller);
   const isKept = unpaid.length === 0 && isExpiring(aggregate, card, expiring);
   const setup = isKept ? await findStanding(ctx.db, row) : undefined;
@@ -185,7 +185,7 @@ async function keepByLink(opened: Opened, confirmation_token_id: string): Promis
   const { ctx, key, expiring } = opened;
   const setup = await transact(ctx, async (tx) => {
     const found = await store.lockSubscription(tx, key.organization_id, key.id);
-    if (!found || !isExpiring(found, await findCard(tx, ctx, found), expiring))
+    if (!found || !isExpiring(found, await store.findCard(tx, ctx, found), expiring))
       throw new ApiError("ResourceUnavailable", "Another card is charged by now. Nothing was changed.");
     return startFreeSetup(tx, ctx, found.customer, { confirmation_token_id, subscription_id: found.row.id });
   });
@@ -203,7 +203,7 @@ export const cardLinkService: Service<typeof cardLinks, Ctx> = {
     const opened = await openLink(asked, params.token);
     const { ctx, aggregate, expiring } = opened;
     const isOwing = (await store.findUnpaid(ctx.db, aggregate.row)).length > 0;
-    const keeps = !isOwing && isExpiring(aggregate, await findCard(ctx.db, ctx, aggregate), expiring);
+    const keeps = !isOwing && isExpiring(aggregate, await store.findCard(ctx.db, ctx, aggregate), expiring);
     return (keeps ? keepByLink : payByLink)(opened, body.confirmation_token_id);
   },
 };

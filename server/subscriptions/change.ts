@@ -13,7 +13,7 @@ import { chargePayment, startSavedPayment } from "../payments/settlement.ts";
 import type { Computed, Wanted } from "../tax/computed.ts";
 import type { TaxedSeller } from "../tax/rules.ts";
 import { findTaxedSeller } from "../tax/store.ts";
-import { advanceSubscription, type Charge, carryOut, findCard } from "./billing.ts";
+import { advanceSubscription, type Charge, carryOut } from "./billing.ts";
 import { holdMeters } from "./metering.ts";
 import { planOrder } from "./plan.ts";
 import { type Evaluation, evaluate, isQuoteOf, previewOf, timeOfQuote } from "./preview.ts";
@@ -173,7 +173,7 @@ async function checkCard(tx: Tx, { processor }: Ctx, { row }: SubscriptionAggreg
 async function startChange(tx: Tx, ctx: Ctx, { ground, plan, charge }: Evaluation): Promise<Charge> {
   const { aggregate } = ground;
   const { bill, choice } = plan;
-  const method = await findCard(tx, ctx, aggregate);
+  const method = await store.findCard(tx, ctx, aggregate);
   if (!method) throw new ApiError("PaymentFailed", "The customer has no card that could be charged.");
   if (!bill || !charge) throw new Error("A change that is paid first lacks its bill.");
   const prices = choice?.prices.map(({ id, amount }) => ({ product_price_id: id, amount })) ?? null;
@@ -213,7 +213,7 @@ async function payWaiting(ctx: Ctx, aggregate: SubscriptionAggregate): Promise<v
   for (const order_id of await store.findWaiting(ctx.db, row)) {
     const charge = await transact(ctx, async (tx) => {
       const whole = await lockOrder(tx, row.organization_id, order_id);
-      const method = await findCard(tx, ctx, aggregate);
+      const method = await store.findCard(tx, ctx, aggregate);
       if (whole?.order.status !== "pending" || whole.order.failed_payments === 0 || !method) return null;
       const payment = await startSavedPayment(tx, ctx, whole, method, "retry_payment_method_update");
       return { payment, description: whole.order.description };

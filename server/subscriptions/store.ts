@@ -3,7 +3,7 @@ import { ApiError } from "../../shared/errors.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import { arraySql } from "../lib/arrays.ts";
-import type { Database, Tx } from "../lib/context.ts";
+import type { Database, Deps, Tx } from "../lib/context.ts";
 import { gathered } from "../lib/gather.ts";
 import { loadByOrganization } from "../lib/page.ts";
 import { followKey, isAmong, matchKey, type RowKey, sellerOf, updateRows } from "../lib/rows.ts";
@@ -11,6 +11,8 @@ import { findPaidUse } from "../meters/paying.ts";
 import { meters } from "../meters/tables.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import { orders } from "../orders/tables.ts";
+import { findChargeable } from "../payments/methods.ts";
+import type { PaymentMethodRow } from "../payments/rules.ts";
 import type { PricedProduct } from "../products/rules.ts";
 import { findProducts } from "../products/store.ts";
 import { productPrices, products } from "../products/tables.ts";
@@ -359,3 +361,16 @@ export async function updateSubscription(
 const gatherUpdates = gathered((tx: Tx, changes: { key: RowKey; patch: Partial<SubscriptionRow> }[]) =>
   updateRows(tx, subscriptions, changes),
 );
+
+/** The card that a subscription is charged to: its own, else its customer's default one (ORD-15). */
+export const findCard = (
+  db: Database,
+  { processor }: Pick<Deps, "processor">,
+  { row, customer }: Pick<SubscriptionAggregate, "row" | "customer">,
+): Promise<PaymentMethodRow | undefined> =>
+  findChargeable(
+    db,
+    row,
+    processor.account,
+    [row.payment_method_id, customer.default_payment_method_id].filter((id) => id !== null),
+  );

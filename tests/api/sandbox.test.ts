@@ -1,8 +1,12 @@
 import { and, asc, eq, like } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { atClockOf } from "../../server/lib/clock.ts";
+import { atTimeOf } from "../../server/lib/sweeps.ts";
 import { events, mails as kept } from "../../server/lib/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { walk, withClock } from "../../server/sandbox/walk.ts";
+import { advanceSubscriptions } from "../../server/subscriptions/billing.ts";
+import { subscriptions } from "../../server/subscriptions/tables.ts";
 import { walkedWork } from "../../server/worker.ts";
 import type { SandboxClock } from "../../shared/api/sandbox.ts";
 import { scopes } from "../../shared/scopes.ts";
@@ -245,6 +249,34 @@ describe("its clock", () => {
     expect(events_together).toEqual(events_one);
     expect(mails_one).toHaveLength(6 * 4);
     expect(mails_together).toEqual(mails_one);
+  });
+
+  test("bills some while the cards of those before are charged: each once, numbered in their order", async () => {
+    const { client, organization_id } = await openSandbox();
+    const { id: product_id } = await client.products.create({
+      body: { name: "Pro", recurring_interval: "month", prices: [{ amount_type: "fixed", price_amount: 900 }] },
+    });
+    for (let buyer = 0; buyer < 5; buyer += 1) {
+      const { client_secret } = await client.checkouts.create({ body: { products: [product_id] } });
+      expect((await confirm(client_secret, `buyer-${buyer}@example.com`)).status).toBe(200);
+    }
+    const { id, due_at: due } = subscriptions;
+    const rows = await floe.deps.db
+      .select({ organization_id: subscriptions.organization_id, id, due })
+      .from(subscriptions)
+      .where(eq(subscriptions.organization_id, organization_id))
+      .orderBy(asc(due), asc(id));
+    const sandbox = atClockOf(floe.deps, { clock_offset_ms: 0, sandbox: true });
+    const last = rows.at(-1)?.due ?? undefined;
+    await advanceSubscriptions(
+      rows.map((key) => ({ deps: atTimeOf(sandbox, { ...key, ...(last && { at: last }) }), key })),
+      2,
+    );
+    const { items } = await client.orders.list({ query: { limit: 20, sorting: ["invoice_number"] } });
+    const renewed = items.filter(({ billing_reason }) => billing_reason === "subscription_cycle");
+    expect(renewed.map(({ subscription_id, status }) => `${subscription_id} ${status}`)).toEqual(
+      rows.map((row) => `${row.id} paid`),
+    );
   });
 
   test("stopped anywhere and gone on, it comes to the same end", async () => {
