@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { formatMoney } from "../../shared/money.ts";
 import type { Context } from "../context.ts";
+import { Fault } from "../fault.ts";
 import { showOne } from "../resource/show.ts";
 import { plain } from "../ui/theme.ts";
 
@@ -43,7 +44,14 @@ export const addDiff: Add = (group, contextOf) => {
     const context = contextOf(command);
     const query = to === undefined ? {} : { to };
     const path = "/v1/sandbox/snapshots/:name/diff";
-    const diff = (await context.call({ method: "GET", path, params: { name }, query })) as Diff;
+    const diff = (await context.call({ method: "GET", path, params: { name }, query }).catch((error: unknown) => {
+      if (!(error instanceof Fault) || error.kind !== "not_found") throw error;
+      const which = [name, to].filter((one) => one !== undefined).join(" or ");
+      throw new Fault("not_found", `nothing was saved as ${which}`, {
+        ...error.parts,
+        hint: "See: `floe sandbox list`",
+      });
+    })) as Diff;
     if (context.json) return context.print(`${JSON.stringify(diff, null, 2)}\n`);
     if (diff.kinds.length === 0) return context.say("They are the same.\n");
     for (const kind of diff.kinds) print(context, kind);

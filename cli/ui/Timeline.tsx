@@ -1,4 +1,4 @@
-import { Box, Static, Text } from "ink";
+import { Box, Static, Text, useStdout } from "ink";
 import { useEffect, useState } from "react";
 import { Spinner } from "./Spinner.tsx";
 import { inkColors } from "./theme.ts";
@@ -12,6 +12,7 @@ type Props<T> = { feed: Feed<T>; done(end: T): void; stop(): void };
 
 /** What happens while time passes, line by line, over a wheel that says where it stands. */
 export function Timeline<T>({ feed, done, stop }: Props<T>) {
+  const { columns } = useStdout().stdout;
   const [moments, setMoments] = useState<Moment[]>([]);
   const [now, setNow] = useState("");
   const [end, setEnd] = useState<{ value: T }>();
@@ -29,9 +30,11 @@ export function Timeline<T>({ feed, done, stop }: Props<T>) {
     <>
       <Static items={moments}>
         {({ id, at, text, tone }) => (
-          <Box key={id}>
-            <Text dimColor>{at} </Text>
-            <Text color={inkColors.link}>│ </Text>
+          <Box key={id} width={columns}>
+            <Box flexShrink={0}>
+              <Text dimColor>{at} </Text>
+              <Text color={inkColors.link}>│ </Text>
+            </Box>
             <Text {...(tone === "none" ? {} : { color: inkColors[tone] })}>{text}</Text>
           </Box>
         )}

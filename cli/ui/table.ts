@@ -101,7 +101,7 @@ function humanize(value: unknown, kind: string | undefined, row: unknown): strin
   if (kind === "date") return relativeTime(String(value));
   if (typeof value === "string" && looksLikeTime.test(value)) return localTime(value);
   if (Array.isArray(value)) return value.map((one) => (isRow(one) ? called(one) : plain(String(one)))).join(", ");
-  if (isRow(value)) return inOneLine(value);
+  if (isRow(value)) return typeof value.id === "string" ? namedWithin(value) : inOneLine(value);
   return plain(String(value));
 }
 
@@ -144,9 +144,14 @@ function namedWithin(row: Row): string {
 /** The fields of a small thing, such as an address, on one line. */
 const inOneLine = (row: Row): string =>
   Object.entries(row)
-    .filter(([, value]) => value !== null && value !== "" && !(isRow(value) && Object.keys(value).length === 0))
-    .map(([key, value]) => `${plain(key)}=${plain(isRow(value) ? called(value) : String(value))}`)
+    .map(([key, value]): [string, string] => [key, typeof value === "boolean" ? String(value) : inLine(value)])
+    .filter(([, text]) => text !== "")
+    .map(([key, text]) => `${plain(key)}=${text}`)
     .join(" ");
+const inLine = (value: unknown): string => {
+  if (!isRow(value)) return humanize(value, undefined, {});
+  return Object.keys(value).length === 0 ? "" : called(value);
+};
 
 let segmenter: Intl.Segmenter | undefined;
 /** The characters of a text as they are seen. Made when it is needed: it brings the tables of ICU with it. */
@@ -190,6 +195,7 @@ const title = (path: string): string =>
     ? "ID"
     : path
         .replace(/(\.name|\.func|_readable)$/, "")
+        .replace(/^method_metadata\./, "")
         .replace(/^is_/, "")
         .replace(/^basis_points$/, "off")
         .replace(/_(amount|at|units)$/, "")
