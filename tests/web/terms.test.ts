@@ -166,7 +166,7 @@ describe("what use is held against, on the customer's own page", () => {
   test.each<[string, ReturnType<typeof pieces>, number, number[] | undefined]>([
     ["all of it lately", pieces([3, 0, 4]), 7, [3, 3, 7]],
     ["some of it before", pieces([3, 0, 4]), 100, [96, 96, 100]],
-    ["what came before the count began anew is none of it", pieces([50, 2, 4]), 6, [0, 2, 6]],
+    ["what came before the count began anew is none of it", pieces([1, 50, 2, 4]), 6, [0, 0, 2, 6]],
     ["parts of units", pieces([0.1, 0.2]), 0.3, [0.09999999999999998, 0.3]],
     ["nothing", pieces([0, 0]), 0, [0, 0]],
     ["a highest value does not add up", pieces([5, 9], 9), 9, undefined],
